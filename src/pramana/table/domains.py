@@ -1,0 +1,175 @@
+"""The values that a column can take: listed categories, or bins of a number.
+
+A domain is stated before the data are looked at, so that neither the matrix nor the
+release tells which values occurred.
+
+One rule says when a value and a label are the same: when their texts are equal. The
+text of a whole number is its digits (1 and 1.0 are both ``1``), of any other number its
+shortest decimal form, of a truth value ``true`` or ``false``. Text is itself, so the
+code ``01`` is not the number 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from pramana.errors import InvalidSchema
+
+__all__ = ["Bins", "Categories", "Domain", "Label", "Release", "find_label", "label_text"]
+
+Label: TypeAlias = str | int | float | bool | None
+Release: TypeAlias = Literal["label", "centre", "draw"]
+
+RELEASES: tuple[Release, ...] = ("label", "centre", "draw")
+
+
+def label_text(label: Label) -> str:
+    """The text by which a label is recognised.
+
+    >>> label_text(1), label_text(1.0), label_text("01"), label_text(True), label_text(2.5)
+    ('1', '1', '01', 'true', '2.5')
+    """
+    if label is None:
+        return ""
+    if isinstance(label, bool):
+        return "true" if label else "false"
+    if isinstance(label, float) and label.is_integer():
+        return str(int(label))
+    return str(label)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Listed values. ``ordered`` says that their order means something.
+
+    >>> Categories(("F", "M")).labels
+    ('F', 'M')
+    """
+
+    values: tuple[Label, ...]
+    ordered: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple(self.values))
+        if not self.values:
+            raise InvalidSchema("Categories must list at least one value, got none.")
+        for value in self.values:
+            if value is None or (isinstance(value, float) and not math.isfinite(value)):
+                raise InvalidSchema(
+                    "Categories must be text, finite numbers or truth values; "
+                    "missing values are governed by 'missing'."
+                )
+        doubles = len(self.values) - len({label_text(value) for value in self.values})
+        if doubles:
+            raise InvalidSchema(
+                f"Categories must differ, got {doubles} listed more than once "
+                '(1, 1.0 and "1" are the same category). List each once.'
+            )
+
+    @property
+    def size(self) -> int:
+        """How many values there are."""
+        return len(self.values)
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The values in the declared order."""
+        return self.values
+
+    def to_dict(self) -> dict[str, object]:
+        """The entries of a column in a schema file."""
+        entries: dict[str, object] = {"categories": list(self.values)}
+        return entries | {"ordered": True} if self.ordered else entries
+
+    @cached_property
+    def _by_text(self) -> dict[str, Label]:
+        return {label_text(label): label for label in self.values}
+
+
+@dataclass(frozen=True)
+class Bins:
+    """A number cut at ``edges``: [e0, e1), [e1, e2), ..., the last one closed at both ends.
+
+    ``release`` says what is published: the bin's label, its centre, or a number drawn
+    uniformly inside it.
+
+    >>> Bins((20, 30, 40)).labels
+    ('[20, 30)', '[30, 40]')
+    """
+
+    edges: tuple[float, ...]
+    release: Release = "label"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "edges", tuple(self.edges))
+        if self.release not in RELEASES:
+            raise InvalidSchema(
+                f"release must be one of {', '.join(RELEASES)}, got {self.release!r}."
+            )
+        if not all(_is_number(edge) for edge in self.edges):
+            raise InvalidSchema("Bins must be given by numbers, the edges in rising order.")
+        if len(self.edges) < 2:
+            raise InvalidSchema(f"Bins need at least two edges, got {len(self.edges)}.")
+        # Written this way round, nan is refused too.
+        falls = [i for i, (a, b) in enumerate(zip(self.edges, self.edges[1:], strict=False), 2)
+                 if not a < b]  # fmt: skip
+        if falls:
+            raise InvalidSchema(
+                "Edges of bins must rise strictly, or bins overlap: "
+                f"edge {falls[0]} of {len(self.edges)} does not exceed the one before it."
+            )
+        if self.release != "label" and not all(math.isfinite(e) for e in self.edges):
+            raise InvalidSchema(
+                f'release = "{self.release}" needs finite edges. '
+                'Close the outer bins, or use "label".'
+            )
+
+    @property
+    def size(self) -> int:
+        """How many bins there are."""
+        return len(self.edges) - 1
+
+    @cached_property
+    def labels(self) -> tuple[Label, ...]:
+        """One text a bin, such as ``[20, 30)``."""
+        texts = [label_text(edge) for edge in self.edges]
+        ends = [")"] * (self.size - 1) + ["]"]
+        return tuple(
+            f"[{low}, {high}{end}" for low, high, end in zip(texts, texts[1:], ends, strict=False)
+        )
+
+    @property
+    def centres(self) -> tuple[float, ...]:
+        """The middle of each bin; integers where all of them are whole."""
+        pairs = zip(self.edges, self.edges[1:], strict=False)
+        middles = [low + (high - low) / 2 for low, high in pairs]
+        if all(middle.is_integer() for middle in middles):
+            return tuple(int(middle) for middle in middles)
+        return tuple(middles)
+
+    def to_dict(self) -> dict[str, object]:
+        """The entries of a column in a schema file."""
+        return {"bins": list(self.edges), "release": self.release}
+
+    @cached_property
+    def _by_text(self) -> dict[str, Label]:
+        return {str(label): label for label in self.labels}
+
+
+Domain: TypeAlias = Categories | Bins
+
+
+def find_label(domain: Domain, label: Label) -> Label:
+    """The domain's own label of the same text; raises ``KeyError`` where there is none.
+
+    >>> find_label(Categories((1, 2)), "2")
+    2
+    """
+    return domain._by_text[label_text(label)]

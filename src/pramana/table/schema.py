@@ -1,0 +1,350 @@
+"""What each column of a table is, and what may happen to it.
+
+A schema is a value: it is written by the steward (or proposed by ``describe``), kept
+as a TOML file, and never changed in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pramana.errors import InvalidSchema, TooLarge, UnknownColumn
+from pramana.table.domains import Domain, Label, find_label
+
+__all__ = [
+    "CATEGORY_LIMIT",
+    "Column",
+    "Impossible",
+    "Missing",
+    "Role",
+    "Schema",
+    "require_domains",
+    "require_keys",
+]
+
+CATEGORY_LIMIT = 100_000
+"""The most values that one randomised column may have."""
+
+Missing: TypeAlias = Literal["category", "keep", "refuse"]
+MISSING: tuple[Missing, ...] = ("category", "keep", "refuse")
+
+
+class Role(StrEnum):
+    """What a column means to someone who tries to recognise a person."""
+
+    KEY = "key"
+    SENSITIVE = "sensitive"
+    WEIGHT = "weight"
+    PLAIN = "plain"
+    IDENTIFIER = "identifier"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its role, its domain, and what happens to missing and exempt values.
+
+    >>> from pramana.table.domains import Categories
+    >>> sex = Column("sex", Role.KEY, Categories(("F", "M")), missing="category")
+    >>> sex.labels, sex.randomised
+    (('F', 'M', None), True)
+
+    Attributes:
+        name: The name in the table.
+        role: What the column means to an adversary.
+        domain: The values that can occur, or ``None`` where nobody has said so yet.
+        missing: ``category`` (one more value, randomised), ``keep`` (stays missing),
+            ``refuse`` (must not occur), or ``None``: not stated yet.
+        exempt: Values that must stay as they are.
+        randomise: ``None`` leaves it to the role: keys are randomised, the rest is not.
+        declared: ``False`` where the domain was read off the data.
+    """
+
+    name: str
+    role: Role
+    domain: Domain | None = None
+    missing: Missing | None = None
+    exempt: tuple[Label, ...] = ()
+    randomise: bool | None = None
+    declared: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise InvalidSchema("Every column must have a name that is a non-empty text.")
+        if self.role not in tuple(Role):
+            raise InvalidSchema(
+                f"Role of '{self.name}' must be one of {', '.join(Role)}, got {self.role!r}."
+            )
+        object.__setattr__(self, "role", Role(self.role))
+        if self.missing is not None and self.missing not in MISSING:
+            raise InvalidSchema(
+                f"missing of '{self.name}' must be one of {', '.join(MISSING)}, "
+                f"got {self.missing!r}."
+            )
+        if self.randomise and self.role in (Role.IDENTIFIER, Role.WEIGHT):
+            raise InvalidSchema(
+                f"'{self.name}' has role {self.role} and so cannot be randomised: "
+                "identifiers are dropped, weights are released as they are."
+            )
+        self._check_size()
+        object.__setattr__(self, "exempt", self._own_labels(tuple(self.exempt), "exempt"))
+
+    def _check_size(self) -> None:
+        if self.domain is None or not self.randomised:
+            return
+        size = self.domain.size
+        if size > CATEGORY_LIMIT:
+            raise TooLarge(
+                f"'{self.name}' has {size:,} categories, and a randomised column may have at most "
+                f"{CATEGORY_LIMIT:,}. Coarsen it, cut it into bins, or give it another role."
+            )
+        if size + (self.missing in ("category", "keep")) < 2:
+            raise InvalidSchema(
+                f"'{self.name}' must have at least two values to be randomised, got one. "
+                "Add the values that can occur, or give it role plain."
+            )
+
+    def _own_labels(self, labels: tuple[Label, ...], what: str) -> tuple[Label, ...]:
+        """The same labels as the domain spells them; refuses what the domain lacks."""
+        if self.domain is None:
+            return labels
+        own: list[Label] = []
+        for label in labels:
+            try:
+                own.append(None if label is None else find_label(self.domain, label))
+            except KeyError:
+                raise InvalidSchema(
+                    f"{what} of '{self.name}' must name values of its domain, got {label!r}."
+                ) from None
+            if label is None and self.missing == "refuse":
+                raise InvalidSchema(
+                    f"{what} of '{self.name}' names missing values, which the column refuses."
+                )
+        return tuple(own)
+
+    @property
+    def randomised(self) -> bool:
+        """Whether the column goes through a matrix."""
+        return self.role is Role.KEY if self.randomise is None else self.randomise
+
+    @cached_property
+    def labels(self) -> tuple[Label, ...]:
+        """The labels of the domain, and ``None`` at the end where missing is a value."""
+        if self.domain is None:
+            raise InvalidSchema(
+                f"The domain of '{self.name}' is not declared. Give its categories or bins."
+            )
+        return self.domain.labels + ((None,) if self.missing in ("category", "keep") else ())
+
+    @property
+    def fixed(self) -> tuple[Label, ...]:
+        """The labels that stay as they are: the exempt ones, and missing where it is kept."""
+        kept = (None,) if self.missing == "keep" and None not in self.exempt else ()
+        return self.exempt + kept
+
+
+@dataclass(frozen=True)
+class Impossible:
+    """A combination that cannot exist: one of these labels in each of these columns at once.
+
+    >>> rule = Impossible.of({"age": ["[0, 16)"], "marital": ["married", "widowed"]})
+    >>> rule.columns, rule["marital"]
+    (('age', 'marital'), ('married', 'widowed'))
+    """
+
+    cells: tuple[tuple[str, tuple[Label, ...]], ...]
+
+    def __post_init__(self) -> None:
+        if len(set(self.columns)) < 2:
+            raise InvalidSchema(
+                "An impossible combination must name at least two columns, "
+                f"got {len(self.cells)}. To rule out a single value, leave it out of the domain."
+            )
+        for name, labels in self.cells:
+            if not labels:
+                raise InvalidSchema(
+                    f"An impossible combination must list at least one value of '{name}', got none."
+                )
+
+    @classmethod
+    def of(cls, labels: Mapping[str, Iterable[Label]]) -> Impossible:
+        """From a mapping of columns to labels."""
+        return cls(tuple((name, tuple(values)) for name, values in labels.items()))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it ties together."""
+        return tuple(name for name, _ in self.cells)
+
+    def __getitem__(self, column: str) -> tuple[Label, ...]:
+        return dict(self.cells)[column]
+
+    def to_dict(self) -> dict[str, list[Label]]:
+        """The mapping that it was made of."""
+        return {name: list(labels) for name, labels in self.cells}
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns in order, with what ties them together.
+
+    Attributes:
+        columns: One entry a column of the table.
+        impossible: Combinations that no record can have and none may be given.
+        strata: Columns, released as they are, within which the rest is randomised apart.
+        choices: Sets of keys that an acquaintance may know together.
+    """
+
+    columns: tuple[Column, ...]
+    impossible: tuple[Impossible, ...] = ()
+    strata: tuple[str, ...] = ()
+    choices: tuple[tuple[str, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "strata", tuple(self.strata))
+        object.__setattr__(self, "choices", tuple(tuple(choice) for choice in self.choices))
+        self._check_columns()
+        for name in self.strata:
+            self._check_stratum(name)
+        for name in (name for choice in self.choices for name in choice):
+            if name not in self._by_name:
+                raise InvalidSchema(f"choices must name columns of the schema, got '{name}'.")
+        rules = tuple(self._checked(rule) for rule in self.impossible)
+        object.__setattr__(self, "impossible", rules)
+
+    def _check_columns(self) -> None:
+        if not self.columns:
+            raise InvalidSchema("A schema must have at least one column, got none.")
+        if len(self._by_name) < len(self.columns):
+            double = next(n for i, n in enumerate(self.names) if n in self.names[:i])
+            raise InvalidSchema(f"Column names must differ, got '{double}' more than once.")
+        weights = [column.name for column in self.columns if column.role is Role.WEIGHT]
+        if len(weights) > 1:
+            raise InvalidSchema(
+                f"A schema may have one weight column, got {len(weights)}: {', '.join(weights)}."
+            )
+
+    def _check_stratum(self, name: str) -> None:
+        column = self._by_name.get(name)
+        if column is None:
+            raise InvalidSchema(f"strata must name columns of the schema, got '{name}'.")
+        if column.randomised or column.role is Role.IDENTIFIER:
+            raise InvalidSchema(
+                f"Stratum '{name}' must be released as it is. "
+                "Give it role plain, or set randomise = false."
+            )
+
+    def _checked(self, rule: Impossible) -> Impossible:
+        """The rule with labels spelled as the domains spell them."""
+        cells = []
+        for name, labels in rule.cells:
+            column = self._by_name.get(name)
+            if column is None:
+                raise InvalidSchema(f"impossible must name columns of the schema, got '{name}'.")
+            if not column.randomised:
+                raise InvalidSchema(
+                    f"impossible names '{name}', which is not randomised: "
+                    "only randomised columns can come to an impossible combination."
+                )
+            cells.append((name, column._own_labels(labels, "impossible")))
+        return Impossible(tuple(cells))
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def keys(self) -> tuple[Column, ...]:
+        """The columns of role key."""
+        return tuple(column for column in self.columns if column.role is Role.KEY)
+
+    @property
+    def randomised(self) -> tuple[Column, ...]:
+        """The columns that go through a matrix."""
+        return tuple(column for column in self.columns if column.randomised)
+
+    @property
+    def released_as_is(self) -> tuple[Column, ...]:
+        """The columns that are published unchanged."""
+        return tuple(
+            column
+            for column in self.columns
+            if not column.randomised and column.role is not Role.IDENTIFIER
+        )
+
+    @property
+    def released(self) -> tuple[Column, ...]:
+        """The columns of the release, in order: all but the identifiers."""
+        return tuple(column for column in self.columns if column.role is not Role.IDENTIFIER)
+
+    @property
+    def weight(self) -> Column | None:
+        """The column of sampling weights, if there is one."""
+        return next((column for column in self.columns if column.role is Role.WEIGHT), None)
+
+    def column(self, name: str) -> Column:
+        """The column of that name."""
+        try:
+            return self._by_name[name]
+        except KeyError:
+            raise UnknownColumn(
+                f"The schema has no column '{name}'. It has: {', '.join(self.names)}."
+            ) from None
+
+    def replace_columns(self, columns: Iterable[Column]) -> Schema:
+        """The same schema with these columns in place of those of the same names."""
+        new = {column.name: column for column in columns}
+        return replace(self, columns=tuple(new.get(column.name, column) for column in self.columns))
+
+    def to_toml(self) -> str:
+        """The schema as a TOML text that can be edited."""
+        from pramana.table.toml_form import write_schema
+
+        return write_schema(self)
+
+    @classmethod
+    def from_toml(cls, text: str) -> Schema:
+        """The schema that a TOML text states."""
+        from pramana.table.toml_form import read_schema
+
+        return read_schema(text)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Schema:
+        """The schema in a TOML file."""
+        from pramana.table.toml_form import read_schema_file
+
+        return read_schema_file(Path(path))
+
+    def save(self, path: str | Path) -> None:
+        """Write the schema as a TOML file."""
+        Path(path).write_text(self.to_toml(), encoding="utf-8")
+
+
+def require_keys(schema: Schema) -> None:
+    """Refuse a schema in which nothing is randomised."""
+    if not schema.randomised:
+        raise InvalidSchema(
+            "A schema must have at least one key to randomise, got none. "
+            'Set role = "key" on the columns by which a person could be recognised.'
+        )
+
+
+def require_domains(schema: Schema) -> None:
+    """Refuse a schema that leaves the domain of a randomised column to the data."""
+    for column in schema.randomised:
+        if column.domain is None:
+            raise InvalidSchema(
+                f"The domain of '{column.name}' is not declared, and there are no data to read it "
+                "off. Give its categories or bins in the schema."
+            )

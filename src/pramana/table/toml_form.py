@@ -1,0 +1,274 @@
+"""A schema as a TOML text, and back.
+
+Reading understands the words of other tools (keyVars, quasi_ident, sens_att, ...), as the
+role of a column or as a list at the top. Writing is by hand: the standard library reads
+TOML and does not write it, and a schema needs only strings, numbers and lists.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import difflib
+import math
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from pramana.errors import InvalidSchema, PramanaError
+from pramana.table.domains import Bins, Categories, Domain, Label
+from pramana.table.schema import Column, Impossible, Role, Schema
+
+__all__ = ["read_schema", "read_schema_file", "write_schema"]
+
+READ_OFF = "# read off the data: check that it lists every value that can occur"
+
+# Compared without case, underscores and hyphens.
+SYNONYMS = {
+    Role.KEY: """key keys keyvar keyvars keyvariable keyvariables quasi quasiident quasiidents
+        quasiidentifier quasiidentifiers quasiidentifying quasiidentifyingattribute qi qid qis
+        pramvar pramvars categoricalkey""",
+    Role.SENSITIVE: """sensitive sens sensatt sensatts sensitiveatt sensitiveattribute
+        sensitiveattributes sensitivevar sensitivevars sensiblevar confidential""",
+    Role.WEIGHT: "weight weights weightvar samplingweight sampleweight surveyweight",
+    Role.PLAIN: "plain insensitive insensitiveattribute nonsensitive other unchanged",
+    Role.IDENTIFIER: """identifier identifiers ident idents identifying identifyingattribute
+        directidentifier directidentifiers direct excludevars""",
+}
+ROLES = {word: role for role, words in SYNONYMS.items() for word in words.split()}
+STRATA = {"strata", "stratavar", "stratavars", "stratum"}
+TOP = ("columns", "impossible", "strata", "choices", "keys", "sensitive", "weight", "plain",
+       "identifiers")  # fmt: skip
+ENTRIES = ("role", "categories", "ordered", "bins", "release", "missing", "exempt", "randomise",
+           "declared")  # fmt: skip
+SPELLINGS = {"randomize": "randomise", "levels": "categories", "values": "categories",
+             "edges": "bins", "breaks": "bins"}  # fmt: skip
+
+
+def read_schema_file(path: Path) -> Schema:
+    """The schema in a TOML file; every error names the file."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InvalidSchema(f"The schema file {path} does not exist.") from None
+    except (OSError, UnicodeDecodeError):
+        raise InvalidSchema(f"The schema file {path} cannot be read as UTF-8 text.") from None
+    try:
+        return read_schema(text)
+    except PramanaError as error:
+        raise type(error)(f"{path}: {error}") from None
+
+
+def read_schema(text: str) -> Schema:
+    """The schema that a TOML text states."""
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidSchema(f"The schema must be valid TOML: {error}.") from None
+    roles: dict[str, Role] = {}
+    known: dict[str, Any] = {"columns": {}, "impossible": [], "strata": [], "choices": []}
+    for word, value in raw.items():
+        if word in known:
+            known[word] = value
+        elif _plainly(word) in STRATA:
+            known["strata"] = _names(word, value)
+        elif (role := ROLES.get(_plainly(word))) is not None:
+            _add_roles(roles, word, role, _names(word, value))
+        else:
+            _unknown(word, TOP, "The schema")
+    return _build(known, roles)
+
+
+def _build(known: dict[str, Any], roles: dict[str, Role]) -> Schema:
+    tables = known["columns"]
+    if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
+        raise InvalidSchema("Columns must be given as tables, such as [columns.sex].")
+    names = [*tables, *(name for name in roles if name not in tables)]
+    choices = known["choices"]
+    if not isinstance(choices, list):
+        raise InvalidSchema("choices must be a list of lists of column names.")
+    return Schema(
+        columns=tuple(_column(name, tables.get(name, {}), roles.get(name)) for name in names),
+        impossible=_impossible(known["impossible"]),
+        strata=tuple(_names("strata", known["strata"])),
+        choices=tuple(tuple(_names("choices", choice)) for choice in choices),
+    )
+
+
+def _plainly(word: str) -> str:
+    return "".join(letter for letter in word.lower() if letter not in "_- .")
+
+
+def _unknown(word: str, words: Iterable[str], where: str) -> NoReturn:
+    words = list(words)
+    near = difflib.get_close_matches(word.lower(), words, n=1)
+    hint = f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(words)}."
+    raise InvalidSchema(f"{where} has an unknown entry '{word}'. {hint}")
+
+
+def _names(word: str, value: object) -> list[str]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InvalidSchema(f"{word} must be a list of column names.")
+    return names
+
+
+def _add_roles(roles: dict[str, Role], word: str, role: Role, names: list[str]) -> None:
+    for name in names:
+        if roles.setdefault(name, role) is not role:
+            raise InvalidSchema(
+                f"'{name}' has two roles, {roles[name]} and {role} (by {word}). Give it one."
+            )
+
+
+def _column(name: str, given: Mapping[str, Any], listed: Role | None) -> Column:
+    entries: dict[str, Any] = {}
+    for word, value in given.items():
+        entry = SPELLINGS.get(word, word)
+        if entry not in ENTRIES:
+            _unknown(word, ENTRIES, f"Column '{name}'")
+        entries[entry] = value
+    for entry in ("ordered", "randomise", "declared"):
+        if not isinstance(entries.get(entry, False), bool):
+            raise InvalidSchema(f"{entry} of '{name}' must be true or false.")
+    return Column(
+        name=name,
+        role=_role(name, entries.get("role"), listed),
+        domain=_domain(name, entries),
+        missing=entries.get("missing"),
+        exempt=_labels(f"exempt of '{name}'", entries.get("exempt", [])),
+        randomise=entries.get("randomise"),
+        declared=entries.get("declared", True),
+    )
+
+
+def _role(name: str, word: object, listed: Role | None) -> Role:
+    if word is None:
+        if listed is None:
+            raise InvalidSchema(f"Column '{name}' must have a role: {', '.join(Role)}.")
+        return listed
+    role = ROLES.get(_plainly(word)) if isinstance(word, str) else None
+    if role is None:
+        near = difflib.get_close_matches(str(word).lower(), list(Role), n=1)
+        hint = f" Did you mean '{near[0]}'?" if near else ""
+        raise InvalidSchema(
+            f"Role of '{name}' must be one of {', '.join(Role)}, got '{word}'.{hint}"
+        )
+    if listed not in (None, role):
+        raise InvalidSchema(f"'{name}' has two roles, {role} and {listed}. Give it one.")
+    return role
+
+
+def _domain(name: str, entries: Mapping[str, Any]) -> Domain | None:
+    if "categories" in entries and "bins" in entries:
+        raise InvalidSchema(f"'{name}' must have categories or bins, not both.")
+    if "release" in entries and "bins" not in entries:
+        raise InvalidSchema(f"release of '{name}' needs bins: it says what is published of a bin.")
+    if "ordered" in entries and "categories" not in entries:
+        raise InvalidSchema(f"ordered of '{name}' needs categories.")
+    try:
+        if "categories" in entries:
+            values = _labels("categories", entries["categories"])
+            return Categories(values, ordered=entries.get("ordered", False))
+        if "bins" in entries:
+            if not isinstance(entries["bins"], list):
+                raise InvalidSchema("Bins must be a list of numbers in rising order.")
+            return Bins(tuple(entries["bins"]), release=entries.get("release", "label"))
+    except InvalidSchema as error:
+        raise InvalidSchema(f"Column '{name}': {error}") from None
+    return None
+
+
+def _labels(what: str, value: object) -> tuple[Label, ...]:
+    values = value if isinstance(value, list) else [value]
+    return tuple(_label(what, item) for item in values)
+
+
+def _label(what: str, item: object) -> Label:
+    if isinstance(item, dt.date | dt.datetime | dt.time):
+        return str(item).removesuffix(" 00:00:00")
+    if item == {"missing": True}:  # TOML has no null
+        return None
+    if isinstance(item, str | int | float):
+        return item
+    raise InvalidSchema(f"{what} must list texts, numbers, truth values or {{missing = true}}.")
+
+
+def _impossible(value: Any) -> tuple[Impossible, ...]:
+    rules = value if isinstance(value, list) else [value]
+    if not all(isinstance(rule, dict) for rule in rules):
+        raise InvalidSchema(
+            "impossible must be a list of tables, "
+            'such as {age = ["[0, 16)"], marital = ["married"]}.'
+        )
+    return tuple(
+        Impossible.of({name: _labels("impossible", labels) for name, labels in rule.items()})
+        for rule in rules
+    )
+
+
+def write_schema(schema: Schema) -> str:
+    """The schema as a TOML text that ``read_schema`` reads to an equal schema."""
+    lines: list[str] = []
+    if schema.strata:
+        lines.append(f"strata = {_value(list(schema.strata))}")
+    if schema.choices:
+        lines.append(f"choices = {_value([list(choice) for choice in schema.choices])}")
+    if schema.impossible:
+        lines.append("impossible = [")
+        lines.extend(f"  {_value(rule.to_dict())}," for rule in schema.impossible)
+        lines.append("]")
+    for column in schema.columns:
+        lines.extend(_column_lines(column))
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _column_lines(column: Column) -> list[str]:
+    lines = ["", f"[columns.{_key(column.name)}]", f'role = "{column.role}"']
+    if column.domain is not None:
+        if not column.declared:
+            lines.append(READ_OFF)
+        for entry, value in column.domain.to_dict().items():
+            lines.append(f"{entry} = {_value(value)}")
+    if column.missing is not None:
+        lines.append(f'missing = "{column.missing}"')
+    if column.exempt:
+        lines.append(f"exempt = {_value(list(column.exempt))}")
+    if column.randomise is not None:
+        lines.append(f"randomise = {_value(column.randomise)}")
+    if not column.declared:
+        lines.append("declared = false")
+    return lines
+
+
+def _key(name: str) -> str:
+    bare = name.isascii() and all(letter.isalnum() or letter in "_-" for letter in name)
+    return name if bare and name else _text(name)
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return "{missing = true}"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else str(value)
+    if isinstance(value, dict):
+        inside = ", ".join(f"{_key(name)} = {_value(item)}" for name, item in value.items())
+        return "{" + inside + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(_value(item) for item in value) + "]"
+    return str(value)
+
+
+ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def _text(text: str) -> str:
+    return '"' + "".join(ESCAPES.get(letter) or _visible(letter) for letter in text) + '"'
+
+
+def _visible(letter: str) -> str:
+    return letter if letter.isprintable() else f"\\U{ord(letter):08x}"
