@@ -1,0 +1,1 @@
+"""Pramana: publish tables about people by post-randomisation."""

@@ -1,0 +1,115 @@
+"""The errors that pramana raises: one base class, each leaf also a builtin.
+
+    PramanaError
+    ├── InputError                what was handed in cannot be used           exit code 2
+    │   ├── InvalidNumber         a target or parameter out of its range      ValueError
+    │   ├── InvalidSchema         the description of the columns is wrong     ValueError
+    │   ├── InvalidMatrix         not a labelled stochastic matrix            ValueError
+    │   ├── SingularMatrix        the matrix cannot be undone                 ValueError
+    │   ├── InvalidTable          a file or data frame that cannot be read    ValueError
+    │   ├── OutsideDomain         values that the schema does not list        ValueError
+    │   ├── UnknownColumn         a column that is not there                  KeyError
+    │   ├── NotARelease           a folder or certificate of another kind     ValueError
+    │   ├── OutputExists          a folder that would be overwritten          FileExistsError
+    │   ├── TooLarge              more cells or categories than can be served ValueError
+    │   └── MissingExtra          an optional library is not installed        ImportError
+    ├── Infeasible                no mechanism meets the target               ValueError
+    ├── NotCovered                the theory does not speak of this case      ValueError
+    └── DoesNotHold               a guarantee or a check fails: exit code 1   ValueError
+
+A message is one line: what must hold, what was found, where, what to do. It names
+columns and counts, and never a cell of the true data.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "DoesNotHold",
+    "Infeasible",
+    "InputError",
+    "InvalidMatrix",
+    "InvalidNumber",
+    "InvalidSchema",
+    "InvalidTable",
+    "MissingExtra",
+    "NotARelease",
+    "NotCovered",
+    "OutputExists",
+    "OutsideDomain",
+    "PramanaError",
+    "SingularMatrix",
+    "TooLarge",
+    "UnknownColumn",
+]
+
+
+class PramanaError(Exception):
+    """Base of every error that pramana raises on purpose."""
+
+    exit_code = 2
+
+    def __str__(self) -> str:
+        # KeyError would show its message in quotes, and OSError would look for an errno.
+        return str(self.args[0]) if self.args else ""
+
+
+class InputError(PramanaError):
+    """What was handed in cannot be used."""
+
+
+class InvalidNumber(InputError, ValueError):
+    """A target or a parameter is out of its range."""
+
+
+class InvalidSchema(InputError, ValueError):
+    """The description of the columns contradicts itself."""
+
+
+class InvalidMatrix(InputError, ValueError):
+    """Not a square, labelled, stochastic matrix."""
+
+
+class SingularMatrix(InputError, ValueError):
+    """The matrix cannot be undone, so nothing can be estimated through it."""
+
+
+class InvalidTable(InputError, ValueError):
+    """A file or data frame that cannot be read as a table."""
+
+
+class OutsideDomain(InputError, ValueError):
+    """Records hold values that the schema does not list."""
+
+
+class UnknownColumn(InputError, KeyError):
+    """A column was named that is not there."""
+
+
+class NotARelease(InputError, ValueError):
+    """A folder or a certificate that is not one of ours, or is of a newer format."""
+
+
+class OutputExists(InputError, FileExistsError):
+    """The place to write to is taken."""
+
+
+class TooLarge(InputError, ValueError):
+    """More cells or categories than can be served."""
+
+
+class MissingExtra(InputError, ImportError):
+    """An optional library is not installed."""
+
+
+class Infeasible(PramanaError, ValueError):
+    """No mechanism of the family meets the target."""
+
+
+class NotCovered(PramanaError, ValueError):
+    """The theory behind a guarantee does not speak of this mechanism."""
+
+
+class DoesNotHold(PramanaError, ValueError):
+    """A guarantee or a check fails."""
+
+    exit_code = 1

@@ -1,0 +1,129 @@
+"""What is done to a record: independent steps, each one matrix on one or several columns.
+
+Independent steps form the Kronecker product of their matrices; it is never written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pramana.errors import InvalidMatrix, UnknownColumn
+from pramana.matrices.families import matrix_from_json
+from pramana.matrices.transition import Label, TransitionMatrix, label_from_json, label_to_json
+
+__all__ = ["Mechanism", "Step"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One matrix on ``columns``; or one matrix for each stratum, by the values of ``strata``.
+
+    The labels of a step on several columns are tuples, one value a column; combinations that
+    cannot exist are simply not among them.
+    """
+
+    columns: tuple[str, ...]
+    matrix: TransitionMatrix | None = None
+    strata: tuple[str, ...] = ()
+    by_stratum: Mapping[tuple[Label, ...], TransitionMatrix] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if (self.matrix is None) == (not self.by_stratum) or bool(self.strata) != bool(
+            self.by_stratum
+        ):
+            raise InvalidMatrix(
+                f"A step on {self._names} needs one matrix, or one for each stratum."
+            )
+        if len({matrix.labels for matrix in self.matrices}) > 1:
+            raise InvalidMatrix(
+                f"The matrices of all strata on {self._names} must have the same labels."
+            )
+        width = len(self.columns)
+        if width > 1 and any(
+            not isinstance(cell, tuple) or len(cell) != width for cell in self.labels
+        ):
+            raise InvalidMatrix(
+                f"The labels of a joint step on {self._names} must be tuples of {width} values."
+            )
+
+    @property
+    def _names(self) -> str:
+        return ", ".join(f"'{name}'" for name in self.columns)
+
+    @property
+    def matrices(self) -> tuple[TransitionMatrix, ...]:
+        """The one matrix, or those of all strata."""
+        return (self.matrix,) if self.matrix is not None else tuple(self.by_stratum.values())
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The values, or joint cells, that the step moves between."""
+        return self.matrices[0].labels
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain form."""
+        form: dict[str, Any] = {"columns": list(self.columns)}
+        if self.matrix is not None:
+            return form | {"matrix": self.matrix.to_json()}
+        strata = [
+            {"stratum": label_to_json(stratum), "matrix": matrix.to_json()}
+            for stratum, matrix in self.by_stratum.items()
+        ]
+        return form | {"strata": list(self.strata), "by_stratum": strata}
+
+    @classmethod
+    def from_json(cls, form: dict[str, Any]) -> Step:
+        """The reverse of :meth:`to_json`."""
+        columns = tuple(form["columns"])
+        if "matrix" in form:
+            return cls(columns, matrix_from_json(form["matrix"]))
+        by_stratum = {
+            label_from_json(entry["stratum"]): matrix_from_json(entry["matrix"])
+            for entry in form["by_stratum"]
+        }
+        return cls(columns, strata=tuple(form["strata"]), by_stratum=by_stratum)
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """All steps; every column belongs to at most one of them."""
+
+    steps: tuple[Step, ...]
+
+    def __post_init__(self) -> None:
+        names = self.columns
+        if len(set(names)) != len(names):
+            raise InvalidMatrix("A column must belong to one step only.")
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are randomised."""
+        return tuple(name for step in self.steps for name in step.columns)
+
+    @property
+    def strata(self) -> tuple[str, ...]:
+        """The columns on whose values a matrix depends."""
+        return tuple(dict.fromkeys(name for step in self.steps for name in step.strata))
+
+    def step_of(self, column: str) -> Step:
+        """The step that a column belongs to."""
+        for step in self.steps:
+            if column in step.columns:
+                return step
+        raise UnknownColumn(
+            f"'{column}' is not randomised. Randomised are: {', '.join(self.columns) or 'none'}."
+        )
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """A plain form."""
+        return [step.to_json() for step in self.steps]
+
+    @classmethod
+    def from_json(cls, form: list[dict[str, Any]]) -> Mechanism:
+        """The reverse of :meth:`to_json`."""
+        return cls(tuple(Step.from_json(step) for step in form))

@@ -1,0 +1,83 @@
+"""Tests of rounding: never to the flattering side."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pramana.errors import InvalidNumber
+from pramana.numeric import (
+    TOTAL,
+    exp_down,
+    float_down,
+    float_up,
+    integer_rows,
+    log_up,
+    require_number,
+)
+
+positive = st.fractions(min_value=Fraction(1, 10**6), max_value=10**12)
+
+
+@given(positive)
+def test_floats_enclose_the_fraction(exact):
+    """Down is at or below, up at or above, and they are neighbours or equal."""
+    low, high = float_down(exact), float_up(exact)
+
+    assert Fraction(low) <= exact <= Fraction(high)
+    assert high in (low, math.nextafter(low, math.inf))
+
+
+@given(st.fractions(min_value=1, max_value=10**30))
+def test_log_up_is_above_the_logarithm_and_close(exact):
+    """60 digits are the judge."""
+    with localcontext(prec=60):
+        truth = (Decimal(exact.numerator) / Decimal(exact.denominator)).ln()
+
+    assert Decimal(log_up(exact)) >= truth
+    assert log_up(exact) == pytest.approx(float(truth), rel=1e-14, abs=1e-300)
+
+
+@given(st.floats(0, 690))
+def test_exp_down_is_below_the_exponential_and_close(exponent):
+    """60 digits are the judge."""
+    with localcontext(prec=60):
+        truth = Decimal(exponent).exp()
+        found = Decimal(exp_down(exponent).numerator) / Decimal(exp_down(exponent).denominator)
+
+    assert found <= truth
+    assert float(found) == pytest.approx(float(truth), rel=1e-14)
+
+
+def test_unbounded_stays_unbounded():
+    """Infinity in, infinity out; a huge exponent stays finite and below."""
+    assert log_up(math.inf) == math.inf
+    assert float_up(Fraction(10) ** 400) == math.inf
+    assert exp_down(1e6) < Fraction(10) ** 400
+
+
+@given(st.lists(st.integers(0, 1000), min_size=1, max_size=8).filter(sum))
+def test_integer_rows_sum_to_the_total_and_keep_zeros(counts):
+    """Rounding moves each entry by less than one part in 2**50."""
+    values = np.array([counts], dtype=float) / sum(counts)
+    (weights,) = integer_rows(values)
+
+    assert sum(weights) == TOTAL
+    assert [weight == 0 for weight in weights] == [count == 0 for count in counts]
+    assert all(
+        abs(weight - Fraction(value) * TOTAL) < 2**14
+        for weight, value in zip(weights, values[0].tolist(), strict=True)
+    )
+
+
+@pytest.mark.parametrize("value", [-1, math.nan, "5", None, True])
+def test_what_is_not_a_number_in_range_is_refused(value):
+    """A nan, a text, a truth value: all refused by the same line."""
+    with pytest.raises(InvalidNumber, match=r"^k must be a number in \[1, inf\), got "):
+        require_number("k", value, low=1)
