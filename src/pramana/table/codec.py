@@ -1,0 +1,384 @@
+"""Values to codes and back.
+
+A code is the position of a value's label among the labels of its column. A value has the
+label whose text is its own (see ``domains``): the number 1 is found under 1, 1.0 and "1",
+the text "01" only under "01". Missing is Arrow's null, and nan among numbers.
+
+Errors give the column and the number of records, never a value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pramana.errors import InvalidSchema, InvalidTable, OutsideDomain
+from pramana.table.domains import Bins, Categories, Label, label_text
+from pramana.table.schema import Column
+
+__all__ = [
+    "Codes",
+    "Refused",
+    "code_dtype",
+    "count_refused",
+    "decode",
+    "encode",
+    "encode_released",
+    "refuse",
+    "released_type",
+]
+
+Codes: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
+Positions: TypeAlias = npt.NDArray[np.integer[Any]]
+
+Finder: TypeAlias = Callable[[pa.Array], Positions]
+
+OUTSIDE, MISSING = -1, -2
+NARROW = 2**16  # integers that span less are looked up in a table
+FEW_EDGES = 32  # up to here comparing with every edge beats searching
+NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+
+
+@dataclass(frozen=True)
+class Refused:
+    """How many records of a column cannot be coded."""
+
+    outside: int = 0
+    missing: int = 0
+
+    def __add__(self, other: Refused) -> Refused:
+        return Refused(self.outside + other.outside, self.missing + other.missing)
+
+    def __bool__(self) -> bool:
+        return bool(self.outside or self.missing)
+
+
+def code_dtype(size: int) -> np.dtype[Any]:
+    """The smallest unsigned integers that hold ``size`` codes.
+
+    >>> code_dtype(256), code_dtype(257)
+    (dtype('uint8'), dtype('uint16'))
+    """
+    return np.dtype(np.min_scalar_type(max(size - 1, 0)))
+
+
+def encode(column: Column, array: pa.Array | pa.ChunkedArray) -> Codes:
+    """The code of each value; refuses values outside the domain and missing ones if it must."""
+    codes, refused = _coded(column, array, _finder(column))
+    refuse(column, refused)
+    return codes
+
+
+def encode_released(column: Column, array: pa.Array | pa.ChunkedArray) -> Codes:
+    """The code of each released value, whether a label, the centre of a bin or a draw inside it."""
+    find = _finder(column)
+    if isinstance(column.domain, Bins) and column.domain.release != "draw":
+        bins = column.domain
+        find = partial(_find, bins.labels if bins.release == "label" else bins.centres)
+    codes, refused = _coded(column, array, find)
+    refuse(column, refused)
+    return codes
+
+
+def count_refused(column: Column, array: pa.Array | pa.ChunkedArray) -> Refused:
+    """How many values ``encode`` would refuse: for totals over many batches."""
+    return _coded(column, array, _finder(column))[1]
+
+
+def refuse(column: Column, refused: Refused) -> None:
+    """Raise if any record was refused."""
+    if refused.outside:
+        raise OutsideDomain(
+            f"{_records(refused.outside)} of '{column.name}' hold values outside the schema. "
+            "Add categories, widen the bins or map them to missing."
+        )
+    if refused.missing:
+        raise OutsideDomain(
+            f"{_records(refused.missing)} of '{column.name}' are missing, and the schema does not "
+            'allow for that. Set missing = "category" or missing = "keep".'
+        )
+
+
+def decode(
+    column: Column,
+    codes: Codes,
+    words: npt.NDArray[np.uint64] | None = None,
+    *,
+    like: pa.DataType | None = None,
+) -> pa.Array:
+    """The released values of ``codes``.
+
+    Args:
+        column: Whose labels they are.
+        codes: Positions among the labels.
+        words: Uniform 64-bit words, one a code, for ``release = "draw"``.
+        like: The type of the column in the true table, taken up where the labels allow it.
+
+    Returns:
+        A dictionary array for text labels and bins, a plain array of the labels' type otherwise.
+    """
+    domain = _domain(column)
+    gone = codes == domain.size if len(column.labels) > domain.size else None
+    if isinstance(domain, Bins) and domain.release == "draw":
+        if words is None or len(words) != len(codes):
+            raise InvalidSchema(f"Drawing inside the bins of '{column.name}' needs a word a value.")
+        drawn = pa.array(_draw(domain, codes, words, like), mask=gone)
+        return _typed(drawn, like) if pa.types.is_integer(drawn.type) else drawn
+    values = _values(domain, like)
+    indices = pa.array(codes, mask=gone)
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        return pa.DictionaryArray.from_arrays(indices, values)
+    return values.take(indices)
+
+
+def released_type(column: Column, *, like: pa.DataType | None = None) -> pa.DataType:
+    """The type of what ``decode`` gives."""
+    return decode(
+        column,
+        np.zeros(0, code_dtype(len(column.labels))),
+        np.zeros(0, np.uint64),
+        like=like,
+    ).type
+
+
+def _records(count: int) -> str:
+    return f"{count:,} record{'s' if count != 1 else ''}"
+
+
+def _domain(column: Column) -> Categories | Bins:
+    if column.domain is None:
+        raise InvalidSchema(
+            f"The domain of '{column.name}' is not declared. Give its categories or bins."
+        )
+    return column.domain
+
+
+def _finder(column: Column) -> Finder:
+    """The function that places the values of an array."""
+    domain = _domain(column)
+    if isinstance(domain, Bins):
+        return partial(_bin, column.name, domain)
+    return partial(_find, domain.labels)
+
+
+def _coded(
+    column: Column, array: pa.Array | pa.ChunkedArray, find: Finder
+) -> tuple[Codes, Refused]:
+    if isinstance(array, pa.ChunkedArray):
+        parts = [_coded(column, chunk, find) for chunk in array.chunks]
+        none = np.zeros(0, code_dtype(len(column.labels)))
+        refused = sum((part for _, part in parts), start=Refused())
+        return np.concatenate([none, *(codes for codes, _ in parts)]), refused
+    if pa.types.is_integer(array.type):
+        array = _as_dictionary(array)
+    if not pa.types.is_dictionary(array.type):
+        places = find(_flat(array))
+        return _to_codes(column, places), _refused(column, places)
+    # Each distinct value is looked up once; a null takes an extra last entry.
+    places = find(_flat(array.dictionary))
+    if array.indices.null_count:
+        places = np.append(places, np.int32(MISSING))
+    indices = _indices(array)
+    codes: Codes = np.take(_to_codes(column, places), indices, mode="clip")
+    if not _refused(column, places) or not np.take(places < 0, indices, mode="clip").any():
+        return codes, Refused()
+    return codes, _refused(column, np.take(places, indices, mode="clip"))
+
+
+def _as_dictionary(array: pa.Array) -> pa.Array:
+    """Integers of a narrow range as a dictionary array of that range, others as they are."""
+    if len(array) == array.null_count:
+        return array
+    low, high = (pc.min_max(array)[end].as_py() for end in ("min", "max"))
+    if high - low >= min(NARROW, len(array)):
+        return array
+    values = np.arange(low, high + 1, dtype=array.type.to_pandas_dtype())
+    indices = pc.subtract(array, pa.scalar(low, array.type))
+    return pa.DictionaryArray.from_arrays(indices, pa.array(values), safe=False)
+
+
+def _indices(array: pa.DictionaryArray) -> Positions:
+    """The indices of a dictionary array, with null as the one after the last."""
+    indices = array.indices
+    if indices.null_count:
+        wide = indices.cast(pa.int32()) if indices.type.bit_width < 32 else indices
+        indices = pc.fill_null(wide, len(array.dictionary))
+    numbers: Positions = indices.to_numpy(zero_copy_only=False)
+    return numbers
+
+
+def _flat(array: pa.Array) -> pa.Array:
+    """The array in one of a few types, with nan as null."""
+    kind = array.type
+    types = pa.types
+    if types.is_floating(kind):
+        array = array.cast(pa.float32()) if types.is_float16(kind) else array
+        return pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+    if types.is_decimal(kind):
+        return array.cast(pa.float64())
+    if types.is_timestamp(kind) or types.is_date(kind) or types.is_time(kind):
+        text = array.cast(pa.string())
+        text = pc.replace_substring_regex(text, r"\.0+(Z?)$", r"\1")
+        return pc.replace_substring_regex(text, r" 00:00:00Z?$", "")
+    if types.is_string_view(kind) or types.is_binary(kind) or types.is_large_binary(kind):
+        return array.cast(pa.large_string())
+    return array
+
+
+def _find(labels: Sequence[Label], array: pa.Array) -> Positions:
+    """Positions by label."""
+    types, kind = pa.types, array.type
+    pairs: list[tuple[Any, int]] = []  # other types hold none of the labels
+    if types.is_boolean(kind):
+        array = array.cast(pa.string())
+        pairs = [(text.lower(), at) for text, at in _texts(labels)]
+    elif types.is_integer(kind):
+        pairs = [(n, at) for n, at in _numbers(labels) if isinstance(n, int) and _fits(n, kind)]
+    elif types.is_floating(kind):
+        pairs = [(float(n), at) for n, at in _numbers(labels)]
+    elif types.is_string(kind) or types.is_large_string(kind):
+        pairs = list(_texts(labels))
+    return _look_up(array, pairs)
+
+
+def _look_up(array: pa.Array, pairs: list[tuple[Any, int]]) -> Positions:
+    result = np.full(len(array), OUTSIDE, np.int32)
+    if pairs:
+        values = pa.array([value for value, _ in pairs], array.type)
+        found = pc.fill_null(pc.index_in(array, value_set=values, skip_nulls=True), len(pairs))
+        places = np.array([at for _, at in pairs] + [OUTSIDE], np.int32)
+        result = np.take(places, found.to_numpy(), mode="clip")
+    if array.null_count:
+        result[array.is_null().to_numpy(zero_copy_only=False)] = MISSING
+    return result
+
+
+def _fits(number: int, kind: pa.DataType) -> bool:
+    info = np.iinfo(kind.to_pandas_dtype())
+    return bool(info.min <= number <= info.max)
+
+
+def _texts(labels: Sequence[Label]) -> list[tuple[str, int]]:
+    """Texts under which each label may stand in a file, with its position."""
+    pairs = [(label_text(label), at) for at, label in enumerate(labels) if label is not None]
+    taken = {text for text, _ in pairs}
+    for at, label in enumerate(labels):
+        if isinstance(label, bool):  # True and TRUE are common spellings
+            others = {str(label), str(label).upper()} - taken
+            pairs.extend((text, at) for text in sorted(others))
+    return pairs
+
+
+def _numbers(labels: Sequence[Label]) -> list[tuple[int | float, int]]:
+    """Numbers that each label stands for, with its position."""
+    pairs: list[tuple[int | float, int]] = []
+    for at, label in enumerate(labels):
+        text = label_text(label)
+        if isinstance(label, bool) or not re.match(NUMBER, text):
+            continue
+        number = int(text) if re.fullmatch(r"-?\d+", text) else float(text)
+        if label_text(number) == text:  # a code such as 01 is no number
+            pairs.append((number, at))
+    return pairs
+
+
+def _bin(name: str, bins: Bins, array: pa.Array) -> Positions:
+    """Positions by bin."""
+    missing = array.is_null().to_numpy(zero_copy_only=False)
+    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+        numeric = pc.match_substring_regex(array, NUMBER)
+        array = pc.if_else(numeric, pc.utf8_trim_whitespace(array), None)
+    elif not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
+        if not (pa.types.is_null(array.type) or pa.types.is_boolean(array.type)):
+            raise InvalidTable(f"'{name}' must hold numbers to be cut into bins.")
+        array = array.cast(pa.int8())
+    # Unparsable text is nan here, and so outside; what was missing is set last.
+    values = pc.fill_null(array.cast(pa.float64(), safe=False), np.nan).to_numpy()
+    at = _below(np.asarray(bins.edges, float), values) - 1
+    at[values == bins.edges[-1]] = bins.size - 1
+    at[(at < 0) | (at >= bins.size)] = OUTSIDE
+    at[missing] = MISSING
+    return at
+
+
+def _below(edges: npt.NDArray[np.float64], values: npt.NDArray[np.float64]) -> Positions:
+    """How many edges are at or below each value; none for nan."""
+    if len(edges) > FEW_EDGES:
+        numbers = np.searchsorted(edges, values, side="right").astype(np.int32)
+        numbers[np.isnan(values)] = 0
+        return numbers
+    few = np.zeros(len(values), np.int8)
+    for edge in edges:
+        few += values >= edge
+    return few.astype(np.int32)
+
+
+def _refused(column: Column, places: Positions) -> Refused:
+    if not len(places) or places.min() >= 0:
+        return Refused()
+    missing = 0 if None in column.labels else int(np.count_nonzero(places == MISSING))
+    return Refused(int(np.count_nonzero(places == OUTSIDE)), missing)
+
+
+def _to_codes(column: Column, places: Positions) -> Codes:
+    size = len(column.labels)
+    if None in column.labels:  # missing is the last label
+        places = np.where(places == MISSING, size - 1, places)
+    return places.astype(code_dtype(size))
+
+
+def _values(domain: Categories | Bins, like: pa.DataType | None) -> pa.Array:
+    """The labels, in position, as an array of the type to be released."""
+    if isinstance(domain, Bins) and domain.release == "label":
+        return pa.array(domain.labels, pa.string())
+    labels = domain.centres if isinstance(domain, Bins) else domain.labels
+    try:
+        kinds = {type(label) for label in labels}
+        mixed = kinds - {int, float} and len(kinds) > 1
+        values = pa.array([label_text(label) for label in labels] if mixed else labels)
+    except (pa.ArrowInvalid, OverflowError):  # integers beyond 64 bits
+        values = pa.array([label_text(label) for label in labels])
+    return _typed(values, like)
+
+
+def _typed(values: pa.Array, like: pa.DataType | None) -> pa.Array:
+    """The values in the type ``like``, or as they are where that would change them."""
+    if like is None:
+        return values
+    kind = like.value_type if pa.types.is_dictionary(like) else like
+    if pa.types.is_string(kind) or pa.types.is_string_view(kind) or pa.types.is_large_string(kind):
+        if pa.types.is_floating(values.type):  # whole numbers lose their point
+            return pa.array([label_text(value) for value in values.to_pylist()])
+        return values.cast(pa.string())
+    try:
+        return values.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return values
+
+
+def _draw(
+    bins: Bins, codes: Codes, words: npt.NDArray[np.uint64], like: pa.DataType | None
+) -> npt.NDArray[Any]:
+    """A uniform number inside each bin; whole numbers for a column of integers."""
+    share = (words >> np.uint64(11)).astype(float) / 2**53  # in [0, 1), 53 bits
+    at = np.minimum(codes, bins.size - 1)  # missing values are masked by the caller
+    edges = np.asarray(bins.edges, float)
+    if like is not None and pa.types.is_integer(like):
+        first = np.ceil(edges)
+        first[-1] = np.floor(edges[-1]) + 1  # the last bin is closed
+        count = np.diff(first)
+        if (count > 0).all():  # a bin without whole numbers has only others to draw
+            whole: npt.NDArray[Any] = first[at] + np.floor(share * count[at])
+            return whole.astype(np.int64)
+    drawn = edges[at] + share * np.diff(edges)[at]
+    # Rounding may reach the upper edge, which belongs to the next bin.
+    inside: npt.NDArray[Any] = np.minimum(drawn, np.nextafter(edges[1:], -np.inf)[at])
+    return inside
