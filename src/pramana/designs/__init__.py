@@ -1,0 +1,15 @@
+"""Designs: from a target stated as a number to the matrices that meet it at the least loss."""
+
+from pramana.designs.expected_error import ErrorModel, ExpectedError
+from pramana.designs.plan import Plan
+from pramana.designs.retention import retention_design
+from pramana.designs.steps import StepDomain, step_domains
+
+__all__ = [
+    "ErrorModel",
+    "ExpectedError",
+    "Plan",
+    "StepDomain",
+    "retention_design",
+    "step_domains",
+]

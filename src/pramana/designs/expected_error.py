@@ -1,0 +1,119 @@
+"""How far off the tables will be, before any record is looked at.
+
+The error of a table is the L1 distance between estimate and truth as a share of the records,
+sum |estimate - truth| / n, expected over the randomisation [Ikarashi, Sec. 5]. For the unbiased
+estimate each record adds to a cell the product, over the steps of the table, of
+
+    w(released) = (1[released in the cell] - (1 - rho) g / N) / rho,
+
+with g of the N values of the step in the cell. With truths spread evenly the variance of a cell
+is n * prod m - n * prod (g/N), where m is the mean square of w, and the expected absolute error of
+a Normal variable is sqrt(2 / pi) of its standard deviation. Nothing here depends on the data.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pramana.designs.steps import StepDomain
+
+__all__ = ["ErrorModel", "ExpectedError"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ExpectedError:
+    """The expected L1 error of all one- and two-way tables, as shares of the records."""
+
+    tables: tuple[tuple[tuple[str, ...], float], ...]
+
+    @property
+    def mean(self) -> float:
+        """The average over the tables: what designs make small."""
+        return math.fsum(error for _, error in self.tables) / len(self.tables)
+
+    def sentence(self) -> str:
+        """The error of a typical table in plain words."""
+        widest = max(len(columns) for columns, _ in self.tables)
+        chosen = [entry for entry in self.tables if len(entry[0]) == widest]
+        if not math.isfinite(self.mean):
+            return "No table can be estimated: the release is pure noise."
+        columns, error = min(chosen, key=lambda entry: abs(entry[1] - self.mean))
+        kind = (
+            "two-way table of " + " by ".join(columns) if widest > 1 else "table of " + columns[0]
+        )
+        return f"A {kind} is off by about {100 * error:.2g} % of the records."
+
+    def to_json(self) -> dict[str, Any]:
+        """Table by table; an error without bound is null."""
+        return {
+            "tables": [
+                {"columns": list(columns), "error": error if math.isfinite(error) else None}
+                for columns, error in self.tables
+            ],
+            "sentence": self.sentence(),
+        }
+
+
+class ErrorModel:
+    """The expected errors as a function of the retention of each step."""
+
+    def __init__(self, steps: Sequence[StepDomain], *, records: int) -> None:
+        self.steps = tuple(steps)
+        self.records = records
+
+    @cached_property
+    def tables(self) -> tuple[tuple[str, ...], ...]:
+        """All sets of one and of two randomised columns."""
+        names = [name for step in self.steps for name in step.columns]
+        return tuple((name,) for name in names) + tuple(itertools.combinations(names, 2))
+
+    @cached_property
+    def _shares(self) -> list[list[tuple[int, FloatArray]]]:
+        """For each table and each step in it: the share g / N of each cell."""
+        shares = []
+        for table in self.tables:
+            parts = []
+            for number, step in enumerate(self.steps):
+                inside = tuple(name for name in step.columns if name in table)
+                if inside:
+                    cells = np.array(list(Counter(step.parts(inside)).values()), dtype=np.float64)
+                    parts.append((number, cells / step.size))
+            shares.append(parts)
+        return shares
+
+    def errors(self, retentions: Sequence[float]) -> FloatArray:
+        """The expected error of each table."""
+        return np.array([self._error(parts, retentions) for parts in self._shares])
+
+    def _error(self, parts: list[tuple[int, FloatArray]], retentions: Sequence[float]) -> float:
+        squares: FloatArray = np.ones(1)
+        cells: FloatArray = np.ones(1)
+        for number, share in parts:
+            rho = retentions[number]
+            if rho <= 0:
+                return math.inf
+            base = (1 - rho) * share
+            mean_square = (share * (1 - base) ** 2 + (1 - share) * base**2) / rho**2
+            squares = np.outer(squares, mean_square).ravel()
+            cells = np.outer(cells, share).ravel()
+        variance = np.maximum(squares - cells, 0) / self.records
+        return float(math.sqrt(2 / math.pi) * np.sqrt(variance).sum())
+
+    def mean(self, retentions: Sequence[float]) -> float:
+        """The average expected error of all tables."""
+        return float(self.errors(retentions).mean())
+
+    def at(self, retentions: Sequence[float]) -> ExpectedError:
+        """The expected errors with their tables."""
+        return ExpectedError(tuple(zip(self.tables, self.errors(retentions).tolist(), strict=True)))

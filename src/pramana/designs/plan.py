@@ -1,0 +1,116 @@
+"""A plan: what will be done to each record, what that guarantees, and what it costs.
+
+A design ends by checking its own answer: a plan whose guarantees fall short of those asked cannot
+be made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pramana.designs.expected_error import ExpectedError
+from pramana.errors import DoesNotHold
+from pramana.guarantees.base import Guarantee
+from pramana.guarantees.evaluate import Standing, standings
+from pramana.matrices.families import UniformMixture
+from pramana.matrices.mechanism import Mechanism, Step
+from pramana.table.schema import Schema
+
+__all__ = ["Plan"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Schema, mechanism, guarantees asked and attained, expected error.
+
+    Attributes:
+        schema: what each column is.
+        mechanism: what is done to a record.
+        method: the design that found it.
+        records: the number of records that it was made for.
+        crowd: the size of the smallest group formed by columns that are released as they are and
+            that an adversary may know; the number of records where there are none.
+        asked: the guarantees that were stated as targets.
+        attained: every guarantee that the theory covers, computed from the integers.
+        expected_error: how far off tables will be; ``None`` where no formula covers it.
+        data_dependent: whether the matrices were chosen by looking at the data.
+        publish_matrices: whether the certificate carries them.
+        figures: what else the design wants known, such as its loss or its gain.
+    """
+
+    schema: Schema
+    mechanism: Mechanism
+    method: str
+    records: int
+    crowd: int
+    asked: tuple[Guarantee, ...]
+    attained: tuple[Guarantee, ...]
+    expected_error: ExpectedError | None = None
+    data_dependent: bool = False
+    publish_matrices: bool = True
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        known = {standing.name for standing in self.standings}
+        for guarantee in self.asked:
+            if guarantee.name not in known:
+                raise DoesNotHold(f"Method {self.method} says nothing about {guarantee.name}.")
+        for standing in self.standings:
+            if not standing.holds:
+                raise DoesNotHold(
+                    f"Method {self.method} attains {standing.attained}, short of the "
+                    f"{standing.asked} that was asked."
+                )
+
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        """Each guarantee, asked beside attained."""
+        return standings(self.asked, self.attained)
+
+    def sentences(self) -> list[str]:
+        """The promises and the price in plain words."""
+        promises = [guarantee.sentence() for guarantee in self.attained]
+        return promises + ([self.expected_error.sentence()] if self.expected_error else [])
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form of a design."""
+        error = self.expected_error
+        form: dict[str, Any] = {
+            "method": self.method,
+            "records": self.records,
+            "crowd": self.crowd,
+            "columns": {
+                name: _parameters(step) for step in self.mechanism for name in step.columns
+            },
+            "guarantees": [standing.to_json() for standing in self.standings],
+            "expected_error": None if error is None else finite(error.mean),
+            "data_dependent": self.data_dependent,
+        }
+        if error is not None:
+            form["expected_errors"] = error.to_json()["tables"]
+            form["expected_error_sentence"] = error.sentence()
+        return form | dict(self.figures)
+
+
+def finite(number: float) -> float | None:
+    """JSON has no infinity: null says that there is no bound."""
+    return number if abs(number) < float("inf") else None
+
+
+def _parameters(step: Step) -> dict[str, Any]:
+    """The readings of the dial for each column of a step."""
+    matrices = step.matrices
+    form: dict[str, Any] = {"values": len(step.labels), "family": matrices[0].family}
+    if len(step.columns) > 1:
+        form["together_with"] = list(step.columns)
+    if len(matrices) > 1:
+        form["strata"] = len(matrices)
+    matrix = matrices[0]
+    if len(matrices) == 1 and isinstance(matrix, UniformMixture):
+        form["retention"] = float(matrix.retention)
+        form["gamma"] = finite(float(matrix.gamma))
+        form["epsilon"] = finite(matrix.epsilon)
+    form["smallest_diagonal"] = float(min(float(m.diagonal.min()) for m in matrices))
+    return form

@@ -1,0 +1,256 @@
+"""Method ``retention``: keep each value with a probability, else draw it anew.
+
+k, epsilon and (rho1, rho2) all bound the same quantity, the total of ln gamma over the steps:
+
+    epsilon:       total <= epsilon                                           [Ikarashi, Cor. 2]
+    k:             total <= ln((n - 1) / (k - 1)) / 2                         [Ikarashi, Cor. 5]
+    rho1 to rho2:  total <= ln(rho2 (1 - rho1) / (rho1 (1 - rho2)))           [Dowd, Sec. 5.1]
+
+so that one dial serves all three. ``equal`` gives every column the same retention (the three
+algorithms of [Ikarashi, Sec. 4]); ``best`` divides the total so that one- and two-way tables are
+least in error, at the same k and epsilon: which column gets how much costs nothing in privacy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from pramana.designs.expected_error import ErrorModel
+from pramana.designs.plan import Plan
+from pramana.designs.steps import StepDomain, step_domains
+from pramana.errors import Infeasible, InvalidNumber
+from pramana.guarantees.base import Guarantee
+from pramana.guarantees.breach import PrivacyBreach
+from pramana.guarantees.differential_privacy import DifferentialPrivacy
+from pramana.guarantees.evaluate import from_matrices
+from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.matrices.families import with_fixed
+from pramana.matrices.mechanism import Mechanism, Step
+from pramana.numeric import require_number
+from pramana.table.schema import Schema, require_domains, require_keys
+
+__all__ = ["Spread", "retention_design"]
+
+Spread = Literal["equal", "best"]
+
+IDENTITY_DIAL = 64 * math.log(2)
+"""The largest ln gamma that integers over 2**64 can express short of the identity."""
+
+
+def retention_design(
+    schema: Schema,
+    asked: Sequence[Guarantee] = (),
+    *,
+    records: int,
+    crowd: int | None = None,
+    spread: Spread = "best",
+    max_error: float | None = None,
+    retention: float | None = None,
+) -> Plan:
+    """Retentions that meet every guarantee asked at the least expected error.
+
+    Args:
+        schema: declared domains for all randomised columns.
+        asked: targets; all of them are met at once.
+        records: the number of records, or the expected one where data are yet to be collected.
+        crowd: the smallest group formed by known columns; the number of records by default.
+        spread: ``best`` or ``equal``.
+        max_error: instead of targets: the strongest guarantee whose expected error is within this
+            share of the records.
+        retention: instead of targets: this retention in every column.
+    """
+    require_keys(schema)
+    require_domains(schema)
+    require_number("the number of records", records, low=1)
+    crowd = records if crowd is None else crowd
+    if sum((bool(asked), max_error is not None, retention is not None)) != 1:
+        raise InvalidNumber("State what to aim at: guarantees, or a maximal error, or a retention.")
+    steps = step_domains(schema)
+    model = ErrorModel(steps, records=records)
+    divide = _divider(steps, model, spread)
+    if retention is not None:
+        require_number("retention", retention, low=0, high=1)
+        retentions = [retention] * len(steps)
+    elif max_error is not None:
+        retentions = divide(_dial_of_error(max_error, model, divide))
+    else:
+        _refuse_fixed(steps, asked)
+        retentions = divide(_dial(asked, crowd=crowd, steps=steps))
+    mechanism = _mechanism_within(steps, retentions, asked, crowd)
+    return Plan(
+        schema=schema,
+        mechanism=mechanism,
+        method="retention",
+        records=records,
+        crowd=crowd,
+        asked=tuple(asked),
+        attained=from_matrices(mechanism, crowd=crowd, asked=asked),
+        expected_error=model.at(retentions),
+        figures=_figures(steps, model, retentions, spread if retention is None else "equal"),
+    )
+
+
+# -- the dial ------------------------------------------------------------------------------
+
+
+def _dial(asked: Sequence[Guarantee], *, crowd: int, steps: Sequence[StepDomain]) -> float:
+    """The largest total of ln gamma that meets every target."""
+    dial = math.inf
+    for guarantee in asked:
+        match guarantee:
+            case DifferentialPrivacy():
+                dial = min(dial, guarantee.epsilon)
+            case PrivacyBreach():
+                dial = min(dial, math.log(guarantee.gamma))
+            case PkAnonymity():
+                dial = min(dial, _dial_of_k(guarantee.k, crowd, steps))
+            case _:
+                raise Infeasible(
+                    f"Method retention does not aim at {guarantee.name}; it takes k, epsilon and "
+                    "rho1 with rho2. Choose another --method."
+                )
+    return dial
+
+
+def _dial_of_k(k: float, crowd: int, steps: Sequence[StepDomain]) -> float:
+    if k > crowd:
+        names = " and ".join(f"'{step.name}'" for step in steps)
+        raise Infeasible(
+            f"No retention on {names} gives PkAnonymity(k={k:g}) with a crowd of {crowd:,}; the "
+            f"largest attainable k is {crowd:,}. Lower k, or release fewer columns as they are."
+        )
+    return math.inf if k == 1 else math.log((crowd - 1) / (k - 1)) / 2
+
+
+def _dial_of_error(
+    max_error: float, model: ErrorModel, divide: Callable[[float], list[float]]
+) -> float:
+    """The smallest total whose expected error is within bounds, by bisection."""
+    require_number("the maximal error", max_error, low=0, low_open=True)
+    low, high = 0.0, IDENTITY_DIAL * len(model.steps)
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if model.mean(divide(middle)) <= max_error else (middle, high)
+    return high
+
+
+def _refuse_fixed(steps: Sequence[StepDomain], asked: Sequence[Guarantee]) -> None:
+    """Values that stay as they are make every finite target impossible: say exactly that."""
+    fixed = [step.name for step in steps if step.fixed]
+    idle = (PkAnonymity(k=1), DifferentialPrivacy(epsilon=math.inf))
+    serious = [g for g in asked if g not in idle]
+    if fixed and serious:
+        raise Infeasible(
+            f"Values of {', '.join(fixed)} are exempt or kept missing, so their records are "
+            "released as they are: no finite epsilon and no k above 1 can hold. Drop the "
+            "exemption, or state a retention instead of a target."
+        )
+
+
+# -- dividing it among the steps -----------------------------------------------------------
+
+
+def _divider(
+    steps: Sequence[StepDomain], model: ErrorModel, spread: Spread
+) -> Callable[[float], list[float]]:
+    """A function from a total of ln gamma to the retention of each step."""
+    sizes = [step.size - len(step.fixed) for step in steps]
+    if spread == "equal":
+        return lambda dial: [_common_retention(dial, sizes)] * len(sizes)
+    if spread == "best":
+        return lambda dial: _best_retentions(dial, sizes, model)
+    raise InvalidNumber(f"spread must be 'equal' or 'best', got {spread!r}.")
+
+
+def _retention(log_gamma: float, size: int) -> float:
+    """rho from ln gamma: (gamma - 1) / (gamma + N - 1)."""
+    if log_gamma >= IDENTITY_DIAL:
+        return 1.0
+    excess = math.expm1(log_gamma)
+    return excess / (excess + size)
+
+
+def _common_retention(dial: float, sizes: Sequence[int]) -> float:
+    """One rho for all, by bisection on a monotone total [Ikarashi, Alg. 1 to 3]."""
+    if math.isinf(dial):
+        return 1.0
+
+    def total(rho: float) -> float:
+        return sum(math.log1p(size * rho / (1 - rho)) for size in sizes)
+
+    low, high = 0.0, math.nextafter(1, 0)
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if total(middle) <= dial else (low, middle)
+    return low
+
+
+def _best_retentions(dial: float, sizes: Sequence[int], model: ErrorModel) -> list[float]:
+    """Divide the dial so that the average error of one- and two-way tables is least."""
+    if math.isinf(dial) or dial <= 0 or len(sizes) == 1:
+        return [_retention(dial / len(sizes), size) for size in sizes]
+    from scipy.optimize import minimize
+
+    def retentions(scores: Any) -> list[float]:
+        shares = np.exp(scores - np.max(scores))
+        shares *= dial / shares.sum()
+        return [_retention(part, size) for part, size in zip(shares.tolist(), sizes, strict=True)]
+
+    def objective(scores: Any) -> float:
+        return math.log(max(model.mean(retentions(scores)), 1e-300))
+
+    equal = _common_retention(dial, sizes)
+    start = np.log([math.log1p(size * equal / (1 - equal)) + 1e-12 for size in sizes])
+    found = minimize(objective, start, method="L-BFGS-B", options={"maxiter": 200})
+    better = retentions(found.x)
+    return (
+        better if model.mean(better) <= model.mean([equal] * len(sizes)) else [equal] * len(sizes)
+    )
+
+
+# -- the answer, checked -------------------------------------------------------------------
+
+
+def _mechanism_within(
+    steps: Sequence[StepDomain],
+    retentions: Sequence[float],
+    asked: Sequence[Guarantee],
+    crowd: int,
+) -> Mechanism:
+    """Integer matrices for the retentions, stepped down until the integers meet every target.
+
+    Rounding in floating point can overshoot by a few parts in 10**16; a target must hold to
+    the last bit.
+    """
+    for trim in (0.0, *(10.0**-power for power in range(15, 5, -1))):
+        mechanism = Mechanism(
+            tuple(
+                Step(step.columns, with_fixed(step.labels, step.fixed, retention=rho * (1 - trim)))
+                for step, rho in zip(steps, retentions, strict=True)
+            )
+        )
+        attained = {g.name: g for g in from_matrices(mechanism, crowd=crowd, asked=asked)}
+        if all(attained[guarantee.name].implies(guarantee) for guarantee in asked):
+            return mechanism
+    raise Infeasible(f"{list(asked)} cannot be met in integers over 2**64: loosen it slightly.")
+
+
+def _figures(
+    steps: Sequence[StepDomain], model: ErrorModel, retentions: Sequence[float], spread: Spread
+) -> dict[str, Any]:
+    """What the best division gains over one retention for all, at the same k and epsilon."""
+    figures: dict[str, Any] = {"spread": spread}
+    if spread == "equal" or not all(0 < rho < 1 for rho in retentions):
+        return figures
+    sizes = [step.size - len(step.fixed) for step in steps]
+    dial = math.fsum(
+        math.log1p(size * rho / (1 - rho)) for size, rho in zip(sizes, retentions, strict=True)
+    )
+    equal = model.mean([_common_retention(dial, sizes)] * len(sizes))
+    if math.isfinite(equal):
+        figures["gain_over_equal"] = 1 - model.mean(retentions) / equal
+    return figures
