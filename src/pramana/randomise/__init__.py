@@ -1,0 +1,1 @@
+"""From the truth to a release: sampling and shuffling."""

@@ -1,0 +1,273 @@
+"""Drawing released values: one 64-bit word a value, and exactly the matrix's integers.
+
+Out of the 2**64 words, exactly ``weights[truth, released]`` give ``released`` for ``truth``.
+
+- A uniform mixture with the weight ``other`` of every other value: ``word // other`` where that is
+  one of the N values, else the truth.
+- Any other matrix by alias tables [Walker77]: a row is cut into 2**m cells of 2**(64 - m) words.
+  The leading m bits of the word choose the cell, the others are compared with a threshold: below it
+  the cell's own value, else its alias. Weights are integers that sum to 2**64, which is the number
+  of cells times their size, so that the cells are filled up without any rounding.
+
+Small tables are drawn with array operations, large ones with compiled loops: the same to the bit.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pramana.errors import InvalidMatrix, OutsideDomain
+from pramana.matrices.families import SparseRows, UniformMixture
+from pramana.matrices.transition import TransitionMatrix
+from pramana.numeric import TOTAL
+from pramana.randomness import CHUNK, Keystream
+
+__all__ = ["alias_cells", "load_compiled", "randomise", "sample", "sample_by_stratum"]
+
+Codes = NDArray[Any]
+Words = NDArray[np.uint64]
+
+COMPILED_FROM: Final = 50_000_000
+"""From how many values on loading the compiled loops costs less than it saves."""
+
+_KERNELS: Final = "pramana.randomise.kernels"
+_PREPARED: dict[int, tuple[weakref.ref[TransitionMatrix], Sampler]] = {}
+
+
+class Sampler(Protocol):
+    """A matrix, prepared for drawing."""
+
+    def draw(self, codes: Codes, words: Words, out: Codes) -> None:
+        """Fill ``out`` with a released code for each true code and word."""
+
+
+def sample(matrix: TransitionMatrix, codes: Codes, words: Words, out: Codes | None = None) -> Codes:
+    """A released code for each true code: a fixed function of the matrix, the code and the word.
+
+    >>> from pramana.matrices.families import UniformMixture
+    >>> coin = UniformMixture.of(("no", "yes"), retention=0.5)
+    >>> words = np.array([0, 2**62, 2**63], dtype=np.uint64)
+    >>> sample(coin, np.array([0, 0, 0], dtype=np.uint8), words)
+    array([0, 1, 0], dtype=uint8)
+    """
+    if out is None:
+        out = np.empty_like(codes)
+    _check(matrix, codes, words, out)
+    _prepared(matrix).draw(codes, words, out)
+    return out
+
+
+def sample_by_stratum(
+    matrices: Sequence[TransitionMatrix], strata: Codes, codes: Codes, words: Words
+) -> Codes:
+    """The same, where ``strata`` says for each record which of the matrices is its own."""
+    if len(strata) and int(strata.max()) >= len(matrices):
+        raise InvalidMatrix(f"Each stratum must have a matrix, and {len(matrices)} are given.")
+    order = np.argsort(strata, kind="stable")
+    ends = np.cumsum(np.bincount(strata, minlength=len(matrices)))
+    out = np.empty_like(codes)
+    begin = 0
+    for matrix, end in zip(matrices, ends.tolist(), strict=True):
+        if end > begin:
+            own = order[begin:end]
+            out[own] = sample(matrix, codes[own], words[own])
+        begin = end
+    return out
+
+
+def randomise(
+    matrix: TransitionMatrix,
+    codes: Codes,
+    *,
+    keystream: Keystream,
+    stream: str,
+    start: int = 0,
+    out: Codes | None = None,
+) -> Codes:
+    """Released codes of the records ``start``, ``start + 1``, ...: each by the word of its own."""
+    if out is None:
+        out = np.empty_like(codes)
+    words = np.empty(min(CHUNK, len(codes)), dtype=np.uint64)
+    for begin in range(0, len(codes), CHUNK):
+        part = slice(begin, min(begin + CHUNK, len(codes)))
+        count = part.stop - begin
+        drawn = keystream.words(stream, start + begin, count, words[:count])
+        sample(matrix, codes[part], drawn, out[part])
+    return out
+
+
+def load_compiled(values: int) -> None:
+    """Load the compiled loops, if that many values are to be drawn that it pays."""
+    if values >= COMPILED_FROM:
+        __import__(_KERNELS)
+
+
+def _check(matrix: TransitionMatrix, codes: Codes, words: Words, out: Codes) -> None:
+    if len(words) != len(codes) or len(out) != len(codes):
+        raise InvalidMatrix(
+            f"{len(codes)} codes need as many words and places, got {len(words)} and {len(out)}."
+        )
+    if len(codes) and int(codes.max()) >= matrix.size:
+        outside = int(np.count_nonzero(codes >= matrix.size))
+        raise OutsideDomain(f"{outside} codes lie outside the {matrix.size} values of the matrix.")
+    if np.iinfo(out.dtype).max < matrix.size - 1:
+        raise OutsideDomain(f"Codes of type {out.dtype} cannot hold {matrix.size} values.")
+
+
+def _compiled() -> Any:
+    """The compiled loops, once something has loaded them."""
+    return sys.modules.get(_KERNELS)
+
+
+def _prepared(matrix: TransitionMatrix) -> Sampler:
+    """The sampler of this very object: comparing matrices entry by entry would cost more."""
+    known = _PREPARED.get(id(matrix))
+    if known is not None and known[0]() is matrix:
+        return known[1]
+    sampler = _prepare(matrix)
+    key = id(matrix)
+    _PREPARED[key] = weakref.ref(matrix, lambda _: _PREPARED.pop(key, None)), sampler
+    return sampler
+
+
+def _prepare(matrix: TransitionMatrix) -> Sampler:
+    if isinstance(matrix, UniformMixture):
+        return _Mixture(matrix.size, matrix.other)
+    if isinstance(matrix, SparseRows):
+        return _Ragged.of(matrix)
+    return _Alias.of(matrix)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mixture:
+    """A uniform mixture: one division a value."""
+
+    size: int
+    other: int
+
+    def draw(self, codes: Codes, words: Words, out: Codes) -> None:
+        if self.other == 0 or self.size == 1:
+            out[:] = codes
+            return
+        # The last word that draws, and not the first that does not: that may be 2**64.
+        other, last = np.uint64(self.other), np.uint64(self.size * self.other - 1)
+        if compiled := _compiled():
+            compiled.mixture_draws(codes, words, other, last, out)
+            return
+        out[:] = codes
+        np.copyto(out, words // other, where=words <= last, casting="unsafe")
+
+
+@dataclass(frozen=True, slots=True)
+class _Alias:
+    """One table of 2**bits cells a row; an entry is (threshold << bits) | alias."""
+
+    bits: int
+    table: Words
+
+    @classmethod
+    def of(cls, matrix: TransitionMatrix) -> _Alias:
+        bits = max(1, (matrix.size - 1).bit_length())
+        table = np.empty((matrix.size, 2**bits), dtype=np.uint64)
+        for row, weights in zip(table, matrix.weights.tolist(), strict=True):
+            thresholds, aliases = alias_cells(weights, bits)
+            row[:] = [(t << bits) | a for t, a in zip(thresholds, aliases, strict=True)]
+        return cls(bits, table.ravel())
+
+    def draw(self, codes: Codes, words: Words, out: Codes) -> None:
+        bits, mask = np.uint64(self.bits), np.uint64(2**self.bits - 1)
+        if compiled := _compiled():
+            compiled.alias_draws(codes, words, self.table, bits, out)
+            return
+        cells = words >> np.uint64(64 - self.bits)
+        places = codes.astype(np.uint64)
+        places <<= bits
+        places |= cells
+        entries = self.table.take(places.view(np.int64), mode="clip")
+        out[:] = entries & mask
+        entries &= ~mask
+        np.copyto(out, cells, where=(words << bits) < entries, casting="unsafe")
+
+
+@dataclass(frozen=True, slots=True)
+class _Ragged:
+    """Tables of different lengths, for rows with few entries; a row that stays has one cell."""
+
+    starts: NDArray[np.int64]
+    bits: NDArray[np.uint8]
+    thresholds: Words
+    own: NDArray[np.uint32]
+    alias: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, matrix: SparseRows) -> _Ragged:
+        widths: list[int] = []
+        thresholds: list[int] = []
+        own: list[int] = []
+        alias: list[int] = []
+        moves, targets = matrix.moves.tolist(), matrix.targets.tolist()
+        for row, (begin, end) in enumerate(zip(matrix.starts, matrix.starts[1:], strict=False)):
+            # The truth comes last, also where its weight is 0: its cell then only fills up.
+            weights = [*moves[begin:end], matrix.kept[row]]
+            values = [*targets[begin:end], row]
+            width = (len(weights) - 1).bit_length()
+            values += [row] * (2**width - len(values))
+            cells, aliases = alias_cells(weights, width)
+            widths.append(width)
+            thresholds += [threshold << width for threshold in cells]
+            own += values
+            alias += [values[other] for other in aliases]
+        lengths = np.left_shift(1, np.array(widths, dtype=np.int64))
+        starts = np.concatenate(([0], np.cumsum(lengths)[:-1]))
+        return cls(
+            starts.astype(np.int64),
+            np.array(widths, dtype=np.uint8),
+            np.array(thresholds, dtype=np.uint64),
+            np.array(own, dtype=np.uint32),
+            np.array(alias, dtype=np.uint32),
+        )
+
+    def draw(self, codes: Codes, words: Words, out: Codes) -> None:
+        if compiled := _compiled():
+            compiled.ragged_draws(
+                codes, words, self.starts, self.bits, self.thresholds, self.own, self.alias, out
+            )
+            return
+        width = self.bits[codes].astype(np.uint64)
+        cells = (words >> np.uint64(1)) >> (np.uint64(63) - width)
+        places = self.starts[codes] + cells.view(np.int64)
+        below = (words << width) < self.thresholds[places]
+        out[:] = np.where(below, self.own[places], self.alias[places])
+
+
+def alias_cells(weights: Sequence[int], bits: int) -> tuple[list[int], list[int]]:
+    """Thresholds and aliases of the 2**bits cells of one row of weights that sum to 2**64.
+
+    Each cell holds 2**(64 - bits) words. A value with less than a cell fills its own cell up to
+    the threshold, and a value with at least a cell gives the rest and becomes its alias. What the
+    open values hold together always equals the size of the open cells, so as long as one of them
+    holds less than a cell another holds more, and in the end each holds exactly one cell: its
+    threshold is 0 and its alias itself. All in integers, so value i gets exactly weights[i] words.
+    """
+    size = TOTAL >> bits
+    cells = 2**bits
+    left = [*weights, *([0] * (cells - len(weights)))]
+    thresholds, aliases = [0] * cells, list(range(cells))
+    small = [cell for cell in range(cells) if left[cell] < size]
+    large = [cell for cell in range(cells) if left[cell] > size]
+    while small:
+        cell, giver = small.pop(), large[-1]
+        thresholds[cell], aliases[cell] = left[cell], giver
+        left[giver] -= size - left[cell]
+        if left[giver] <= size:
+            large.pop()
+            if left[giver] < size:
+                small.append(giver)
+    return thresholds, aliases
