@@ -1,0 +1,167 @@
+"""How a text file is written: encoding, delimiter, quotes, header.
+
+Only the beginning of the file is looked at here; what holds for the whole file (that every
+row has as many fields, which columns are numbers) is found by ``csv_files``.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from pramana.errors import InvalidTable
+from pramana.table.opened import require_distinct_names
+
+__all__ = ["Dialect", "find_dialect"]
+
+HEAD = 2**18
+END = r"(?m)'(?=[,;\t|\r]|$)"
+DELIMITERS = (",", ";", "\t", "|")
+MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What must be known to read a text file.
+
+    Attributes:
+        encoding: As Python calls it.
+        delimiter: Between fields.
+        quote: Around fields that hold delimiters.
+        escape: Before a quote inside quotes, or ``None`` where quotes are doubled.
+        names: The names of the columns.
+        header_lines: Lines to skip before the first record.
+    """
+
+    encoding: str
+    delimiter: str
+    quote: str
+    escape: str | None
+    names: tuple[str, ...]
+    header_lines: int
+
+
+def find_dialect(path: Path, *, encoding: str | None = None) -> Dialect:
+    """How the file at ``path`` is written."""
+    raw = _beginning(path)
+    encoding = encoding or _encoding(raw, path)
+    text = _decoded(raw, encoding)
+    if not text.strip():
+        raise InvalidTable(f"{path} is empty. A table needs a line of names and at least a record.")
+    lines = text if len(raw) < HEAD else text[: text.rfind("\n") + 1] or text
+    quote = _quote(lines)
+    escape = "\\" if f"\\{quote}" in lines else None
+    delimiter = _delimiter(lines, quote, escape)
+    names, header_lines = _header(lines, delimiter, quote, escape, path)
+    if len(raw) < HEAD and not any(line.strip() for line in lines.splitlines()[header_lines:]):
+        raise InvalidTable(f"{path} has a header and no records.")
+    return Dialect(encoding, delimiter, quote, escape, names, header_lines)
+
+
+def _beginning(path: Path) -> bytes:
+    try:
+        with pa.input_stream(str(path), compression="detect") as stream:
+            return bytes(stream.read(HEAD))
+    except (OSError, pa.ArrowInvalid, EOFError):
+        raise InvalidTable(f"{path} cannot be read: it is broken or cut short.") from None
+
+
+def _encoding(raw: bytes, path: Path) -> str:
+    for mark, encoding in MARKS.items():
+        if raw.startswith(mark):
+            return encoding
+    zeros = raw[:1000].count(0)
+    if zeros > len(raw[:1000]) // 3:  # Latin letters in two bytes, without a mark
+        return "utf-16-le" if raw[1:2] == b"\0" else "utf-16-be"
+    if zeros:
+        raise InvalidTable(f"{path} is not a text file, whatever its ending says.")
+    return "utf-8" if _fits(raw, "utf-8") else "cp1252" if _fits(raw, "cp1252") else "latin-1"
+
+
+def _fits(raw: bytes, encoding: str) -> bool:
+    try:
+        codecs.getincrementaldecoder(encoding)().decode(raw)  # a letter may be cut at the end
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _decoded(raw: bytes, encoding: str) -> str:
+    return codecs.getincrementaldecoder(encoding)(errors="replace").decode(raw)
+
+
+def _quote(text: str) -> str:
+    """The double quote, unless single ones stand where only quotes of fields can stand."""
+    if '"' in text:
+        return '"'
+    single, double = (max(_fitness(text, d, q, None) for d in DELIMITERS) for q in ("'", '"'))
+    if single != double:
+        return "'" if single > double else '"'
+    opening, closing = (len(re.findall(place, text)) for place in (r"(?m)(^|[,;\t|])'", END))
+    return "'" if opening == closing > 0 else '"'
+
+
+def _rows(text: str, delimiter: str, quote: str, escape: str | None) -> list[list[str]]:
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=delimiter,
+        quotechar=quote,
+        escapechar=escape,
+        doublequote=escape is None,
+    )
+    try:
+        return [row for row in reader if row]
+    except csv.Error:  # a field too long: not this delimiter
+        return []
+
+
+def _fitness(text: str, delimiter: str, quote: str, escape: str | None) -> tuple[float, int]:
+    """The share of rows that have as many fields as the header, and that number."""
+    rows = _rows(text, delimiter, quote, escape)
+    width = len(rows[0]) if rows else 0
+    if width < 2:
+        return (0.0, 0)
+    return (round(sum(len(row) == width for row in rows) / len(rows), 1), width)
+
+
+def _delimiter(text: str, quote: str, escape: str | None) -> str:
+    """The delimiter that fits best; a comma where there is a single column."""
+    fits = {delimiter: _fitness(text, delimiter, quote, escape) for delimiter in DELIMITERS}
+    best = max(DELIMITERS, key=fits.__getitem__)
+    return best if fits[best] > (0.0, 0) else ","
+
+
+def _header(
+    text: str, delimiter: str, quote: str, escape: str | None, path: Path
+) -> tuple[tuple[str, ...], int]:
+    reader = csv.reader(
+        io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote, escapechar=escape
+    )
+    header = next(row for row in reader if any(field.strip() for field in row))
+    names = [name.strip() for name in header]
+    if all(_is_number(name) for name in names):
+        raise InvalidTable(
+            f"The first line of {path} must name the columns, and it holds only numbers. Add names."
+        )
+    # Row numbers are often written under an empty name.
+    names = [name or f"column_{at}" for at, name in enumerate(names, 1)]
+    require_distinct_names(names, where=str(path))
+    return tuple(names), reader.line_num
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

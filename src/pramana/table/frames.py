@@ -1,0 +1,129 @@
+"""Data frames in and the same kind out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from pramana.errors import InvalidTable
+from pramana.table.opened import OpenedTable, require_distinct_names
+
+__all__ = ["open_frame", "to_kind"]
+
+
+def open_frame(frame: Any) -> OpenedTable:
+    """Open a pandas, Polars, PyArrow or DuckDB object, or anything that streams Arrow data."""
+    names = [str(name) for name in getattr(frame, "columns", ())] if _is_pandas(frame) else []
+    require_distinct_names(names, where="the data frame")
+    if _is_duckdb(frame):
+        return _open_relation(frame)
+    table = _to_arrow(frame)
+    require_distinct_names(table.column_names, where="the table")
+
+    def batches(columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+        yield from table.select(list(columns)).to_batches(max_chunksize=size)
+
+    return OpenedTable(table.schema, table.num_rows, "frame", frame, batches)
+
+
+def _comes_from(frame: Any, package: str) -> bool:
+    return type(frame).__module__.split(".")[0] in (package, f"_{package}")
+
+
+def _is_pandas(frame: Any) -> bool:
+    return _comes_from(frame, "pandas") and hasattr(frame, "columns")
+
+
+def _is_duckdb(frame: Any) -> bool:
+    return _comes_from(frame, "duckdb") and hasattr(frame, "__arrow_c_stream__")
+
+
+def _is_lazy(frame: Any) -> bool:
+    return hasattr(frame, "collect") and not hasattr(frame, "__arrow_c_stream__")
+
+
+def _to_arrow(frame: Any) -> pa.Table:
+    if isinstance(frame, pa.Table):
+        return frame
+    if isinstance(frame, pa.RecordBatch):
+        return pa.Table.from_batches([frame])
+    if isinstance(frame, pa.RecordBatchReader):
+        return frame.read_all()  # it can be read once only
+    if _is_pandas(frame):
+        return _from_pandas(frame)
+    if _comes_from(frame, "pyarrow") and hasattr(frame, "to_table"):
+        return frame.to_table()  # a dataset
+    frame = frame.collect() if _is_lazy(frame) else frame
+    if not hasattr(frame, "__arrow_c_stream__"):
+        raise InvalidTable(
+            "A table must be a path, or a pandas, Polars, PyArrow or DuckDB object, "
+            f"got {type(frame).__name__}."
+        )
+    return pa.table(frame)
+
+
+def _from_pandas(frame: Any) -> pa.Table:
+    """The frame without its index; its errors would show cells, so they are replaced."""
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        bad = next((name for name in frame.columns if not _converts(frame[[name]])), None)
+        raise InvalidTable(
+            f"Column '{bad}' holds values of different kinds. Give it one."
+        ) from None
+
+
+def _converts(frame: Any) -> bool:
+    try:
+        pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return False
+    return True
+
+
+def _open_relation(relation: Any) -> OpenedTable:
+    """A DuckDB relation, which stays in the database and runs again for every pass."""
+    require_distinct_names(relation.columns, where="the relation")
+    rows = int(relation.aggregate("count(*)").fetchall()[0][0])
+
+    def batches(columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+        quoted = ['"' + name.replace('"', '""') + '"' for name in columns]
+        del size  # the database cuts its own batches
+        yield from pa.RecordBatchReader.from_stream(relation.project(", ".join(quoted)))
+
+    schema = pa.RecordBatchReader.from_stream(relation.limit(0)).schema
+    return OpenedTable(schema, rows, "frame", relation, batches)
+
+
+def to_kind(table: pa.Table, like: Any) -> Any:
+    """The table as the same kind of object as ``like``; PyArrow where there is no such kind.
+
+    Text that was plain text in ``like`` comes back as plain text and not as categories.
+    """
+    if _is_duckdb(like):
+        import duckdb
+
+        return duckdb.from_arrow(_undressed(table, _open_relation(like).schema))
+    if isinstance(like, pa.RecordBatchReader):
+        return _undressed(table, like.schema).to_reader()
+    if _comes_from(like, "pyarrow") or not hasattr(like, "head"):
+        return _undressed(table, like.schema) if isinstance(like, pa.Table) else table
+    import narwhals as nw
+
+    head = like.head(0).collect() if _is_lazy(like) else like.head(0)
+    made = nw.from_arrow(
+        _undressed(table, _to_arrow(head).schema), backend=nw.from_native(head).implementation
+    ).to_native()
+    return made.lazy() if _is_lazy(like) else made
+
+
+def _undressed(table: pa.Table, original: pa.Schema) -> pa.Table:
+    """Dictionary columns as plain ones where the original was plain."""
+    for at, name in enumerate(table.column_names):
+        kind = table.schema.field(at).type
+        was = original.field(name).type if name in original.names else None
+        if was is not None and pa.types.is_dictionary(kind) and not pa.types.is_dictionary(was):
+            table = table.set_column(at, name, table.column(at).cast(kind.value_type))
+    return table

@@ -1,0 +1,113 @@
+"""SPSS, Stata and SAS files, with their labels, by pyreadstat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pramana.errors import InvalidTable, MissingExtra
+from pramana.table.opened import Labels, OpenedTable, TableFormat, require_distinct_names
+
+__all__ = ["open_labelled", "write_labelled"]
+
+PACKAGES: dict[TableFormat, str] = {"sav": "SPSS", "dta": "Stata", "sas7bdat": "SAS"}
+EXACT = 2**53
+
+
+def _pyreadstat(verb: str, file_format: TableFormat) -> ModuleType:
+    try:
+        import pyreadstat
+    except ImportError:
+        raise MissingExtra(
+            f"{verb} {PACKAGES[file_format]} files needs an extra: pip install 'pramana[files]'."
+        ) from None
+    module: ModuleType = pyreadstat
+    return module
+
+
+def open_labelled(path: Path, file_format: TableFormat) -> OpenedTable:
+    """Open an SPSS, Stata or SAS file. Its missing values and empty texts are missing."""
+    library = _pyreadstat("Reading", file_format)
+    read = getattr(library, f"read_{file_format}")
+    try:
+        columns, about = read(str(path), output_format="dict")
+    except (library.ReadstatError, library.PyreadstatError, ValueError, OSError):
+        raise InvalidTable(
+            f"{path} cannot be read as {PACKAGES[file_format]}: "
+            "it is broken, cut short, or not what its ending says."
+        ) from None
+    require_distinct_names(about.column_names, where=str(path))
+    if not about.column_names or not about.number_rows:
+        raise InvalidTable(f"{path} has no records.")
+    table = pa.table({name: _column(name, values) for name, values in columns.items()})
+
+    def batches(names: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+        yield from table.select(list(names)).to_batches(max_chunksize=size)
+
+    return OpenedTable(
+        table.schema, table.num_rows, file_format, path, batches, labels=_labels(about)
+    )
+
+
+def _column(name: str, values: list[Any]) -> pa.Array:
+    try:
+        array = pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        raise InvalidTable(f"Column '{name}' holds values of different kinds.") from None
+    if pa.types.is_string(array.type):
+        return pc.if_else(pc.equal(array, ""), pa.scalar(None, array.type), array)
+    # These packages keep whole numbers as floating ones.
+    if pa.types.is_floating(array.type) and array.null_count < len(array):
+        whole = pc.and_(pc.equal(pc.floor(array), array), pc.less(pc.abs(array), EXACT))
+        if pc.all(whole).as_py():
+            return array.cast(pa.int64())
+    return array.cast(pa.float64()) if pa.types.is_null(array.type) else array
+
+
+def _labels(about: Any) -> Labels:
+    variables = {name: text for name, text in about.column_names_to_labels.items() if text}
+    values = {name: dict(labels) for name, labels in about.variable_value_labels.items()}
+    measures = {n: m for n, m in (about.variable_measure or {}).items() if m != "unknown"}
+    return Labels(variables, values, measures)
+
+
+def write_labelled(table: pa.Table, path: Path, file_format: TableFormat, labels: Labels) -> None:
+    """Write an SPSS or Stata file with the labels of the columns that it has."""
+    if file_format == "sas7bdat":
+        raise InvalidTable(
+            "SAS files can be read but not written. Write csv, parquet, sav or dta instead."
+        )
+    library = _pyreadstat("Writing", file_format)
+    try:
+        import pandas  # noqa: F401
+    except ImportError:
+        raise MissingExtra(
+            f"Writing {PACKAGES[file_format]} files needs an extra: pip install 'pramana[files]'."
+        ) from None
+    names = set(table.column_names)
+    options: dict[str, Any] = {
+        "column_labels": {name: labels.variables.get(name) for name in table.column_names},
+        "variable_value_labels": _value_labels(table, labels.values),
+    }
+    if file_format == "sav":
+        options["variable_measure"] = {n: m for n, m in labels.measures.items() if n in names}
+    frame = table.to_pandas(date_as_object=True)
+    getattr(library, f"write_{file_format}")(frame, str(path), **options)
+
+
+def _value_labels(
+    table: pa.Table, labels: Mapping[str, Mapping[Any, str]]
+) -> dict[str, dict[Any, str]]:
+    """Value labels of columns that still hold such values: a bin's text has none."""
+    kept = {}
+    for name in set(table.column_names) & set(labels):
+        text = pa.types.is_string(table.schema.field(name).type)
+        fitting = {v: label for v, label in labels[name].items() if isinstance(v, str) == text}
+        if fitting:
+            kept[name] = fitting
+    return kept

@@ -1,0 +1,228 @@
+"""Opening files: formats, and everything that can be wrong with them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pramana.errors import InvalidSchema, InvalidTable, MissingExtra, UnknownColumn
+from pramana.table.domains import Categories
+from pramana.table.files import format_of, open_table, require_columns, write_table
+from pramana.table.opened import Labels
+from pramana.table.schema import Column, Role, Schema
+
+PEOPLE = pa.table(
+    {
+        "sex": ["F", "M", None, "F"],
+        "zip": ["01234", "99999", "00001", ""],
+        "age": pa.array([31, None, 28, 90], pa.int64()),
+        "income": [1.5, -2.25, None, 1e6],
+        "day": [dt.date(2020, 1, 31), None, dt.date(1999, 12, 31), dt.date(2000, 2, 29)],
+    }
+)
+CELL = "CELLVALUE"
+
+
+def refused(path, match):
+    """The one-line error of opening ``path`` and reading it to its end; no cell is shown."""
+    with pytest.raises(InvalidTable, match=match) as caught:
+        list(open_table(path).batches())
+    assert "\n" not in str(caught.value)
+    assert CELL not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("ending", ["parquet", "pq", "feather", "arrow"])
+def test_columnar_files_come_back_as_they_were(tmp_path, ending):
+    """Types, missing values and order; as often as asked, in batches of any size."""
+    path = tmp_path / f"people.{ending}"
+    assert write_table(PEOPLE, path, file_format=format_of(path)) == 4
+    opened = open_table(path)
+    assert opened.rows == 4
+    assert opened.to_arrow().equals(PEOPLE)
+    assert opened.to_arrow().equals(PEOPLE)
+    assert [b.num_rows for b in opened.batches(size=3)] == [3, 1]
+    assert opened.to_arrow(["age", "sex"]).column_names == ["age", "sex"]
+
+
+def test_arrow_streams_are_read_too(tmp_path):
+    """The stream format has the same endings as the file format."""
+    with pa.ipc.new_stream(str(tmp_path / "s.arrow"), PEOPLE.schema) as writer:
+        writer.write_table(PEOPLE)
+    assert open_table(tmp_path / "s.arrow").to_arrow().equals(PEOPLE)
+
+
+def test_text_files_come_back_with_missing_and_empty_apart(tmp_path):
+    """Dates become text; everything else has its type again."""
+    write_table(PEOPLE, tmp_path / "people.csv", file_format="csv")
+    again = open_table(tmp_path / "people.csv").to_arrow()
+    assert again.drop_columns("day").equals(PEOPLE.drop_columns("day"))
+    assert again["day"].to_pylist() == ["2020-01-31", None, "1999-12-31", "2000-02-29"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "feather", "sav", "dta"])
+def test_dictionary_columns_can_be_written(tmp_path, ending):
+    """Batches whose dictionaries differ are no obstacle."""
+    first = pa.record_batch({"a": pa.array(["x", "y"]).dictionary_encode()})
+    second = pa.record_batch({"a": pa.array(["z", None]).dictionary_encode()})
+    path = tmp_path / f"t.{ending}"
+    assert write_table([first, second], path, file_format=format_of(path)) == 4
+    column = open_table(path).to_arrow()["a"]
+    assert column.to_pylist() == ["x", "y", "z", None]
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta"])
+def test_labels_of_statistical_packages_are_kept(tmp_path, ending):
+    """Whole numbers are integers again, empty text is missing, labels survive both ways."""
+    table = pa.table({"sex": [1, 2, None], "name": ["x", "", "z"], "weight": [0.5, 1, None]})
+    labels = Labels({"sex": "Sex of person"}, {"sex": {1: "male", 2: "female"}})
+    path = tmp_path / f"t.{ending}"
+    write_table(table, path, file_format=ending, labels=labels)
+    opened = open_table(path)
+    assert opened.schema.field("sex").type == pa.int64()
+    assert opened.to_arrow()["name"].to_pylist() == ["x", None, "z"]
+    assert opened.to_arrow()["weight"].to_pylist() == [0.5, 1, None]
+    assert opened.labels.variables == {"sex": "Sex of person"}
+    assert opened.labels.values == {"sex": {1: "male", 2: "female"}}
+    write_table(opened.to_arrow(), path, file_format=ending, labels=opened.labels)
+    assert open_table(path).labels == opened.labels
+
+
+def test_value_labels_of_a_column_that_became_text_are_left_out(tmp_path):
+    """A bin's label is no code."""
+    labels = Labels({}, {"age": {1: "one"}})
+    write_table(pa.table({"age": ["[0, 1)"]}), tmp_path / "t.sav", file_format="sav", labels=labels)
+    assert open_table(tmp_path / "t.sav").labels.values == {}
+
+
+def test_sas_files_are_not_written(tmp_path):
+    """It says what to write instead, and writes nothing."""
+    with pytest.raises(InvalidTable, match="not written"):
+        write_table(PEOPLE, tmp_path / "t.sas7bdat", file_format="sas7bdat")
+    assert not (tmp_path / "t.sas7bdat").exists()
+
+
+def test_a_missing_extra_explains_itself(tmp_path, monkeypatch):
+    """The command to install it is in the message."""
+    (tmp_path / "t.sav").write_bytes(b"$FL2" + bytes(100))
+    monkeypatch.setitem(sys.modules, "pyreadstat", None)
+    with pytest.raises(MissingExtra) as caught:
+        open_table(tmp_path / "t.sav")
+    assert str(caught.value) == "Reading SPSS files needs an extra: pip install 'pramana[files]'."
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "feather", "sav", "dta", "sas7bdat"])
+def test_absent_empty_and_folders(tmp_path, ending):
+    """Whatever the format."""
+    refused(tmp_path / f"no.{ending}", "does not exist")
+    (tmp_path / f"empty.{ending}").write_bytes(b"")
+    refused(tmp_path / f"empty.{ending}", "is empty")
+    (tmp_path / f"folder.{ending}").mkdir()
+    refused(tmp_path / f"folder.{ending}", "is a folder")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "feather", "sav", "dta"])
+def test_no_records(tmp_path, ending):
+    """A header alone is no table."""
+    path = tmp_path / f"t.{ending}"
+    write_table(pa.table({"a": pa.array([], pa.int64())}), path, file_format=ending)
+    refused(path, "no records")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather", "sav", "dta"])
+def test_files_cut_short(tmp_path, ending):
+    """Half of the bytes are refused, wherever the library notices it."""
+    path = tmp_path / f"t.{ending}"
+    write_table(PEOPLE, path, file_format=ending)
+    raw = path.read_bytes()
+    path.write_bytes(raw[: len(raw) // 2])
+    refused(path, "broken")
+
+
+def test_a_parquet_file_with_a_damaged_page(tmp_path):
+    """The footer is whole, a page is not: the error comes while the batches flow."""
+    path = tmp_path / "t.parquet"
+    table = pa.table({"a": [f"{CELL}{i}" for i in range(20_000)]})
+    pq.write_table(table, path, compression="zstd", use_dictionary=False)
+    raw = bytearray(path.read_bytes())
+    raw[200:5000] = bytes(4800)
+    path.write_bytes(bytes(raw))
+    refused(path, "broken")
+
+
+def test_files_that_are_not_what_their_ending_says(tmp_path):
+    """Parquet called csv, text called parquet, and so on round."""
+    write_table(PEOPLE, tmp_path / "t.parquet", file_format="parquet")
+    raw = (tmp_path / "t.parquet").read_bytes()
+    for ending in ("csv", "feather", "sav", "dta", "sas7bdat"):
+        (tmp_path / f"p.{ending}").write_bytes(raw)
+        refused(tmp_path / f"p.{ending}", "holds Parquet data")
+    for ending in ("parquet", "feather", "sav", "dta", "sas7bdat"):
+        (tmp_path / f"c.{ending}").write_text(f"a,b\n{CELL},2\n" * 10)
+        refused(tmp_path / f"c.{ending}", "whatever its ending says|not what its ending says")
+    (tmp_path / "binary.csv").write_bytes(b"a,b\n1,\x00\x01\x02\n")
+    refused(tmp_path / "binary.csv", "not a text file")
+    (tmp_path / "packed.csv").write_bytes(b"\x1f\x8b\x08\x00")
+    refused(tmp_path / "packed.csv", "gzip")
+
+
+def test_an_unknown_ending_is_refused_with_those_known(tmp_path):
+    """No guessing."""
+    (tmp_path / "t.xlsx").write_text("x")
+    refused(tmp_path / "t.xlsx", r"Known: \.csv")
+
+
+def test_duplicate_column_names(tmp_path):
+    """In every format that allows them."""
+    table = pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])
+    pq.write_table(table, tmp_path / "t.parquet")
+    refused(tmp_path / "t.parquet", "'a' 2 times")
+    (tmp_path / "t.csv").write_text("a,b,a\n1,2,3\n")
+    refused(tmp_path / "t.csv", "'a' 2 times")
+
+
+def test_nested_columns_are_refused(tmp_path):
+    """The column is named."""
+    write_table(pa.table({"a": [[1], [2]]}), tmp_path / "t.parquet", file_format="parquet")
+    refused(tmp_path / "t.parquet", "'a' holds lists")
+
+
+def test_the_table_must_have_the_columns_of_the_schema_and_no_others(tmp_path):
+    """Both ways round, with the names."""
+    write_table(pa.table({"a": [1], "b": [2]}), tmp_path / "t.parquet", file_format="parquet")
+    with pytest.raises(UnknownColumn, match="lacks 1 of the schema's columns: c"):
+        open_table(tmp_path / "t.parquet", schema=_schema("a", "b", "c"))
+    with pytest.raises(InvalidSchema, match="does not describe 1 of the table's columns: b"):
+        open_table(tmp_path / "t.parquet", schema=_schema("a"))
+    require_columns(_schema("b", "a"), ["a", "b"])
+
+
+def _schema(*names):
+    return Schema(tuple(Column(name, Role.PLAIN) for name in names))
+
+
+def test_a_schema_decides_between_digits_and_numbers(tmp_path):
+    """Where the categories are texts the column stays text, and Parquet text comes coded."""
+    (tmp_path / "t.csv").write_text("a,b\n1,1\n2,2\n")
+    schema = Schema(
+        (Column("a", Role.KEY, Categories(("1", "2"))), Column("b", Role.KEY, Categories((1, 2))))
+    )
+    types = open_table(tmp_path / "t.csv", schema=schema).schema.types
+    assert types == [pa.string(), pa.int64()]
+    write_table(
+        pa.table({"a": ["1", "2"], "b": [1, 2]}), tmp_path / "t.parquet", file_format="parquet"
+    )
+    kinds = open_table(tmp_path / "t.parquet", schema=schema).schema.types
+    assert pa.types.is_dictionary(kinds[0])
+
+
+def test_unknown_columns_cannot_be_read(tmp_path):
+    """The name is in the message."""
+    write_table(PEOPLE, tmp_path / "t.parquet", file_format="parquet")
+    with pytest.raises(UnknownColumn, match="'x'"):
+        list(open_table(tmp_path / "t.parquet").batches(["x"]))
