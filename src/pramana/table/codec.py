@@ -79,18 +79,16 @@ def encode(column: Column, array: pa.Array | pa.ChunkedArray) -> Codes:
 
 def encode_released(column: Column, array: pa.Array | pa.ChunkedArray) -> Codes:
     """The code of each released value, whether a label, the centre of a bin or a draw inside it."""
-    find = _finder(column)
-    if isinstance(column.domain, Bins) and column.domain.release != "draw":
-        bins = column.domain
-        find = partial(_find, bins.labels if bins.release == "label" else bins.centres)
-    codes, refused = _coded(column, array, find)
+    codes, refused = _coded(column, array, _released_finder(column))
     refuse(column, refused)
     return codes
 
 
-def count_refused(column: Column, array: pa.Array | pa.ChunkedArray) -> Refused:
-    """How many values ``encode`` would refuse: for totals over many batches."""
-    return _coded(column, array, _finder(column))[1]
+def count_refused(
+    column: Column, array: pa.Array | pa.ChunkedArray, *, released: bool = False
+) -> Refused:
+    """How many values ``encode`` (or ``encode_released``) would refuse: for totals over batches."""
+    return _coded(column, array, (_released_finder if released else _finder)(column))[1]
 
 
 def refuse(column: Column, refused: Refused) -> None:
@@ -167,6 +165,13 @@ def _finder(column: Column) -> Finder:
     if isinstance(domain, Bins):
         return partial(_bin, column.name, domain)
     return partial(_find, domain.labels)
+
+
+def _released_finder(column: Column) -> Finder:
+    if isinstance(column.domain, Bins) and column.domain.release != "draw":
+        bins = column.domain
+        return partial(_find, bins.labels if bins.release == "label" else bins.centres)
+    return _finder(column)
 
 
 def _coded(

@@ -1,0 +1,289 @@
+"""The verbs: each takes the frozen object before it and gives the next one.
+
+    describe -> Schema;  design -> Plan;  protect -> Release;  load, verify
+
+Command line and studio are shells over this module; it alone builds engines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pramana.designs.plan import Plan
+from pramana.designs.retention import Spread, retention_design
+from pramana.errors import DoesNotHold, InvalidNumber, OutsideDomain
+from pramana.guarantees.base import Guarantee
+from pramana.guarantees.evaluate import from_matrices
+from pramana.randomise.protect import Randomiser
+from pramana.randomness import Keystream
+from pramana.release.certificate import Certificate, Claim
+from pramana.release.folder import require_free
+from pramana.release.release import Release, load_release, write_release
+from pramana.release.verify import Verdict, verify_folder
+from pramana.table.codec import Refused, count_refused, refuse
+from pramana.table.files import open_table, write_table
+from pramana.table.opened import Labels, OpenedTable, TableFormat
+from pramana.table.schema import Role, Schema
+
+if TYPE_CHECKING:
+    from pramana.engines.local import LocalTable
+
+__all__ = ["describe", "design", "load", "protect", "verify"]
+
+Progress = Callable[[int], None]
+
+
+def describe(
+    table: Any,
+    *,
+    keys: tuple[str, ...] | list[str] = (),
+    sensitive: tuple[str, ...] | list[str] = (),
+    plain: tuple[str, ...] | list[str] = (),
+    identifiers: tuple[str, ...] | list[str] = (),
+    weight: str | None = None,
+) -> Any:
+    """Look at a table and propose what each column is.
+
+    Args:
+        table: a file or a data frame.
+        keys: columns by which a person could be recognised; they will be randomised.
+        sensitive: columns that an adversary does not know, released as they are.
+        plain: columns that an adversary may know, released as they are.
+        identifiers: columns to drop.
+        weight: the column of sampling weights.
+
+    Returns:
+        A schema that also says why each role was suggested.
+    """
+    from pramana.table.describe import describe as look_at
+
+    return look_at(
+        table, keys=keys, sensitive=sensitive, plain=plain, identifiers=identifiers, weight=weight
+    )
+
+
+def design(
+    schema: Schema,
+    *guarantees: Guarantee,
+    records: int | None = None,
+    data: Any = None,
+    smallest_group: int | None = None,
+    method: str | None = None,
+    spread: Spread = "best",
+    max_error: float | None = None,
+    retention: float | None = None,
+) -> Plan:
+    """Find what to do to each record so that every guarantee asked is met at the least loss.
+
+    Args:
+        schema: what each column is.
+        guarantees: targets; all are met at once.
+        records: the number of records, where there are no data yet.
+        data: the true table, where there is one.
+        smallest_group: without data: the fewest records that share the values of the columns that
+            are released as they are and may be known (role plain, strata).
+        method: ``retention``; chosen from the guarantees where not given.
+        spread: ``best`` gives each column its own retention, ``equal`` the same to all.
+        max_error: instead of guarantees: the strongest within this expected error.
+        retention: instead of guarantees: this retention in every column.
+    """
+    method = method or "retention"
+    if method != "retention":
+        raise InvalidNumber(f"method must be retention, got {method!r}.")
+    if data is not None:
+        opened = open_table(data, schema=schema)
+        schema = _completed(schema, opened)
+        records = opened.rows
+        crowd = _smallest_group(schema, opened)
+    else:
+        if records is None:
+            raise InvalidNumber("A design needs the number of records, or the data to count them.")
+        crowd = _stated_group(schema, records, smallest_group)
+    return retention_design(
+        schema,
+        guarantees,
+        records=records,
+        crowd=crowd,
+        spread=spread,
+        max_error=max_error,
+        retention=retention,
+    )
+
+
+def protect(
+    table: Any,
+    plan: Plan,
+    *,
+    to: str | Path | None = None,
+    file_format: TableFormat | None = None,
+    seed: int | None = None,
+    force: bool = False,
+    sign_with: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Randomise and shuffle a table as planned.
+
+    Args:
+        table: a file or a data frame, the true one.
+        plan: what to do.
+        to: a folder to write the release to, however large; in memory where not given.
+        file_format: of the data file; that of the table where not given.
+        seed: for tests and demonstrations only: the certificate then says that the release is not
+            for publication.
+        force: replace an existing release folder.
+        sign_with: a private key to sign the certificate with.
+        progress: is told how many more records are done.
+    """
+    if to is not None:
+        require_free(Path(to), force=force)
+    opened = open_table(table, schema=plan.schema)
+    plan = _on_these_records(plan, opened)
+    keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
+    certificate = _certificate(plan, keystream)
+    randomiser = Randomiser(plan.schema, plan.mechanism, opened.schema, keystream)
+    made = (
+        _engine(opened, coded=plan.mechanism.columns)
+        .map_batches(randomiser, schema=randomiser.released)
+        .shuffle(keystream=keystream)
+    )
+    try:
+        if to is None:
+            return Release(certificate, open_table(made.to_arrow()), like=table)
+        file_format = file_format or _writable(opened.format)
+        return write_release(
+            certificate,
+            _writer(made, file_format, labels=opened.labels, progress=progress),
+            folder=Path(to),
+            file_format=file_format,
+            force=force,
+            sign_with=sign_with,
+        )
+    except OutsideDomain:
+        _refuse_all(plan.schema, opened)  # the same error, with the count of all records
+        raise
+
+
+def load(folder: str | Path) -> Release:
+    """Open a release folder."""
+    return load_release(folder)
+
+
+def verify(
+    folder: str | Path,
+    *,
+    key: str | Path | None = None,
+    original: Any = None,
+    progress: Progress | None = None,
+) -> Verdict:
+    """Check a release folder; with the original also that the records fit the matrices."""
+    verdict = verify_folder(folder, key=key, progress=progress)
+    if original is None:
+        return verdict
+    from pramana.release.against_truth import against_truth
+
+    release = load_release(folder)
+    return verdict.with_checks(
+        against_truth(release.certificate, release.opened, open_table(original))
+    )
+
+
+# -- between the verbs ---------------------------------------------------------------------
+
+
+def _engine(opened: OpenedTable, *, coded: Collection[str]) -> LocalTable:
+    """The embedded engine on an opened table."""
+    from pramana.engines.local import LocalTable
+
+    return LocalTable.of(opened, coded=coded)
+
+
+def _completed(schema: Schema, opened: OpenedTable) -> Schema:
+    """The schema with undeclared domains and unstated policies for missing values filled in."""
+    from pramana.table.describe import complete
+
+    completed: Schema = complete(schema, opened)
+    return completed
+
+
+def _known(schema: Schema) -> list[str]:
+    """Columns that are released as they are and that an adversary may know."""
+    return [
+        column.name
+        for column in schema.released_as_is
+        if column.role in (Role.PLAIN, Role.KEY) or column.name in schema.strata
+    ]
+
+
+def _stated_group(schema: Schema, records: int, smallest_group: int | None) -> int:
+    known = _known(schema)
+    if smallest_group is None and known:
+        raise InvalidNumber(
+            f"{', '.join(known)} will be released as they are and split the crowd: say how many "
+            "records the smallest group will have (smallest_group), or give the data."
+        )
+    return records if smallest_group is None else smallest_group
+
+
+def _smallest_group(schema: Schema, opened: OpenedTable) -> int:
+    """The fewest records that share the values of the known columns."""
+    from pramana.table.groups import smallest_group
+
+    known = _known(schema)
+    return smallest_group(opened, known) if known else opened.rows
+
+
+def _on_these_records(plan: Plan, opened: OpenedTable) -> Plan:
+    """The plan with the numbers of this very table; refused if they fall short of the target."""
+    crowd = _smallest_group(plan.schema, opened)
+    if (opened.rows, crowd) == (plan.records, plan.crowd):
+        return plan
+    attained = from_matrices(plan.mechanism, crowd=crowd, asked=plan.asked)
+    try:
+        return replace(plan, records=opened.rows, crowd=crowd, attained=attained)
+    except DoesNotHold as error:
+        raise DoesNotHold(
+            f"{error} The plan was made for {plan.records:,} records in groups of at least "
+            f"{plan.crowd:,}; this table has {opened.rows:,} in groups of at least {crowd:,}. "
+            "Design again with these data."
+        ) from None
+
+
+def _certificate(plan: Plan, keystream: Keystream) -> Certificate:
+    asked = {guarantee.name: guarantee for guarantee in plan.asked}
+    return Certificate(
+        schema=replace(plan.schema, columns=plan.schema.released),
+        mechanism=plan.mechanism if plan.publish_matrices else None,
+        method=plan.method,
+        records=plan.records,
+        crowd=plan.crowd,
+        claims=tuple(Claim(g, asked.get(g.name)) for g in plan.attained),
+        data_dependent=plan.data_dependent,
+        reproducible=keystream.reproducible,
+        expected_error=plan.expected_error.sentence() if plan.expected_error else None,
+    )
+
+
+def _refuse_all(schema: Schema, opened: OpenedTable) -> None:
+    """Raise with the number of refused records of the whole table, not of one batch."""
+    for column in schema.randomised:
+        total = Refused()
+        for batch in opened.batches([column.name]):
+            total += count_refused(column, batch.column(column.name))
+        refuse(column, total)
+
+
+def _writer(
+    made: LocalTable, file_format: TableFormat, *, labels: Labels, progress: Progress | None
+) -> Callable[[Path], object]:
+    """How the data file gets written: by the engine where it knows the format."""
+    if file_format in ("parquet", "csv", "feather"):
+        return lambda path: made.write(path, file_format=file_format, progress=progress)
+    return lambda path: write_table(made.to_arrow(), path, file_format=file_format, labels=labels)
+
+
+def _writable(file_format: TableFormat) -> TableFormat:
+    """The same format out as in, where it can be written."""
+    return "parquet" if file_format in ("frame", "sas7bdat") else file_format

@@ -1,0 +1,185 @@
+"""Truth and plan to released records: encode, draw, decode, a batch at a time.
+
+A batch function needs to know only the position of its first record. The word that decides over
+record i in a step is word i of the stream of that step, whatever the batches are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pramana.errors import OutsideDomain
+from pramana.matrices.mechanism import Mechanism, Step
+from pramana.matrices.transition import Label
+from pramana.randomise.sampling import randomise, sample_by_stratum
+from pramana.randomness import Keystream
+from pramana.table.codec import code_dtype, decode, encode, released_type
+from pramana.table.domains import Bins, label_text
+from pramana.table.schema import Column, Schema
+
+__all__ = ["Randomiser"]
+
+Codes = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Randomiser:
+    """What is done to a batch of true records.
+
+    Attributes:
+        schema: what each column is.
+        mechanism: the matrices of the randomised columns.
+        types: the Arrow schema of the true table.
+        keystream: where the words come from.
+    """
+
+    schema: Schema
+    mechanism: Mechanism
+    types: pa.Schema
+    keystream: Keystream
+
+    @cached_property
+    def released(self) -> pa.Schema:
+        """The Arrow schema of the release: the schema's columns in its order, no identifiers."""
+        fields = []
+        for column in self.schema.released:
+            like = self.types.field(column.name).type
+            kind = released_type(column, like=_plain(like)) if column.randomised else like
+            fields.append(pa.field(column.name, kind))
+        return pa.schema(fields)
+
+    @cached_property
+    def _steps(self) -> tuple[_StepCodec, ...]:
+        return tuple(
+            _StepCodec(step, tuple(self.schema.column(name) for name in step.columns))
+            for step in self.mechanism
+        )
+
+    def __call__(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
+        """The released records of a batch whose first record stands at ``position``."""
+        arrays: dict[str, pa.Array] = {}
+        for step in self._steps:
+            codes = step.encode(batch)
+            drawn = self._draw(step, codes, batch, position)
+            for column, part in zip(step.columns, step.split(drawn), strict=True):
+                arrays[column.name] = self._decode(column, part, position)
+        released = [
+            arrays[column.name] if column.randomised else batch.column(column.name)
+            for column in self.schema.released
+        ]
+        return pa.RecordBatch.from_arrays(released, schema=self.released)
+
+    def _draw(self, step: _StepCodec, codes: Codes, batch: pa.RecordBatch, position: int) -> Codes:
+        if step.step.matrix is not None:
+            return randomise(
+                step.step.matrix,
+                codes,
+                keystream=self.keystream,
+                stream=step.stream,
+                start=position,
+            )
+        words = self.keystream.words(step.stream, position, len(codes))
+        return sample_by_stratum(step.step.matrices, step.strata_of(batch), codes, words)
+
+    def _decode(self, column: Column, codes: Codes, position: int) -> pa.Array:
+        words = None
+        if isinstance(column.domain, Bins) and column.domain.release == "draw":
+            words = self.keystream.words(f"inside {column.name}", position, len(codes))
+        return decode(column, codes, words, like=_plain(self.types.field(column.name).type))
+
+
+class _StepCodec:
+    """The columns of a step as one code a record, and back."""
+
+    def __init__(self, step: Step, columns: Sequence[Column]) -> None:
+        self.step = step
+        self.columns = tuple(columns)
+        self.stream = "release " + " x ".join(step.columns)
+
+    @cached_property
+    def _cells(self) -> NDArray[np.int64]:
+        """For a joint step: the codes of the columns in each cell."""
+        places = [{label: i for i, label in enumerate(column.labels)} for column in self.columns]
+        return np.array(
+            [[place[v] for place, v in zip(places, cell, strict=True)] for cell in self.step.labels]
+        )
+
+    @cached_property
+    def _sizes(self) -> tuple[int, ...]:
+        return tuple(len(column.labels) for column in self.columns)
+
+    @cached_property
+    def _cell_of(self) -> NDArray[np.int64]:
+        """The cell of each combination of codes, -1 where it cannot exist."""
+        lookup = np.full(math.prod(self._sizes), -1, dtype=np.int64)
+        lookup[np.ravel_multi_index(tuple(self._cells.T), self._sizes)] = np.arange(
+            len(self._cells)
+        )
+        return lookup
+
+    def encode(self, batch: pa.RecordBatch) -> Codes:
+        """One code a record; refuses combinations that the schema calls impossible."""
+        parts = [encode(column, batch.column(column.name)) for column in self.columns]
+        if len(parts) == 1:
+            return parts[0]
+        combined = np.ravel_multi_index(tuple(part.astype(np.intp) for part in parts), self._sizes)
+        cells = self._cell_of[combined]
+        impossible = int(np.count_nonzero(cells < 0))
+        if impossible:
+            names = " and ".join(f"'{column.name}'" for column in self.columns)
+            raise OutsideDomain(
+                f"{impossible:,} records hold a combination of {names} that the schema calls "
+                "impossible. Correct them, or drop the rule."
+            )
+        return cells.astype(code_dtype(len(self._cells)))
+
+    def split(self, codes: Codes) -> list[Codes]:
+        """The code of each column."""
+        if len(self.columns) == 1:
+            return [codes]
+        parts = self._cells[codes]
+        return [parts[:, i].astype(code_dtype(size)) for i, size in enumerate(self._sizes)]
+
+    def strata_of(self, batch: pa.RecordBatch) -> NDArray[np.int64]:
+        """Which stratum's matrix each record has, by the text of its values."""
+        numbers = {
+            tuple(map(label_text, _as_tuple(stratum))): number
+            for number, stratum in enumerate(self.step.by_stratum)
+        }
+        encoded = [batch.column(name).dictionary_encode() for name in self.step.strata]
+        texts = [[label_text(v) for v in array.dictionary.to_pylist()] for array in encoded]
+        places = np.stack(
+            [np.asarray(a.indices.fill_null(len(t))) for a, t in zip(encoded, texts, strict=True)]
+        )
+        combos, inverse = np.unique(places, axis=1, return_inverse=True)
+        found = np.array(
+            [
+                numbers.get(tuple((*t, "")[i] for t, i in zip(texts, combo, strict=True)), -1)
+                for combo in combos.T
+            ]
+        )
+        unknown = int(np.count_nonzero(found[inverse] < 0))
+        if unknown:
+            names = ", ".join(self.step.strata)
+            raise OutsideDomain(
+                f"{unknown:,} records lie in a stratum of {names} without a matrix."
+            )
+        strata: NDArray[np.int64] = found[inverse]
+        return strata
+
+
+def _as_tuple(stratum: Label) -> tuple[Label, ...]:
+    return stratum if isinstance(stratum, tuple) else (stratum,)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """The type of the values, whether or not they are dictionary-encoded."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind

@@ -1,0 +1,233 @@
+"""The certificate: all that a stranger needs to check the claim, and nothing that tells the truth.
+
+It carries what was asked and attained, every matrix (unless withheld), the scope, the assumptions,
+and the fingerprint of the data file. It carries no seed, no count of the true table, no date.
+
+The file has one spelling only (sorted keys, fixed indent), so that any changed byte shows: either
+the spelling is off, or the digest is. The digest finds accidents; a signature finds malice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pramana.errors import NotARelease, PramanaError
+from pramana.guarantees.base import Guarantee
+from pramana.guarantees.registry import guarantee_from_json
+from pramana.matrices.mechanism import Mechanism
+from pramana.release.forms import schema_from_json, schema_to_json
+from pramana.table.schema import Role, Schema
+
+__all__ = ["FORMAT_VERSION", "Certificate", "Claim", "DataFile", "canonical"]
+
+FORMAT = "pramana-certificate"
+FORMAT_VERSION = 1
+
+NOT_FOR_PUBLICATION = "reproducible: not for publication"
+
+
+def canonical(form: Mapping[str, Any]) -> bytes:
+    """The one spelling of a JSON object."""
+    text = json.dumps(form, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
+    return (text + "\n").encode()
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One guarantee as claimed: asked (if at all) and attained."""
+
+    attained: Guarantee
+    asked: Guarantee | None = None
+
+    @property
+    def holds(self) -> bool:
+        """At least as strong as asked."""
+        return self.asked is None or bool(self.attained.implies(self.asked))
+
+    def to_json(self) -> dict[str, Any]:
+        """With the promise in words, what it assumes, and who can check it."""
+        return {
+            "name": self.attained.name,
+            "asked": None if self.asked is None else self.asked.to_json(),
+            "attained": self.attained.to_json(),
+            "sentence": self.attained.sentence(),
+            "assumption": self.attained.assumption,
+            "checked_by": "the owner only" if self.attained.rests_on_data else "anyone",
+        }
+
+    @classmethod
+    def from_json(cls, form: dict[str, Any]) -> Claim:
+        """The reverse of :meth:`to_json`."""
+        name, asked = form["name"], form["asked"]
+        return cls(
+            guarantee_from_json(name, form["attained"]),
+            None if asked is None else guarantee_from_json(name, asked),
+        )
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """The data file of a release and its fingerprint."""
+
+    name: str
+    format: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is claimed about a release.
+
+    Attributes:
+        schema: the released columns; identifiers are not among them.
+        mechanism: the matrices, or ``None`` where they are withheld.
+        method: the design that found them.
+        records: the number of released records.
+        crowd: the size of the smallest group that the known columns form.
+        claims: every guarantee, asked beside attained.
+        data_dependent: whether the matrices were chosen by looking at the data.
+        reproducible: whether a seed was used, so that the release is not for publication.
+        expected_error: the price in plain words, where known.
+        figures: what else the method wants analysts to know.
+        data: the data file, once there is one.
+        signature: hexadecimal, once signed.
+    """
+
+    schema: Schema
+    mechanism: Mechanism | None
+    method: str
+    records: int
+    crowd: int
+    claims: tuple[Claim, ...]
+    data_dependent: bool = False
+    reproducible: bool = False
+    expected_error: str | None = None
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    data: DataFile | None = None
+    signature: str | None = None
+
+    @property
+    def known_columns(self) -> tuple[str, ...]:
+        """Columns that are released as they are and that an adversary may know."""
+        strata = set(self.schema.strata)
+        return tuple(
+            column.name
+            for column in self.schema.released_as_is
+            if column.role in (Role.PLAIN, Role.KEY) or column.name in strata
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The claim without digest and signature."""
+        as_is = [column.name for column in self.schema.released_as_is]
+        return {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "method": self.method,
+            "records": self.records,
+            "schema": schema_to_json(self.schema),
+            "mechanism": None if self.mechanism is None else self.mechanism.to_json(),
+            "matrices": {
+                "published": self.mechanism is not None,
+                "depend_on_the_data": self.data_dependent,
+            },
+            "guarantees": [claim.to_json() for claim in self.claims],
+            "scope": {
+                "randomised": [column.name for column in self.schema.randomised],
+                "released_as_they_are": as_is,
+                "statement": _scope(as_is),
+            },
+            "crowd": {
+                "size": self.crowd,
+                "known_columns": list(self.known_columns),
+                "statement": _crowd(self.crowd, self.known_columns),
+            },
+            "shuffled": True,
+            "seed": NOT_FOR_PUBLICATION if self.reproducible else "none",
+            "expected_error": self.expected_error,
+            "figures": dict(self.figures),
+            "data": None if self.data is None else vars(self.data),
+        }
+
+    def signed_part(self) -> bytes:
+        """The bytes that a signature covers: the claim with its digest."""
+        form = self.to_json()
+        return canonical(form | {"digest": hashlib.sha256(canonical(form)).hexdigest()})
+
+    def to_bytes(self) -> bytes:
+        """The certificate file."""
+        if self.signature is None:
+            return self.signed_part()
+        return canonical(json.loads(self.signed_part()) | {"signature": self.signature})
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Certificate:
+        """Read a certificate file; digest and spelling are checked by ``verify``."""
+        try:
+            form = json.loads(content)
+        except ValueError:
+            raise NotARelease("certificate.json must be a JSON file, and is not.") from None
+        if not isinstance(form, dict) or form.get("format") != FORMAT:
+            raise NotARelease("certificate.json must be a pramana certificate, and is not.")
+        version = form.get("version")
+        if not isinstance(version, int) or version > FORMAT_VERSION:
+            raise NotARelease(
+                f"The certificate has format version {version}; this pramana reads up to "
+                f"{FORMAT_VERSION}. Install a newer pramana."
+            )
+        try:
+            return cls._from_form(form)
+        except PramanaError as error:
+            raise NotARelease(f"The certificate contradicts itself: {error}") from None
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise NotARelease(
+                "The certificate is incomplete or altered: fields are missing."
+            ) from None
+
+    @classmethod
+    def _from_form(cls, form: dict[str, Any]) -> Certificate:
+        mechanism, data = form["mechanism"], form["data"]
+        return cls(
+            schema=schema_from_json(form["schema"]),
+            mechanism=None if mechanism is None else Mechanism.from_json(mechanism),
+            method=form["method"],
+            records=int(form["records"]),
+            crowd=int(form["crowd"]["size"]),
+            claims=tuple(Claim.from_json(claim) for claim in form["guarantees"]),
+            data_dependent=bool(form["matrices"]["depend_on_the_data"]),
+            reproducible=form["seed"] == NOT_FOR_PUBLICATION,
+            expected_error=form["expected_error"],
+            figures=form["figures"],
+            data=None if data is None else DataFile(**data),
+            signature=form.get("signature"),
+        )
+
+    def with_data(self, data: DataFile) -> Certificate:
+        """The same claim about a written data file."""
+        return replace(self, data=data)
+
+    def sentences(self) -> list[str]:
+        """The promises in plain words."""
+        return [claim.attained.sentence() for claim in self.claims]
+
+
+def _scope(as_is: list[str]) -> str:
+    if not as_is:
+        return "Every released column is randomised."
+    return (
+        f"{len(as_is)} columns are released as they are ({', '.join(as_is)}): "
+        "no finite epsilon covers those."
+    )
+
+
+def _crowd(size: int, known: tuple[str, ...]) -> str:
+    if not known:
+        return f"A person hides among all {size:,} records."
+    return (
+        f"{', '.join(known)} may be known to an adversary and are released as they are: a person "
+        f"hides among at least {size:,} records with the same values there."
+    )

@@ -1,0 +1,63 @@
+"""Groups of records that share their values in some columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from pramana.table.opened import OpenedTable
+
+__all__ = ["GroupSizes", "smallest_group"]
+
+FOLD_AFTER = 64
+"""So many partial results are kept before they are added up."""
+
+
+class GroupSizes:
+    """How many records share each combination of values, batch by batch.
+
+    >>> sizes = GroupSizes(["region"])
+    >>> sizes.add(pa.record_batch({"region": ["n", "s", "n"]}))
+    >>> sizes.smallest()
+    1
+    """
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self.columns = list(columns)
+        self._parts: list[pa.Table] = []
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Count the records of a batch."""
+        table = _plain(pa.Table.from_batches([batch.select(self.columns)]))
+        self._parts.append(table.group_by(self.columns).aggregate([([], "count_all")]))
+        if len(self._parts) > FOLD_AFTER:
+            self._parts = [self._total()]
+
+    def _total(self) -> pa.Table:
+        table = pa.concat_tables(self._parts, promote_options="default")
+        total = table.group_by(self.columns).aggregate([("count_all", "sum")])
+        return total.rename_columns([*self.columns, "count_all"])
+
+    def smallest(self) -> int:
+        """The size of the smallest group that occurs; 0 where there are no records."""
+        if not self._parts:
+            return 0
+        return int(min(self._total().column("count_all").to_pylist(), default=0))
+
+
+def smallest_group(opened: OpenedTable, columns: Sequence[str]) -> int:
+    """The fewest records of a table that share their values in ``columns``."""
+    sizes = GroupSizes(columns)
+    for batch in opened.batches(columns):
+        sizes.add(batch)
+    return sizes.smallest()
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Dictionaries differ from batch to batch; their values do not."""
+    for at, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            values = table.column(at).cast(field.type.value_type)
+            table = table.set_column(at, field.name, values)
+    return table

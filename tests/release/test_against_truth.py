@@ -1,0 +1,106 @@
+"""Tests of the owner's check: sound releases pass, unsound ones do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pramana import api
+from pramana.matrices import Dense, Step, UniformMixture
+from pramana.release import Release
+from pramana.release.against_truth import against_truth, fit
+from pramana.table.counts import Counts
+from pramana.table.files import open_table
+from tests.release.people import people, plan
+
+
+def failures(release, truth):
+    """The names of the checks that fail."""
+    checks = against_truth(release.certificate, release.opened, open_table(truth))
+    return [check.name for check in checks if not check.ok]
+
+
+def test_a_sound_release_passes():
+    """Values released as they are agree, and the randomised ones fit the matrices."""
+    truth = people()
+
+    assert failures(api.protect(truth, plan(), seed=1), truth) == []
+
+
+def test_another_table_does_not_fit():
+    """Other people with other incomes, and fewer of them."""
+    release = api.protect(people(), plan(), seed=1)
+
+    assert "income as it is" in failures(release, people(seed=8))
+    assert failures(release, people().slice(1)) == ["original records"]
+    assert failures(release, people().drop(["income"])) == ["original columns"]
+
+
+def test_values_that_were_not_randomised_are_found():
+    """A column that was shuffled but never randomised does not fit its matrix."""
+    truth = people(20_000)
+    release = api.protect(truth, plan(records=20_000), seed=1)
+    table = release.table
+    honest = table.set_column(0, "sex", truth["sex"].take(np.arange(20_000)[::-1]))
+    faked = Release(release.certificate, open_table(honest))
+
+    assert [name for name in failures(faked, truth) if "sex" in name]
+
+
+@pytest.mark.parametrize("wrong", [0.0, 0.05])
+def test_the_level_holds_and_a_slightly_wrong_sampler_is_rejected(wrong):
+    """2,000 simulated releases: p-values are uniform for a sound one, tiny for a wrong one."""
+    matrix = UniformMixture.of(("a", "b", "c"), retention=0.4)
+    actual = UniformMixture.of(("a", "b", "c"), retention=0.4 + wrong)
+    truth = np.array([50_000, 30_000, 20_000])
+    random = np.random.default_rng(5)
+    released = sum(
+        random.multinomial(t, row, size=2000) for t, row in zip(truth, actual.values, strict=True)
+    )
+    counted = Counts.from_dense(("x",), (matrix.labels,), truth)
+    p_values = np.array(
+        [
+            fit(
+                [Step(("x",), matrix)], counted, Counts.from_dense(("x",), (matrix.labels,), row)
+            ).p_value
+            for row in released
+        ]
+    )
+
+    rejected = (p_values < 0.05).mean()
+    if wrong:
+        assert rejected > 0.99
+    else:  # 0.05 +- 4 standard errors
+        assert abs(rejected - 0.05) < 4 * np.sqrt(0.05 * 0.95 / 2000)
+
+
+def test_a_transition_of_probability_zero_is_found():
+    """One record where the matrices allow none is enough."""
+    matrix = Dense.of("ab", [[1, 0], [0, 1]])
+    counts = [
+        Counts.from_dense(("x",), (("a", "b"),), np.array(row)) for row in ([90, 10], [89, 11])
+    ]
+
+    assert fit([Step(("x",), matrix)], counts[0], counts[0]).p_value == 1
+    assert fit([Step(("x",), matrix)], counts[0], counts[1]).p_value == 0
+
+
+def test_two_steps_that_move_together_are_found():
+    """Each alone fits its matrix; together they do not."""
+    coin = UniformMixture.of(("no", "yes"), retention=0.0)
+    steps = [Step((name,), coin) for name in "xy"]
+    truth = Counts.from_dense(("x", "y"), (coin.labels,) * 2, np.array([[1000, 0], [0, 1000]]))
+    tied = Counts.from_dense(("x", "y"), (coin.labels,) * 2, np.array([[990, 10], [12, 988]]))
+
+    alone = [fit([step], truth.margin(*step.columns), tied.margin(*step.columns)) for step in steps]
+    assert all(found.p_value > 0.1 for found in alone)
+    assert fit(steps, truth, tied).p_value < 1e-100
+
+
+def test_the_joint_step_of_impossible_cells_fits():
+    """Joint cells are counted in the order of the step, not of the product."""
+    truth = people(20_000)
+    release = api.protect(pa.table(truth), plan(records=20_000), seed=3)
+
+    assert failures(release, truth) == []

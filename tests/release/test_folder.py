@@ -1,0 +1,275 @@
+"""Tests that a release folder appears whole or not at all, and that any change is found."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from pramana import api
+from pramana.errors import InputError, NotARelease, OutputExists
+from pramana.release import load_release, make_keys, verify_folder
+from pramana.release.folder import write_folder
+from tests.release.people import people, plan
+
+
+@pytest.fixture
+def release(tmp_path):
+    """A release folder made from seeded people."""
+    return api.protect(people(), plan(), to=tmp_path / "release", seed=1)
+
+
+def flipped(path, position):
+    """The file with one bit of one byte changed."""
+    content = bytearray(path.read_bytes())
+    content[position] ^= 0x10
+    path.write_bytes(bytes(content))
+
+
+def test_a_fresh_release_is_valid(release):
+    """Data, certificate, guarantees, domains and crowd check out; nothing else lies there."""
+    verdict = verify_folder(release.folder)
+
+    assert verdict.valid, verdict.to_json()
+    assert sorted(path.name for path in release.folder.iterdir()) == [
+        "certificate.json",
+        "data.parquet",
+    ]
+    assert {check.name for check in verdict.checks} >= {
+        "certificate", "data", "records", "crowd", "pk-anonymity", "domain of sex",
+        "impossible combinations",
+    }  # fmt: skip
+
+
+def test_any_changed_byte_of_the_data_is_found(release):
+    """Thirty places all over the file."""
+    path = release.folder / "data.parquet"
+    whole = path.read_bytes()
+    for position in range(0, len(whole), len(whole) // 30):
+        flipped(path, position)
+        verdict = verify_folder(release.folder)
+        path.write_bytes(whole)
+
+        assert not verdict.valid
+        assert not next(check for check in verdict.checks if check.name == "data").ok
+
+
+def test_any_changed_byte_of_the_certificate_is_found(release):
+    """Every single byte: white space, digits, words; found by a check or refused outright."""
+    path = release.folder / "certificate.json"
+    whole = path.read_bytes()
+    data = release.folder / "data.parquet"
+    data.write_bytes(b"")  # leaves the data out of it: reading them each time would take long
+    for position in range(len(whole)):
+        flipped(path, position)
+        try:
+            verdict = verify_folder(release.folder)
+            assert not verdict.checks[0].ok, f"byte {position} went unnoticed"
+        except NotARelease:
+            pass
+        path.write_bytes(whole)
+
+    assert verify_folder(release.folder).checks[0].ok
+
+
+def test_a_forged_claim_with_a_right_digest_is_found(release):
+    """A better k than the matrices give does not pass, however well the digest fits."""
+    path = release.folder / "certificate.json"
+    path.write_bytes(_forged(path.read_bytes(), lambda form: _claim(form, "k").update(k=1e6)))
+    verdict = verify_folder(release.folder)
+
+    assert [check.name for check in verdict.checks if not check.ok] == ["pk-anonymity"]
+
+
+def test_a_forged_crowd_is_found(release):
+    """The smallest group is counted again from the released columns."""
+    path = release.folder / "certificate.json"
+    path.write_bytes(_forged(path.read_bytes(), lambda form: form["crowd"].update(size=3000)))
+
+    assert "crowd" in {check.name for check in verify_folder(release.folder).checks if not check.ok}
+
+
+def _claim(form, letter):
+    return next(c["attained"] for c in form["guarantees"] if letter in c["attained"])
+
+
+def _forged(content, change):
+    import hashlib
+
+    from pramana.release.certificate import canonical
+
+    form = json.loads(content)
+    del form["digest"]
+    change(form)
+    for claim in form["guarantees"]:  # the words of a claim follow its numbers
+        if "k" in claim["attained"]:
+            from pramana.guarantees import PkAnonymity
+
+            claim["sentence"] = PkAnonymity(**claim["attained"]).sentence()
+    if form["crowd"]["size"] == 3000:
+        form["crowd"]["statement"] = form["crowd"]["statement"].replace(
+            form["crowd"]["statement"].split("at least ")[1].split(" ")[0], "3,000"
+        )
+    return canonical(form | {"digest": hashlib.sha256(canonical(form)).hexdigest()})
+
+
+def test_certificate_holds_no_truth_and_no_seed(release):
+    """No identifier, no true value of an undeclared column, no count but that of the release."""
+    text = (release.folder / "certificate.json").read_text()
+
+    assert "person" not in text.replace("a person", "").replace("one person's", "").replace(
+        "with a person", ""
+    ).replace("about a person's", "")
+    assert "north" not in text
+    assert json.loads(text)["seed"] == "reproducible: not for publication"
+    assert any("not for publication" in note for note in verify_folder(release.folder).notes)
+
+
+def test_without_a_seed_nothing_is_flagged_and_no_two_releases_are_alike(tmp_path):
+    """The key comes from the operating system."""
+    first, second = (api.protect(people(), plan(), to=tmp_path / name) for name in ("a", "b"))
+
+    assert not first.certificate.reproducible
+    assert not first.table.equals(second.table)
+
+
+def test_signature_finds_malice(release, tmp_path):
+    """The right key fits, another does not, and an unsigned release has no signature to show."""
+    private, public = make_keys(tmp_path / "office")
+    _, other = make_keys(tmp_path / "other")
+    signed = release.save(tmp_path / "signed", sign_with=private)
+
+    assert verify_folder(signed.folder, key=public).valid
+    assert not verify_folder(signed.folder, key=other).valid
+    assert not verify_folder(release.folder, key=public).valid
+    assert private.stat().st_mode & 0o077 == 0
+    with pytest.raises(OutputExists, match="not replaced"):
+        make_keys(tmp_path / "office")
+    with pytest.raises(InputError, match="private Ed25519"):
+        release.save(tmp_path / "bad", sign_with=public)
+    assert not (tmp_path / "bad").exists()
+
+
+def test_nothing_is_replaced_without_force(release):
+    """And force replaces a release only, never another folder."""
+    with pytest.raises(OutputExists, match="--force"):
+        api.protect(people(), plan(), to=release.folder)
+    before = release.certificate
+    again = api.protect(people(), plan(), to=release.folder, force=True, seed=2)
+
+    assert again.certificate != before
+    stranger = release.folder.parent / "photographs"
+    stranger.mkdir()
+    (stranger / "cat.jpg").write_bytes(b"meow")
+    with pytest.raises(OutputExists, match="not a release folder"):
+        api.protect(people(), plan(), to=stranger, force=True)
+
+
+@pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_failure_half_way_leaves_nothing(tmp_path, release, failure):
+    """A full disk or an interrupt: no folder, and no trace beside it."""
+
+    def write_data(path):
+        path.write_bytes(b"half of the records")
+        raise failure
+
+    with pytest.raises(type(failure)):
+        write_folder(
+            tmp_path / "new", release.certificate, write_data,
+            data_name="data.parquet", data_format="parquet",
+        )  # fmt: skip
+
+    assert [path.name for path in tmp_path.iterdir()] == ["release"]
+
+
+def test_a_killed_process_leaves_no_release(tmp_path):
+    """SIGKILL while the data are being written: the place stays free."""
+    script = textwrap.dedent(
+        """
+        import sys, time
+        from pathlib import Path
+        from pramana.release.folder import write_folder
+        from pramana.release import load_release
+        old = load_release(sys.argv[1])
+        def write(path):
+            path.write_bytes(b"half")
+            print("writing", flush=True)
+            time.sleep(60)
+        write_folder(Path(sys.argv[2]), old.certificate, write,
+                     data_name="data.parquet", data_format="parquet")
+        """
+    )
+    old = api.protect(people(), plan(), to=tmp_path / "old", seed=1)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(old.folder), str(tmp_path / "new")],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "writing\n"
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    time.sleep(0.05)
+
+    assert not (tmp_path / "new").exists()
+    with pytest.raises(NotARelease):
+        load_release(tmp_path / "new")
+
+
+def test_input_that_breaks_half_way_leaves_nothing(tmp_path):
+    """A Parquet file cut short, and a value outside the domain in the last record."""
+    from pyarrow import parquet
+
+    table = people()
+    whole = tmp_path / "people.parquet"
+    parquet.write_table(table, whole)
+    (tmp_path / "cut.parquet").write_bytes(whole.read_bytes()[:-100])
+    strange = table.set_column(
+        3, "marital", [[*table["marital"].to_pylist()[:-1], "UNKNOWN-MARKER"]]
+    )
+
+    for source in (tmp_path / "cut.parquet", strange):
+        with pytest.raises(InputError) as caught:
+            api.protect(source, plan(), to=tmp_path / "release")
+        assert "UNKNOWN-MARKER" not in str(caught.value)
+        assert not (tmp_path / "release").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"not json", b'{"format": "other"}'])
+def test_a_folder_that_is_not_a_release_is_refused(tmp_path, content):
+    """One line each."""
+    (tmp_path / "certificate.json").write_bytes(content)
+    with pytest.raises(NotARelease):
+        load_release(tmp_path)
+
+
+def test_a_certificate_of_a_newer_format_is_refused(release):
+    """And says what to do."""
+    path = release.folder / "certificate.json"
+    path.write_text(path.read_text().replace('"version": 1', '"version": 99'))
+    with pytest.raises(NotARelease, match="version 99.*newer pramana"):
+        load_release(release.folder)
+
+
+def test_a_release_without_its_data_is_refused(release):
+    """The certificate names the file that is gone."""
+    (release.folder / "data.parquet").unlink()
+    with pytest.raises(NotARelease, match=r"lacks the data file data\.parquet"):
+        load_release(release.folder)
+
+
+def test_saved_and_loaded_it_is_the_same(release, tmp_path):
+    """In memory and through a folder: the same records under the same claims, in every format."""
+    for file_format in ("parquet", "csv", "feather"):
+        again = release.save(tmp_path / file_format, file_format=file_format)
+
+        assert verify_folder(again.folder).valid
+        assert again.certificate.claims == release.certificate.claims
+        assert again.table["income"].to_pylist() == release.table["income"].to_pylist()
+        assert again.table["sex"].to_pylist() == release.table["sex"].to_pylist()
