@@ -7,16 +7,18 @@ Command line and studio are shells over this module; it alone builds engines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pramana.designs.given import given_design, read_matrix
 from pramana.designs.plan import Plan
 from pramana.designs.retention import Spread, retention_design
 from pramana.errors import DoesNotHold, InvalidNumber, OutsideDomain
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.evaluate import from_matrices
+from pramana.matrices.transition import TransitionMatrix
 from pramana.randomise.protect import Randomiser
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate, Claim
@@ -31,7 +33,10 @@ from pramana.table.schema import Role, Schema
 if TYPE_CHECKING:
     from pramana.engines.local import LocalTable
 
-__all__ = ["describe", "design", "load", "protect", "verify"]
+__all__ = ["METHODS", "describe", "design", "load", "protect", "verify"]
+
+METHODS = ("retention", "matrix")
+"""The designs, by the names that commands use."""
 
 Progress = Callable[[int], None]
 
@@ -75,6 +80,7 @@ def design(
     spread: Spread = "best",
     max_error: float | None = None,
     retention: float | None = None,
+    matrices: Mapping[str, TransitionMatrix | str | Path] | None = None,
 ) -> Plan:
     """Find what to do to each record so that every guarantee asked is met at the least loss.
 
@@ -85,32 +91,34 @@ def design(
         data: the true table, where there is one.
         smallest_group: without data: the fewest records that share the values of the columns that
             are released as they are and may be known (role plain, strata).
-        method: ``retention``; chosen from the guarantees where not given.
+        method: one of ``METHODS``; chosen from what else is given where not stated.
         spread: ``best`` gives each column its own retention, ``equal`` the same to all.
         max_error: instead of guarantees: the strongest within this expected error.
         retention: instead of guarantees: this retention in every column.
+        matrices: for method ``matrix``: a matrix, or the path of one, for each randomised column.
     """
-    method = method or "retention"
-    if method != "retention":
-        raise InvalidNumber(f"method must be retention, got {method!r}.")
+    method = method or ("matrix" if matrices else "retention")
     if data is not None:
         opened = open_table(data, schema=schema)
         schema = _completed(schema, opened)
-        records = opened.rows
-        crowd = _smallest_group(schema, opened)
+        records, crowd = opened.rows, _smallest_group(schema, opened)
+    elif records is None:
+        raise InvalidNumber("A design needs the number of records, or the data to count them.")
     else:
-        if records is None:
-            raise InvalidNumber("A design needs the number of records, or the data to count them.")
         crowd = _stated_group(schema, records, smallest_group)
-    return retention_design(
-        schema,
-        guarantees,
-        records=records,
-        crowd=crowd,
-        spread=spread,
-        max_error=max_error,
-        retention=retention,
-    )
+    if method == "retention":
+        return retention_design(
+            schema,
+            guarantees,
+            records=records,
+            crowd=crowd,
+            spread=spread,
+            max_error=max_error,
+            retention=retention,
+        )
+    if method == "matrix":
+        return given_design(schema, _matrices(matrices), guarantees, records=records, crowd=crowd)
+    raise InvalidNumber(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
 
 
 def protect(
@@ -198,6 +206,15 @@ def _engine(opened: OpenedTable, *, coded: Collection[str]) -> LocalTable:
     from pramana.engines.local import LocalTable
 
     return LocalTable.of(opened, coded=coded)
+
+
+def _matrices(
+    given: Mapping[str, TransitionMatrix | str | Path] | None,
+) -> dict[str, TransitionMatrix]:
+    return {
+        name: matrix if isinstance(matrix, TransitionMatrix) else read_matrix(matrix)
+        for name, matrix in (given or {}).items()
+    }
 
 
 def _completed(schema: Schema, opened: OpenedTable) -> Schema:
