@@ -27,6 +27,7 @@ from pramana.table.schema import Column
 __all__ = [
     "Codes",
     "Refused",
+    "as_text",
     "code_dtype",
     "count_refused",
     "decode",
@@ -220,6 +221,13 @@ def _indices(array: pa.DictionaryArray) -> Positions:
     return numbers
 
 
+def as_text(array: pa.Array) -> pa.Array:
+    """Dates and times as their ISO text, without zeros that say nothing."""
+    text = array.cast(pa.string())
+    text = pc.replace_substring_regex(text, r"\.0+(Z?)$", r"\1")
+    return pc.replace_substring_regex(text, r" 00:00:00Z?$", "")
+
+
 def _flat(array: pa.Array) -> pa.Array:
     """The array in one of a few types, with nan as null."""
     kind = array.type
@@ -230,9 +238,7 @@ def _flat(array: pa.Array) -> pa.Array:
     if types.is_decimal(kind):
         return array.cast(pa.float64())
     if types.is_timestamp(kind) or types.is_date(kind) or types.is_time(kind):
-        text = array.cast(pa.string())
-        text = pc.replace_substring_regex(text, r"\.0+(Z?)$", r"\1")
-        return pc.replace_substring_regex(text, r" 00:00:00Z?$", "")
+        return as_text(array)
     if types.is_string_view(kind) or types.is_binary(kind) or types.is_large_binary(kind):
         return array.cast(pa.large_string())
     return array

@@ -207,8 +207,13 @@ def _impossible(value: Any) -> tuple[Impossible, ...]:
     )
 
 
-def write_schema(schema: Schema) -> str:
-    """The schema as a TOML text that ``read_schema`` reads to an equal schema."""
+def write_schema(schema: Schema, *, reasons: Mapping[str, str] | None = None) -> str:
+    """The schema as a TOML text that ``read_schema`` reads to an equal schema.
+
+    Args:
+        schema: What to write.
+        reasons: A comment for each column, by name.
+    """
     lines: list[str] = []
     if schema.strata:
         lines.append(f"strata = {_value(list(schema.strata))}")
@@ -219,12 +224,13 @@ def write_schema(schema: Schema) -> str:
         lines.extend(f"  {_value(rule.to_dict())}," for rule in schema.impossible)
         lines.append("]")
     for column in schema.columns:
-        lines.extend(_column_lines(column))
+        lines.extend(_column_lines(column, (reasons or {}).get(column.name, "")))
     return "\n".join(lines).lstrip("\n") + "\n"
 
 
-def _column_lines(column: Column) -> list[str]:
-    lines = ["", f"[columns.{_key(column.name)}]", f'role = "{column.role}"']
+def _column_lines(column: Column, reason: str) -> list[str]:
+    comment = f"  # {''.join(_visible(letter) for letter in reason)}" if reason else ""
+    lines = ["", f"[columns.{_key(column.name)}]", f'role = "{column.role}"{comment}']
     if column.domain is not None:
         if not column.declared:
             lines.append(READ_OFF)

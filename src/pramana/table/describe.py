@@ -1,0 +1,243 @@
+"""Looking at a table: what each column is, with a reason for every suggestion.
+
+``describe`` proposes a schema; ``complete`` fills the gaps that a schema leaves to the data.
+A domain that was read off the data says so, because it tells which values occurred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pramana.errors import InvalidSchema, UnknownColumn
+from pramana.table.codec import encode
+from pramana.table.counts import Counter
+from pramana.table.domains import Domain, Label
+from pramana.table.files import open_table
+from pramana.table.opened import OpenedTable
+from pramana.table.proposals import Proposal, propose_domain, propose_role, stand_in
+from pramana.table.schema import Column, Missing, Role, Schema
+from pramana.table.tally import Kind, Tally, tally
+
+__all__ = ["Description", "Profile", "complete", "describe"]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What was seen of a column and what is suggested for it.
+
+    Attributes:
+        name: The column.
+        kind: What its values are.
+        distinct: How many values it has, missing not counted.
+        exact: Whether that number is exact, or a lower bound.
+        missing: Records without a value.
+        role: The role suggested, or given.
+        why: The reason.
+        domain: The domain proposed, for columns that will be randomised.
+        label: What the file itself says about the column.
+    """
+
+    name: str
+    kind: Kind
+    distinct: int
+    exact: bool
+    missing: int
+    role: Role
+    why: str
+    domain: Domain | None = None
+    label: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for tables and JSON."""
+        return {
+            "column": self.name,
+            "kind": self.kind,
+            "distinct": self.distinct,
+            "exact": self.exact,
+            "missing": self.missing,
+            "role": str(self.role),
+            "why": self.why,
+            "domain": None if self.domain is None else self.domain.to_dict(),
+            "label": self.label,
+        }
+
+
+@dataclass(frozen=True)
+class Description(Schema):
+    """A proposed schema that says why. It can be used wherever a schema can.
+
+    Attributes:
+        profiles: One entry a column.
+        records: The number of records.
+        unique: Records that no other one equals on the keys, as their domains cut them.
+    """
+
+    profiles: tuple[Profile, ...] = ()
+    records: int = 0
+    unique: int = 0
+
+    @property
+    def schema(self) -> Schema:
+        """The schema alone."""
+        return Schema(self.columns, self.impossible, self.strata, self.choices)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One entry a column, as plain data."""
+        return [profile.to_dict() for profile in self.profiles]
+
+    def to_toml(self) -> str:
+        """The schema as a TOML text to edit, with the reasons as comments."""
+        from pramana.table.toml_form import write_schema
+
+        return write_schema(self, reasons={p.name: p.why for p in self.profiles})
+
+
+def describe(
+    source: Any,
+    *,
+    keys: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
+    weight: str | None = None,
+    identifiers: Sequence[str] = (),
+    plain: Sequence[str] = (),
+) -> Description:
+    """Look at a table and suggest what each column is; roles that are given are taken as given."""
+    table = source if isinstance(source, OpenedTable) else open_table(source)
+    given = _given(
+        table.schema.names,
+        {
+            Role.KEY: keys,
+            Role.SENSITIVE: sensitive,
+            Role.WEIGHT: () if weight is None else (weight,),
+            Role.IDENTIFIER: identifiers,
+            Role.PLAIN: plain,
+        },
+    )
+    tallies = tally(table)
+    roles = _roles(tallies, given, table.rows)
+    columns, profiles = [], []
+    for name, seen in tallies.items():
+        column = _proposed(name, seen, roles[name].role, table)
+        columns.append(column)
+        profiles.append(_profile(column, seen, roles[name].why, table))
+    unique = _unique(table, [column for column in columns if column.role is Role.KEY])
+    return Description(tuple(columns), profiles=tuple(profiles), records=table.rows, unique=unique)
+
+
+def _given(names: Sequence[str], lists: Mapping[Role, Sequence[str]]) -> dict[str, Role]:
+    given: dict[str, Role] = {}
+    for role, columns in lists.items():
+        if isinstance(columns, str):
+            raise InvalidSchema(f"Columns of role {role} must be given as a list of names.")
+        for name in columns:
+            if name not in names:
+                raise UnknownColumn(
+                    f"The table has no column '{name}'. It has: {', '.join(names)}."
+                )
+            if given.setdefault(name, role) is not role:
+                raise InvalidSchema(f"'{name}' has two roles, {given[name]} and {role}.")
+    return given
+
+
+def _roles(
+    tallies: Mapping[str, Tally], given: Mapping[str, Role], records: int
+) -> dict[str, Proposal]:
+    """A role for each column; no second weight."""
+    roles: dict[str, Proposal] = {}
+    weighted = Role.WEIGHT in given.values()
+    for name, seen in tallies.items():
+        if name in given:
+            roles[name] = Proposal(given[name], "as given")
+            continue
+        roles[name] = propose_role(name, seen, records)
+        if roles[name].role is Role.WEIGHT:
+            if weighted:
+                why = "its name speaks of weights, and there is another weight: released as it is"
+                roles[name] = Proposal(Role.SENSITIVE, why)
+            weighted = True
+    return roles
+
+
+def _proposed(name: str, seen: Tally, role: Role, table: OpenedTable) -> Column:
+    if role is not Role.KEY:
+        return Column(name, role)
+    domain = propose_domain(name, seen, known=_known(name, seen, table))
+    missing: Missing | None = "category" if seen.missing else None
+    return Column(name, role, domain, missing=missing, declared=False)
+
+
+def _known(name: str, seen: Tally, table: OpenedTable) -> tuple[Label, ...]:
+    """Values that the file gives labels to, if they are of the same kind and cover what is seen."""
+    labelled = table.labels.values.get(name, {})
+    values = [int(v) if isinstance(v, float) and v.is_integer() else v for v in labelled]
+    of_kind = [v for v in values if isinstance(v, str) == (seen.kind == "text")]
+    covered = set(seen.labels()) <= set(of_kind) if seen.distinct <= len(of_kind) else False
+    return tuple(of_kind) if covered else ()
+
+
+def _profile(column: Column, seen: Tally, why: str, table: OpenedTable) -> Profile:
+    doubt = stand_in(seen)
+    if doubt is not None:
+        why += f"; '{doubt}' looks as if it meant missing, and is a value like any other here"
+    return Profile(
+        name=column.name,
+        kind=seen.kind,
+        distinct=seen.distinct,
+        exact=seen.complete,
+        missing=seen.missing,
+        role=column.role,
+        why=why,
+        domain=column.domain,
+        label=table.labels.variables.get(column.name),
+    )
+
+
+def _unique(table: OpenedTable, keys: Sequence[Column]) -> int:
+    """How many records have a combination of keys that no other record has."""
+    if not keys:
+        return 0
+    counter = Counter([key.name for key in keys], [key.labels for key in keys])
+    for batch in table.batches([key.name for key in keys]):
+        arrays = zip(keys, batch.columns, strict=True)
+        counter.add([encode(key, array) for key, array in arrays])
+    return int((counter.result().numbers == 1).sum())
+
+
+def complete(schema: Schema, source: Any) -> Schema:
+    """The schema with undeclared domains and unstated policies for missing values filled in.
+
+    Domains are read off the data for randomised columns and strata that have none; they count as
+    not declared. A policy that is not stated becomes ``category`` where the data have missing
+    values, or the schema speaks of them, and ``refuse`` elsewhere.
+    """
+    open_ended = [
+        column
+        for column in schema.columns
+        if (column.randomised or column.name in schema.strata)
+        and (column.domain is None or column.missing is None)
+    ]
+    if not open_ended:
+        return schema
+    table = source if isinstance(source, OpenedTable) else open_table(source)
+    tallies = tally(table, [column.name for column in open_ended])
+    spoken = {name for rule in schema.impossible for name in rule.columns if None in rule[name]}
+    return schema.replace_columns(
+        _completed(column, tallies[column.name], table, stratum=column.name in schema.strata,
+                   spoken=column.name in spoken)
+        for column in open_ended
+    )  # fmt: skip
+
+
+def _completed(
+    column: Column, seen: Tally, table: OpenedTable, *, stratum: bool, spoken: bool
+) -> Column:
+    domain, declared = column.domain, column.declared
+    if domain is None:
+        known = _known(column.name, seen, table)
+        domain, declared = propose_domain(column.name, seen, known=known, categories=stratum), False
+    missing = column.missing
+    if missing is None:
+        missing = "category" if seen.missing or spoken or None in column.exempt else "refuse"
+    return replace(column, domain=domain, missing=missing, declared=declared)

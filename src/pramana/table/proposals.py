@@ -1,0 +1,223 @@
+"""What a column probably is, and how a number might be cut: proposals, each with its reason.
+
+The rules are of thumb. They lean to the safe side: what might name a person is dropped, what a
+stranger might know is randomised, and the steward has the last word.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana.errors import TooLarge
+from pramana.table.domains import Bins, Categories, Domain, Label
+from pramana.table.schema import CATEGORY_LIMIT, Role
+from pramana.table.tally import Tally
+
+__all__ = ["Proposal", "propose_bins", "propose_domain", "propose_role"]
+
+FEW_NUMBERS = 20  # distinct numbers up to which each is a category
+FEW_TEXTS = 100  # distinct texts up to which they are surely categories
+FEW_CODES = 100  # whole numbers up to here may be codes of something, and are no amounts
+MANY_TEXTS = 1_000  # and up to which they may be, if each is frequent
+FREQUENT = 20
+BINS = 10
+ROUNDNESS = 1.25  # a cut is rounded to a step of about the width of the two bins beside it
+NEARLY = 0.9  # of the records have a value of their own
+LONG_TAIL = 10  # times the middle half is where the tail of an amount reaches
+
+WEIGHTS = re.compile(r"wgt|weight|^w$|^wt|_wt$|perwt|hhwt")
+IDENTIFIERS = re.compile(
+    r"^id$|_id$|^id_|[b-z](?<!o)id$|hid$|hhid|^pid$|uuid|guid|ident|(?<!user)name$|^name|surname|"
+    r"e_?mail|phone|mobile|^fax|^ssn|social_sec|passport|iban|account|licen[cs]e|"
+    r"address|street|^ip$|_ip$|^url|serial|record_?n|column_1$"
+)
+MONEY = re.compile(
+    r"income|salar|wage|earn|cost|expend|totexp|tax|debt|asset|revenue|sales|profit|saving|charge|"
+    r"payment|price|amount|capital|wealth|fica|pension|dividend|rent$"
+)
+HEALTH = re.compile(
+    r"health|diagnos|disease|cancer|diab|hiv|icd|drug|religio|sexual|convict|illness"
+)
+STAND_INS = {"?", "na", "n/a", "nan", "null", "none", "unknown", "missing", "-", ".", "refused"}
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A role and the reason for it."""
+
+    role: Role
+    why: str
+
+
+def propose_role(name: str, tally: Tally, records: int) -> Proposal:
+    """The role that the name and the values of a column suggest."""
+    plainly = re.sub(r"[^a-z0-9]+", "_", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
+    if tally.distinct < 2:
+        held = "no values" if not tally.distinct else "a single value"
+        return Proposal(Role.PLAIN, f"it holds {held}")
+    if tally.kind in ("integer", "number"):
+        return _role_of_number(plainly, tally, records)
+    return _role_of_text(plainly, tally, records)
+
+
+def _role_of_number(name: str, tally: Tally, records: int) -> Proposal:
+    many = tally.distinct > FEW_NUMBERS
+    if WEIGHTS.search(name):
+        return Proposal(Role.WEIGHT, "its name speaks of weights")
+    if HEALTH.search(name):
+        return Proposal(Role.SENSITIVE, "its name speaks of something private")
+    if many and MONEY.search(name):
+        return Proposal(Role.SENSITIVE, "its name speaks of money, and it has many values")
+    if tally.kind == "integer" and tally.distinct > FEW_CODES and IDENTIFIERS.search(name):
+        return Proposal(Role.IDENTIFIER, "its name speaks of an identifier")
+    if tally.kind == "integer" and many and _nearly_unique(tally, records):
+        width = (tally.highest or 0) - (tally.lowest or 0) + 1
+        if width <= 2 * tally.distinct:
+            return Proposal(Role.IDENTIFIER, "nearly every record has a value of its own")
+    if not many:
+        return Proposal(Role.KEY, f"it has few values ({tally.distinct})")
+    if tally.distinct > FEW_CODES and _has_long_tail(tally):
+        return Proposal(Role.SENSITIVE, "it has many values with a long tail, as amounts have")
+    return Proposal(Role.KEY, f"a number with many values ({_amount(tally)}): bins proposed")
+
+
+def _role_of_text(name: str, tally: Tally, records: int) -> Proposal:
+    named = tally.kind == "text" and IDENTIFIERS.search(name)
+    if named and tally.distinct > FEW_NUMBERS:
+        return Proposal(Role.IDENTIFIER, "its name speaks of an identifier")
+    if _nearly_unique(tally, records) and tally.distinct > FEW_NUMBERS:
+        return Proposal(Role.IDENTIFIER, "nearly every record has a value of its own")
+    if HEALTH.search(name) or MONEY.search(name):
+        return Proposal(Role.SENSITIVE, "its name speaks of something private")
+    if tally.distinct <= FEW_TEXTS:
+        return Proposal(Role.KEY, f"it has few values ({tally.distinct})")
+    if tally.distinct <= MANY_TEXTS and records >= FREQUENT * tally.distinct:
+        return Proposal(Role.KEY, f"it has {tally.distinct} values, frequent ones: consider fewer")
+    return Proposal(
+        Role.IDENTIFIER,
+        f"it has {_amount(tally)} values, too many to randomise: dropped unless it is coarsened",
+    )
+
+
+def _amount(tally: Tally) -> str:
+    return f"{tally.distinct:,}" if tally.complete else f"more than {tally.distinct:,}"
+
+
+def _nearly_unique(tally: Tally, records: int) -> bool:
+    present = min(tally.seen, records) - tally.missing if tally.complete else tally.seen
+    return tally.distinct >= NEARLY * max(present, 1)
+
+
+def _has_long_tail(tally: Tally) -> bool:
+    values, shares = _distribution(tally)
+    low, middle, high, top = (_quantile(values, shares, q) for q in (0.25, 0.5, 0.75, 0.99))
+    return top - middle > LONG_TAIL * max(high - low, (top - middle) / 100, 1e-300)
+
+
+def stand_in(tally: Tally) -> str | None:
+    """A text that looks as if it stood for a missing value."""
+    if tally.kind != "text" or tally.distinct > MANY_TEXTS:
+        return None
+    return next((v for v in tally.values.to_pylist() if v.strip().lower() in STAND_INS), None)
+
+
+def propose_domain(
+    name: str, tally: Tally, *, known: tuple[Label, ...] = (), categories: bool = False
+) -> Domain:
+    """Categories for few values, bins for many numbers; never in order of appearance.
+
+    Args:
+        name: The column, for errors.
+        tally: Its values.
+        known: Further values that the file itself lists.
+        categories: Whether bins are out of the question.
+    """
+    number = tally.kind in ("integer", "number")
+    if number and not categories and tally.distinct > FEW_NUMBERS and not known:
+        return propose_bins(tally)
+    if tally.distinct > CATEGORY_LIMIT:
+        raise TooLarge(
+            f"'{name}' has {_amount(tally)} categories, and a randomised column may have at most "
+            f"{CATEGORY_LIMIT:,}. Coarsen it, cut it into bins, or give it another role."
+        )
+    labels = tally.labels()
+    if known:
+        labels = tuple(sorted({*labels, *known}, key=lambda v: (isinstance(v, str), v)))
+    return Categories(labels, ordered=bool(tally.order))
+
+
+def propose_bins(tally: Tally) -> Bins:
+    """About ten bins of like numbers of records, cut at round numbers.
+
+    The outer edges are rounded outward, so that they do not tell the extremes.
+    """
+    values, shares = _distribution(tally)
+    cuts = [_quantile(values, shares, i / BINS) for i in range(BINS + 1)]
+    whole = float((values == np.floor(values)).all())
+    lowest, highest = float(values[0]), float(values[-1])
+    if not tally.complete:  # the range is known of all records, the values only of the first
+        lowest, highest = _range(tally, lowest, highest)
+    wide = (highest - lowest) / BINS
+    inner = set()
+    for at in range(1, BINS):
+        gap = (cuts[at + 1] - cuts[at - 1]) / ROUNDNESS or wide
+        step = max(_round_step(gap), whole)
+        inner.add(round(cuts[at] / step) * step)
+    step = max(_round_step(wide), whole)
+    low, high = _outward(lowest, -step), _outward(highest, step)
+    edges = sorted({low, high} | {edge for edge in inner if low < edge < high})
+    if len(edges) < 3:
+        edges = [low, low + max(step, (high - low) // (2 * step) * step), high]
+    return Bins(_opened(tally, [_tidy(edge) for edge in edges]))
+
+
+def _range(tally: Tally, lowest: float, highest: float) -> tuple[float, float]:
+    ends = [end for end in (tally.lowest, tally.highest) if end is not None and math.isfinite(end)]
+    return min([lowest, *ends]), max([highest, *ends])
+
+
+def _opened(tally: Tally, edges: list[float]) -> tuple[float, ...]:
+    """The edges, with an open end where the data hold infinite values."""
+    below = [-math.inf] if tally.lowest == -math.inf else []
+    above = [math.inf] if tally.highest == math.inf else []
+    return (*below, *edges, *above)
+
+
+def _round_step(width: float) -> float:
+    """The largest of 1, 2, 5 times a power of ten that does not exceed ``width``."""
+    power = 10.0 ** math.floor(math.log10(width)) if width > 0 else 1.0
+    return max(m * power for m in (1, 2, 5) if m * power <= max(width, power))
+
+
+def _outward(value: float, step: float) -> float:
+    """The next multiple of ``step`` strictly beyond ``value``; zero stays, as a natural bound."""
+    if value == 0 and step < 0:
+        return 0.0
+    beyond = (math.floor(value / step) + 1) * step
+    return 0.0 if step < 0 < value and beyond < 0 else beyond
+
+
+def _tidy(edge: float) -> float:
+    """Without the dust of floating-point arithmetic; whole numbers as integers."""
+    edge = float(f"{edge:.12g}")
+    return int(edge) if edge.is_integer() else edge
+
+
+def _distribution(tally: Tally) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Sorted finite values and the share of records at or below each."""
+    values = tally.values.to_numpy(zero_copy_only=False).astype(float)
+    order = np.argsort(values)
+    order = order[np.isfinite(values[order])]
+    if not len(order):
+        return np.zeros(1), np.ones(1)
+    sums = np.cumsum(tally.numbers[order])
+    return values[order], sums / int(sums[-1])
+
+
+def _quantile(values: npt.NDArray[np.float64], shares: npt.NDArray[np.float64], q: float) -> float:
+    return float(values[min(int(np.searchsorted(shares, q)), len(values) - 1)])
