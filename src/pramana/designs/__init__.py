@@ -1,6 +1,12 @@
 """Designs: from a target stated as a number to the matrices that meet it at the least loss."""
 
 from pramana.designs.expected_error import ErrorModel, ExpectedError
+from pramana.designs.inverse_frequency import (
+    InverseFrequencyDesign,
+    block_design,
+    block_size,
+    inverse_frequency_design,
+)
 from pramana.designs.plan import Plan
 from pramana.designs.retention import retention_design
 from pramana.designs.steps import StepDomain, step_domains
@@ -8,8 +14,12 @@ from pramana.designs.steps import StepDomain, step_domains
 __all__ = [
     "ErrorModel",
     "ExpectedError",
+    "InverseFrequencyDesign",
     "Plan",
     "StepDomain",
+    "block_design",
+    "block_size",
+    "inverse_frequency_design",
     "retention_design",
     "step_domains",
 ]

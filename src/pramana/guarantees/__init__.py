@@ -2,7 +2,8 @@
 
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.breach import PrivacyBreach
+from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 
-__all__ = ["DifferentialPrivacy", "Guarantee", "PkAnonymity", "PrivacyBreach"]
+__all__ = ["CorrectMatch", "DifferentialPrivacy", "Guarantee", "PkAnonymity", "PrivacyBreach"]

@@ -1,0 +1,158 @@
+"""The small problem behind symmetric flows, by a sequence of linear programs.
+
+Minimise the sum of the flows F_e >= 0 over pairs e = (c, i) such that every rare c has
+
+    h_c = ln O_c - ln(T_c - O_c) + ln sum_e F_e / (1 - F_e / T_i) - ln(m - T_c) >= 0
+
+and nobody is turned into a value more often than its own records stay there. The second is linear.
+The first is linearised where we stand, and the step is kept short enough to be believed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["FlowProblem", "improve"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+PENALTY = 1e5
+ROOM = 1e-8
+"""How far from equal chances the programs stay, so that rounding cannot reverse them."""
+
+ROUNDS = 25
+NEWTON = 6
+MARGIN = 1e-10
+ENOUGH = 1e-5
+"""A round that gains less than this share of the changes is the last one."""
+
+
+@dataclass(frozen=True)
+class FlowProblem:
+    """Values with ``times`` records, the first ``rare`` of them rare; a flow on each pair."""
+
+    times: FloatArray
+    rare: int
+    first: IntArray
+    second: IntArray
+    m: float
+
+    @cached_property
+    def incidence(self) -> Any:
+        """Rows are values, columns pairs."""
+        from scipy import sparse
+
+        pairs = np.arange(len(self.first))
+        where = (np.concatenate([self.first, self.second]), np.concatenate([pairs, pairs]))
+        shape = (len(self.times), len(pairs))
+        return sparse.csr_array((np.ones(2 * len(pairs)), where), shape=shape)
+
+    @cached_property
+    def dominance(self) -> Any:
+        """Rows A with A F <= 1: F_ic / T_i + O_c / T_c <= 1, for each pair both ways."""
+        from scipy import sparse
+
+        shares = sparse.diags_array(1 / self.times) @ self.incidence
+        pairs = len(self.first)
+        entering = sparse.diags_array(1 / self.times[self.second])
+        leaving = sparse.diags_array(1 / self.times[self.first])
+        rows = [shares[self.first] + entering, shares[self.second] + leaving]
+        return sparse.vstack(rows) if pairs else sparse.csr_array((0, 0))
+
+    def excess(self, flow: FloatArray) -> tuple[FloatArray, Any]:
+        """h and its gradient, for the rare values."""
+        from scipy import sparse
+
+        size = self.times[: self.rare]
+        out = np.clip((self.incidence @ flow)[: self.rare], 1e-12, size * (1 - 1e-12))
+        shared = self.second < self.rare
+        c = np.concatenate([self.first, self.second[shared]])
+        partner = np.concatenate([self.second, self.first[shared]])
+        pair = np.concatenate([np.arange(len(flow)), np.flatnonzero(shared)])
+        left = np.maximum(1 - flow[pair] / self.times[partner], 1e-12)
+        inflow = np.maximum(np.bincount(c, flow[pair] / left, self.rare), 1e-12)
+        h = np.log(out / (size - out)) + np.log(inflow / (self.m - size))
+        slope = 1 / out[c] + 1 / (size - out)[c] + 1 / (left**2 * inflow[c])
+        return h, sparse.csr_array((slope, (c, pair)), shape=(self.rare, len(flow)))
+
+    def shortfall(self, flow: FloatArray) -> float:
+        """By how much the worst value misses its bound; at or below 0 if none does."""
+        return float(np.max(-self.excess(flow)[0]))
+
+
+def improve(problem: FlowProblem, start: FloatArray) -> FloatArray:
+    """A local minimum from a start, by steps that the linear programs propose."""
+    scale = problem.times[problem.first] * np.minimum(
+        problem.times[problem.second] / problem.m, 1.0
+    )
+    flow, reach = start, 0.5
+    merit = _merit(problem, flow)
+    for _ in range(ROUNDS):
+        step = _program(problem, flow, reach * np.maximum(scale, flow))
+        if step is None:
+            break
+        tried = np.maximum(flow + step, 0)
+        value = _merit(problem, tried)
+        gained, promised = merit - value, flow.sum() - tried.sum()
+        if gained > 0:
+            flow, merit, reach = tried, value, min(2 * reach, 1.0)
+        else:
+            reach /= 4
+        if reach < 1e-4 or 0 <= max(gained, promised) < ENOUGH * merit:
+            break
+    return _restore(problem, flow)
+
+
+def _merit(problem: FlowProblem, flow: FloatArray) -> float:
+    missing = np.maximum(-problem.excess(flow)[0], 0).sum()
+    crossed = np.maximum(problem.dominance @ flow - (1 - ROOM), 0).sum()
+    return float(flow.sum() + PENALTY * (missing + crossed))
+
+
+def _program(
+    problem: FlowProblem, flow: FloatArray, reach: FloatArray, *, aim: float = 0.0
+) -> FloatArray | None:
+    """The best step inside the box, bounds linearised; a shortfall is allowed at a price."""
+    from scipy import sparse
+    from scipy.optimize import linprog
+
+    h, slope = problem.excess(flow)
+    pairs, rare = len(flow), problem.rare
+    dominance = problem.dominance
+    upper = sparse.vstack(
+        [
+            sparse.hstack([-slope, -sparse.eye_array(rare)]),
+            sparse.hstack([dominance, sparse.csr_array((dominance.shape[0], rare))]),
+        ]
+    )
+    answer = linprog(
+        np.concatenate([np.ones(pairs), np.full(rare, PENALTY)]),
+        A_ub=upper.tocsc(),
+        b_ub=np.concatenate([h - aim, np.maximum(1 - ROOM - dominance @ flow, 0)]),
+        bounds=np.column_stack(
+            [
+                np.concatenate([np.maximum(-flow, -reach), np.zeros(rare)]),
+                np.concatenate([reach, np.full(rare, np.inf)]),
+            ]
+        ),
+        method="highs",
+    )
+    return None if answer.x is None else np.asarray(answer.x[:pairs])
+
+
+def _restore(problem: FlowProblem, flow: FloatArray) -> FloatArray:
+    """Make up for the little that the last step may have missed, as Newton's method does."""
+    for _ in range(NEWTON):
+        if problem.shortfall(flow) <= 0:
+            return flow
+        step = _program(problem, flow, np.full(len(flow), np.inf), aim=MARGIN)
+        if step is None:
+            break
+        flow = np.maximum(flow + step, 0)
+    return flow

@@ -1,0 +1,313 @@
+"""Inverse-frequency post-randomisation: rare values of a column are exchanged for frequent ones.
+
+The design of [Ghatak] leaves expected frequencies unchanged (t P = t) and bounds the chance of a
+correct match by xi. Three slips of the paper are put right here: the probability that enters the
+bound is that of being turned *into* the rare value; the block size rounds up; and the bound must
+hold for every value of the block, not only for the one that the block was made for.
+
+By default flows are free to be any symmetric table (``symmetric_flows``), which serves all rare
+values at once with the fewest expected changes. ``block_design`` gives the paper's blocks.
+
+Probabilities are integers over 2**64, so that t P = t holds to 2**-64 of each frequency. The bound
+xi is checked on the integers themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pramana.designs.symmetric_flows import Flows, least_flows, theta_of
+from pramana.errors import Infeasible, InvalidNumber, InvalidSchema
+from pramana.guarantees.correct_match import CorrectMatch, frequencies_by_label
+from pramana.matrices import Label, SparseRows
+from pramana.numeric import TOTAL, require_number
+
+if TYPE_CHECKING:
+    from pramana.table.counts import Counts
+
+__all__ = ["InverseFrequencyDesign", "block_design", "block_size", "inverse_frequency_design"]
+
+FloatArray = NDArray[np.float64]
+Transitions = tuple[list[int], list[int], list[int]]
+
+
+@dataclass(frozen=True)
+class InverseFrequencyDesign:
+    """A matrix that leaves expected frequencies unchanged and bounds the correct match.
+
+    ``theta`` is the flow that the paper's bound asks of the rarest case: the largest root of
+    psi = xi over the rare values. ``gap`` says by which share the expected changes may exceed the
+    least that any symmetric flows need. The matrix and the frequencies are the owner's secret.
+    """
+
+    matrix: SparseRows = field(repr=False)
+    frequencies: Mapping[Label, int] = field(repr=False)
+    xi: float
+    attained: CorrectMatch
+    theta: float
+    expected_changes: float
+    smallest_diagonal: float
+    gap: float
+    blocks: tuple[tuple[Label, ...], ...] = field(default=(), repr=False)
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether nothing had to be done."""
+        return len(self.matrix.moves) == 0
+
+    def variances(self) -> dict[Label, float]:
+        """The variance of each released frequency: sum_i T_i p_ij (1 - p_ij)."""
+        times = _times(self.matrix.labels, self.frequencies)
+        entries = self.matrix.sparse.tocoo()
+        spread = times[entries.row] * entries.data * (1 - entries.data)
+        totals = np.bincount(entries.col, spread, self.matrix.size)
+        return dict(zip(self.matrix.labels, totals.tolist(), strict=True))
+
+
+def block_size(frequency: int, xi: float) -> int:
+    """The fewest values in a block that protects a value of this frequency [Ghatak, Table 1].
+
+    >>> block_size(frequency=2, xi=0.1)
+    6
+    """
+    require_number("frequency", frequency, low=1)
+    require_number("xi", xi, low=0, high=1, low_open=True, high_open=True)
+    theta = theta_of(frequency, 1 / xi)
+    # The text says "largest integer contained in"; its table, and the theorem, need the ceiling.
+    return max(2, math.ceil(frequency / (frequency - theta) * (1 - 1e-12)))
+
+
+def inverse_frequency_design(
+    frequencies: Mapping[Label, int] | Counts,
+    *,
+    xi: float,
+    groups: Mapping[Label, Hashable] | None = None,
+    exempt: Collection[Label] = (),
+    method: str = "flows",
+    column: str = "the column",
+) -> InverseFrequencyDesign:
+    """The fewest expected changes for which no value is matched with a chance above ``xi``.
+
+    ``groups`` names the group of each value, and values are exchanged inside a group only;
+    ``exempt`` values stay as they are. ``method="block"`` asks for the paper's blocks.
+
+    >>> design = inverse_frequency_design({"a": 2, "b": 205, "c": 431}, xi=0.1)
+    >>> design.attained.xi <= 0.1
+    True
+    """
+    times = _checked(frequencies, xi, column)
+    sets = _groups(times, groups, exempt)
+    _require_attainable(times, sets, xi, column)
+    if method == "block":
+        return block_design(times, sets=sets, xi=xi, column=column)
+    if method != "flows":
+        raise InvalidNumber(f"The method must be 'flows' or 'block', got {method!r}.")
+    labels = tuple(times)
+    numbers = np.array([times[label] for label in labels], dtype=np.int64)
+    where = {label: position for position, label in enumerate(labels)}
+    moves: Transitions = ([], [], [])
+    least = 0.0
+    for members in sets:
+        positions = np.array([where[label] for label in members])
+        flows, part = _serve_group(numbers[positions], xi, column)
+        least += flows.least
+        for total, new, kind in zip(moves, part, range(3), strict=True):
+            total.extend(positions[new].tolist() if kind < 2 else new)
+    return _design(times, xi, moves, least=least)
+
+
+def _serve_group(times: NDArray[np.int64], xi: float, column: str) -> tuple[Flows, Transitions]:
+    """Flows inside one group, checked on the integers; full mixing where only that will do."""
+    flows = least_flows(times, 1 / xi)
+    local = dict(enumerate(times.tolist()))
+    for moves in (_moves_of_flows(times, flows), _full_mixing(times, xi)):
+        matrix = SparseRows.from_moves(
+            tuple(local), rows=moves[0], columns=moves[1], moves=np.array(moves[2], dtype=np.uint64)
+        )
+        if CorrectMatch.of(matrix, local).xi <= xi:
+            return flows, moves
+    raise Infeasible(
+        f"No flows on {column} give a correct match of at most {xi!r} in integers over 2**64. "
+        "Raise xi by a millionth."
+    )
+
+
+def _moves_of_flows(times: NDArray[np.int64], flows: Flows) -> Transitions:
+    rows = np.concatenate([flows.first, flows.second])
+    columns = np.concatenate([flows.second, flows.first])
+    chances = np.concatenate([flows.flow, flows.flow]) / times[rows]
+    return rows.tolist(), columns.tolist(), [int(chance) for chance in np.ldexp(chances, 64)]
+
+
+def _full_mixing(times: NDArray[np.int64], xi: float) -> Transitions:
+    """p_ij = T_j / n for all pairs with a rare value: the most that symmetric flows can do."""
+    total = int(times.sum())
+    rare = np.array([0 < number * Fraction(xi) < 1 for number in times.tolist()])
+    rows, columns = np.nonzero((rare[:, None] | rare[None, :]) & (times > 0) & (times > 0)[:, None])
+    off = rows != columns
+    rows, columns = rows[off], columns[off]
+    weights = [int(times[j]) * TOTAL // total for j in columns.tolist()]
+    return rows.tolist(), columns.tolist(), weights
+
+
+def block_design(
+    frequencies: Mapping[Label, int],
+    *,
+    sets: list[list[Label]],
+    xi: float,
+    column: str = "the column",
+) -> InverseFrequencyDesign:
+    """The paper's blocks: equal flows inside disjoint blocks, one rare frequency in each.
+
+    A block takes the rare value and the least frequent of the frequent values that are left. Rare
+    values of the same frequency share a block where the exact calculation allows it.
+    """
+    times = dict(frequencies)
+    for m in range(math.ceil(1 / xi), 1, -1):
+        goal = max(xi, 1 / m)
+        blocks = _blocks(times, sets, goal)
+        if blocks is None:
+            continue
+        if goal > xi:
+            raise Infeasible(
+                f"Disjoint blocks on {column} cannot give CorrectMatch(xi={xi:g}): there are too "
+                f"few frequent values; the nearest that they can is xi = 1/{m}. Raise xi, or use "
+                "flows, which need no blocks."
+            )
+        where = {label: position for position, label in enumerate(times)}
+        moves: Transitions = ([], [], [])
+        for members, theta in blocks:
+            for i in members:
+                share = theta / ((len(members) - 1) * times[i])
+                for j in members:
+                    if i != j:
+                        moves[0].append(where[i])
+                        moves[1].append(where[j])
+                        moves[2].append(int(math.ldexp(share, 64)))
+        return _design(times, xi, moves, blocks=tuple(tuple(block) for block, _ in blocks))
+    raise Infeasible(f"No block on {column} gives any bound below 1: too few values occur.")
+
+
+def _blocks(
+    times: Mapping[Label, int], sets: list[list[Label]], xi: float
+) -> list[tuple[list[Label], float]] | None:
+    """Disjoint blocks with their theta, or nothing if the frequent values run out."""
+    found: list[tuple[list[Label], float]] = []
+    for members in sets:
+        rare = sorted((i for i in members if 0 < times[i] * xi < 1), key=lambda i: times[i])
+        free = sorted((i for i in members if times[i] * xi >= 1), key=lambda i: times[i])
+        while rare:
+            tied = [i for i in rare if times[i] == times[rare[0]]]
+            block = _block(times, tied, free, xi) or _block(times, tied[:1], free, xi)
+            if block is None:
+                return None
+            found.append((block, theta_of(times[rare[0]], 1 / xi)))
+            rare = [i for i in rare if i not in block]
+            free = [i for i in free if i not in block]
+    return found
+
+
+def _block(
+    times: Mapping[Label, int], rare: list[Label], free: list[Label], xi: float
+) -> list[Label] | None:
+    """The smallest block of these rare values and frequent ones that the exact law accepts."""
+    theta = theta_of(times[rare[0]], 1 / xi)
+    needed = max(block_size(times[rare[0]], xi) - len(rare), 0 if len(rare) > 1 else 1)
+    for more in range(needed, min(len(free), needed + 8) + 1):
+        block = rare + free[:more]
+        shares = [theta / ((len(block) - 1) * times[i]) for i in block]
+        rows = [i for i in range(len(block)) for j in range(len(block)) if i != j]
+        columns = [j for i in range(len(block)) for j in range(len(block)) if i != j]
+        matrix = SparseRows.of(
+            tuple(block), rows=rows, columns=columns, probabilities=[shares[i] for i in rows]
+        )
+        if CorrectMatch.of(matrix, {i: times[i] for i in block}).xi <= xi:
+            return block
+    return None
+
+
+def _design(
+    times: Mapping[Label, int],
+    xi: float,
+    moves: Transitions,
+    *,
+    least: float | None = None,
+    blocks: tuple[tuple[Label, ...], ...] = (),
+) -> InverseFrequencyDesign:
+    """Wrap the transitions, and check the bound on the integers once more."""
+    matrix = SparseRows.from_moves(
+        tuple(times), rows=moves[0], columns=moves[1], moves=np.array(moves[2], dtype=np.uint64)
+    )
+    numbers = _times(matrix.labels, times)
+    changes = float((numbers * (1 - matrix.diagonal)).sum())
+    if least is None:
+        members = ([times[label] for label in block] for block in blocks)
+        least = sum(least_flows(np.array(block), 1 / xi).least for block in members)
+    rare = [number for number in times.values() if 0 < number * xi < 1]
+    return InverseFrequencyDesign(
+        matrix=matrix,
+        frequencies=dict(times),
+        xi=xi,
+        attained=CorrectMatch.of(matrix, times),
+        theta=max((theta_of(number, 1 / xi) for number in rare), default=0.0),
+        expected_changes=changes,
+        smallest_diagonal=float(matrix.diagonal.min()),
+        gap=max(changes / least - 1, 0.0) if least else 0.0,
+        blocks=blocks,
+    )
+
+
+def _times(labels: tuple[Label, ...], frequencies: Mapping[Label, int]) -> FloatArray:
+    return np.array([frequencies.get(label, 0) for label in labels], dtype=np.float64)
+
+
+def _checked(frequencies: Mapping[Label, int] | Counts, xi: float, column: str) -> dict[Label, int]:
+    """Whole frequencies by label; a declared value that nobody has counts 0."""
+    require_number("xi", xi, low=0, high=1, low_open=True, high_open=True)
+    times = frequencies_by_label(frequencies)
+    if not isinstance(frequencies, Mapping) and len(frequencies.columns) == 1:
+        times = {label: times.get(label, 0) for label in frequencies.labels[0]}
+    if any(number != int(number) or number < 0 for number in times.values()):
+        raise InvalidNumber(f"Frequencies of {column} must be whole numbers at or above 0.")
+    if len(times) < 2:
+        raise InvalidSchema(
+            f"A design for {column} needs at least two categories to exchange, got {len(times)}. "
+            "Leave the column out, or declare its other categories."
+        )
+    return {label: int(number) for label, number in times.items()}
+
+
+def _groups(
+    times: Mapping[Label, int], groups: Mapping[Label, Hashable] | None, exempt: Collection[Label]
+) -> list[list[Label]]:
+    """The sets of values that may be exchanged; an exempt value stands alone."""
+    sets: dict[Hashable, list[Label]] = {}
+    for label in times:
+        if label in exempt:
+            sets[("exempt", label)] = [label]
+        else:
+            sets.setdefault(("group", groups.get(label) if groups else None), []).append(label)
+    return list(sets.values())
+
+
+def _require_attainable(
+    times: Mapping[Label, int], sets: list[list[Label]], xi: float, column: str
+) -> None:
+    """Full mixing of a group of n records gives 1/n, and no symmetric flows give less."""
+    totals = [total for members in sets if (total := sum(times[label] for label in members)) > 0]
+    short = [total for total in totals if total * Fraction(xi) < 1]
+    if short:
+        least = min(short)
+        where = "it has" if len(sets) == 1 else f"{len(short)} of {len(sets)} groups have"
+        raise Infeasible(
+            f"No flows on {column} give CorrectMatch(xi={xi:g}): {where} fewer than "
+            f"{math.ceil(1 / xi)} records; the nearest attainable is xi = 1/{least} "
+            f"({1 / least:.4g}). Raise xi, merge groups, or exempt fewer values."
+        )

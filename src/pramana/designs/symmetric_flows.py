@@ -1,0 +1,214 @@
+"""Symmetric flows: the fewest expected changes that keep every rare value from being matched.
+
+Let F be a symmetric table, F_ij the expected number of records of i that are released as j, so that
+p_ij = F_ij / T_i. As many records come as go, hence t P = t: expected frequencies do not change.
+The block of [Ghatak, eq. 3] is the case of equal flows inside a block.
+
+A value c with T_c >= m = 1/xi needs nothing. For a rare one, and as long as no other value is
+turned into c more often than c stays (F_ic / T_i <= 1 - O_c / T_c, with O_c the flow out of c), the
+largest chance of a correct match is at one released record [Ghatak, Thm 3.1], and is at most xi iff
+
+    T_c + O_c / (T_c - O_c) * sum_i F_ic / (1 - F_ic / T_i) >= m.
+
+That needs O_c >= T_c (1 - T_c / m), with equality if c mixes evenly with partners of m - T_c
+records in all. Flows between two rare values serve both, so rare values are pooled among themselves
+first; the rest is a small problem in F, solved by a sequence of linear programs.
+
+Without that proviso the figure could be met by turning two rare values into each other for certain,
+which hides nothing from anyone who learns of it. Such designs are not considered.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pramana.designs.flow_programs import FlowProblem, improve
+
+__all__ = ["Flows", "least_flows", "outflow_bound", "theta_of"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Pairs = tuple[IntArray, IntArray, FloatArray]
+
+MOST_PAIRS = 600
+"""Beyond this many pairs the rest is pooled instead of optimised."""
+
+SLACK = 1e-9
+"""How far inside the bound the programs aim, so that rounding to integers cannot cross it."""
+
+
+@dataclass(frozen=True)
+class Flows:
+    """Pairs of positions, the flow between them, and the least that any such flows could be."""
+
+    first: IntArray
+    second: IntArray
+    flow: FloatArray
+    least: float
+
+    @property
+    def changes(self) -> float:
+        """The expected number of changed records: each flow runs both ways."""
+        return 2 * float(self.flow.sum())
+
+
+def theta_of(frequency: float, m: float) -> float:
+    """The root of psi(T, theta) = 1/m [Ghatak, eq. 11]: T + theta^2 / (T - theta) = m."""
+    short = m - frequency
+    if short <= 0:
+        return 0.0
+    # The same root as (sqrt(d^2 + 4 T d) - d) / 2, without cancellation for large d.
+    return 2 * frequency * short / (short + math.sqrt(short**2 + 4 * frequency * short))
+
+
+def outflow_bound(times: FloatArray, m: float) -> FloatArray:
+    """The least that can leave each rare value, whatever the flows are.
+
+    The sum in the condition is at most O_c / (1 - s) with s the largest share F_ic / T_i. That
+    share is at most the share of c that stays, and at most O_c over the smallest other frequency.
+    """
+    order = np.sort(times)
+    smallest = np.where(times == order[0], order[min(1, len(order) - 1)], order[0])
+    low, high = np.zeros(len(times)), times.astype(float)
+    for _ in range(60):
+        out = (low + high) / 2
+        share = np.minimum(1 - out / times, out / smallest)
+        enough = times + out**2 / (np.maximum(times - out, 1e-300) * (1 - share)) >= m
+        low, high = np.where(enough, low, out), np.where(enough, out, high)
+    return np.where(times < m, low, 0.0)
+
+
+def least_flows(times: IntArray, m: float) -> Flows:
+    """Flows inside one group of values, so that each has a correct match of at most 1/m.
+
+    The caller has made sure that the group has at least m records, or no rare value.
+    """
+    rare = np.flatnonzero((times > 0) & (times < m))
+    common = np.flatnonzero(times >= m)
+    if len(rare) == 0:
+        none = np.zeros(0, dtype=np.int64)
+        return Flows(none, none, np.zeros(0), 0.0)
+    pools, rest = _pools(times, rare, m)
+    if rest and pools:  # what is left over is served best together with one more pool
+        rest += pools.pop()
+    parts = [_even_mix(times, np.array(pool), m) for pool in pools]
+    if rest:
+        parts.append(_solve_rest(times, np.array(rest), common, m))
+    first, second, flow = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Flows(first, second, flow, _least(times, rare, m))
+
+
+def _pools(times: IntArray, rare: IntArray, m: float) -> tuple[list[list[int]], list[int]]:
+    """Sets of rare values with a little more than m records each, and what is left over.
+
+    One record above m leaves room to mix a little less than fully: exactly m would put the chance
+    on xi itself, where rounding decides.
+    """
+    enough = math.ceil(m) + 1
+    waiting = sorted(rare.tolist(), key=lambda i: (-times[i], i))
+    pools: list[list[int]] = []
+    while sum(int(times[i]) for i in waiting) >= enough:
+        pool, total = [], 0
+        for i in list(waiting):
+            if total + times[i] <= enough:
+                pool.append(i)
+                total += int(times[i])
+        left = [i for i in waiting if i not in set(pool)]
+        while total < enough and left:  # no exact fit: take the smallest ones that remain
+            pool.append(left.pop())
+            total += int(times[pool[-1]])
+        pools.append(pool)
+        waiting = left
+    return pools, waiting
+
+
+def _even_mix(times: IntArray, members: IntArray, m: float) -> Pairs:
+    """F_ij = z T_i T_j / n inside a pool of n >= m records, with the smallest z that does."""
+    size = times[members].astype(float)
+    total = size.sum()
+
+    def holds(z: float) -> bool:
+        stay = 1 - z * (1 - size / total)
+        inflow = z * size / total
+        odds = inflow / (1 - inflow) * (1 - stay) / np.maximum(stay, 1e-300)
+        return bool((size + (total - size) * odds >= m * (1 + SLACK)).all())
+
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    i, j = np.triu_indices(len(members), 1)
+    return members[i], members[j], high * size[i] * size[j] / total
+
+
+def _solve_rest(times: IntArray, rare: IntArray, common: IntArray, m: float) -> Pairs:
+    """Rare values with each other and with frequent ones, by linear programs from two starts."""
+    partners = _partners(times, rare, common, m)
+    everyone = np.concatenate([rare, partners])
+    if len(rare) * (len(rare) - 1) / 2 + len(rare) * len(partners) > MOST_PAIRS:
+        return _without_programs(times, rare, partners, m)
+    i, j = np.triu_indices(len(everyone), 1)
+    used = i < len(rare)  # flows between two frequent values help nobody
+    problem = FlowProblem(
+        times[everyone].astype(float), len(rare), i[used], j[used], m * (1 + SLACK)
+    )
+    answers = [improve(problem, start) for start in _starts(problem)]
+    good = [flow for flow in answers if problem.shortfall(flow) <= 0]
+    if not good:
+        return _even_mix(times, everyone, m)
+    best = min(good, key=lambda flow: float(flow.sum()))
+    kept = best > 0
+    return everyone[i[used][kept]], everyone[j[used][kept]], best[kept]
+
+
+def _partners(times: IntArray, rare: IntArray, common: IntArray, m: float) -> IntArray:
+    """The smallest frequent values, which serve with the fewest changes, and the largest ones."""
+    order = common[np.argsort(times[common], kind="stable")]
+    few = max(2, min(6, MOST_PAIRS // (4 * len(rare))))
+    while few < len(order) and 2 * few < len(order):
+        chosen = np.concatenate([order[:few], order[-few:]])
+        needed = sum(theta_of(float(times[i]), m) for i in rare)
+        if times[chosen].sum() >= 4 * needed + m:
+            return chosen
+        few *= 2
+    return order
+
+
+def _starts(problem: FlowProblem) -> list[FloatArray]:
+    """Full mixing of everyone, and flows to frequent values only."""
+    size, rare = problem.times, problem.rare
+    mixing = size[problem.first] * size[problem.second] / size.sum()
+    common = size[rare:].sum()
+    if common == 0:
+        return [mixing]
+    theta = np.array([theta_of(t, problem.m) for t in size[:rare]])
+    direct = np.zeros(len(mixing))
+    out = problem.second >= rare
+    direct[out] = theta[problem.first[out]] * size[problem.second[out]] / common
+    return [mixing, direct]
+
+
+def _without_programs(times: IntArray, rare: IntArray, partners: IntArray, m: float) -> Pairs:
+    """Too many pairs for the programs: one pool, topped up by the smallest frequent values."""
+    pool, extra = list(rare), list(partners)
+    while times[pool].sum() < math.ceil(m) + 1 and extra:
+        pool.append(extra.pop(0))
+    first, second, flow = _even_mix(times, np.array(pool), m)
+    kept = (times[first] < m) | (times[second] < m)
+    return first[kept], second[kept], flow[kept]
+
+
+def _least(times: IntArray, rare: IntArray, m: float) -> float:
+    """A lower bound on the changes of all such flows.
+
+    Each rare value loses at least its bound. A flow between two rare values serves both, and is
+    at most T_i T_j / m; what remains must go to a frequent value and come back.
+    """
+    size = times[rare].astype(float)
+    needed = outflow_bound(times[times > 0].astype(float), m)[times[times > 0] < m]
+    among = size * (size.sum() - size) / m
+    return float((needed + np.maximum(needed - among, 0)).sum())
