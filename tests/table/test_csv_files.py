@@ -133,6 +133,13 @@ def test_decimal_commas_where_the_delimiter_is_another(tmp_path):
     assert table["c"].to_pylist() == [1, None]
 
 
+def test_a_comma_that_may_part_thousands_is_left_alone(tmp_path):
+    """1,234 alone is text; beside 1,5 it is a decimal comma."""
+    table = read(tmp_path / "t.tsv", "a\tb\n1,234\t1,234\n5,678\t1,5\n")
+    assert table["a"].to_pylist() == ["1,234", "5,678"]
+    assert table["b"].to_pylist() == [1.234, 1.5]
+
+
 def test_a_single_column_keeps_its_empty_lines(tmp_path):
     """An empty line is a missing value there, and nothing elsewhere."""
     assert read(tmp_path / "t.csv", "a\n1\n\n3\n")["a"].to_pylist() == [1, None, 3]

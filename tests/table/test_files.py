@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pramana.errors import InvalidSchema, InvalidTable, MissingExtra, UnknownColumn
+from pramana.table.codec import encode
 from pramana.table.domains import Categories
 from pramana.table.files import format_of, open_table, require_columns, write_table
 from pramana.table.opened import Labels
@@ -190,6 +191,28 @@ def test_nested_columns_are_refused(tmp_path):
     """The column is named."""
     write_table(pa.table({"a": [[1], [2]]}), tmp_path / "t.parquet", file_format="parquet")
     refused(tmp_path / "t.parquet", "'a' holds lists")
+
+
+def test_spans_of_time_and_bytes_that_are_no_text_are_refused(tmp_path):
+    """The column is named where one can be."""
+    write_table(
+        pa.table({"a": pa.array([1], pa.duration("s"))}),
+        tmp_path / "t.parquet",
+        file_format="parquet",
+    )
+    refused(tmp_path / "t.parquet", "'a' holds spans of time")
+    column = Column("a", Role.KEY, Categories(("x", "y")))
+    with pytest.raises(InvalidTable, match="UTF-8"):
+        encode(column, pa.array([b"\xff"], pa.binary()))
+
+
+def test_a_mixed_domain_keeps_a_column_text(tmp_path):
+    """NA is a category there, not a missing number."""
+    (tmp_path / "t.csv").write_text("a,b\n1,x\nNA,y\n")
+    column = Column("a", Role.KEY, Categories((1, 2, "NA")))
+    schema = Schema((column, Column("b", Role.PLAIN)))
+    array = open_table(tmp_path / "t.csv", schema=schema).to_arrow()["a"]
+    assert encode(column, array).tolist() == [0, 2]
 
 
 def test_the_table_must_have_the_columns_of_the_schema_and_no_others(tmp_path):

@@ -28,6 +28,7 @@ BLOCK = 2**23
 FALLBACKS = ("cp1252", "latin-1")  # the second reads any byte
 INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 DECIMAL = r"^-?(0|[1-9][0-9]{0,17})?(\.[0-9]*)?([eE][-+]?[0-9]{1,3})?$"
+GROUPED = r"^-?[1-9][0-9]{0,2}(,[0-9]{3})+$"  # 1,234 may be a thousand or one and a bit
 HAS_DIGIT = r"[0-9]"
 NOT_A_NUMBER = ("", "NA", "NaN", "nan", "N/A")
 CODE_NAMES = re.compile(
@@ -42,6 +43,7 @@ class Seen:
     integer: bool = True
     decimal: bool = True
     comma: bool = False
+    clear: bool = False  # some comma cannot be one that parts thousands
     spelled: bool = False  # a missing value is written as NA or the like
     any: bool = False
 
@@ -56,19 +58,26 @@ class Seen:
         if not len(values):
             return
         self.any = True
-        if comma and pc.any(pc.match_substring(values, ",")).as_py():
-            self.comma = True
-            values = _with_points(values)
+        if comma:
+            values = self._with_decimal_commas(values)
         self.integer &= pc.all(pc.match_substring_regex(values, INTEGER)).as_py()
         decimal = pc.and_(
             pc.match_substring_regex(values, DECIMAL), pc.match_substring_regex(values, HAS_DIGIT)
         )
         self.decimal = pc.all(decimal).as_py()
 
+    def _with_decimal_commas(self, values: pa.Array) -> pa.Array:
+        commas = values.filter(pc.match_substring(values, ","))
+        if not len(commas):
+            return values
+        self.comma = True
+        self.clear |= not pc.all(pc.match_substring_regex(commas, GROUPED)).as_py()
+        return _with_points(values)
+
     @property
     def type(self) -> pa.DataType:
         """The type of the column."""
-        if not (self.any and self.decimal):
+        if not (self.any and self.decimal) or (self.comma and not self.clear):
             return pa.string()
         return pa.int64() if self.integer and not self.comma else pa.float64()
 

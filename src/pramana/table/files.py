@@ -84,8 +84,8 @@ def open_table(source: Any, *, schema: Schema | None = None) -> OpenedTable:
 
     Args:
         source: A path, or a pandas, Polars, PyArrow or DuckDB object.
-        schema: If given, the table must have exactly its columns, columns whose categories are
-            texts stay text, and randomised text columns of a Parquet file come as dictionaries.
+        schema: If given, the table must have exactly its columns, columns with categories that
+            are texts stay text, and randomised text columns of a Parquet file come as dictionaries.
     """
     if isinstance(source, str | PathLike):
         opened = _open_file(Path(source), schema)
@@ -96,6 +96,8 @@ def open_table(source: Any, *, schema: Schema | None = None) -> OpenedTable:
     for item in opened.schema:
         if pa.types.is_nested(item.type):
             raise InvalidTable(f"Column '{item.name}' holds lists or records. Flatten it.")
+        if pa.types.is_duration(item.type) or pa.types.is_interval(item.type):
+            raise InvalidTable(f"Column '{item.name}' holds spans of time. Make them numbers.")
     if schema is not None:
         require_columns(schema, opened.schema.names)
     return opened
@@ -176,7 +178,7 @@ def _text_columns(schema: Schema | None) -> set[str]:
         column.name
         for column in (schema.columns if schema is not None else ())
         if isinstance(column.domain, Categories)
-        and all(isinstance(value, str) for value in column.domain.values)
+        and any(isinstance(value, str) for value in column.domain.values)
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -81,9 +82,10 @@ class OpenedTable:
 
 def require_distinct_names(names: Sequence[str], *, where: str) -> None:
     """Refuse a table in which two columns have one name."""
-    doubles = sorted({name for name in names if list(names).count(name) > 1})
-    if doubles:
+    times = Counter(names)
+    double = next((name for name in names if times[name] > 1), None)
+    if double is not None:
         raise InvalidTable(
-            f"Column names must differ, and {where} has '{doubles[0]}' "
-            f"{list(names).count(doubles[0])} times. Rename them."
+            f"Column names must differ, and {where} has '{double}' {times[double]} times. "
+            "Rename them."
         )

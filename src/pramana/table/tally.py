@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.table.codec import as_text
 from pramana.table.domains import Label
+from pramana.table.lookup import as_text, decoded
 from pramana.table.opened import OpenedTable
 
 __all__ = ["Kind", "Tally", "tally"]
@@ -141,7 +141,7 @@ def _simplified(array: pa.Array) -> pa.Array:
         return pc.if_else(pc.is_nan(array), pa.scalar(None, pa.float64()), array)
     if kind == "date":
         return as_text(array)
-    return array if kind == "truth" else array.cast(pa.string())
+    return array if kind == "truth" else decoded(array).cast(pa.string())
 
 
 def kind_of(arrow: pa.DataType) -> Kind:

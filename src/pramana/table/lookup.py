@@ -1,0 +1,156 @@
+"""Where each value of an array stands in a domain.
+
+Positions are found for whole arrays at once: by a hash of the labels in the type of the
+array, or by comparison with the edges of bins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pramana.errors import InvalidTable
+from pramana.table.domains import Bins, Label, label_text
+
+__all__ = [
+    "MISSING",
+    "OUTSIDE",
+    "Positions",
+    "as_text",
+    "decoded",
+    "find_bins",
+    "find_labels",
+    "flat",
+]
+
+Positions: TypeAlias = npt.NDArray[np.integer[Any]]
+
+OUTSIDE, MISSING = -1, -2
+FEW_EDGES = 32  # up to here comparing with every edge beats searching
+NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+
+
+def as_text(array: pa.Array) -> pa.Array:
+    """Dates and times as their ISO text, without zeros that say nothing."""
+    text = array.cast(pa.string())
+    text = pc.replace_substring_regex(text, r"\.0+(Z?)$", r"\1")
+    return pc.replace_substring_regex(text, r" 00:00:00Z?$", "")
+
+
+def decoded(array: pa.Array) -> pa.Array:
+    """Bytes and views of text as plain text; everything else as it is."""
+    types, kind = pa.types, array.type
+    if not (types.is_string_view(kind) or types.is_binary(kind) or types.is_large_binary(kind)):
+        return array
+    try:
+        return array.cast(pa.large_string())
+    except pa.ArrowInvalid:
+        raise InvalidTable("A column of bytes must hold text in UTF-8, and one does not.") from None
+
+
+def flat(array: pa.Array) -> pa.Array:
+    """The array in one of a few types, with nan as null."""
+    kind = array.type
+    types = pa.types
+    if types.is_floating(kind):
+        array = array.cast(pa.float32()) if types.is_float16(kind) else array
+        return pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+    if types.is_decimal(kind):
+        return array.cast(pa.float64())
+    if types.is_timestamp(kind) or types.is_date(kind) or types.is_time(kind):
+        return as_text(array)
+    return array if types.is_string(kind) or types.is_large_string(kind) else decoded(array)
+
+
+def find_labels(labels: Sequence[Label], array: pa.Array) -> Positions:
+    """Positions by label."""
+    types, kind = pa.types, array.type
+    pairs: list[tuple[Any, int]] = []  # other types hold none of the labels
+    if types.is_boolean(kind):
+        array = array.cast(pa.string())
+        pairs = [(text.lower(), at) for text, at in _texts(labels)]
+    elif types.is_integer(kind):
+        pairs = [(n, at) for n, at in _numbers(labels) if isinstance(n, int) and _fits(n, kind)]
+    elif types.is_floating(kind):
+        pairs = [(float(n), at) for n, at in _numbers(labels)]
+    elif types.is_string(kind) or types.is_large_string(kind):
+        pairs = list(_texts(labels))
+    return _look_up(array, pairs)
+
+
+def _look_up(array: pa.Array, pairs: list[tuple[Any, int]]) -> Positions:
+    result = np.full(len(array), OUTSIDE, np.int32)
+    if pairs:
+        values = pa.array([value for value, _ in pairs], array.type)
+        found = pc.fill_null(pc.index_in(array, value_set=values, skip_nulls=True), len(pairs))
+        places = np.array([at for _, at in pairs] + [OUTSIDE], np.int32)
+        result = np.take(places, found.to_numpy(), mode="clip")
+    if array.null_count:
+        result[array.is_null().to_numpy(zero_copy_only=False)] = MISSING
+    return result
+
+
+def _fits(number: int, kind: pa.DataType) -> bool:
+    info = np.iinfo(kind.to_pandas_dtype())
+    return bool(info.min <= number <= info.max)
+
+
+def _texts(labels: Sequence[Label]) -> list[tuple[str, int]]:
+    """Texts under which each label may stand in a file, with its position."""
+    pairs = [(label_text(label), at) for at, label in enumerate(labels) if label is not None]
+    taken = {text for text, _ in pairs}
+    for at, label in enumerate(labels):
+        if isinstance(label, bool):  # True and TRUE are common spellings
+            others = {str(label), str(label).upper()} - taken
+            pairs.extend((text, at) for text in sorted(others))
+    return pairs
+
+
+def _numbers(labels: Sequence[Label]) -> list[tuple[int | float, int]]:
+    """Numbers that each label stands for, with its position."""
+    pairs: list[tuple[int | float, int]] = []
+    for at, label in enumerate(labels):
+        text = label_text(label)
+        if isinstance(label, bool) or not re.match(NUMBER, text):
+            continue
+        number = int(text) if re.fullmatch(r"-?\d+", text) else float(text)
+        if label_text(number) == text:  # a code such as 01 is no number
+            pairs.append((number, at))
+    return pairs
+
+
+def find_bins(name: str, bins: Bins, array: pa.Array) -> Positions:
+    """Positions by bin."""
+    missing = array.is_null().to_numpy(zero_copy_only=False)
+    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+        numeric = pc.match_substring_regex(array, NUMBER)
+        array = pc.if_else(numeric, pc.utf8_trim_whitespace(array), None)
+    elif not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
+        if not (pa.types.is_null(array.type) or pa.types.is_boolean(array.type)):
+            raise InvalidTable(f"'{name}' must hold numbers to be cut into bins.")
+        array = array.cast(pa.int8())
+    # Unparsable text is nan here, and so outside; what was missing is set last.
+    values = pc.fill_null(array.cast(pa.float64(), safe=False), np.nan).to_numpy()
+    at = _below(np.asarray(bins.edges, float), values) - 1
+    at[values == bins.edges[-1]] = bins.size - 1
+    at[(at < 0) | (at >= bins.size)] = OUTSIDE
+    at[missing] = MISSING
+    return at
+
+
+def _below(edges: npt.NDArray[np.float64], values: npt.NDArray[np.float64]) -> Positions:
+    """How many edges are at or below each value; none for nan."""
+    if len(edges) > FEW_EDGES:
+        numbers = np.searchsorted(edges, values, side="right").astype(np.int32)
+        numbers[np.isnan(values)] = 0
+        return numbers
+    few = np.zeros(len(values), np.int8)
+    for edge in edges:
+        few += values >= edge
+    return few.astype(np.int32)
