@@ -19,11 +19,12 @@ from pramana.errors import DoesNotHold, InvalidNumber, OutsideDomain
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.evaluate import from_matrices
 from pramana.matrices.transition import TransitionMatrix
+from pramana.published import Published
 from pramana.randomise.protect import Randomiser
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate, Claim
 from pramana.release.folder import require_free
-from pramana.release.release import Release, load_release, write_release
+from pramana.release.release import load_release, write_release
 from pramana.release.verify import Verdict, verify_folder
 from pramana.table.codec import Refused, count_refused, refuse
 from pramana.table.files import open_table, write_table
@@ -32,6 +33,7 @@ from pramana.table.schema import Role, Schema
 
 if TYPE_CHECKING:
     from pramana.engines.local import LocalTable
+    from pramana.table.describe import Description
 
 __all__ = ["METHODS", "describe", "design", "load", "protect", "verify"]
 
@@ -49,7 +51,7 @@ def describe(
     plain: tuple[str, ...] | list[str] = (),
     identifiers: tuple[str, ...] | list[str] = (),
     weight: str | None = None,
-) -> Any:
+) -> Description:
     """Look at a table and propose what each column is.
 
     Args:
@@ -98,6 +100,8 @@ def design(
         matrices: for method ``matrix``: a matrix, or the path of one, for each randomised column.
     """
     method = method or ("matrix" if matrices else "retention")
+    # A description is a schema that remembers what it saw; a plan must not.
+    schema = Schema(schema.columns, schema.impossible, schema.strata, schema.choices)
     if data is not None:
         opened = open_table(data, schema=schema)
         schema = _completed(schema, opened)
@@ -131,7 +135,7 @@ def protect(
     force: bool = False,
     sign_with: str | Path | None = None,
     progress: Progress | None = None,
-) -> Release:
+) -> Published:
     """Randomise and shuffle a table as planned.
 
     Args:
@@ -154,14 +158,15 @@ def protect(
     randomiser = Randomiser(plan.schema, plan.mechanism, opened.schema, keystream)
     made = (
         _engine(opened, coded=plan.mechanism.columns)
-        .map_batches(randomiser, schema=randomiser.released)
+        .map_batches(randomiser.encode, schema=randomiser.coded)
         .shuffle(keystream=keystream)
+        .map_batches(randomiser.decode, schema=randomiser.released)
     )
     try:
         if to is None:
-            return Release(certificate, open_table(made.to_arrow()), like=table)
+            return Published(certificate, open_table(made.to_arrow()), like=table)
         file_format = file_format or _writable(opened.format)
-        return write_release(
+        written = write_release(
             certificate,
             _writer(made, file_format, labels=opened.labels, progress=progress),
             folder=Path(to),
@@ -169,14 +174,15 @@ def protect(
             force=force,
             sign_with=sign_with,
         )
+        return Published.of(written)
     except OutsideDomain:
         _refuse_all(plan.schema, opened)  # the same error, with the count of all records
         raise
 
 
-def load(folder: str | Path) -> Release:
+def load(folder: str | Path) -> Published:
     """Open a release folder."""
-    return load_release(folder)
+    return Published.of(load_release(folder))
 
 
 def verify(
@@ -221,8 +227,7 @@ def _completed(schema: Schema, opened: OpenedTable) -> Schema:
     """The schema with undeclared domains and unstated policies for missing values filled in."""
     from pramana.table.describe import complete
 
-    completed: Schema = complete(schema, opened)
-    return completed
+    return complete(schema, opened)
 
 
 def _known(schema: Schema) -> list[str]:

@@ -1,0 +1,308 @@
+"""What an analyst does with a release: tables, means, totals, tests, rebuilt records.
+
+Thin delegations: the released records are summed up by the engine, the sums go to the estimation
+room. The truth is nowhere near.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.engines.duckdb import Comparison, Condition, grouped_sums
+from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
+from pramana.estimation.counts import Method, estimate_counts
+from pramana.estimation.independence import IndependenceTest, independence_test
+from pramana.estimation.layout import Layout
+from pramana.estimation.means import estimate_means, estimate_totals
+from pramana.estimation.moments import Moments
+from pramana.estimation.results import Estimate
+from pramana.estimation.unchanged import invariant_counts
+from pramana.estimation.variance import Inference, Question
+from pramana.matrices.mechanism import Mechanism
+from pramana.matrices.transition import Label
+from pramana.release.release import Release
+from pramana.release.verify import Verdict, verify_folder
+from pramana.table.codec import encode_released
+from pramana.table.domains import label_text
+from pramana.table.schema import Column
+
+__all__ = ["Published", "Where"]
+
+Where = Mapping[str, Label | Sequence[Label]] | Sequence[str] | None
+"""A filter: ``{"sex": "F", "age": ["[20, 30)", "[30, 40)"]}`` or ``["sex=F", "income>=50000"]``."""
+
+COMPARISONS: tuple[Comparison, ...] = ("!=", "<=", ">=", "=", "<", ">")
+
+
+@dataclass(frozen=True)
+class Published(Release):
+    """A release with the verbs of an analyst."""
+
+    def crosstab(
+        self,
+        *by: str,
+        where: Where = None,
+        method: Method = "auto",
+        share: bool = False,
+        level: float = 0.95,
+        infer: Inference = "records",
+        simultaneous: bool = False,
+    ) -> Estimate:
+        """Counts (or shares) of the true table, with standard errors and intervals.
+
+        Args:
+            by: the columns to cross, randomised or not.
+            where: which records to count, by their true values.
+            method: ``inverse``, ``clipped``, ``em``, or ``auto``: the best for this table.
+            share: shares instead of counts.
+            level: of the intervals.
+            infer: about these ``records``, or about the ``population`` they were drawn from.
+            simultaneous: whether all intervals shall hold together.
+        """
+        question = Question(level=level, infer=infer, simultaneous=simultaneous)
+        sums = self._sums(by, where)
+        if self.certificate.mechanism is None and sums.randomised:
+            return self._unchanged(sums, question)
+        return estimate_counts(
+            sums.moments, sums.layout, method=method, question=question, share=share
+        )
+
+    def mean(
+        self,
+        of: str,
+        *,
+        by: Sequence[str] = (),
+        where: Where = None,
+        level: float = 0.95,
+        infer: Inference = "records",
+        simultaneous: bool = False,
+    ) -> Estimate:
+        """The mean of a column released as it is, by groups of the true table."""
+        question = Question(level=level, infer=infer, simultaneous=simultaneous)
+        sums = self._sums(by, where, value=of)
+        return estimate_means(sums.moments, sums.layout, of=of, question=question)
+
+    def total(
+        self,
+        of: str,
+        *,
+        by: Sequence[str] = (),
+        where: Where = None,
+        level: float = 0.95,
+        infer: Inference = "records",
+        simultaneous: bool = False,
+    ) -> Estimate:
+        """The total of a column released as it is, by groups of the true table."""
+        question = Question(level=level, infer=infer, simultaneous=simultaneous)
+        sums = self._sums(by, where, value=of)
+        return estimate_totals(sums.moments, sums.layout, of=of, question=question)
+
+    def independence(self, first: str, second: str, *, where: Where = None) -> IndependenceTest:
+        """Whether two columns of the true table are independent, by a test valid under noise."""
+        sums = self._sums((first, second), where)
+        return independence_test(sums.moments, sums.layout)
+
+    @classmethod
+    def of(cls, release: Release) -> Published:
+        """The same release with these verbs."""
+        return cls(release.certificate, release.opened, release.like, release.folder)
+
+    def verify(self, *, key: str | Path | None = None) -> Verdict:
+        """Check the folder that the release was loaded from."""
+        if self.folder is None:
+            raise InvalidTable("Only a saved release can be verified: save it to a folder first.")
+        return verify_folder(self.folder, key=key)
+
+    # -- from records to sums --------------------------------------------------------------
+
+    def _sums(self, by: Sequence[str], where: Where, *, value: str | None = None) -> _Sums:
+        for name in (*by, *([value] if value else [])):
+            self._require(name)
+        if value is not None:
+            self._require_number(value)
+        mechanism = self._mechanism(by)
+        conditions = [self._condition(entry) for entry in _entries(where)]
+        before = [c for c in conditions if c.column not in mechanism.columns]
+        inside = self._kept([c for c in conditions if c.column in mechanism.columns])
+        weight = self.certificate.schema.weight
+        columns = _to_count(by, inside, mechanism)
+        table = grouped_sums(
+            self.opened,
+            columns,
+            value=value,
+            weight=weight.name if weight else None,
+            where=before,
+        )
+        if not table.num_rows or not sum(table.column("n").to_pylist()):
+            raise InvalidTable("No released record meets the filter. Loosen it.")
+        codes, labels = self._coded(table, columns)
+        layout = Layout.of(by, labels=labels, mechanism=mechanism, where=inside)
+        rows = (
+            np.column_stack([codes[name] for name in layout.columns])
+            if layout.columns
+            else (np.zeros((table.num_rows, 0), dtype=np.int64))
+        )
+        return _Sums(layout, _moments(layout, rows, table), [c for c in by if self._randomised(c)])
+
+    def _mechanism(self, by: Sequence[str]) -> Mechanism:
+        mechanism = self.certificate.mechanism
+        if mechanism is not None:
+            return mechanism
+        randomised = [name for name in by if self._randomised(name)]
+        if len(randomised) > 1 or (randomised and len(by) > 1):
+            raise NotCovered(
+                f"The matrices of this release are withheld: {', '.join(randomised)} can be "
+                "counted one column at a time only (frequencies are unbiased as they stand), and "
+                "columns released as they are can be crossed freely."
+            )
+        return Mechanism(())
+
+    def _unchanged(self, sums: _Sums, question: Question) -> Estimate:
+        """Frequencies of a withheld matrix: unbiased as they stand, with the stated variance."""
+        (name,) = sums.randomised
+        variances = self.certificate.figures.get("variances", {})
+        if name not in variances:
+            raise NotCovered(
+                f"The matrix of '{name}' is withheld and no variance is stated: only the released "
+                "frequencies themselves can be read."
+            )
+        return invariant_counts(
+            sums.moments.w, sums.layout, variance=variances[name], question=question
+        )
+
+    def _randomised(self, name: str) -> bool:
+        return self.certificate.schema.column(name).randomised
+
+    def _require(self, name: str) -> None:
+        names = self.opened.schema.names
+        if name not in names:
+            raise UnknownColumn(
+                f"The release has no column '{name}': it was dropped or never there. "
+                f"It has: {', '.join(names)}."
+            )
+
+    def _require_number(self, name: str) -> None:
+        if self._randomised(name):
+            raise NotCovered(
+                f"'{name}' is randomised; means and totals are of columns released as they are. "
+                f"Ask for the table of '{name}' instead."
+            )
+        kind = self.opened.schema.field(name).type
+        if not (
+            pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        ):
+            raise InvalidNumber(f"'{name}' must be a column of numbers to have a mean or a total.")
+
+    def _condition(self, entry: tuple[str, Comparison, tuple[Label, ...]]) -> Condition:
+        self._require(entry[0])
+        return Condition(*entry)
+
+    def _kept(self, conditions: Sequence[Condition]) -> dict[str, tuple[Label, ...]]:
+        """The labels of randomised columns that a filter keeps."""
+        kept: dict[str, tuple[Label, ...]] = {}
+        for condition in conditions:
+            column = self.certificate.schema.column(condition.column)
+            own = kept.get(column.name, column.labels)
+            kept[column.name] = tuple(label for label in own if _meets(label, condition, column))
+        return kept
+
+    def _coded(
+        self, table: pa.Table, columns: Sequence[str]
+    ) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, tuple[Label, ...]]]:
+        """Codes of the groups, and the labels of each column in their order."""
+        codes: dict[str, np.ndarray[Any, Any]] = {}
+        labels: dict[str, tuple[Label, ...]] = {}
+        for name in columns:
+            column = self.certificate.schema.column(name)
+            if column.domain is not None:
+                codes[name], labels[name] = (
+                    encode_released(column, table.column(name)),
+                    column.labels,
+                )
+            else:
+                codes[name], labels[name] = _as_found(table.column(name))
+        return codes, labels
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    layout: Layout
+    moments: Moments
+    randomised: list[str]
+
+
+def _to_count(by: Sequence[str], inside: Mapping[str, Any], mechanism: Mechanism) -> list[str]:
+    """The columns asked for, those filtered on, and those tied to them by a step or its strata."""
+    columns: dict[str, None] = {}
+    for name in (*by, *inside):
+        columns[name] = None
+        for step in mechanism:
+            if name in step.columns:
+                columns |= dict.fromkeys((*step.columns, *step.strata))
+    return list(columns)
+
+
+def _moments(layout: Layout, rows: Any, table: pa.Table) -> Moments:
+    def summed(name: str) -> Any:
+        if name not in table.column_names:
+            return None
+        return layout.table(rows, table.column(name).to_numpy())
+
+    return Moments(*(summed(name) for name in ("n", "w", "ww", "wy", "wwy", "wwyy")))
+
+
+def _as_found(column: pa.ChunkedArray) -> tuple[np.ndarray[Any, Any], tuple[Label, ...]]:
+    """Codes and labels of a column without a declared domain: the values that occur, in order."""
+    values = column.combine_chunks()
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    found = values.to_pylist()
+    labels = sorted(set(found) - {None}) + ([None] if None in found else [])
+    places = {label: place for place, label in enumerate(labels)}
+    return np.array([places[value] for value in found], dtype=np.int64), tuple(labels)
+
+
+def _entries(where: Where) -> list[tuple[str, Comparison, tuple[Label, ...]]]:
+    """A filter in either spelling as a list of comparisons."""
+    if where is None:
+        return []
+    if isinstance(where, Mapping):
+        return [
+            (name, "=", tuple(value) if isinstance(value, list | tuple | set) else (value,))
+            for name, value in where.items()
+        ]
+    return [_parsed(text) for text in ([where] if isinstance(where, str) else where)]
+
+
+def _parsed(text: str) -> tuple[str, Comparison, tuple[Label, ...]]:
+    """``sex=F``, ``region=north|south``, ``income>=50000``."""
+    found = [(text.find(sign), -len(sign), sign) for sign in COMPARISONS if sign in text]
+    if not found or min(found)[0] == 0:
+        raise InvalidNumber(
+            f"A filter must read like sex=F, region=north|south or income>=50000, got {text!r}."
+        )
+    place, _, sign = min(found)
+    values = tuple(part.strip() for part in text[place + len(sign) :].split("|"))
+    return text[:place].strip(), sign, values if sign in ("=", "!=") else values[:1]
+
+
+def _meets(label: Label, condition: Condition, column: Column) -> bool:
+    texts = {label_text(value) for value in condition.values}
+    if condition.comparison not in ("=", "!="):
+        raise NotCovered(
+            f"'{column.name}' is randomised: filter it by = or != and its labels "
+            f"({', '.join(label_text(own) or 'missing' for own in column.labels[:4])}, ...)."
+        )
+    unknown = texts - {label_text(own) for own in column.labels}
+    if unknown:
+        raise InvalidNumber(
+            f"{len(unknown)} values of the filter on '{column.name}' are none of its labels: "
+            f"{', '.join(label_text(own) or 'missing' for own in column.labels[:6])}, ..."
+        )
+    return (label_text(label) in texts) == (condition.comparison == "=")
