@@ -1,0 +1,150 @@
+"""Key columns as small integers, values as they are: what a risk is computed from.
+
+A declared domain is not needed here: two records share a combination if their values are the same.
+Missing values are one more value, and it is remembered which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
+from pramana.table.opened import OpenedTable
+
+__all__ = ["CodedTable", "Grouping", "code_column", "number_column"]
+
+IntArray = NDArray[np.int64]
+
+ARRAY_LIMIT = 2**22
+"""Up to so many possible combinations they are numbered in an array, beyond by sorting."""
+
+
+@dataclass(frozen=True, eq=False)
+class CodedTable:
+    """Columns of codes; ``missing`` has the code of missing values, -1 where there are none."""
+
+    names: tuple[str, ...]
+    codes: tuple[NDArray[np.int32], ...]
+    sizes: tuple[int, ...]
+    missing: tuple[int, ...]
+
+    @classmethod
+    def of(cls, table: OpenedTable, names: Sequence[str]) -> CodedTable:
+        """Read and code some columns of a table."""
+        require_present(table, names)
+        if not names:
+            raise InvalidNumber("Name at least one key: a column by which a person is recognised.")
+        coded = [code_column(table.to_arrow([name]).column(0)) for name in names]
+        codes, sizes, missing = zip(*coded, strict=True)
+        return cls(tuple(names), codes, sizes, missing)
+
+    @property
+    def records(self) -> int:
+        """The number of records."""
+        return len(self.codes[0])
+
+    def subset(self, places: Sequence[int]) -> CodedTable:
+        """Some of the columns."""
+        return CodedTable(
+            tuple(self.names[p] for p in places),
+            tuple(self.codes[p] for p in places),
+            tuple(self.sizes[p] for p in places),
+            tuple(self.missing[p] for p in places),
+        )
+
+    def at(self, rows: IntArray) -> CodedTable:
+        """Some of the records."""
+        codes = tuple(column[rows] for column in self.codes)
+        return CodedTable(self.names, codes, self.sizes, self.missing)
+
+
+def require_present(table: OpenedTable, names: Sequence[str]) -> None:
+    """Refuse names that the table lacks, or that are given twice."""
+    for name in names:
+        if name not in table.schema.names:
+            raise UnknownColumn(
+                f"The table has no column '{name}'. It has: {', '.join(table.schema.names[:20])}."
+            )
+    if len(set(names)) < len(names):
+        raise InvalidNumber("Each column must be named once.")
+
+
+def code_column(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], int, int]:
+    """Codes in order of appearance, the number of values, and the code of missing ones or -1."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    coded = column.combine_chunks().dictionary_encode()
+    if isinstance(coded, pa.ChunkedArray):
+        coded = coded.combine_chunks()
+    size = len(coded.dictionary)
+    nothing = coded.indices.null_count > 0
+    indices = pc.fill_null(coded.indices, size) if nothing else coded.indices
+    codes = np.asarray(indices).astype(np.int32)
+    return codes, size + nothing, size if nothing else -1
+
+
+def number_column(table: OpenedTable, name: str, *, what: str) -> NDArray[np.float64]:
+    """A column of numbers without gaps, such as sampling weights."""
+    require_present(table, [name])
+    column = table.to_arrow([name]).column(0)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        raise InvalidTable(f"{what} '{name}' must be a column of numbers.")
+    values = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+    wrong = int(np.count_nonzero(~np.isfinite(values)))
+    if wrong:
+        raise InvalidTable(f"{what} '{name}' must be a number in every record; {wrong:,} are not.")
+    return values
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Which records share their values: a group a record, and how many records each group has."""
+
+    of_record: NDArray[Any]
+    numbers: IntArray
+    first: IntArray
+    """One record of each group."""
+
+    @classmethod
+    def of(cls, codes: Sequence[NDArray[Any]], sizes: Sequence[int]) -> Grouping:
+        """Group records by their codes in all columns."""
+        keys, size = np.zeros(len(codes[0]), np.int64), 1
+        for column, values in zip(codes, sizes, strict=True):
+            if size * values >= 2**62:  # number what occurs anew, so that the key stays small
+                keys = np.unique(keys, return_inverse=True)[1].astype(np.int64)
+                size = int(keys.max(initial=-1)) + 1
+            keys = keys * values + column
+            size *= values
+        return cls._of_keys(keys, size)
+
+    @classmethod
+    def _of_keys(cls, keys: IntArray, size: int) -> Grouping:
+        if size > max(ARRAY_LIMIT, 4 * len(keys)):
+            _, first, of_record, numbers = np.unique(
+                keys, return_index=True, return_inverse=True, return_counts=True
+            )
+            return cls(of_record, numbers, first)
+        counts = np.bincount(keys, minlength=size)
+        occurs = np.flatnonzero(counts)
+        place = np.empty(size, np.int64)
+        place[occurs] = np.arange(len(occurs))
+        of_record = place[keys]
+        first = np.empty(len(occurs), np.int64)
+        first[of_record[::-1]] = np.arange(len(keys) - 1, -1, -1)
+        return cls(of_record, counts[occurs], first)
+
+    def total(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """The sum of a figure over each group."""
+        sums = np.bincount(self.of_record, weights=values, minlength=len(self.numbers))
+        return np.asarray(sums, dtype=np.float64)

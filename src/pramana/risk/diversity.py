@@ -1,0 +1,118 @@
+"""What a group of alike records tells about a sensitive column: l-diversity and t-closeness.
+
+    distinct l   the fewest different values in a group                    [Machanavajjhala06]
+    entropy l    exp of the smallest entropy: so many equally likely values would be as uncertain
+    t            the largest distance between the values of a group and those of all records [Li07]
+
+The distance is the earth mover's: between categories every move costs 1, so that it is half of
+the sum of absolute differences; between ordered values a move costs the ranks that it passes, as
+a share of all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pramana.risk.coded_table import Grouping, code_column
+from pramana.table.opened import OpenedTable
+
+__all__ = ["Diversity", "diversity_of", "sensitive_codes"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """What the groups tell about one sensitive column."""
+
+    column: str
+    distinct: int
+    entropy: float
+    t: float
+    ordered: bool
+    exposed: int
+    """Records whose group holds one value only: who is in it is known to have it."""
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain form."""
+        return {
+            "column": self.column,
+            "distinct_l": self.distinct,
+            "entropy_l": self.entropy,
+            "t": self.t,
+            "distance": "ordered" if self.ordered else "equal",
+            "records_in_groups_of_one_value": self.exposed,
+        }
+
+
+def sensitive_codes(table: OpenedTable, name: str) -> tuple[NDArray[np.int64], int, bool]:
+    """Codes of a column, their number, and whether their order is that of numbers."""
+    column = table.to_arrow([name]).column(0)
+    codes, size, missing = code_column(column)
+    values = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not (pa.types.is_integer(values) or pa.types.is_floating(values)):
+        return codes.astype(np.int64), size, False
+    first = np.full(size, -1, np.int64)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    plain = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+    order = np.argsort(np.where(np.arange(size) == missing, np.inf, plain[first]), kind="stable")
+    rank = np.empty(size, np.int64)
+    rank[order] = np.arange(size)
+    return rank[codes], size, True
+
+
+def diversity_of(
+    name: str, groups: Grouping, codes: NDArray[np.int64], size: int, *, ordered: bool
+) -> Diversity:
+    """l and t of one sensitive column, over all groups at once."""
+    pairs = Grouping.of([groups.of_record, codes], [len(groups.numbers), size])
+    group, value = groups.of_record[pairs.first], codes[pairs.first]
+    share = pairs.numbers / groups.numbers[group]
+    kinds = np.bincount(group, minlength=len(groups.numbers))
+    entropy = np.bincount(group, weights=-share * np.log(share), minlength=len(groups.numbers))
+    overall = np.bincount(codes, minlength=size) / len(codes)
+    far = (_ordered_distance if ordered else _equal_distance)(group, value, share, overall)
+    return Diversity(
+        column=name,
+        distinct=int(kinds.min()),
+        entropy=float(np.exp(max(entropy.min(), 0.0))),
+        t=float(far.max(initial=0.0)),
+        ordered=ordered,
+        exposed=int(groups.numbers[kinds == 1].sum()),
+    )
+
+
+def _equal_distance(
+    group: NDArray[np.int64], value: NDArray[np.int64], share: FloatArray, overall: FloatArray
+) -> FloatArray:
+    """Half the sum of |p - q| is the sum of p - q where positive: only values that occur."""
+    excess = np.maximum(share - overall[value], 0)
+    return np.asarray(np.bincount(group, weights=excess), dtype=np.float64)
+
+
+def _ordered_distance(
+    group: NDArray[np.int64], value: NDArray[np.int64], share: FloatArray, overall: FloatArray
+) -> FloatArray:
+    """The mean over ranks of |F_group - F|: pieces on which F_group is constant, summed in O(1)."""
+    size = len(overall)
+    if size == 1:
+        return np.zeros(1)
+    order = np.lexsort((value, group))
+    group, value, share = group[order], value[order], share[order]
+    starts = np.concatenate(([True], group[1:] != group[:-1]))
+    ends = np.concatenate((starts[1:], [True]))
+    level = np.cumsum(share) - (np.cumsum(share) - share)[starts][np.cumsum(starts) - 1]
+    below = np.cumsum(overall)
+    sums = np.concatenate(([0.0], np.cumsum(below)))
+    until = np.where(ends, size, np.append(value[1:], size))
+    # |c - F| over the ranks from value to until: F rises and passes c at one place.
+    turn = np.clip(np.searchsorted(below, level, side="left"), value, until)
+    areas = level * (turn - value) - (sums[turn] - sums[value])
+    areas += (sums[until] - sums[turn]) - level * (until - turn)
+    areas += np.where(starts, sums[value], 0.0)  # before the first value F_group is 0
+    return np.asarray(np.bincount(group, weights=areas) / (size - 1), dtype=np.float64)

@@ -1,0 +1,87 @@
+"""Which few keys together already single people out: every subset up to a width, worst first."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pramana.risk.coded_table import CodedTable, Grouping
+from pramana.risk.frequencies import Frequencies, MissingPolicy
+from pramana.risk.population import PopulationRisk
+
+__all__ = ["SubsetRisk", "subset_risks"]
+
+
+@dataclass(frozen=True)
+class SubsetRisk:
+    """The risk by some of the keys alone."""
+
+    keys: tuple[str, ...]
+    uniques: int
+    violations: int
+    smallest: int
+    expected: float | None
+    """Expected re-identifications, where there are weights."""
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain form."""
+        return {
+            "keys": list(self.keys),
+            "uniques": self.uniques,
+            "violations": self.violations,
+            "smallest": self.smallest,
+            "expected_reidentifications": self.expected,
+        }
+
+
+def subset_risks(
+    table: CodedTable,
+    groups: Grouping,
+    *,
+    k: float,
+    width: int,
+    weights: NDArray[np.float64] | None = None,
+    missing: MissingPolicy = "category",
+) -> tuple[SubsetRisk, ...]:
+    """The risk of every subset of at most ``width`` keys.
+
+    Records that share all keys share every subset, so that only groups are counted again.
+    """
+    cells = table.at(groups.first)
+    people = None if weights is None else groups.total(weights)
+    found = []
+    for size in range(1, min(width, len(table.names)) + 1):
+        for places in itertools.combinations(range(len(table.names)), size):
+            part = cells.subset(places)
+            merged = Grouping.of(part.codes, part.sizes)
+            numbers = merged.total(groups.numbers).round().astype(np.int64)
+            whole = Grouping(merged.of_record, numbers, merged.first)
+            found.append(_risk(part, whole, people, k=k, missing=missing))
+    return tuple(sorted(found, key=_worst_first))
+
+
+def _risk(
+    part: CodedTable,
+    whole: Grouping,
+    people: NDArray[np.float64] | None,
+    *,
+    k: float,
+    missing: MissingPolicy,
+) -> SubsetRisk:
+    counted = Frequencies.of(part, weights=people, missing=missing, grouping=whole)
+    risk = PopulationRisk.of(counted)
+    return SubsetRisk(
+        keys=part.names,
+        uniques=counted.below(2),
+        violations=counted.below(k),
+        smallest=counted.smallest,
+        expected=None if risk is None else risk.expected,
+    )
+
+
+def _worst_first(risk: SubsetRisk) -> tuple[int, int, int, int, tuple[str, ...]]:
+    return -risk.violations, -risk.uniques, risk.smallest, len(risk.keys), risk.keys

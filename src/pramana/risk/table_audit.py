@@ -1,0 +1,156 @@
+"""The risk of a table as it stands: who could be recognised by which keys, and what they reveal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pramana.numeric import require_number
+from pramana.risk.coded_table import CodedTable, number_column, require_present
+from pramana.risk.diversity import Diversity, diversity_of, sensitive_codes
+from pramana.risk.frequencies import Frequencies, MissingPolicy
+from pramana.risk.population import PopulationRisk
+from pramana.risk.subsets import SubsetRisk, subset_risks
+from pramana.table.opened import OpenedTable
+
+__all__ = ["TableAudit", "audit_table"]
+
+SUBSETS_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class TableAudit:
+    """What a table gives away.
+
+    Attributes:
+        records: the number of records.
+        keys: the columns by which a person could be recognised.
+        missing: the policy for missing values in them.
+        asked: the k below which a frequency is a violation.
+        k: the smallest frequency.
+        uniques: records that no other looks like.
+        violations: records with a frequency below ``asked``.
+        combinations: the number of different combinations of keys.
+        histogram: the number of records by frequency.
+        population: the risk in the population, where there are weights.
+        diversity: what groups tell about each sensitive column.
+        subsets: the risk by few keys, worst first.
+    """
+
+    records: int
+    keys: tuple[str, ...]
+    missing: MissingPolicy
+    asked: float
+    k: int
+    uniques: int
+    violations: int
+    combinations: int
+    histogram: dict[str, int]
+    population: PopulationRisk | None
+    diversity: tuple[Diversity, ...]
+    subsets: tuple[SubsetRisk, ...]
+
+    @property
+    def expected_matches(self) -> float:
+        """Re-identifications by someone who knows all keys and that the person is in the table."""
+        return float(self.combinations)
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain form."""
+        return {
+            "records": self.records,
+            "keys": list(self.keys),
+            "missing": self.missing,
+            "k_asked": self.asked,
+            "k": self.k,
+            "uniques": self.uniques,
+            "violations": self.violations,
+            "combinations": self.combinations,
+            "frequencies": self.histogram,
+            "population": None if self.population is None else self.population.to_json(),
+            "sensitive": [entry.to_json() for entry in self.diversity],
+            "subsets": [subset.to_json() for subset in self.subsets],
+        }
+
+    def sentences(self) -> list[str]:
+        """The findings in plain words."""
+        share = 100 * self.uniques / self.records
+        lines = [
+            f"{self.uniques:,} of {self.records:,} records ({share:.3g} %) are unique on "
+            f"{', '.join(self.keys)}; {self.violations:,} share their values with fewer than "
+            f"{_less(self.asked)} others (fk < {self.asked:g}).",
+        ]
+        if self.population is not None:
+            lines.append(
+                f"By the sampling weights, about {self.population.expected:,.1f} records could be "
+                f"re-identified in the population; the largest risk of a record is "
+                f"{100 * self.population.highest:.3g} %."
+            )
+        lines += [
+            f"Who shares all keys has at least {entry.distinct} value"
+            f"{'s' if entry.distinct != 1 else ''} of '{entry.column}'; {entry.exposed:,} records "
+            "lie in groups with one value only."
+            for entry in self.diversity
+        ]
+        worst = next((s for s in self.subsets if len(s.keys) < len(self.keys)), None)
+        if worst is not None and worst.violations:
+            lines.append(
+                f"The worst few keys are {', '.join(worst.keys)}: {worst.violations:,} violations "
+                f"and {worst.uniques:,} uniques by these alone."
+            )
+        return lines
+
+
+def _less(k: float) -> int:
+    return max(math.ceil(k) - 1, 0)
+
+
+def audit_table(
+    table: OpenedTable,
+    *,
+    keys: Sequence[str],
+    k: float = 2,
+    sensitive: Sequence[str] = (),
+    weight: str | None = None,
+    missing: MissingPolicy = "category",
+    width: int = 3,
+) -> TableAudit:
+    """Measure the risk of a table.
+
+    Args:
+        table: the table.
+        keys: the columns by which a person could be recognised.
+        k: a frequency below it is a violation.
+        sensitive: columns whose values shall not be learned.
+        weight: the column of sampling weights.
+        missing: ``category`` or ``wildcard``.
+        width: subsets of up to so many keys are looked at.
+    """
+    require_number("k", k, low=1)
+    require_number("width", width, low=0)
+    require_present(table, [*keys, *sensitive, *([weight] if weight else [])])
+    coded = CodedTable.of(table, keys)
+    weights = None if weight is None else number_column(table, weight, what="The weight")
+    counted = Frequencies.of(coded, weights=weights, missing=missing)
+    groups = counted.grouping
+    return TableAudit(
+        records=coded.records,
+        keys=tuple(keys),
+        missing=missing,
+        asked=k,
+        k=counted.smallest,
+        uniques=counted.below(2),
+        violations=counted.below(k),
+        combinations=len(groups.numbers),
+        histogram=counted.histogram(),
+        population=PopulationRisk.of(counted),
+        diversity=tuple(_diversity(table, name, groups) for name in sensitive),
+        subsets=subset_risks(coded, groups, k=k, width=width, weights=weights, missing=missing),
+    )
+
+
+def _diversity(table: OpenedTable, name: str, groups: Any) -> Diversity:
+    codes, size, ordered = sensitive_codes(table, name)
+    return diversity_of(name, groups, codes, size, ordered=ordered)
