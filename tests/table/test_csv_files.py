@@ -65,6 +65,20 @@ def test_a_letter_of_another_encoding_far_into_the_file_is_found(tmp_path):
     assert open_table(path).to_arrow()["a"][-1].as_py() == "\x81"
 
 
+def test_wide_letters_cut_in_half_are_a_broken_file(tmp_path):
+    """A marked encoding is believed; nothing else is tried."""
+    path = tmp_path / "t.csv"
+    path.write_bytes("a,b\n1,2\n".encode("utf-16")[:-1])
+    with pytest.raises(InvalidTable, match="broken"):
+        open_table(path)
+
+
+def test_names_are_one_line(tmp_path):
+    """Blanks and newlines around and inside a name become single blanks."""
+    table = read(tmp_path / "t.csv", '" a\n b", c\n1,2\n')
+    assert table.column_names == ["a b", "c"]
+
+
 @pytest.mark.parametrize("squeeze", [("gz", gzip.compress), ("bz2", bz2.compress)])
 def test_compressed_text(tmp_path, squeeze):
     """By the second ending; cut short it is refused."""

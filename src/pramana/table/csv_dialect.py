@@ -148,7 +148,7 @@ def _header(
         io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote, escapechar=escape
     )
     header = next(row for row in reader if any(field.strip() for field in row))
-    names = [name.strip() for name in header]
+    names = [" ".join(name.split()) for name in header]
     if all(_is_number(name) for name in names):
         raise InvalidTable(
             f"The first line of {path} must name the columns, and it holds only numbers. Add names."

@@ -10,7 +10,7 @@ stands in quotes in a column of text.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -124,17 +124,22 @@ def _number(column: pa.Array, seen: Seen) -> pa.Array:
 
 def open_csv(path: Path, *, text: Collection[str] = ()) -> OpenedTable:
     """Open a text file; ``text`` names columns that must stay text."""
-    dialect = find_dialect(path)
-    for encoding in (dialect.encoding, *FALLBACKS):
-        try:
-            table, rows = _survey(path, replace(dialect, encoding=encoding), text)
-            break
-        except UnicodeDecodeError:  # the beginning was plain, what follows is not
-            continue
+    table, rows = _survey_in(path, find_dialect(path), text)
     if not rows:
         raise InvalidTable(f"{path} has a header and no records.")
-    schema = pa.schema([(name, table.seen[name].type) for name in dialect.names])
-    return OpenedTable(schema, rows, "csv", path, table.open, delimiter=dialect.delimiter)
+    schema = pa.schema([(name, seen.type) for name, seen in table.seen.items()])
+    return OpenedTable(schema, rows, "csv", path, table.open, delimiter=table.dialect.delimiter)
+
+
+def _survey_in(path: Path, dialect: Dialect, text: Collection[str]) -> tuple[CsvTable, int]:
+    """Survey the file in the first encoding that fits all of it."""
+    others = FALLBACKS if dialect.encoding in ("utf-8", "cp1252") else ()
+    for encoding in (dialect.encoding, *others):
+        try:
+            return _survey(path, replace(dialect, encoding=encoding), text)
+        except UnicodeDecodeError:  # the beginning was plain, what follows is not
+            continue
+    raise InvalidTable(f"{path} is not {dialect.encoding} text to its end: it is broken.")
 
 
 def _survey(path: Path, dialect: Dialect, text: Collection[str]) -> tuple[CsvTable, int]:
@@ -228,15 +233,7 @@ def _reader(
                 block_size=BLOCK,
                 use_threads=wrong is None,
             ),
-            parse_options=csv.ParseOptions(
-                delimiter=dialect.delimiter,
-                quote_char=dialect.quote,
-                double_quote=dialect.escape is None,
-                escape_char=dialect.escape or False,
-                newlines_in_values=True,
-                ignore_empty_lines=len(dialect.names) > 1,
-                invalid_row_handler=note,
-            ),
+            parse_options=_parse_options(dialect, note),
             convert_options=csv.ConvertOptions(
                 column_types=types,
                 include_columns=list(columns),
@@ -245,3 +242,17 @@ def _reader(
                 quoted_strings_can_be_null=False,
             ),
         )
+
+
+def _parse_options(dialect: Dialect, note: Callable[[Any], str]) -> Any:
+    from pyarrow import csv
+
+    return csv.ParseOptions(
+        delimiter=dialect.delimiter,
+        quote_char=dialect.quote,
+        double_quote=dialect.escape is None,
+        escape_char=dialect.escape or False,
+        newlines_in_values=True,
+        ignore_empty_lines=len(dialect.names) > 1,  # in a single column they are missing values
+        invalid_row_handler=note,
+    )
