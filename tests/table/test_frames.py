@@ -93,3 +93,24 @@ def test_a_frame_without_any_column_is_refused():
     """Nothing to protect."""
     with pytest.raises(InvalidTable, match="no records"):
         open_table(pd.DataFrame())
+
+
+def test_a_relation_whose_query_fails_shows_no_cell():
+    """The database would quote the value that it cannot convert."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t AS SELECT 'secret' || range AS v FROM range(3)")
+        with pytest.raises(InvalidTable, match="its query fails") as caught:
+            open_table(connection.sql("SELECT v::INTEGER AS v FROM t")).to_arrow()
+        assert "secret" not in str(caught.value)
+        assert caught.value.__suppress_context__
+
+
+def test_a_relation_can_be_left_half_read():
+    """What is not read to its end does not stand in the way of the next pass."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t AS SELECT range AS v FROM range(500_000)")
+        opened = open_table(connection.table("t"))
+        batches = opened.batches()
+        next(batches)
+        batches.close()
+        assert sum(batch.num_rows for batch in opened.batches()) == opened.rows == 500_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -86,15 +87,30 @@ def _converts(frame: Any) -> bool:
 def _open_relation(relation: Any) -> OpenedTable:
     """A DuckDB relation, which stays in the database and runs again for every pass."""
     require_distinct_names(relation.columns, where="the relation")
-    rows = int(relation.aggregate("count(*)").fetchall()[0][0])
 
     def batches(columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-        quoted = ['"' + name.replace('"', '""') + '"' for name in columns]
         del size  # the database cuts its own batches
-        yield from pa.RecordBatchReader.from_stream(relation.project(", ".join(quoted)))
+        quoted = ['"' + name.replace('"', '""') + '"' for name in columns]
+        with _quiet_database():
+            yield from pa.RecordBatchReader.from_stream(relation.project(", ".join(quoted)))
 
-    schema = pa.RecordBatchReader.from_stream(relation.limit(0)).schema
+    with _quiet_database():
+        rows = int(relation.aggregate("count(*)").fetchall()[0][0])
+        schema = pa.RecordBatchReader.from_stream(relation.limit(0)).schema
     return OpenedTable(schema, rows, "frame", relation, batches)
+
+
+@contextmanager
+def _quiet_database() -> Iterator[None]:
+    """Replace the database's errors, which may show cells."""
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        busy = type(error).__name__ == "ResourceInUseException"
+        why = "its connection is busy with another result" if busy else "its query fails"
+        raise InvalidTable(f"The DuckDB relation cannot be read: {why}.") from None
 
 
 def to_kind(table: pa.Table, like: Any) -> Any:
@@ -105,7 +121,8 @@ def to_kind(table: pa.Table, like: Any) -> Any:
     if _is_duckdb(like):
         import duckdb
 
-        return duckdb.from_arrow(_undressed(table, _open_relation(like).schema))
+        schema = pa.RecordBatchReader.from_stream(like.limit(0)).schema
+        return duckdb.from_arrow(_undressed(table, schema))
     if isinstance(like, pa.RecordBatchReader):
         return _undressed(table, like.schema).to_reader()
     if _comes_from(like, "pyarrow") or not hasattr(like, "head"):
