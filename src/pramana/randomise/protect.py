@@ -1,13 +1,14 @@
-"""Truth and plan to released records: encode, draw, decode, a batch at a time.
+"""Truth and plan to released records: encode and draw, shuffle, decode; a batch at a time.
 
 A batch function needs to know only the position of its first record. The word that decides over
-record i in a step is word i of the stream of that step, whatever the batches are.
+record i in a step is word i of the stream of that step, whatever the batches are. Between drawing
+and decoding, codes are small integers without missing values: that makes the shuffle cheap.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -47,14 +48,18 @@ class Randomiser:
     keystream: Keystream
 
     @cached_property
+    def coded(self) -> pa.Schema:
+        """The Arrow schema between drawing and decoding: codes of the randomised columns."""
+        return pa.schema([self._field(column, _coded_field) for column in self.schema.released])
+
+    @cached_property
     def released(self) -> pa.Schema:
         """The Arrow schema of the release: the schema's columns in its order, no identifiers."""
-        fields = []
-        for column in self.schema.released:
-            like = self.types.field(column.name).type
-            kind = released_type(column, like=_plain(like)) if column.randomised else like
-            fields.append(pa.field(column.name, kind))
-        return pa.schema(fields)
+        return pa.schema([self._field(column, _released_field) for column in self.schema.released])
+
+    def _field(self, column: Column, made: Callable[[Column, pa.DataType], pa.Field]) -> pa.Field:
+        like = _plain(self.types.field(column.name).type)
+        return made(column, like) if column.randomised else pa.field(column.name, like)
 
     @cached_property
     def _steps(self) -> tuple[_StepCodec, ...]:
@@ -64,18 +69,32 @@ class Randomiser:
         )
 
     def __call__(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
-        """The released records of a batch whose first record stands at ``position``."""
-        arrays: dict[str, pa.Array] = {}
+        """The released records of a batch whose first record stands at ``position``, in order."""
+        return self.decode(self.encode(batch, position), position)
+
+    def encode(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
+        """Released codes of the randomised columns; the rest as it is, identifiers gone."""
+        drawn: dict[str, Codes] = {}
         for step in self._steps:
-            codes = step.encode(batch)
-            drawn = self._draw(step, codes, batch, position)
-            for column, part in zip(step.columns, step.split(drawn), strict=True):
-                arrays[column.name] = self._decode(column, part, position)
-        released = [
-            arrays[column.name] if column.randomised else batch.column(column.name)
+            released = self._draw(step, step.encode(batch), batch, position)
+            drawn.update(zip(step.step.columns, step.split(released), strict=True))
+        arrays = [
+            pa.array(drawn[field.name])
+            if field.name in drawn
+            else _as(field.type, batch.column(field.name))
+            for field in self.coded
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.coded)
+
+    def decode(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
+        """Released values of encoded records; a draw inside a bin is that of the position."""
+        arrays = [
+            self._decode(column, batch.column(column.name).to_numpy(), position)
+            if column.randomised
+            else batch.column(column.name)
             for column in self.schema.released
         ]
-        return pa.RecordBatch.from_arrays(released, schema=self.released)
+        return pa.RecordBatch.from_arrays(arrays, schema=self.released)
 
     def _draw(self, step: _StepCodec, codes: Codes, batch: pa.RecordBatch, position: int) -> Codes:
         if step.step.matrix is not None:
@@ -105,16 +124,27 @@ class _StepCodec:
         self.stream = "release " + " x ".join(step.columns)
 
     @cached_property
-    def _cells(self) -> NDArray[np.int64]:
-        """For a joint step: the codes of the columns in each cell."""
+    def _cells(self) -> NDArray[Any]:
+        """The codes of the columns in each cell of the matrix."""
         places = [{label: i for i, label in enumerate(column.labels)} for column in self.columns]
+        cells = self.step.labels if len(self.columns) > 1 else [(v,) for v in self.step.labels]
         return np.array(
-            [[place[v] for place, v in zip(places, cell, strict=True)] for cell in self.step.labels]
+            [[place[v] for place, v in zip(places, cell, strict=True)] for cell in cells]
         )
+
+    @cached_property
+    def _parts(self) -> list[Codes]:
+        """The same, an array a column."""
+        return [self._cells[:, at].astype(code_dtype(size)) for at, size in enumerate(self._sizes)]
 
     @cached_property
     def _sizes(self) -> tuple[int, ...]:
         return tuple(len(column.labels) for column in self.columns)
+
+    @cached_property
+    def _straight(self) -> bool:
+        """Whether the codes of the one column are the positions in the matrix."""
+        return len(self.columns) == 1 and self.step.labels == self.columns[0].labels
 
     @cached_property
     def _cell_of(self) -> NDArray[np.int64]:
@@ -128,7 +158,7 @@ class _StepCodec:
     def encode(self, batch: pa.RecordBatch) -> Codes:
         """One code a record; refuses combinations that the schema calls impossible."""
         parts = [encode(column, batch.column(column.name)) for column in self.columns]
-        if len(parts) == 1:
+        if self._straight:
             return parts[0]
         combined = np.ravel_multi_index(tuple(part.astype(np.intp) for part in parts), self._sizes)
         cells = self._cell_of[combined]
@@ -143,10 +173,7 @@ class _StepCodec:
 
     def split(self, codes: Codes) -> list[Codes]:
         """The code of each column."""
-        if len(self.columns) == 1:
-            return [codes]
-        parts = self._cells[codes]
-        return [parts[:, i].astype(code_dtype(size)) for i, size in enumerate(self._sizes)]
+        return [codes] if self._straight else [part[codes] for part in self._parts]
 
     def strata_of(self, batch: pa.RecordBatch) -> NDArray[np.int64]:
         """Which stratum's matrix each record has, by the text of its values."""
@@ -183,3 +210,16 @@ def _as_tuple(stratum: Label) -> tuple[Label, ...]:
 def _plain(kind: pa.DataType) -> pa.DataType:
     """The type of the values, whether or not they are dictionary-encoded."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _coded_field(column: Column, _: pa.DataType) -> pa.Field:
+    kind = pa.from_numpy_dtype(code_dtype(len(column.labels)))
+    return pa.field(column.name, kind, nullable=False)
+
+
+def _released_field(column: Column, like: pa.DataType) -> pa.Field:
+    return pa.field(column.name, released_type(column, like=like), nullable=None in column.labels)
+
+
+def _as(kind: pa.DataType, array: pa.Array) -> pa.Array:
+    return array if array.type == kind else array.cast(kind)

@@ -34,18 +34,24 @@ __all__ = ["alias_cells", "load_compiled", "randomise", "sample", "sample_by_str
 Codes = NDArray[Any]
 Words = NDArray[np.uint64]
 
-COMPILED_FROM: Final = 50_000_000
+COMPILED_FROM: Final = 100_000_000
 """From how many values on loading the compiled loops costs less than it saves."""
+
+BLOCK: Final = 2**14
+"""So many values at a time are drawn with array operations: all of them stay in the cache."""
 
 _KERNELS: Final = "pramana.randomise.kernels"
 _PREPARED: dict[int, tuple[weakref.ref[TransitionMatrix], Sampler]] = {}
 
 
 class Sampler(Protocol):
-    """A matrix, prepared for drawing."""
+    """A matrix, prepared for drawing: two roads to the same result."""
 
     def draw(self, codes: Codes, words: Words, out: Codes) -> None:
-        """Fill ``out`` with a released code for each true code and word."""
+        """Fill ``out`` with a released code for each true code and word, by array operations."""
+
+    def draw_compiled(self, kernels: Any, codes: Codes, words: Words, out: Codes) -> None:
+        """The same by a compiled loop."""
 
 
 def sample(matrix: TransitionMatrix, codes: Codes, words: Words, out: Codes | None = None) -> Codes:
@@ -60,7 +66,14 @@ def sample(matrix: TransitionMatrix, codes: Codes, words: Words, out: Codes | No
     if out is None:
         out = np.empty_like(codes)
     _check(matrix, codes, words, out)
-    _prepared(matrix).draw(codes, words, out)
+    sampler = _prepared(matrix)
+    kernels = sys.modules.get(_KERNELS)  # there once something has loaded them
+    if kernels is not None:
+        sampler.draw_compiled(kernels, codes, words, out)
+        return out
+    for begin in range(0, len(codes), BLOCK):
+        part = slice(begin, begin + BLOCK)
+        sampler.draw(codes[part], words[part], out[part])
     return out
 
 
@@ -121,11 +134,6 @@ def _check(matrix: TransitionMatrix, codes: Codes, words: Words, out: Codes) -> 
         raise OutsideDomain(f"Codes of type {out.dtype} cannot hold {matrix.size} values.")
 
 
-def _compiled() -> Any:
-    """The compiled loops, once something has loaded them."""
-    return sys.modules.get(_KERNELS)
-
-
 def _prepared(matrix: TransitionMatrix) -> Sampler:
     """The sampler of this very object: comparing matrices entry by entry would cost more."""
     known = _PREPARED.get(id(matrix))
@@ -139,7 +147,7 @@ def _prepared(matrix: TransitionMatrix) -> Sampler:
 
 def _prepare(matrix: TransitionMatrix) -> Sampler:
     if isinstance(matrix, UniformMixture):
-        return _Mixture(matrix.size, matrix.other)
+        return _Mixture(matrix.size, matrix.other if matrix.size > 1 else 0)
     if isinstance(matrix, SparseRows):
         return _Ragged.of(matrix)
     return _Alias.of(matrix)
@@ -153,16 +161,21 @@ class _Mixture:
     other: int
 
     def draw(self, codes: Codes, words: Words, out: Codes) -> None:
-        if self.other == 0 or self.size == 1:
-            out[:] = codes
-            return
-        # The last word that draws, and not the first that does not: that may be 2**64.
-        other, last = np.uint64(self.other), np.uint64(self.size * self.other - 1)
-        if compiled := _compiled():
-            compiled.mixture_draws(codes, words, other, last, out)
-            return
         out[:] = codes
-        np.copyto(out, words // other, where=words <= last, casting="unsafe")
+        if self.other:
+            drawn = words // np.uint64(self.other)
+            np.copyto(out, drawn, where=words <= self.last, casting="unsafe")
+
+    def draw_compiled(self, kernels: Any, codes: Codes, words: Words, out: Codes) -> None:
+        if self.other:
+            kernels.mixture_draws(codes, words, np.uint64(self.other), self.last, out)
+        else:
+            out[:] = codes
+
+    @property
+    def last(self) -> np.uint64:
+        """The last word that draws, and not the first that does not: that may be 2**64."""
+        return np.uint64(self.size * self.other - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +196,6 @@ class _Alias:
 
     def draw(self, codes: Codes, words: Words, out: Codes) -> None:
         bits, mask = np.uint64(self.bits), np.uint64(2**self.bits - 1)
-        if compiled := _compiled():
-            compiled.alias_draws(codes, words, self.table, bits, out)
-            return
         cells = words >> np.uint64(64 - self.bits)
         places = codes.astype(np.uint64)
         places <<= bits
@@ -194,6 +204,9 @@ class _Alias:
         out[:] = entries & mask
         entries &= ~mask
         np.copyto(out, cells, where=(words << bits) < entries, casting="unsafe")
+
+    def draw_compiled(self, kernels: Any, codes: Codes, words: Words, out: Codes) -> None:
+        kernels.alias_draws(codes, words, self.table, np.uint64(self.bits), out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,16 +248,16 @@ class _Ragged:
         )
 
     def draw(self, codes: Codes, words: Words, out: Codes) -> None:
-        if compiled := _compiled():
-            compiled.ragged_draws(
-                codes, words, self.starts, self.bits, self.thresholds, self.own, self.alias, out
-            )
-            return
         width = self.bits[codes].astype(np.uint64)
         cells = (words >> np.uint64(1)) >> (np.uint64(63) - width)
         places = self.starts[codes] + cells.view(np.int64)
         below = (words << width) < self.thresholds[places]
         out[:] = np.where(below, self.own[places], self.alias[places])
+
+    def draw_compiled(self, kernels: Any, codes: Codes, words: Words, out: Codes) -> None:
+        kernels.ragged_draws(
+            codes, words, self.starts, self.bits, self.thresholds, self.own, self.alias, out
+        )
 
 
 def alias_cells(weights: Sequence[int], bits: int) -> tuple[list[int], list[int]]:

@@ -14,8 +14,9 @@ in parallel as it likes without changing a result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -25,7 +26,7 @@ from pramana.randomness import Keystream
 from pramana.table.counts import Counts
 from pramana.table.schema import Column
 
-__all__ = ["BatchFunction", "FileFormat", "Progress", "Source", "Table"]
+__all__ = ["BatchFunction", "FileFormat", "Part", "Progress", "Source", "Table"]
 
 BatchFunction: TypeAlias = Callable[[pa.RecordBatch, int], pa.RecordBatch]
 """From a batch and the position of its first record to a batch with as many records."""
@@ -37,18 +38,56 @@ FileFormat: TypeAlias = Literal["parquet", "csv", "feather"]
 
 
 @dataclass(frozen=True)
+class Part:
+    """A batch that is still to be loaded, possibly in another thread.
+
+    Attributes:
+        position: The position of its first record in the whole table.
+        records: How many records it will have.
+        load: Reads or computes it.
+    """
+
+    position: int
+    records: int
+    load: Callable[[], pa.RecordBatch]
+
+
+@dataclass(frozen=True)
 class Source:
     """Where batches come from: a file or a data frame that can be read more than once.
 
     Attributes:
         schema: The columns and their types.
-        batches: Opens the source and gives its batches in order.
+        parts: Opens the source and gives its parts in order. A source that has to work through
+            all records before the first part tells the progress of that.
         records: The number of records where it is known beforehand.
     """
 
     schema: pa.Schema
-    batches: Callable[[], Iterator[pa.RecordBatch]]
+    parts: Callable[[Progress | None], Iterator[Part]]
     records: int | None = None
+
+    @classmethod
+    def of_batches(
+        cls,
+        schema: pa.Schema,
+        batches: Callable[[], Iterable[pa.RecordBatch]],
+        *,
+        records: int | None = None,
+    ) -> Source:
+        """A source that is read batch after batch."""
+
+        def parts(_: Progress | None) -> Iterator[Part]:
+            position = 0
+            for batch in batches():
+                yield Part(position, len(batch), partial(_same, batch))
+                position += len(batch)
+
+        return cls(schema, parts, records)
+
+
+def _same(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch
 
 
 @runtime_checkable
@@ -75,5 +114,5 @@ class Table(Protocol):
         The file appears under its name when it is complete, or not at all.
         """
 
-    def to_arrow(self) -> pa.Table:
+    def to_arrow(self, *, progress: Progress | None = None) -> pa.Table:
         """All records in memory."""

@@ -1,0 +1,36 @@
+"""Run one benchmark, or all of them, and print what was measured.
+
+Every module here that does not begin with an underscore is a benchmark. It has ``arguments``, which
+adds its options to a parser, and ``run``, which measures and gives a ``Result``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import pkgutil
+
+import benchmarks
+
+
+def modules():
+    names = sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__))
+    return {name: importlib.import_module(f"benchmarks.{name}") for name in names if name[0] != "_"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    verbs = parser.add_subparsers(dest="name", metavar="BENCHMARK")
+    parsers = {}
+    for name, module in modules().items():
+        parsers[name] = verbs.add_parser(name, help=module.__doc__.splitlines()[0])
+        module.arguments(parsers[name])
+    chosen = parser.parse_args()
+    for name, module in modules().items():
+        if chosen.name in (None, name):
+            options = chosen if chosen.name else parsers[name].parse_args([])
+            print(module.run(options).text(), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""What the child processes of ``protect`` do: python -m benchmarks._roads ROAD IN OUT."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+SIZES = (2, 5, 10, 18, 12, 3, 50, 7)
+"""Values of each key column."""
+
+CODEC = "snappy"
+
+
+def generate(records: int, path: Path) -> None:
+    """Key columns of text with uniformly scattered values, as DuckDB writes them."""
+    import duckdb
+
+    columns = ", ".join(
+        f"'value {at} ' || (hash(i * {len(SIZES)} + {at}) % {size})::VARCHAR AS key{at}"
+        for at, size in enumerate(SIZES)
+    )
+    _copy(duckdb, f"SELECT {columns} FROM range({records}) t(i)", path)
+
+
+def duckdb_shuffled(source: Path, target: Path) -> None:
+    import duckdb
+
+    _copy(duckdb, f"SELECT * FROM '{source}' ORDER BY random()", target)
+
+
+def duckdb_copy(source: Path, target: Path) -> None:
+    import duckdb
+
+    _copy(duckdb, f"SELECT * FROM '{source}'", target)
+
+
+def polars_copy(source: Path, target: Path) -> None:
+    import polars
+
+    polars.read_parquet(source).write_parquet(target, compression=CODEC)
+
+
+def pramana(source: Path, target: Path) -> None:
+    from pramana.engines.local import LocalTable
+    from pramana.matrices.families import UniformMixture
+    from pramana.matrices.mechanism import Mechanism, Step
+    from pramana.randomise.protect import Randomiser
+    from pramana.randomness import Keystream
+    from pramana.table.domains import Categories
+    from pramana.table.schema import Column, Role, Schema
+
+    columns = [
+        Column(f"key{at}", Role.KEY, Categories(tuple(f"value {at} {v}" for v in range(size))))
+        for at, size in enumerate(SIZES)
+    ]
+    schema = Schema(tuple(columns))
+    mechanism = Mechanism(
+        tuple(Step((c.name,), UniformMixture.of(c.labels, retention=0.3)) for c in columns)
+    )
+    keystream = Keystream.from_system()
+    table = LocalTable.of(source, coded=schema.names)
+    work = Randomiser(schema, mechanism, table.schema(), keystream)
+    (
+        table.map_batches(work.encode, schema=work.coded)
+        .shuffle(keystream=keystream)
+        .map_batches(work.decode, schema=work.released)
+        .write(target, compression=CODEC)
+    )
+
+
+def _copy(duckdb, query: str, path: Path) -> None:
+    connection = duckdb.connect()
+    connection.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet, COMPRESSION {CODEC})")
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](Path(sys.argv[2]), Path(sys.argv[3]))

@@ -1,0 +1,193 @@
+"""The engine inside: one machine, all its cores, memory that does not grow with the table.
+
+Parts of a table are loaded and worked on in several threads and come out in order. Parquet files
+are read by row groups; everything else in batches as they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+
+from pramana.engines.parallel import default_threads, in_order
+from pramana.engines.sources import arrow_source, opened_source, parquet_source
+from pramana.engines.writing import in_groups, whole_file, writer_of
+from pramana.errors import InvalidTable, UnknownColumn
+from pramana.randomise.shuffle import MEMORY, Piece, Shuffler
+from pramana.randomness import Keystream
+from pramana.table.codec import Codes, encode
+from pramana.table.counts import Counter, Counts
+from pramana.table.opened import OpenedTable
+from pramana.table.schema import Column
+from pramana.table.source import BatchFunction, FileFormat, Part, Progress, Source
+
+__all__ = ["LocalTable"]
+
+
+@dataclass(frozen=True)
+class LocalTable:
+    """A table on this machine, with the five verbs of :class:`pramana.table.source.Table`.
+
+    >>> people = LocalTable.of(pa.table({"sex": ["F", "M", "M"]}))
+    >>> shuffled = people.shuffle(keystream=Keystream.from_seed(1))
+    >>> sorted(shuffled.to_arrow()["sex"].to_pylist())
+    ['F', 'M', 'M']
+
+    Attributes:
+        source: Where its parts come from.
+        threads: How many parts are worked on at once.
+        memory: Bytes that a shuffle holds before it goes to a temporary file.
+        passes: How often each record is reported to ``progress``: once, and once a shuffle.
+    """
+
+    source: Source
+    threads: int = field(default_factory=default_threads)
+    memory: int = MEMORY
+    passes: int = 1
+
+    @classmethod
+    def of(
+        cls,
+        table: pa.Table | OpenedTable | Path | str,
+        *,
+        coded: Collection[str] = (),
+        threads: int | None = None,
+        memory: int = MEMORY,
+    ) -> LocalTable:
+        """From an opened table, an Arrow table or the path of a Parquet file.
+
+        ``coded`` names the columns whose values will be looked up: they are read in a form that
+        makes it fast.
+        """
+        if isinstance(table, OpenedTable):
+            source = opened_source(table, coded=coded)
+        elif isinstance(table, pa.Table):
+            source = arrow_source(table)
+        else:
+            source = parquet_source(Path(table), coded=coded)
+        return cls(source, default_threads() if threads is None else threads, memory)
+
+    @property
+    def records(self) -> int | None:
+        """The number of records, where it is known before reading."""
+        return self.source.records
+
+    # -- the five verbs --------------------------------------------------------------------
+
+    def schema(self) -> pa.Schema:
+        """The columns and their types."""
+        return self.source.schema
+
+    def count(self, columns: Sequence[Column], *, progress: Progress | None = None) -> Counts:
+        """How many records have which combination of values in these columns."""
+        for column in columns:
+            if column.name not in self.source.schema.names:
+                raise UnknownColumn(f"The table has no column '{column.name}'.")
+        names = [column.name for column in columns]
+        counter = Counter(names, [column.labels for column in columns])
+
+        def coded(part: Part) -> list[Codes]:
+            batch = part.load()
+            return [encode(column, batch.column(column.name)) for column in columns]
+
+        for codes in in_order(coded, self.source.parts(progress), threads=self.threads):
+            counter.add(codes)
+            if progress is not None:
+                progress(len(codes[0]))
+        return counter.result()
+
+    def map_batches(self, function: BatchFunction, *, schema: pa.Schema) -> LocalTable:
+        """The table that ``function`` makes of each batch; it has the given schema."""
+        source = self.source
+
+        def parts(progress: Progress | None) -> Iterator[Part]:
+            for part in source.parts(progress):
+                load = partial(_mapped, function, part, schema)
+                yield Part(part.position, part.records, load)
+
+        return replace(self, source=Source(schema, parts, source.records))
+
+    def shuffle(self, *, keystream: Keystream, stream: str = "shuffle") -> LocalTable:
+        """The records in a uniformly random order, by words that are addressed by position."""
+        source = self.source
+
+        def parts(progress: Progress | None) -> Iterator[Part]:
+            shuffler = Shuffler(
+                source.schema,
+                keystream=keystream,
+                stream=stream,
+                records=source.records,
+                memory=self.memory,
+            )
+            scatter = partial(_scattered, shuffler)
+            for piece in in_order(scatter, source.parts(progress), threads=self.threads):
+                shuffler.add(piece)
+                if progress is not None:
+                    progress(len(piece.words))
+            position = 0
+            for number, records in enumerate(shuffler.counts):
+                yield Part(position, records, partial(shuffler.ordered, number))
+                position += records
+
+        return replace(
+            self, source=Source(source.schema, parts, source.records), passes=self.passes + 1
+        )
+
+    def write(
+        self,
+        path: Path,
+        *,
+        file_format: FileFormat = "parquet",
+        compression: str = "snappy",
+        progress: Progress | None = None,
+    ) -> int:
+        """Write all records to one file, which appears whole or not at all; give their number."""
+        written = 0
+        schema = self.source.schema
+        with (
+            whole_file(Path(path)) as place,
+            writer_of(place, schema, file_format=file_format, compression=compression) as writer,
+        ):
+            for group in in_groups(self.batches(progress), schema):
+                writer.write_table(group)
+                written += len(group)
+                if progress is not None:
+                    progress(len(group))
+        return written
+
+    # -- what they rest on -----------------------------------------------------------------
+
+    def batches(self, progress: Progress | None = None) -> Iterator[pa.RecordBatch]:
+        """The records in order; ``progress`` hears of the passes before the last."""
+        return in_order(_loaded, self.source.parts(progress), threads=self.threads)
+
+    def to_arrow(self, *, progress: Progress | None = None) -> pa.Table:
+        """All records in memory."""
+        batches = []
+        for batch in self.batches(progress):
+            batches.append(batch)
+            if progress is not None:
+                progress(len(batch))
+        return pa.Table.from_batches(batches, self.source.schema)
+
+
+def _loaded(part: Part) -> pa.RecordBatch:
+    return part.load()
+
+
+def _mapped(function: BatchFunction, part: Part, schema: pa.Schema) -> pa.RecordBatch:
+    batch = function(part.load(), part.position)
+    if len(batch) != part.records or batch.schema != schema:
+        raise InvalidTable(
+            f"A function on batches must keep the {part.records} records and give the columns "
+            f"that were announced, got {len(batch)} records."
+        )
+    return batch
+
+
+def _scattered(shuffler: Shuffler, part: Part) -> Piece:
+    return shuffler.scatter(part.load(), part.position)

@@ -1,0 +1,67 @@
+"""Threads that work ahead: results in order, errors in place, a bound on what waits."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from pramana.engines.parallel import default_threads, in_order
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_results_come_in_the_order_of_the_work(threads):
+    """Also where early work takes longest."""
+
+    def slow_at_first(number):
+        time.sleep(0.02 if number < 3 else 0)
+        return number * number
+
+    assert list(in_order(slow_at_first, range(20), threads=threads)) == [i * i for i in range(20)]
+
+
+def test_several_threads_work_at_once():
+    """Two calls that wait for each other both come back."""
+    barrier = threading.Barrier(2, timeout=10)
+
+    assert sorted(in_order(lambda _: barrier.wait(), range(2), threads=2)) == [0, 1]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_an_error_comes_out_in_its_place(threads):
+    """What was before it is delivered, and work that had not begun is dropped."""
+    begun = []
+
+    def work(number):
+        begun.append(number)
+        if number == 4:
+            raise ValueError("four")
+        return number
+
+    results = in_order(work, range(1000), threads=threads)
+    assert [next(results) for _ in range(4)] == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="four"):
+        next(results)
+    assert len(begun) < 30
+
+
+def test_work_runs_only_a_little_ahead():
+    """Memory is bounded: items are taken as results are."""
+    taken = []
+
+    def items():
+        for number in range(100):
+            taken.append(number)
+            yield number
+
+    results = in_order(lambda x: x, items(), threads=2)
+    next(results)
+
+    assert len(taken) <= 6
+    results.close()
+
+
+def test_there_is_at_least_one_thread():
+    """On any machine."""
+    assert default_threads() >= 1
