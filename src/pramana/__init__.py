@@ -1,1 +1,100 @@
-"""Pramana: publish tables about people by post-randomisation."""
+"""Pramana: publish tables about people by post-randomisation.
+
+Names load when they are used, so that ``import pramana`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pramana.api import describe, design, load, protect, verify
+    from pramana.designs import Plan
+    from pramana.errors import (
+        DoesNotHold,
+        Infeasible,
+        InputError,
+        InvalidMatrix,
+        InvalidNumber,
+        InvalidSchema,
+        InvalidTable,
+        MissingExtra,
+        NotARelease,
+        NotCovered,
+        OutputExists,
+        OutsideDomain,
+        PramanaError,
+        SingularMatrix,
+        TooLarge,
+        UnknownColumn,
+    )
+    from pramana.guarantees import DifferentialPrivacy, Guarantee, PkAnonymity, PrivacyBreach
+    from pramana.matrices import Dense, Mechanism, Step, TransitionMatrix, UniformMixture
+    from pramana.release import Certificate, Release, Verdict, make_keys
+    from pramana.table import Bins, Categories, Column, Impossible, Role, Schema
+
+__all__ = [
+    "Bins",
+    "Categories",
+    "Certificate",
+    "Column",
+    "Dense",
+    "DifferentialPrivacy",
+    "DoesNotHold",
+    "Guarantee",
+    "Impossible",
+    "Infeasible",
+    "InputError",
+    "InvalidMatrix",
+    "InvalidNumber",
+    "InvalidSchema",
+    "InvalidTable",
+    "Mechanism",
+    "MissingExtra",
+    "NotARelease",
+    "NotCovered",
+    "OutputExists",
+    "OutsideDomain",
+    "PkAnonymity",
+    "Plan",
+    "PramanaError",
+    "PrivacyBreach",
+    "Release",
+    "Role",
+    "Schema",
+    "SingularMatrix",
+    "Step",
+    "TooLarge",
+    "TransitionMatrix",
+    "UniformMixture",
+    "UnknownColumn",
+    "Verdict",
+    "describe",
+    "design",
+    "load",
+    "make_keys",
+    "protect",
+    "verify",
+]
+
+_ROOMS = {
+    "api": "describe design load protect verify",
+    "designs": "Plan",
+    "guarantees": "DifferentialPrivacy Guarantee PkAnonymity PrivacyBreach",
+    "matrices": "Dense Mechanism Step TransitionMatrix UniformMixture",
+    "release": "Certificate Release Verdict make_keys",
+    "table": "Bins Categories Column Impossible Role Schema",
+}
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its room; what has no other room is an error class."""
+    if name not in __all__:
+        raise AttributeError(f"module 'pramana' has no attribute '{name}'")
+    return getattr(import_module(f"pramana.{_ROOM_OF.get(name, 'errors')}"), name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

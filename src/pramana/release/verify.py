@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pramana.errors import PramanaError
+from pramana.errors import NotARelease, PramanaError
 from pramana.guarantees.evaluate import from_matrices
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.folder import CERTIFICATE, fingerprint
@@ -75,7 +75,13 @@ def verify_folder(
 ) -> Verdict:
     """Everything that a stranger can check."""
     folder = Path(folder)
-    certificate = read_certificate(folder)
+    try:
+        certificate = read_certificate(folder)
+    except NotARelease as error:
+        if not (folder / CERTIFICATE).is_file():
+            raise
+        # One is there and cannot be read: whoever altered it, the release does not hold.
+        return Verdict((Check("certificate", False, str(error)),))
     checks = [_spelling(folder, certificate), _fingerprint(folder, certificate)]
     checks.extend(_signature(certificate, key))
     checks.extend(_guarantees(certificate))

@@ -203,8 +203,10 @@ def _guarded(
 def _open_parquet(path: Path, schema: Schema | None) -> OpenedTable:
     from pyarrow import parquet
 
-    coded = [column.name for column in schema.randomised] if schema is not None else []
+    wanted = {column.name for column in schema.randomised} if schema is not None else set()
     try:
+        names = parquet.read_schema(path).names
+        coded = [name for name in names if name in wanted]  # PyArrow stumbles over others
         with parquet.ParquetFile(path, read_dictionary=coded) as file:
             arrow, rows = file.schema_arrow, file.metadata.num_rows
     except BROKEN:

@@ -1,0 +1,121 @@
+"""``pramana describe``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from pramana.cli.options import AsJson, TableFile, names_of
+
+if TYPE_CHECKING:
+    from pramana.table.describe import Description
+
+__all__ = ["describe"]
+
+
+def _roles(name: str, text: str) -> Any:
+    return typer.Option(name, metavar="A,B", show_default=False, help=text)
+
+
+Names: TypeAlias = list[str] | None
+
+
+def describe(
+    table: TableFile,
+    keys: Annotated[Names, _roles("--keys", "Columns by which a person is recognised.")] = None,
+    sensitive: Annotated[Names, _roles("--sensitive", "Columns that no outsider knows.")] = None,
+    plain: Annotated[Names, _roles("--plain", "Columns to release that others may know.")] = None,
+    identifiers: Annotated[Names, _roles("--identifiers", "Columns to drop.")] = None,
+    weight: Annotated[
+        str | None,
+        typer.Option("--weight", metavar="NAME", show_default=False, help="Sampling weights."),
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="TOML", show_default=False, help="Write the schema here."
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing schema.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Look at a table and suggest what each column is.
+
+    What you name is taken as you say; the rest is a suggestion. Nothing is decided until you have
+    looked at the schema file and used it.
+
+    Example:
+      pramana describe people.csv
+      pramana describe people.csv --keys sex,age,region --sensitive income -o schema.toml
+    """
+    from pramana import api
+    from pramana.cli.rendering import show_json
+
+    if to is not None:
+        _require_free(to, force=force)
+    found = api.describe(
+        table,
+        keys=names_of(keys),
+        sensitive=names_of(sensitive),
+        plain=names_of(plain),
+        identifiers=names_of(identifiers),
+        weight=weight,
+    )
+    if to is not None:
+        found.save(to)
+    if as_json:
+        show_json(_to_json(found, to))
+    else:
+        _show(found, to, table)
+
+
+def _require_free(to: Path, *, force: bool) -> None:
+    from pramana.errors import OutputExists
+
+    if to.exists() and not force:
+        raise OutputExists(f"{to} exists already. Choose another name, or replace it with --force.")
+
+
+def _to_json(found: Description, to: Path | None) -> dict[str, Any]:
+    return {
+        "records": found.records,
+        "unique_on_keys": found.unique,
+        "keys": [column.name for column in found.keys],
+        "columns": found.rows(),
+        "schema": None if to is None else str(to),
+    }
+
+
+def _show(found: Description, to: Path | None, table: Path) -> None:
+    from pramana.cli.rendering import note, out, table_of
+
+    console = out()
+    heads = ("column", "kind", "distinct", "missing", "role", "why")
+    rows = [
+        (
+            profile.name,
+            profile.kind,
+            f"{profile.distinct:,}" if profile.exact else f"over {profile.distinct:,}",
+            f"{profile.missing:,}",
+            str(profile.role),
+            profile.why,
+        )
+        for profile in found.profiles
+    ]
+    console.print(table_of(heads, rows, right=("distinct", "missing")))
+    console.print()
+    names = ", ".join(column.name for column in found.keys)
+    if not names:
+        console.print("No key was found: name the columns that tell people apart with --keys.")
+    else:
+        console.print(
+            f"{found.unique:,} of {found.records:,} records are the only one with their values of "
+            f"{names}.",
+            markup=False,
+        )
+    if to is None:
+        note(f"Write the schema to edit: pramana describe {table} -o schema.toml")
+    else:
+        note(f"{to} is written. Look at the roles and domains, correct them, then design.")

@@ -1,0 +1,92 @@
+"""``pramana design``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pramana.cli.options import (
+    AsJson,
+    Epsilon,
+    K,
+    Matrices,
+    MaxError,
+    Method,
+    Retention,
+    Rho1,
+    Rho2,
+    SchemaFile,
+    Spread,
+    matrices_of,
+)
+
+__all__ = ["design"]
+
+
+def design(
+    table: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]", show_default=False, help="The true table, where there is one."
+        ),
+    ] = None,
+    schema: SchemaFile = None,
+    records: Annotated[
+        int | None,
+        typer.Option(
+            "--records",
+            metavar="N",
+            show_default=False,
+            help="How many records there will be, where there is no FILE yet.",
+        ),
+    ] = None,
+    k: K = None,
+    epsilon: Epsilon = None,
+    rho1: Rho1 = None,
+    rho2: Rho2 = None,
+    max_error: MaxError = None,
+    retention: Retention = None,
+    method: Method = None,
+    spread: Spread = "best",
+    matrix: Matrices = None,
+    smallest_group: Annotated[
+        int | None,
+        typer.Option(
+            "--smallest-group",
+            metavar="M",
+            show_default=False,
+            help="Without FILE: the fewest records that share the plain columns' values.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """State a target; see what it takes and what it costs.
+
+    Nothing is written.
+
+    Example:
+      pramana design people.csv --schema schema.toml --k 100 --epsilon 6
+      pramana design --schema schema.toml --records 100000 --k 100    (before collecting)
+      pramana design people.csv --schema schema.toml --max-error 0.05
+    """
+    from pramana.cli.rendering import show_json, show_plan
+    from pramana.cli.targets import Targets, make_plan
+
+    plan = make_plan(
+        Targets(k=k, epsilon=epsilon, rho1=rho1, rho2=rho2),
+        schema=schema,
+        table=table,
+        records=records,
+        smallest_group=smallest_group,
+        method=method,
+        spread=spread,
+        max_error=max_error,
+        retention=retention,
+        matrices=matrices_of(matrix),
+    )
+    if as_json:
+        show_json(plan.to_json())
+    else:
+        show_plan(plan)

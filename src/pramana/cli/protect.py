@@ -1,0 +1,151 @@
+"""``pramana protect``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pramana.cli.options import (
+    AsJson,
+    Epsilon,
+    K,
+    Matrices,
+    MaxError,
+    Method,
+    Retention,
+    Rho1,
+    Rho2,
+    SchemaFile,
+    Spread,
+    TableFile,
+    matrices_of,
+)
+from pramana.errors import InputError
+
+if TYPE_CHECKING:
+    from pramana.designs import Plan
+    from pramana.release import Release
+
+__all__ = ["protect"]
+
+FORMATS = ("parquet", "csv", "feather", "sav", "dta")
+PASSES = 2
+"""Every record is reported once when it is randomised and once when it is written."""
+
+
+def protect(
+    table: TableFile,
+    schema: SchemaFile = None,
+    to: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="Where to."),
+    ] = None,
+    k: K = None,
+    epsilon: Epsilon = None,
+    rho1: Rho1 = None,
+    rho2: Rho2 = None,
+    max_error: MaxError = None,
+    retention: Retention = None,
+    method: Method = None,
+    spread: Spread = "best",
+    matrix: Matrices = None,
+    file_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="|".join(FORMATS),
+            show_default=False,
+            help="Of the released data; that of FILE where not given.",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing release.")] = False,
+    sign: Annotated[
+        Path | None,
+        typer.Option("--sign", metavar="KEY", show_default=False, help="Sign the certificate."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed",
+            metavar="NUMBER",
+            show_default=False,
+            help="For tests only: who knows the seed can undo the release.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a release: randomised, shuffled, certified.
+
+    The folder holds the data and a certificate that anyone can check. It can be published, and it
+    appears whole or not at all.
+
+    Example:
+      pramana protect people.csv --schema schema.toml --k 100 --epsilon 6 -o release/
+    """
+    from pramana import api
+    from pramana.cli.progress import progress_bar
+    from pramana.cli.rendering import show_json
+    from pramana.cli.targets import Targets, make_plan
+    from pramana.release.folder import require_free
+
+    place, form = _place(to), _format(file_format)
+    require_free(place, force=force)
+    targets = Targets(k=k, epsilon=epsilon, rho1=rho1, rho2=rho2)
+    how: dict[str, Any] = {"method": method, "spread": spread}
+    how |= {"max_error": max_error, "retention": retention, "matrices": matrices_of(matrix)}
+    plan = make_plan(targets, schema=schema, table=table, **how)
+    with progress_bar("Protecting", total=PASSES * plan.records) as advance:
+        release = api.protect(
+            table,
+            plan,
+            to=place,
+            file_format=form,
+            seed=seed,
+            force=force,
+            sign_with=sign,
+            progress=advance,
+        )
+    if as_json:
+        show_json(_to_json(plan, release, place))
+    else:
+        _show(plan, release, place)
+
+
+def _place(to: Path | None) -> Path:
+    if to is None:
+        raise InputError("A release needs a place: give a folder with -o.")
+    return to
+
+
+def _format(name: str | None) -> Any:
+    if name is not None and name not in FORMATS:
+        raise InputError(f"--format must be one of {', '.join(FORMATS)}, got '{name}'.")
+    return name
+
+
+def _to_json(plan: Plan, release: Release, place: Path) -> dict[str, Any]:
+    certificate = release.certificate
+    return plan.to_json() | {
+        "release": str(place),
+        "data": None if certificate.data is None else certificate.data.name,
+        "signed": certificate.signature is not None,
+        "for_publication": not certificate.reproducible,
+    }
+
+
+def _show(plan: Plan, release: Release, place: Path) -> None:
+    from rich.markup import escape
+
+    from pramana.cli.rendering import note, out, show_promises
+
+    console = out()
+    data = release.certificate.data
+    name = "" if data is None else data.name
+    console.print(f"[bold]{escape(str(place))}[/] holds {release.records:,} released records.")
+    console.print(f"  {escape(name)} and certificate.json: publish both, and nothing else.")
+    show_promises(console, plan)
+    if release.certificate.reproducible:
+        console.print("[bold red]A seed was used: not for publication.[/]")
+    note(f"Check it: pramana verify {place}")

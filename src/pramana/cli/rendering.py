@@ -1,0 +1,160 @@
+"""How results look in a terminal. Everything here shows, nothing computes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from pramana.designs import Plan
+    from pramana.release import Verdict
+
+__all__ = [
+    "bullet",
+    "note",
+    "out",
+    "show_json",
+    "show_plan",
+    "show_promises",
+    "show_verdict",
+    "table_of",
+]
+
+NARROWEST = 100
+"""Columns of the output where it goes to a file: wide enough that no table is cut."""
+
+
+def out() -> Console:
+    """The console for results."""
+    return _console(sys.stdout)
+
+
+def _console(stream: Any) -> Console:
+    from rich.console import Console
+
+    width = None if stream.isatty() else NARROWEST
+    return Console(file=stream, highlight=False, emoji=False, width=width)
+
+
+def show_json(form: dict[str, Any]) -> None:
+    """One JSON object on stdout."""
+    sys.stdout.write(json.dumps(form, indent=1, allow_nan=False) + "\n")
+
+
+def note(message: str) -> None:
+    """One line for the person at the terminal, beside the result."""
+    from rich.markup import escape
+
+    _console(sys.stderr).print(escape(message), style="dim", soft_wrap=True)
+
+
+def table_of(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()
+) -> Table:
+    """A plain table; the columns named in ``right`` hold numbers."""
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, pad_edge=False, header_style="bold", show_edge=False)
+    for head in heads:
+        table.add_column(escape(head), justify="right" if head in right else "left")
+    for row in rows:
+        table.add_row(*(escape(cell) for cell in row))
+    return table
+
+
+def show_plan(plan: Plan) -> None:
+    """What will be done to each column, what that promises, and what it costs."""
+    from rich.markup import escape
+
+    console = out()
+    form = plan.to_json()
+    console.print(f"Method [bold]{escape(plan.method)}[/], {plan.records:,} records.")
+    if plan.crowd != plan.records:
+        console.print(f"A person hides among at least {plan.crowd:,} of them.")
+    console.print()
+    console.print(
+        table_of(
+            ("column", "values", "retention", "stays", "epsilon"),
+            [
+                _column_row(name, parameters, first=_is_first(plan, name))
+                for name, parameters in form["columns"].items()
+            ],
+            right=("values", "retention", "stays", "epsilon"),
+        )
+    )
+    console.print()
+    show_promises(console, plan)
+    gain = form.get("gain_over_equal")
+    if gain is not None and gain >= 0.0005:
+        console.print(
+            f"Choosing each column's retention by itself lowers the average error by "
+            f"{100 * gain:.1f} % at the same k and epsilon."
+        )
+
+
+def _is_first(plan: Plan, name: str) -> bool:
+    step = plan.mechanism.step_of(name)
+    return bool(step.columns[0] == name)
+
+
+def _column_row(name: str, parameters: dict[str, Any], *, first: bool) -> tuple[str, ...]:
+    """Columns that move together have one matrix: its numbers stand beside the first."""
+    if not first:
+        return (name, f"with {parameters['together_with'][0]}", "", "", "")
+    numbers = (parameters.get(word) for word in ("retention", "smallest_diagonal", "epsilon"))
+    return (name, f"{parameters['values']:,}", *("" if n is None else f"{n:.4f}" for n in numbers))
+
+
+def show_promises(console: Console, plan: Plan) -> None:
+    """Each guarantee in plain words, with what was asked, and the expected error."""
+    for standing in plan.standings:
+        asked = "" if standing.asked is None else f"Asked: {_numbers(standing.asked)}. "
+        bullet(console, asked + standing.attained.sentence(), style="green")
+    if plan.expected_error is not None:
+        bullet(console, plan.expected_error.sentence())
+    as_is = [column.name for column in plan.schema.released_as_is]
+    if as_is:
+        bullet(console, f"Released as they are, so that no promise covers them: {_list(as_is)}.")
+
+
+def bullet(console: Console, text: str, *, style: str = "yellow") -> None:
+    """A sentence with a mark before it; further lines stand under the first."""
+    from rich.table import Table
+    from rich.text import Text
+
+    line = Table.grid(padding=(0, 1))
+    line.add_row(Text("*", style=style), Text(text))
+    console.print(line)
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(names[:-1]) + (" and " if names[1:] else "") + names[-1]
+
+
+def _numbers(guarantee: Any) -> str:
+    return ", ".join(f"{name} = {value:g}" for name, value in guarantee.to_json().items() if value)
+
+
+def show_verdict(verdict: Verdict) -> None:
+    """Each check with a mark, then what must be known, then the verdict."""
+    from rich.markup import escape
+
+    console = out()
+    for check in verdict.checks:
+        mark = "[green]ok  [/]" if check.ok else "[bold red]FAIL[/]"
+        console.print(f"{mark} {escape(check.name)}: {escape(check.detail)}", soft_wrap=True)
+    for remark in verdict.notes:
+        console.print(f"[yellow]note[/] {escape(remark)}", soft_wrap=True)
+    failed = sum(not check.ok for check in verdict.checks)
+    if failed:
+        many = "1 check" if failed == 1 else f"{failed} checks"
+        console.print(f"[bold red]This release is not valid: {many} failed.[/]")
+    else:
+        console.print("[bold green]Everything that can be checked here holds.[/]")

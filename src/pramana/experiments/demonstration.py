@@ -1,0 +1,92 @@
+"""The whole way once: people who do not exist, a design, a release, a check, an estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pramana import api
+from pramana.designs.plan import Plan
+from pramana.experiments.population import make_population, population_schema
+from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.randomness import Keystream
+from pramana.release.release import Release
+from pramana.release.verify import Verdict
+from pramana.table.codec import encode, encode_released
+from pramana.table.counts import Counts
+
+__all__ = ["Demonstration", "Line", "demonstrate"]
+
+SEED = 2026
+DATA = "people.parquet"
+SCHEMA = "schema.toml"
+STATUS = "married"
+
+
+@dataclass(frozen=True)
+class Line:
+    """Married people of an age group: in truth, as released, and as estimated from the release."""
+
+    age: str
+    truth: int
+    released: int
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """What a demonstration did.
+
+    Attributes:
+        data: the folder with the true table and its schema.
+        release: what could be published (were it not for the seed).
+        plan: what was done.
+        verdict: what a stranger finds.
+        lines: one table before and after.
+    """
+
+    data: Path
+    release: Release
+    plan: Plan
+    verdict: Verdict
+    lines: tuple[Line, ...]
+
+
+def demonstrate(
+    *,
+    data: Path,
+    to: Path,
+    records: int,
+    k: float,
+    progress: Callable[[int], None] | None = None,
+) -> Demonstration:
+    """Make people, write them to ``data``, protect them at ``k`` into ``to``, and check."""
+    target, schema = PkAnonymity(k=k), population_schema()
+    people = make_population(records, keystream=Keystream.from_seed(SEED))
+    plan = api.design(schema, target, data=people)
+    data.mkdir(exist_ok=True)
+    pq.write_table(people, data / DATA)
+    schema.save(data / SCHEMA)
+    release = api.protect(data / DATA, plan, to=to, seed=SEED, force=True, progress=progress)
+    return Demonstration(data, release, plan, api.verify(to), _compare(people, release))
+
+
+def _compare(people: pa.Table, release: Release) -> tuple[Line, ...]:
+    """The married by age: a table in which no child may ever appear."""
+    schema = release.certificate.schema
+    age, marital = schema.column("age"), schema.column("marital")
+    married = marital.labels.index(STATUS)
+    released = release.opened.to_arrow(["age", "marital"])
+    counts = []
+    for table, code in ((people, encode), (released, encode_released)):
+        codes = [code(column, table.column(column.name)) for column in (age, marital)]
+        found = Counts.of_codes(("age", "marital"), (age.labels, marital.labels), codes)
+        counts.append(np.asarray(found.dense())[:, married])
+    return tuple(
+        Line(str(label), int(truth), int(seen))
+        for label, truth, seen in zip(age.labels, *counts, strict=True)
+    )

@@ -1,0 +1,196 @@
+"""A population of people who do not exist, for demonstrations, tests and tutorials.
+
+Each person has a household region, sex, age, education, marital status, occupation, income and a
+yearly health-care cost. The columns depend on each other the way they do in real life, some values
+are missing, some combinations are rare enough to be recognised, and some cannot exist: no child
+under 16 is or was married. Nothing is taken from data about anyone.
+
+Every person is a fixed function of the keystream and of the person's number: the first thousand
+people of a population of a million are the same as those of a population of a thousand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pramana.numeric import require_number
+from pramana.randomness import Keystream
+from pramana.table.domains import Bins, Categories
+from pramana.table.schema import Column, Impossible, Role, Schema
+
+__all__ = ["make_population", "population_schema"]
+
+REGIONS = ("Coast", "Hills", "Lakes", "North", "South", "Islands")
+SEXES = ("F", "M")
+EDUCATIONS = ("primary", "secondary", "vocational", "degree")
+MARITAL = ("single", "married", "divorced", "widowed")
+OCCUPATIONS = ("none", "manual", "services", "office", "care", "professional", "retired")
+
+AGE_BINS = (0, 16, 30, 45, 60, 75, 100)
+ADULT = 16
+
+FloatArray = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+
+def make_population(records: int = 100_000, *, keystream: Keystream) -> pa.Table:
+    """A table of people, one record a person.
+
+    >>> people = make_population(1_000, keystream=Keystream.from_seed(1))
+    >>> people.num_rows, people.column_names[:4]
+    (1000, ['person', 'region', 'sex', 'age'])
+    """
+    require_number("the number of records", records, low=1)
+    draw = _Draws(keystream, records)
+    region = draw.one_of("region", [[0.29, 0.22, 0.19, 0.16, 0.13, 0.01]])
+    age = _ages(draw)
+    sex = (draw.uniform("sex") < 0.512 - 0.16 * (age > 75)).astype(np.intp)
+    education = _educations(draw, age=age, sex=sex, region=region)
+    marital = _marital(draw, age=age, sex=sex)
+    occupation = _occupations(draw, age=age, sex=sex, education=education)
+    income = _incomes(draw, age=age, sex=sex, education=education, occupation=occupation)
+    cost = _costs(draw, age=age, sex=sex, income=income)
+    unknown_education = draw.uniform("education missing") < 0.015 + 0.03 * (age > 70)
+    unknown_income = draw.uniform("income missing") < 0.03 + 0.05 * (income > 60_000)
+    return pa.table(
+        {
+            "person": _identifiers(records),
+            "region": _texts(REGIONS, region),
+            "sex": _texts(SEXES, sex),
+            "age": pa.array(age.astype(np.int16)),
+            "education": _texts(EDUCATIONS, education, missing=unknown_education),
+            "marital": _texts(MARITAL, marital),
+            "occupation": _texts(OCCUPATIONS, occupation),
+            "income": pa.array(income.astype(np.int64), mask=unknown_income),
+            "cost": pa.array(cost.round(2)),
+        }
+    )
+
+
+def population_schema() -> Schema:
+    """The description that fits: five keys, and the rest sensitive.
+
+    >>> [column.name for column in population_schema().keys]
+    ['region', 'sex', 'age', 'education', 'marital']
+    """
+    return Schema(
+        columns=(
+            Column("person", Role.IDENTIFIER),
+            Column("region", Role.KEY, Categories(REGIONS), missing="refuse"),
+            Column("sex", Role.KEY, Categories(SEXES), missing="refuse"),
+            Column("age", Role.KEY, Bins(AGE_BINS), missing="refuse"),
+            Column("education", Role.KEY, Categories(EDUCATIONS, ordered=True), missing="category"),
+            Column("marital", Role.KEY, Categories(MARITAL), missing="refuse"),
+            Column("occupation", Role.SENSITIVE),
+            Column("income", Role.SENSITIVE),
+            Column("cost", Role.SENSITIVE),
+        ),
+        impossible=(Impossible.of({"age": ["[0, 16)"], "marital": MARITAL[1:]}),),
+    )
+
+
+class _Draws:
+    """One stream for each thing that is drawn, one word a person."""
+
+    def __init__(self, keystream: Keystream, records: int) -> None:
+        self._keystream, self.records = keystream, records
+
+    def uniform(self, what: str) -> FloatArray:
+        return self._keystream.uniforms(f"population {what}", 0, self.records)
+
+    def normal(self, what: str) -> FloatArray:
+        return self._keystream.normals(f"population {what}", 0, self.records)
+
+    def one_of(self, what: str, shares: Any) -> Codes:
+        """A code for each person; one row of shares for all, or one for each person."""
+        steps = np.cumsum(np.asarray(shares, dtype=np.float64), axis=1)
+        place = self.uniform(what)[:, None] * steps[:, -1:]
+        found: Codes = (place >= steps[:, :-1]).sum(axis=1)
+        return found
+
+
+def _identifiers(records: int) -> pa.Array:
+    digits = pc.utf8_lpad(pa.array(np.arange(1, records + 1)).cast(pa.string()), 7, "0")
+    return pc.binary_join_element_wise("P", digits, "")
+
+
+def _texts(words: tuple[str, ...], codes: Codes, missing: Any = None) -> pa.Array:
+    indices = pa.array(codes.astype(np.int8), mask=missing)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(words)).dictionary_decode()
+
+
+def _ages(draw: _Draws) -> NDArray[np.int64]:
+    """Whole years from 0 to 99: a bulge in middle life, a thin tail of the very old."""
+    reached = np.array([0, 0.165, 0.335, 0.545, 0.765, 0.93, 0.995, 1.0])
+    years = np.array([0, 16, 30, 45, 60, 75, 90, 100])
+    ages: NDArray[np.int64] = np.interp(draw.uniform("age"), reached, years).astype(np.int64)
+    return ages
+
+
+def _educations(draw: _Draws, *, age: Any, sex: Codes, region: Codes) -> Codes:
+    """Later generations stayed longer at school; children have primary education so far."""
+    generation = np.clip((75 - age) / 45, 0, 1)
+    degree = 0.08 + 0.27 * generation + 0.06 * ((sex == 0) & (age < 45)) + 0.08 * (region == 0)
+    vocational = 0.30 - 0.06 * generation + 0.06 * (sex == 1)
+    primary = 0.34 - 0.28 * generation + 0.05 * (region >= 4)
+    shares = np.stack([primary, 1 - primary - vocational - degree, vocational, degree], axis=1)
+    shares[age < ADULT] = [1, 0, 0, 0]
+    still_young = (age >= ADULT) & (age < 20)
+    shares[still_young] = [0.45, 0.5, 0.05, 0]
+    return draw.one_of("education", shares)
+
+
+def _marital(draw: _Draws, *, age: Any, sex: Codes) -> Codes:
+    """Marriage comes with age, widowhood with more of it; no child has either."""
+    married = 0.66 / (1 + np.exp(-(age - 30) / 4.5))
+    divorced = 0.16 * np.clip((age - 25) / 30, 0, 1)
+    widowed = 0.62 / (1 + np.exp(-(age - 82 + 6 * (sex == 0)) / 6)) + 0.0008
+    married = married * (1 - widowed)
+    single = np.clip(1 - married - divorced - widowed, 0.02, None)
+    shares = np.stack([single, married, divorced, widowed], axis=1)
+    shares[age < ADULT] = [1, 0, 0, 0]
+    return draw.one_of("marital", shares)
+
+
+def _occupations(draw: _Draws, *, age: Any, sex: Codes, education: Codes) -> Codes:
+    """What people do by what they learned; the young learn, the old have retired."""
+    by_education = np.array(
+        [  # none, manual, services, office, care, professional, retired
+            [0.22, 0.46, 0.22, 0.05, 0.05, 0.00, 0.0],
+            [0.14, 0.22, 0.31, 0.22, 0.09, 0.02, 0.0],
+            [0.08, 0.34, 0.20, 0.20, 0.14, 0.04, 0.0],
+            [0.07, 0.02, 0.09, 0.27, 0.16, 0.39, 0.0],
+        ]
+    )
+    shares = by_education[education]
+    shares[:, 1] *= np.where(sex == 1, 1.5, 0.5)
+    shares[:, 4] *= np.where(sex == 1, 0.35, 1.65)
+    retired = 1 / (1 + np.exp(-(age - 65) / 1.8))
+    shares *= (1 - retired)[:, None]
+    shares[:, 6] = retired * shares.sum(axis=1) / np.clip(1 - retired, 1e-9, None)
+    shares[age < ADULT] = [1, 0, 0, 0, 0, 0, 0]
+    return draw.one_of("occupation", shares)
+
+
+def _incomes(draw: _Draws, *, age: Any, sex: Codes, education: Codes, occupation: Codes) -> Any:
+    """Whole units of money a year, with a long upper tail; children have none."""
+    by_education = np.array([0.0, 0.14, 0.22, 0.48])[education]
+    by_occupation = np.array([-1.2, 0.0, -0.05, 0.15, 0.05, 0.45, -0.35])[occupation]
+    experience = 0.45 * np.clip((age - 18) / 25, 0, 1)
+    level = 9.85 + by_education + by_occupation + experience + 0.11 * (sex == 1)
+    income = np.exp(level + 0.38 * draw.normal("income"))
+    return np.where(age < ADULT, 0, np.floor(income))
+
+
+def _costs(draw: _Draws, *, age: Any, sex: Codes, income: Any) -> FloatArray:
+    """Health care of a year: nothing for some, little for most, a great deal for a few."""
+    level = 5.1 + 0.026 * age + 0.25 * ((sex == 0) & (age >= ADULT) & (age < 45))
+    level = level - 0.06 * np.log1p(income / 30_000) + 1.1 * draw.normal("cost")
+    untouched = draw.uniform("cost none") < 0.22 - 0.0018 * age
+    cost: FloatArray = np.where(untouched, 0.0, np.exp(level))
+    return cost

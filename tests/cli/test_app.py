@@ -1,0 +1,124 @@
+"""The command as a process: help, exit codes, interruptions, a full disk."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import typer
+
+from pramana.cli.app import app
+from tests.cli.conftest import MARKER, Run, people_csv
+
+COMMAND = [sys.executable, "-c", "from pramana.cli.app import main; main()"]
+VERBS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+
+
+def process(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # type: ignore[call-overload, no-any-return]
+        [*COMMAND, *arguments], capture_output=True, text=True, timeout=120, **options
+    )
+
+
+def test_help_teaches_the_way_from_table_to_release(run: Run) -> None:
+    """With and without --help, on stdout, with the exit codes."""
+    shown = run("--help")
+    assert shown == run()
+    assert shown.code == 0
+    for word in ("describe", "design", "protect", "verify", "Exit codes"):
+        assert word in shown.out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_each_verb_has_an_example(run: Run, verb: str) -> None:
+    """An example is a line that can be typed; every verb gives JSON on request."""
+    shown = run(verb, "--help")
+    assert shown.code == 0
+    assert f"\n    pramana {verb}" in shown.out.split("Example:")[1]
+    assert "--json" in shown.out
+
+
+def test_the_version_is_that_of_the_package(run: Run) -> None:
+    """One line."""
+    assert run("--version").out.startswith("pramana 0.")
+
+
+def test_an_interrupted_release_leaves_nothing(tmp_path: Path) -> None:
+    """Control-C while a large table is being protected: one line, exit 130, no folder."""
+    (tmp_path / "people.csv").write_text(people_csv(100_000))
+    (tmp_path / "s.toml").write_text(
+        '[columns.name]\nrole = "identifier"\n[columns.sex]\nrole = "key"\n'
+        '[columns.age]\nrole = "key"\n[columns.region]\nrole = "key"\n'
+        '[columns.income]\nrole = "sensitive"\n'
+    )
+    arguments = ["protect", "people.csv", "--schema", "s.toml", "--k", "2", "-o", "release"]
+    with subprocess.Popen(
+        [*COMMAND, *arguments], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    ) as running:
+        while running.poll() is None and not list(tmp_path.glob(".release*")):
+            time.sleep(0.002)  # until it has begun to write
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert err == "pramana: Interrupted. Nothing was written.\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv", "s.toml"]
+
+
+def test_a_disk_that_is_full_gives_one_line_and_no_folder(steward: Path) -> None:
+    """Files may not grow beyond a few bytes here, as on a disk without room."""
+
+    def no_room() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
+
+    done = process(
+        *["protect", "people.csv", "--schema", "schema.toml", "--k", "2", "-o", "release"],
+        preexec_fn=no_room,
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("pramana: ")
+    assert MARKER not in done.stderr
+    assert sorted(path.name for path in steward.iterdir()) == ["people.csv", "schema.toml"]
+
+
+def test_a_place_that_cannot_be_written_is_named(run: Run) -> None:
+    """What the operating system refuses is one line as well."""
+    outcome = run("keygen", "/proc/office.key")
+    assert outcome.code == 2
+    assert "/proc/office.key" in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+def test_a_reader_who_leaves_early_is_no_error(steward: Path) -> None:
+    """``pramana ... | head -1`` ends quietly."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [*COMMAND, "describe", "people.csv"], stdout=writing, stderr=subprocess.PIPE, text=True
+    )
+    os.close(writing)
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+
+
+def test_a_fault_of_ours_does_not_show_data(steward: Path, run: Run) -> None:
+    """An exception that nobody foresaw is named by its kind; its message stays inside."""
+
+    @app.command(name="fault")
+    def fault() -> None:
+        raise RuntimeError(f"a cell: {MARKER}")
+
+    try:
+        outcome = run("fault")
+    finally:
+        app.registered_commands.pop()
+    assert outcome.code == 2
+    assert "RuntimeError" in outcome.err
+    assert MARKER not in outcome.err
+    assert "PRAMANA_TRACEBACK=1" in outcome.err

@@ -1,0 +1,304 @@
+"""Bad input gives one line on stderr, exit code 2, nothing on stdout and nothing on the disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.conftest import MARKER, SCHEMA, Run, people_csv
+
+PROTECT = "protect people.csv --schema schema.toml --k 2 -o release"
+
+
+def refused(run: Run, command: str) -> str:
+    """Run a command that must be refused; returns its one line."""
+    before = _listing()
+    outcome = run(*command.split())
+    assert outcome.code == 2, outcome
+    assert outcome.out == ""
+    assert outcome.err.count("\n") == 1, outcome.err
+    assert outcome.err.startswith("pramana: ")
+    assert MARKER not in outcome.err
+    assert "Traceback" not in outcome.err
+    assert "unforeseen" not in outcome.err
+    assert _listing() == before
+    return outcome.err
+
+
+def _listing() -> dict[str, int]:
+    return {str(path): path.stat().st_size for path in Path().rglob("*")}
+
+
+def people(text: str) -> None:
+    Path("people.csv").write_text(text)
+
+
+def schema(text: str) -> None:
+    Path("schema.toml").write_text(text)
+
+
+def test_an_absent_file_is_named(steward: Path, run: Run) -> None:
+    """The line says which file is not there."""
+    assert "nobody.csv" in refused(run, PROTECT.replace("people.csv", "nobody.csv"))
+
+
+def test_an_empty_file_is_refused(steward: Path, run: Run) -> None:
+    """A file of no bytes is no table."""
+    people("")
+    assert "empty" in refused(run, PROTECT)
+
+
+def test_a_file_with_a_header_only_is_refused(steward: Path, run: Run) -> None:
+    """Names of columns are not records."""
+    people(people_csv().splitlines()[0] + "\n")
+    assert "no records" in refused(run, PROTECT)
+
+
+def test_a_csv_file_broken_half_way_is_refused(steward: Path, run: Run) -> None:
+    """A line with too many fields is found wherever it stands."""
+    lines = people_csv(20_000).splitlines()
+    lines[15_000] += f",{MARKER},{MARKER}"
+    people("\n".join(lines) + "\n")
+    refused(run, PROTECT)
+
+
+@pytest.mark.parametrize("keep", [0.5, 0.99])
+def test_a_truncated_parquet_file_is_refused(steward: Path, run: Run, keep: float) -> None:
+    """Half a file is no file."""
+    pq.write_table(pa.csv.read_csv("people.csv"), "people.parquet")
+    content = Path("people.parquet").read_bytes()
+    Path("people.parquet").write_bytes(content[: int(len(content) * keep)])
+    assert "people.parquet" in refused(run, PROTECT.replace("people.csv", "people.parquet"))
+
+
+def test_a_parquet_file_with_a_broken_page_is_refused(steward: Path, run: Run) -> None:
+    """The end of a file may be whole and its middle not."""
+    table = pa.csv.read_csv("people.csv")
+    pq.write_table(table, "people.parquet", compression="zstd", use_dictionary=False)
+    content = bytearray(Path("people.parquet").read_bytes())
+    middle = len(content) // 3
+    content[middle : middle + 200] = b"\xff" * 200
+    Path("people.parquet").write_bytes(bytes(content))
+    refused(run, PROTECT.replace("people.csv", "people.parquet"))
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "sav", "dta", "sas7bdat"])
+def test_a_file_that_is_not_what_its_ending_says_is_refused(
+    steward: Path, run: Run, ending: str
+) -> None:
+    """Text under another name is not that other format."""
+    Path("people.csv").rename(f"people.{ending}")
+    assert f"people.{ending}" in refused(run, PROTECT.replace("people.csv", f"people.{ending}"))
+
+
+def test_a_parquet_file_called_csv_is_refused(steward: Path, run: Run) -> None:
+    """And the other way round."""
+    pq.write_table(pa.csv.read_csv("people.csv"), "other.csv")
+    assert "Parquet" in refused(run, PROTECT.replace("people.csv", "other.csv"))
+
+
+def test_duplicate_column_names_are_refused(steward: Path, run: Run) -> None:
+    """Two columns of one name cannot be told apart."""
+    people(people_csv().replace("name,sex", "sex,sex", 1))
+    assert "'sex'" in refused(run, PROTECT)
+
+
+@pytest.mark.parametrize("file", ["people.csv", "people.parquet"])
+def test_a_column_in_the_schema_and_not_in_the_file_is_named(
+    steward: Path, run: Run, file: str
+) -> None:
+    """The schema speaks of a column that is not there, whatever the format of the file."""
+    pq.write_table(pa.csv.read_csv("people.csv"), "people.parquet")
+    schema(SCHEMA + '[columns.shoe_size]\nrole = "key"\ncategories = [1, 2]\n')
+    assert "shoe_size" in refused(run, PROTECT.replace("people.csv", file))
+
+
+def test_a_column_in_the_file_and_not_in_the_schema_is_named(steward: Path, run: Run) -> None:
+    """Nothing is released, or dropped, without a word about it."""
+    schema(SCHEMA.replace('[columns.income]\nrole = "sensitive"\n', ""))
+    assert "income" in refused(run, PROTECT)
+
+
+def test_values_outside_the_domain_are_counted_and_not_shown(steward: Path, run: Run) -> None:
+    """The line names the column and the number of records."""
+    text = people_csv()
+    people(text.replace(",west,", f",{MARKER},"))
+    line = refused(run, PROTECT)
+    assert "'region'" in line
+    assert str(text.count(",west,")) in line
+
+
+def test_numbers_outside_the_bins_are_counted(steward: Path, run: Run) -> None:
+    """An age of 4711 lies in no bin; the number itself stays unsaid."""
+    lines = people_csv().splitlines()
+    lines[3] = f"x,F,4711,north,{MARKER}"
+    people("\n".join(lines) + "\n")
+    line = refused(run, PROTECT)
+    assert "'age'" in line
+    assert "4711" not in line
+
+
+@pytest.mark.parametrize("bins", ["[0, 40, 20, 100]", "[0, 20, 20, 100]", "[0]", '["a", "b"]'])
+def test_bins_that_overlap_or_fall_are_refused(steward: Path, run: Run, bins: str) -> None:
+    """Edges must rise."""
+    schema(SCHEMA.replace("[0, 20, 40, 60, 80, 100]", bins))
+    assert "age" in refused(run, PROTECT)
+
+
+@pytest.mark.parametrize(
+    ("option", "word"),
+    [
+        ("--k 0.5", "k must be"),
+        ("--k 0", "k must be"),
+        ("--k -3", "k must be"),
+        ("--k nan", "k must be"),
+        ("--k 401", "largest attainable k is 400"),
+        ("--k many", "--k"),
+        ("--epsilon -1", "epsilon must be"),
+        ("--epsilon nan", "epsilon must be"),
+        ("--rho1 0.5 --rho2 0.1", "rho2 must be"),
+        ("--rho1 0.5", "--rho1 and --rho2"),
+        ("--rho1 nan --rho2 0.5", "rho1 must be"),
+        ("--max-error 0", "error must be"),
+        ("--max-error nan", "error must be"),
+        ("--retention 1.5", "retention must be"),
+        ("--k 2 --retention 0.5", "what to aim at"),
+        ("", "what to aim at"),
+        ("--k 2 --spread wide", "spread must be"),
+        ("--k 2 --method magic", "method must be"),
+        ("--k 2 --format xlsx", "--format must be"),
+        ("--k 2 --sign nobody.key", "nobody.key"),
+        ("--k 2 --frobnicate", "--frobnicate"),
+    ],
+)
+def test_numbers_and_words_out_of_their_range_are_refused(
+    steward: Path, run: Run, option: str, word: str
+) -> None:
+    """The line says what must hold."""
+    assert word in refused(run, f"protect people.csv --schema schema.toml -o release {option}")
+
+
+@pytest.mark.parametrize(
+    ("matrix", "word"),
+    [
+        ("truth,F,M\nF,0.9,0.1\n", "square"),
+        ("truth,F,M\nF,0.9,0.3\nM,0.2,0.8\n", "sum"),
+        ("truth,F,M\nF,1.1,-0.1\nM,0.2,0.8\n", ""),
+        ("truth,F,X\nF,0.9,0.1\nX,0.2,0.8\n", "'sex'"),
+        ("truth,F,M\nF,0.9,nan\nM,0.2,0.8\n", ""),
+        ("", ""),
+    ],
+)
+def test_matrices_that_are_none_are_refused(
+    steward: Path, run: Run, matrix: str, word: str
+) -> None:
+    """Not square, not stochastic, unknown labels: said in one line."""
+    schema(SCHEMA.replace('[columns.age]\nrole = "key"\nbins = [0, 20, 40, 60, 80, 100]', "")
+           .replace('[columns.region]\nrole = "key"\ncategories = ["north", "south", "west"]', "")
+           + '[columns.age]\nrole = "sensitive"\n[columns.region]\nrole = "sensitive"\n')  # fmt: skip
+    Path("sex.csv").write_text(matrix)
+    line = refused(run, "design people.csv --schema schema.toml --matrix sex=sex.csv")
+    assert word in line
+
+
+@pytest.mark.parametrize("option", ["sex", "=sex.csv", "sex=", "sex=nobody.csv"])
+def test_a_matrix_option_without_column_or_file_is_refused(
+    steward: Path, run: Run, option: str
+) -> None:
+    """COLUMN=FILE, and the file must be there."""
+    refused(run, f"design people.csv --schema schema.toml --matrix {option}")
+
+
+def test_one_record_is_no_crowd(steward: Path, run: Run) -> None:
+    """Nobody hides alone."""
+    people("\n".join(people_csv().splitlines()[:2]) + "\n")
+    assert "crowd of 1" in refused(run, PROTECT)
+
+
+def test_one_category_cannot_be_randomised(steward: Path, run: Run) -> None:
+    """There must be something else to release."""
+    schema(SCHEMA.replace('["F", "M"]', '["F"]'))
+    people(people_csv().replace(",M,", ",F,"))
+    assert "'sex'" in refused(run, PROTECT)
+
+
+def test_a_million_categories_in_one_key_are_refused(steward: Path, run: Run) -> None:
+    """A column in which everybody is different is an identifier, not a key."""
+    values = np.char.add(MARKER, np.arange(1_000_000).astype(str))
+    pq.write_table(pa.table({"id": values, "sex": ["F", "M"] * 500_000}), "big.parquet")
+    schema('[columns.id]\nrole = "key"\n[columns.sex]\nrole = "key"\ncategories = ["F", "M"]\n')
+    line = refused(run, "protect big.parquet --schema schema.toml --k 2 -o release")
+    assert "'id'" in line
+    assert "1,000,000" in line
+
+
+def test_no_key_at_all_is_refused(steward: Path, run: Run) -> None:
+    """A release in which nothing is randomised protects nobody."""
+    schema(SCHEMA.replace('role = "key"', 'role = "sensitive"'))
+    assert "at least one key" in refused(run, PROTECT)
+
+
+def test_a_folder_that_exists_is_left_alone(steward: Path, run: Run) -> None:
+    """Also one that is not a release, and that one even with --force."""
+    Path("release").mkdir()
+    Path("release/diary.txt").write_text("mine")
+    assert "--force" in refused(run, PROTECT)
+    assert "not a release folder" in refused(run, f"{PROTECT} --force")
+
+
+def test_a_place_in_no_folder_is_refused(steward: Path, run: Run) -> None:
+    """Parents are not made in passing."""
+    refused(run, PROTECT.replace("-o release", "-o nowhere/release"))
+
+
+def test_nothing_is_decided_without_a_schema(steward: Path, run: Run) -> None:
+    """The line says how to get one."""
+    line = refused(run, "protect people.csv --k 2 -o release")
+    assert "pramana describe people.csv -o schema.toml" in line
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[columns.sex\n", "[columns.sex]\nrole = 'king'\n", "frobnicate = 1\n", "\x00", "sex = 3\n"],
+)
+def test_a_schema_that_cannot_be_read_is_named(steward: Path, run: Run, text: str) -> None:
+    """Broken TOML, unknown roles and unknown entries."""
+    schema(text)
+    assert "schema.toml" in refused(run, PROTECT)
+
+
+def test_a_design_needs_data_or_a_number_and_not_both(steward: Path, run: Run) -> None:
+    """The table would tell the number."""
+    assert "number of records" in refused(run, "design --schema schema.toml --k 2")
+    assert "not both" in refused(run, "design people.csv --schema schema.toml --k 2 --records 9")
+    refused(run, "design --schema schema.toml --k 2 --records 0")
+
+
+def test_columns_that_are_not_there_are_not_described(steward: Path, run: Run) -> None:
+    """A role for a column that the table lacks, or two roles for one."""
+    assert "shoe_size" in refused(run, "describe people.csv --keys shoe_size")
+    assert "two roles" in refused(run, "describe people.csv --keys sex --sensitive sex")
+
+
+def test_a_schema_that_was_edited_is_not_overwritten(steward: Path, run: Run) -> None:
+    """Describe writes to a free place only."""
+    assert "schema.toml exists" in refused(run, "describe people.csv -o schema.toml")
+
+
+def test_a_folder_that_is_no_release_cannot_be_verified(steward: Path, run: Run) -> None:
+    """Neither a folder without a certificate nor one that is not there."""
+    Path("empty").mkdir()
+    assert "certificate.json" in refused(run, "verify empty")
+    refused(run, "verify nowhere")
+
+
+def test_missing_arguments_and_unknown_verbs_are_one_line(steward: Path, run: Run) -> None:
+    """Usage errors look like every other one and point to the help."""
+    assert "pramana protect --help" in refused(run, "protect")
+    assert "frob" in refused(run, "frob")
+    assert "--help" in refused(run, "verify a b")
