@@ -1,0 +1,27 @@
+"""Estimates of the truth from a release: tables, means, totals, tests and rebuilt records."""
+
+from pramana.estimation.counts import METHODS, Method, estimate_counts
+from pramana.estimation.independence import IndependenceTest, independence_test
+from pramana.estimation.layout import Layout
+from pramana.estimation.means import estimate_means, estimate_totals
+from pramana.estimation.moments import Moments
+from pramana.estimation.results import Estimate
+from pramana.estimation.unchanged import invariant_counts, invariant_variance
+from pramana.estimation.variance import Inference, Question
+
+__all__ = [
+    "METHODS",
+    "Estimate",
+    "IndependenceTest",
+    "Inference",
+    "Layout",
+    "Method",
+    "Moments",
+    "Question",
+    "estimate_counts",
+    "estimate_means",
+    "estimate_totals",
+    "independence_test",
+    "invariant_counts",
+    "invariant_variance",
+]

@@ -1,0 +1,398 @@
+"""What the mechanism does to a whole table, one axis after the other.
+
+Independent steps form a Kronecker product; it is never written out. Each axis gets a channel with
+
+    forward   expected released counts from true counts           x P
+    backward  its adjoint, which the EM algorithm needs           P x
+    solve     unbiased true counts, by groups                     y P^-1 M
+    spread    the same with squared entries, for variances        y (P^-1 M)^2
+    cross     times the sum over all groups, for ratios           y (P^-1 M * P^-1 M 1)
+    gross     that sum squared: the variance of the total         y (P^-1 M 1)^2
+
+where M merges positions into groups (joint cells into the columns asked for, or what a filter
+keeps). Merging before squaring is what makes the variance of a sum right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from pramana.errors import NotCovered
+from pramana.estimation.layout import Axis, FloatArray, Layout
+from pramana.matrices import SparseRows, TransitionMatrix, UniformMixture
+
+__all__ = ["Channel", "Channels"]
+
+
+class Channel(Protocol):
+    """What happens along one axis of a table."""
+
+    def forward(self, table: FloatArray) -> FloatArray:
+        """Expected released counts from true counts."""
+
+    def backward(self, table: FloatArray) -> FloatArray:
+        """The adjoint of ``forward``."""
+
+    def solve(self, table: FloatArray) -> FloatArray:
+        """Unbiased true counts of the groups."""
+
+    def spread(self, table: FloatArray) -> FloatArray:
+        """Counts times the squared entries of what ``solve`` applies."""
+
+    def cross(self, table: FloatArray) -> FloatArray:
+        """Counts times entries of what ``solve`` applies times their sum over all groups."""
+
+    def gross(self, table: FloatArray) -> FloatArray:
+        """Counts times that sum squared, on an axis of length 1."""
+
+    def squared(self, table: FloatArray) -> FloatArray:
+        """True counts times the squared entries of the matrix."""
+
+    def backward_squared(self, table: FloatArray) -> FloatArray:
+        """The adjoint of ``squared``."""
+
+
+@dataclass(frozen=True)
+class Same:
+    """A column that was released as it is: positions are only merged or left out."""
+
+    place: int
+    axis: Axis
+
+    def forward(self, table: FloatArray) -> FloatArray:
+        """Nothing happens."""
+        return table
+
+    backward = squared = backward_squared = forward
+
+    def solve(self, table: FloatArray) -> FloatArray:
+        """Merge into groups."""
+        return table if self.axis.whole else _times(table, self.axis.membership, self.place)
+
+    spread = cross = solve  # the entries are 0 and 1, one to a row
+
+    def gross(self, table: FloatArray) -> FloatArray:
+        """The sum of what is not left out."""
+        return _sum(self.solve(table), self.place)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A uniform mixture: everything takes time linear in the table."""
+
+    place: int
+    axis: Axis
+    matrix: UniformMixture
+
+    @cached_property
+    def _entries(self) -> tuple[float, float, float]:
+        """Retention, weight of every other value, and the smallest entry of the inverse."""
+        kept = float(self.matrix.retention)
+        return kept, (1 - kept) / self.matrix.size, float(self.matrix.inverse[0, -1])
+
+    def forward(self, table: FloatArray) -> FloatArray:
+        """Keep a part, spread the rest evenly."""
+        kept, other, _ = self._entries
+        return _sum(table, self.place) * other + kept * table
+
+    backward = forward  # the matrix is symmetric
+
+    def squared(self, table: FloatArray) -> FloatArray:
+        """The same with squared entries."""
+        kept, other, _ = self._entries
+        own = (kept + other) ** 2 - other**2
+        return _sum(table, self.place) * other**2 + own * table
+
+    backward_squared = squared
+
+    def solve(self, table: FloatArray) -> FloatArray:
+        """By the closed form of the inverse, or its merged columns."""
+        if self.axis.whole:
+            return self.matrix.solve(table, axis=self.place)
+        return _times(table, self._merged, self.place)
+
+    def spread(self, table: FloatArray) -> FloatArray:
+        """By the closed form of the inverse, or its merged columns."""
+        if self.axis.whole:
+            return self.matrix.spread(table, axis=self.place)
+        return _times(table, self._merged**2, self.place)
+
+    def cross(self, table: FloatArray) -> FloatArray:
+        """Rows of a whole inverse sum to 1."""
+        if self.axis.whole:
+            return self.solve(table)
+        return _times(table, self._merged * self._merged.sum(axis=1, keepdims=True), self.place)
+
+    def gross(self, table: FloatArray) -> FloatArray:
+        """Rows of a whole inverse sum to 1."""
+        if self.axis.whole:
+            return _sum(table, self.place)
+        return _times(table, self._merged.sum(axis=1, keepdims=True) ** 2, self.place)
+
+    @cached_property
+    def _merged(self) -> FloatArray:
+        # Rows of the inverse are same - rest on the diagonal plus rest everywhere.
+        member, rest = self.axis.membership, self._entries[2]
+        merged: FloatArray = member / self._entries[0] + rest * member.sum(axis=0)
+        return merged
+
+
+@dataclass(frozen=True)
+class General:
+    """Any matrix; a sparse one is never written out."""
+
+    place: int
+    axis: Axis
+    matrix: TransitionMatrix
+
+    def forward(self, table: FloatArray) -> FloatArray:
+        """Counts times the matrix."""
+        return self.matrix.apply(table, axis=self.place)
+
+    def backward(self, table: FloatArray) -> FloatArray:
+        """The matrix times values of released cells."""
+        return _times(table, self._transposed, self.place)
+
+    def squared(self, table: FloatArray) -> FloatArray:
+        """Counts times the squared matrix."""
+        return _times(table, self._squares, self.place)
+
+    def backward_squared(self, table: FloatArray) -> FloatArray:
+        """The squared matrix times values of released cells."""
+        return _times(table, self._squares.T, self.place)
+
+    def solve(self, table: FloatArray) -> FloatArray:
+        """Counts times the inverse, then merged."""
+        found = self.matrix.solve(table, axis=self.place)
+        return found if self.axis.whole else _times(found, self.axis.membership, self.place)
+
+    def spread(self, table: FloatArray) -> FloatArray:
+        """Merged columns of the inverse, squared."""
+        if self.axis.whole:
+            return self.matrix.spread(table, axis=self.place)
+        return _times(table, self._merged**2, self.place)
+
+    @cached_property
+    def _transposed(self) -> FloatArray:
+        matrix = self.matrix
+        return matrix.sparse.T if isinstance(matrix, SparseRows) else matrix.values.T
+
+    @cached_property
+    def _squares(self) -> FloatArray:
+        matrix = self.matrix
+        return matrix.sparse.power(2) if isinstance(matrix, SparseRows) else matrix.values**2
+
+    def cross(self, table: FloatArray) -> FloatArray:
+        """Rows of a whole inverse sum to 1."""
+        if self.axis.whole:
+            return self.solve(table)
+        return _times(table, self._merged * self._merged.sum(axis=1, keepdims=True), self.place)
+
+    def gross(self, table: FloatArray) -> FloatArray:
+        """Rows of a whole inverse sum to 1."""
+        if self.axis.whole:
+            return _sum(table, self.place)
+        return _times(table, self._merged.sum(axis=1, keepdims=True) ** 2, self.place)
+
+    @cached_property
+    def _merged(self) -> FloatArray:
+        member = self.axis.membership
+        if isinstance(self.matrix, SparseRows):
+            from scipy.sparse.linalg import splu
+
+            return np.asarray(splu(self.matrix.sparse).solve(member), dtype=np.float64)
+        return self.matrix.inverse @ member
+
+
+@dataclass(frozen=True)
+class Stratified:
+    """One matrix for each stratum: the strata are axes of the table, released as they are."""
+
+    place: int
+    axis: Axis
+    parts: tuple[tuple[tuple[int | slice, ...], Channel], ...]
+
+    def forward(self, table: FloatArray) -> FloatArray:
+        """Stratum by stratum."""
+        return self._each("forward", table)
+
+    def backward(self, table: FloatArray) -> FloatArray:
+        """Stratum by stratum."""
+        return self._each("backward", table)
+
+    def squared(self, table: FloatArray) -> FloatArray:
+        """Stratum by stratum."""
+        return self._each("squared", table)
+
+    def backward_squared(self, table: FloatArray) -> FloatArray:
+        """Stratum by stratum."""
+        return self._each("backward_squared", table)
+
+    def solve(self, table: FloatArray) -> FloatArray:
+        """Stratum by stratum."""
+        return self._each("solve", table)
+
+    def spread(self, table: FloatArray) -> FloatArray:
+        """Stratum by stratum."""
+        return self._each("spread", table)
+
+    def cross(self, table: FloatArray) -> FloatArray:
+        """Stratum by stratum."""
+        return self._each("cross", table)
+
+    def gross(self, table: FloatArray) -> FloatArray:
+        """Stratum by stratum."""
+        return self._each("gross", table)
+
+    def _each(self, verb: str, table: FloatArray) -> FloatArray:
+        known = sum(float(np.abs(table[index]).sum()) for index, _ in self.parts)
+        if known < (1 - 1e-9) * float(np.abs(table).sum()):
+            raise NotCovered(
+                f"Some released records of {', '.join(self.axis.columns)} stand in strata for "
+                "which the certificate has no matrix. Filter on the strata that it has."
+            )
+        results = [(index, getattr(channel, verb)(table[index])) for index, channel in self.parts]
+        shape = list(table.shape)
+        shape[self.place] = results[0][1].shape[self.place]
+        whole = np.zeros(shape)
+        for index, result in results:
+            whole[index] = result
+        return whole
+
+
+@dataclass(frozen=True)
+class Channels:
+    """All channels of a table."""
+
+    layout: Layout
+
+    @cached_property
+    def each(self) -> tuple[Channel, ...]:
+        """One channel an axis."""
+        return tuple(_channel(place, self.layout) for place in range(len(self.layout.axes)))
+
+    @property
+    def randomised(self) -> bool:
+        """Whether any axis was randomised at all."""
+        return any(not isinstance(channel, Same) for channel in self.each)
+
+    def closure(self, places: tuple[int, ...]) -> tuple[int, ...]:
+        """The axes at ``places`` and those on which their matrices depend, in order."""
+        axes = self.layout.axes
+        steps = [axes[place].step for place in places]
+        strata = {name for step in steps if step is not None for name in step.strata}
+        more = {place for place, axis in enumerate(axes) if strata.intersection(axis.columns)}
+        return tuple(sorted({*places, *more}))
+
+    def forward(self, table: FloatArray) -> FloatArray:
+        """Expected released counts from true counts."""
+        for channel in self.each:
+            table = channel.forward(table)
+        return table
+
+    def backward(self, table: FloatArray) -> FloatArray:
+        """The adjoint of ``forward``."""
+        for channel in self.each:
+            table = channel.backward(table)
+        return table
+
+    def squared(self, table: FloatArray) -> FloatArray:
+        """True counts times the squared probabilities of what they are released as."""
+        for channel in self.each:
+            table = channel.squared(table)
+        return table
+
+    def backward_squared(self, table: FloatArray) -> FloatArray:
+        """The adjoint of ``squared``."""
+        for channel in self.each:
+            table = channel.backward_squared(table)
+        return table
+
+    def solve(self, table: FloatArray) -> FloatArray:
+        """Unbiased true counts of the groups [Cator, eq. 4]."""
+        return self._grouped("solve", table)
+
+    def spread(self, table: FloatArray) -> FloatArray:
+        """Counts times the squared entries of what ``solve`` applies."""
+        return self._grouped("spread", table)
+
+    def cross(self, table: FloatArray) -> FloatArray:
+        """What makes the covariance of each group with the total of all groups."""
+        return self._grouped("cross", table)
+
+    def gross(self, table: FloatArray) -> FloatArray:
+        """What makes the variance of the total of all groups: one number."""
+        return self._grouped("gross", table)
+
+    def merge(self, table: FloatArray) -> FloatArray:
+        """True counts merged into groups."""
+        for place, axis in enumerate(self.layout.axes):
+            if not axis.whole:
+                table = _times(table, axis.membership, place)
+        return table
+
+    def _grouped(self, verb: str, table: FloatArray) -> FloatArray:
+        # Strata must still stand apart when the axes that depend on them are undone.
+        late = [channel for channel in self.each if isinstance(channel, Same)]
+        for channel in [*(c for c in self.each if c not in late), *late]:
+            table = getattr(channel, verb)(table)
+        return table
+
+
+def _channel(place: int, layout: Layout) -> Channel:
+    axis = layout.axes[place]
+    if axis.step is None:
+        return Same(place, axis)
+    if axis.step.matrix is not None:
+        return _plain(place, axis, axis.step.matrix)
+    return _stratified(place, layout)
+
+
+def _plain(place: int, axis: Axis, matrix: TransitionMatrix) -> Channel:
+    if isinstance(matrix, UniformMixture):
+        return Mixture(place, axis, matrix)
+    return General(place, axis, matrix)
+
+
+def _stratified(place: int, layout: Layout) -> Stratified:
+    axis = layout.axes[place]
+    assert axis.step is not None  # noqa: S101 - for the type checker
+    where = [_place_of(name, layout.axes) for name in axis.step.strata]
+    codes = [
+        {cell[0]: code for code, cell in enumerate(layout.axes[stratum].cells)} for stratum in where
+    ]
+    parts = []
+    for labels, matrix in axis.step.by_stratum.items():
+        # A slice of one keeps the axis, so that every channel finds its place.
+        index: list[int | slice] = [slice(None)] * len(layout.axes)
+        for stratum, known, label in zip(where, codes, labels, strict=True):
+            index[stratum] = slice(known[label], known[label] + 1)
+        parts.append((tuple(index), _plain(place, axis, matrix)))
+    return Stratified(place, axis, tuple(parts))
+
+
+def _place_of(name: str, axes: Sequence[Axis]) -> int:
+    for place, axis in enumerate(axes):
+        if axis.columns == (name,) and axis.step is None:
+            return place
+    raise NotCovered(
+        f"The matrix depends on '{name}', which was itself randomised: there is no estimate "
+        "of what it was. Release strata as they are."
+    )
+
+
+def _sum(table: FloatArray, place: int) -> FloatArray:
+    return np.asarray(table.sum(axis=place, keepdims=True), dtype=np.float64)
+
+
+def _times(table: FloatArray, matrix: FloatArray, place: int) -> FloatArray:
+    """Multiply one axis of a table by a matrix, dense or sparse."""
+    moved = np.moveaxis(table, place, -1)
+    flat = moved.reshape(-1, moved.shape[-1])
+    product = np.asarray(flat @ matrix, dtype=np.float64)
+    return np.moveaxis(product.reshape(*moved.shape[:-1], -1), -1, place)

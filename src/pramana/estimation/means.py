@@ -1,0 +1,96 @@
+"""Means and totals of a column released as it is, by groups of randomised columns.
+
+Sums are corrected like counts: the total of y over the truths in group g is estimated by
+sum_l B_lg S_l, with S_l the sum of y over the records released as l. It is unbiased, and its
+variance is that of a count with y^2 in place of 1. A mean is the ratio of a total and a count; its
+interval is Fieller's, which stays right where a group is small.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pramana.errors import InvalidTable
+from pramana.estimation.channels import Channels
+from pramana.estimation.layout import FloatArray, Layout
+from pramana.estimation.moments import Moments
+from pramana.estimation.results import Estimate
+from pramana.estimation.variance import (
+    USUAL,
+    Question,
+    Ratio,
+    Sums,
+    count_covariance,
+    normal_interval,
+)
+
+__all__ = ["estimate_means", "estimate_totals"]
+
+
+def estimate_totals(
+    moments: Moments, layout: Layout, *, of: str, question: Question = USUAL
+) -> Estimate:
+    """The total of column ``of`` in every cell of ``layout.by``; weighted where there are weights.
+
+    ``moments`` are summed over the records that have a value.
+    """
+    wy, _, wwyy = _values(moments, of)
+    channels = Channels(layout)
+    total = channels.solve(wy)
+    sums = Sums(total, total, moments.count)
+    se = np.sqrt(np.maximum(count_covariance(channels, wwyy, sums, infer=question.infer), 0))
+    low, high = normal_interval(total, se, z=question.z(total.size))
+    return Estimate.of(
+        layout,
+        (total, se, low, high),
+        question,
+        what=f"total of {of}",
+        method="inverse",
+        why="sums are corrected like counts; unbiased.",
+        records=moments.count,
+    )
+
+
+def estimate_means(
+    moments: Moments, layout: Layout, *, of: str, question: Question = USUAL
+) -> Estimate:
+    """The mean of column ``of`` in every cell of ``layout.by``; weighted where there are weights.
+
+    Where a group cannot be told from an empty one, the mean can be anything: its interval is
+    infinite, and where the estimated count is not positive the mean itself is ``nan``.
+    """
+    wy, wwy, wwyy = _values(moments, of)
+    channels = Channels(layout)
+    above, below = channels.solve(wy), channels.solve(moments.w)
+
+    def covariance(products: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        sums = Sums(first, second, moments.count)
+        return count_covariance(channels, products, sums, infer=question.infer)
+
+    ratio = Ratio(
+        above,
+        below,
+        v_above=np.maximum(covariance(wwyy, above, above), 0),
+        cov=covariance(wwy, above, below),
+        v_below=np.maximum(covariance(moments.ww, below, below), 0),
+    )
+    low, high = ratio.interval(question.z(above.size))
+    return Estimate.of(
+        layout,
+        (ratio.value, ratio.se, low, high),
+        question,
+        what=f"mean of {of}",
+        method="inverse",
+        why="a corrected total over a corrected count; nearly unbiased.",
+        records=moments.count,
+    )
+
+
+def _values(moments: Moments, of: str) -> tuple[FloatArray, FloatArray, FloatArray]:
+    if moments.wy is None or moments.wwy is None or moments.wwyy is None:
+        raise InvalidTable(f"Means and totals of '{of}' need sums of its values and squares.")
+    if moments.count <= 0:
+        raise InvalidTable(
+            f"No released record with a value of '{of}' is left. Does the filter select any?"
+        )
+    return moments.wy, moments.wwy, moments.wwyy

@@ -1,0 +1,195 @@
+"""What an estimate is: numbers with their errors, labelled, and how they came about."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.estimation.layout import FloatArray, Layout
+from pramana.estimation.variance import Inference, Question
+from pramana.matrices import Label
+
+__all__ = ["Estimate"]
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A table of estimates with standard errors and intervals.
+
+    Attributes:
+        by: The columns of the table.
+        labels: The labels of each of them.
+        what: What is estimated: ``count``, ``share``, ``mean of income``, ``total of cost``.
+        method: ``inverse``, ``clipped``, ``em`` or ``as released``.
+        why: One sentence: how the method was chosen and what its errors mean.
+        level: The level of the intervals.
+        infer: ``records`` or ``population``.
+        estimate: One number a cell, shaped by the labels; so are the next three.
+        se: Standard errors.
+        low: Lower ends of the intervals.
+        high: Upper ends of the intervals.
+        records: The number of released records behind the table.
+        simultaneous: Whether all intervals hold together with probability ``level``.
+    """
+
+    by: tuple[str, ...]
+    labels: tuple[tuple[Label, ...], ...]
+    what: str
+    method: str
+    why: str
+    level: float
+    infer: Inference
+    estimate: FloatArray = field(repr=False)
+    se: FloatArray = field(repr=False)
+    low: FloatArray = field(repr=False)
+    high: FloatArray = field(repr=False)
+    records: int
+    simultaneous: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("estimate", "se", "low", "high"):
+            array = np.array(getattr(self, name), dtype=np.float64)
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    @classmethod
+    def of(
+        cls,
+        layout: Layout,
+        figures: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+        question: Question,
+        *,
+        what: str,
+        method: str,
+        why: str,
+        records: float,
+    ) -> Estimate:
+        """From estimate, se, low and high by group; impossible combinations become 0."""
+        estimate, se, low, high = (_laid_out(layout, figure) for figure in figures)
+        return cls(
+            by=layout.by,
+            labels=layout.by_labels,
+            what=what,
+            method=method,
+            why=why,
+            level=question.level,
+            infer=question.infer,
+            estimate=estimate,
+            se=se,
+            low=low,
+            high=high,
+            records=round(records),
+            simultaneous=question.simultaneous,
+        )
+
+    def __len__(self) -> int:
+        return self.estimate.size
+
+    @property
+    def cells(self) -> Iterator[dict[str, Any]]:
+        """One mapping a cell: its labels, then estimate, se, low, high."""
+        for index in np.ndindex(self.estimate.shape):
+            cell: dict[str, Any] = {
+                name: labels[place]
+                for name, labels, place in zip(self.by, self.labels, index, strict=True)
+            }
+            for name in ("estimate", "se", "low", "high"):
+                cell[name] = float(getattr(self, name)[index])
+            yield cell
+
+    def cell(self, *values: Label) -> dict[str, Any]:
+        """The cell with these labels, in the order of ``by``.
+
+        Labels that the table does not have raise ``KeyError``.
+        """
+        try:
+            index = tuple(
+                labels.index(value) for labels, value in zip(self.labels, values, strict=True)
+            )
+        except ValueError:
+            raise KeyError(f"The table of {', '.join(self.by)} has no such cell.") from None
+        names = ("estimate", "se", "low", "high")
+        return {name: float(getattr(self, name)[index]) for name in names}
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain form; numbers that do not exist (a mean of nobody) become null."""
+        cells = [
+            {key: _plain(value) if key not in self.by else value for key, value in cell.items()}
+            for cell in self.cells
+        ]
+        return {
+            "by": list(self.by),
+            "what": self.what,
+            "method": self.method,
+            "why": self.why,
+            "level": self.level,
+            "infer": self.infer,
+            "simultaneous": self.simultaneous,
+            "records": self.records,
+            "cells": cells,
+        }
+
+    def to_arrow(self) -> pa.Table:
+        """One row a cell."""
+        columns: dict[str, Any] = {}
+        grid = np.indices(self.estimate.shape).reshape(len(self.by), -1)
+        for name, labels, places in zip(self.by, self.labels, grid, strict=True):
+            columns[name] = pa.array([labels[place] for place in places.tolist()])
+        for name in ("estimate", "se", "low", "high"):
+            columns[name] = pa.array(getattr(self, name).ravel())
+        return pa.table(columns)
+
+    def to_frame(self, like: Any) -> Any:
+        """One row a cell, as a data frame of the same kind as ``like``."""
+        table = self.to_arrow()
+        if isinstance(like, pa.Table):
+            return table
+        import narwhals as nw
+
+        backend = nw.from_native(like).implementation
+        return nw.from_arrow(table, backend=backend).to_native()
+
+    def _repr_html_(self) -> str:
+        head = [*self.by, self.what, "se", "low", "high"]
+        rows = []
+        for cell in self.cells:
+            labels = [html.escape(_text(cell[name])) for name in self.by]
+            numbers = [_figure(cell[name]) for name in ("estimate", "se", "low", "high")]
+            rows.append("".join(f"<td>{entry}</td>" for entry in [*labels, *numbers]))
+        header = "".join(f"<th>{html.escape(entry)}</th>" for entry in head)
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        note = html.escape(f"{self.method}: {self.why} Intervals at level {self.level:g}.")
+        return (
+            f"<table><caption>{note}</caption><thead><tr>{header}</tr></thead>"
+            f"<tbody>{body}</tbody></table>"
+        )
+
+
+def _laid_out(layout: Layout, figure: FloatArray) -> FloatArray:
+    """Laid out by columns; numbers that are not finite are carried over one kind at a time."""
+    laid = layout.lay_out(np.nan_to_num(figure, nan=0.0, posinf=0.0, neginf=0.0))
+    for value in (math.nan, math.inf, -math.inf):
+        where = np.isnan(figure) if math.isnan(value) else figure == value
+        if where.any():
+            laid = np.where(layout.lay_out(where.astype(np.float64)) > 0, value, laid)
+    return laid
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _text(label: Label) -> str:
+    return "missing" if label is None else str(label)
+
+
+def _figure(value: float) -> str:
+    if not math.isfinite(value):
+        return "?"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

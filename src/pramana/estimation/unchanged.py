@@ -1,0 +1,70 @@
+"""Counts of a column whose matrix leaves frequencies unchanged in expectation.
+
+Where t P = t for the true frequencies t (invariant and inverse-frequency matrices), the released
+frequencies are unbiased as they stand, and an analyst needs no matrix for them [Ghatak, Sec. 2].
+Their variance is sum_i t_i P_ij (1 - P_ij). With the matrix at hand it is estimated from the
+released counts; with the matrix withheld it must be given by the steward.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pramana.errors import InvalidTable, NotCovered
+from pramana.estimation.channels import Channels
+from pramana.estimation.layout import FloatArray, Layout
+from pramana.estimation.results import Estimate
+from pramana.estimation.variance import USUAL, Question, normal_interval
+
+__all__ = ["invariant_counts", "invariant_variance"]
+
+
+def invariant_variance(released: ArrayLike, layout: Layout) -> FloatArray:
+    """The variance of each released count, from the counts and the matrix.
+
+    Released counts stand in for the true ones, which are their expectation.
+    """
+    counts = np.asarray(released, dtype=np.float64)
+    channels = Channels(layout)
+    return np.maximum(channels.forward(counts) - channels.squared(counts), 0)
+
+
+def invariant_counts(
+    released: ArrayLike,
+    layout: Layout,
+    *,
+    variance: ArrayLike | None = None,
+    question: Question = USUAL,
+) -> Estimate:
+    """Counts as they stand, with errors.
+
+    Args:
+        released: Released counts of one column.
+        layout: Its axis; with its step where the matrix is published.
+        variance: The variance of each count as the certificate states it.
+        question: What the intervals shall mean.
+    """
+    counts = np.asarray(released, dtype=np.float64)
+    if len(layout.axes) != 1 or not layout.axes[0].whole:
+        raise NotCovered(
+            "Frequencies of a matrix that was withheld are unbiased one column at a time only: "
+            "its dependence on other columns is blurred by an unknown amount. Ask for one column."
+        )
+    if counts.shape != layout.shape or counts.sum() <= 0:
+        raise InvalidTable("There must be released records, one count for each value.")
+    total = float(counts.sum())
+    spread = invariant_variance(counts, layout) if variance is None else np.asarray(variance)
+    if question.infer == "population":
+        spread = spread + counts * (1 - counts / total)
+    se = np.sqrt(np.maximum(spread, 0))
+    low, high = normal_interval(counts, se, z=question.z(counts.size))
+    return Estimate.of(
+        layout,
+        (counts, se, np.maximum(low, 0), np.minimum(high, total)),
+        question,
+        what="count",
+        method="as released",
+        why="the matrix leaves frequencies unchanged in expectation: unbiased as they stand.",
+        records=total,
+    )

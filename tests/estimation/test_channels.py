@@ -1,0 +1,121 @@
+"""Channels against the Kronecker product written out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.estimation.worlds import columns, joint_step, kronecker, layout_of, mixtures
+
+from pramana.errors import NotCovered, SingularMatrix
+from pramana.estimation.channels import Channels
+from pramana.matrices import Dense, Mechanism, SparseRows, Step, UniformMixture
+
+
+def mixed_mechanism() -> Mechanism:
+    """A joint step, a uniform mixture, a sparse matrix; the last column is released as it is."""
+    labels = columns((3, 2, 4, 3, 2))
+    sparse = SparseRows.of(labels["d"], rows=[0, 1], columns=[2, 0], probabilities=[0.25, 0.1])
+    mixture = UniformMixture.of(labels["c"], retention=0.4)
+    return Mechanism((joint_step(), Step(("c",), mixture), Step(("d",), sparse)))
+
+
+def membership(layout) -> np.ndarray:
+    whole = np.eye(1)
+    for axis in layout.axes:
+        whole = np.kron(whole, axis.membership)
+    return whole
+
+
+@pytest.mark.parametrize(
+    ("by", "where"),
+    [
+        ("abcde", {}),
+        ("ace", {}),
+        ("d", {"c": ["c1", "c3"]}),
+        ("b", {"a": ["a0", "a2"], "d": ["d0"], "e": ["e1"]}),
+    ],
+)
+def test_every_verb_agrees_with_the_matrix_written_out(by, where):
+    """Second road: one dense matrix for all axes, and one for all merging and filtering."""
+    layout = layout_of((3, 2, 4, 3, 2), mixed_mechanism(), by=by, where=where)
+    channels, whole = Channels(layout), kronecker(layout)
+    table = np.random.default_rng(3).uniform(size=layout.shape)
+    flat, undo = table.ravel(), np.linalg.inv(whole) @ membership(layout)
+
+    assert np.allclose(channels.forward(table).ravel(), flat @ whole)
+    assert np.allclose(channels.backward(table).ravel(), whole @ flat)
+    assert np.allclose(channels.squared(table).ravel(), flat @ whole**2)
+    assert np.allclose(channels.backward_squared(table).ravel(), whole**2 @ flat)
+    assert np.allclose(channels.merge(table).ravel(), flat @ membership(layout))
+    assert np.allclose(channels.solve(table).ravel(), flat @ undo)
+    assert np.allclose(channels.spread(table).ravel(), flat @ undo**2)
+    total = undo.sum(axis=1, keepdims=True)
+    assert np.allclose(channels.cross(table).ravel(), flat @ (undo * total))
+    assert np.isclose(channels.gross(table).sum(), (flat @ total**2).item())
+
+
+@given(
+    st.lists(st.integers(2, 5), min_size=1, max_size=3),
+    st.floats(0.05, 1.0),
+    st.integers(0, 2**32 - 1),
+)
+def test_solving_undoes_applying(shape, retention, seed):
+    """Law: solve(forward(x)) = x, and the total never changes."""
+    channels = Channels(layout_of(shape, mixtures(shape, retention)))
+    table = np.random.default_rng(seed).uniform(0, 100, size=shape)
+
+    there = channels.forward(table)
+
+    assert np.isclose(there.sum(), table.sum())
+    assert np.allclose(channels.solve(there), table)
+
+
+def test_each_stratum_is_undone_by_its_own_matrix():
+    """By hand: retention 1 in stratum b0, 0.5 in b1; two values."""
+    labels = columns((2, 2))
+    step = Step(
+        ("a",),
+        strata=("b",),
+        by_stratum={
+            ("b0",): UniformMixture.of(labels["a"], retention=1.0),
+            ("b1",): UniformMixture.of(labels["a"], retention=0.5),
+        },
+    )
+    layout = layout_of((2, 2), Mechanism((step,)), by="a")
+    table = np.array([[10.0, 30.0], [20.0, 50.0]])
+
+    solved = Channels(layout).solve(table)
+
+    # stratum b1: (30 - 80/4) / 0.5 = 20 and (50 - 20) / 0.5 = 60
+    assert np.allclose(solved.ravel(), [10 + 20, 20 + 60])
+
+
+def test_strata_without_a_matrix_are_refused():
+    """Records of a stratum that the certificate does not know cannot be undone."""
+    labels = columns((2, 2))
+    step = Step(
+        ("a",), strata=("b",), by_stratum={("b0",): UniformMixture.of(labels["a"], retention=0.5)}
+    )
+    layout = layout_of((2, 2), Mechanism((step,)), by="a")
+
+    with pytest.raises(NotCovered, match="no matrix"):
+        Channels(layout).solve(np.ones((2, 2)))
+
+
+def test_a_singular_matrix_is_refused():
+    """Retention 0: the release is pure noise."""
+    channels = Channels(layout_of((3,), mixtures((3,), 0.0)))
+
+    with pytest.raises(SingularMatrix):
+        channels.solve(np.ones(3))
+
+
+def test_a_dense_matrix_need_not_be_symmetric():
+    """The adjoint is the transpose, not the matrix itself."""
+    matrix = Dense.of(("a0", "a1"), [[0.875, 0.125], [0.25, 0.75]])
+    channels = Channels(layout_of((2,), Mechanism((Step(("a",), matrix),))))
+
+    assert channels.backward(np.array([1.0, 0.0])).tolist() == [0.875, 0.25]
+    assert channels.forward(np.array([1.0, 0.0])).tolist() == [0.875, 0.125]

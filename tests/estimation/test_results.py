@@ -1,0 +1,71 @@
+"""What an estimate looks like to others."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from tests.estimation.worlds import layout_of, mixtures
+
+from pramana.estimation.counts import estimate_counts
+from pramana.estimation.moments import Moments
+
+
+@pytest.fixture
+def estimate():
+    """A two-way table by solving."""
+    layout = layout_of((2, 2), mixtures((2, 2), 0.5))
+    return estimate_counts(Moments.of_counts([[60, 40], [30, 70]]), layout, method="inverse")
+
+
+def test_json_has_the_documented_form(estimate):
+    """by, method, level, and cells with labels, estimate, se, low, high; it survives a dump."""
+    form = json.loads(json.dumps(estimate.to_json()))
+
+    assert form["by"] == ["a", "b"]
+    assert form["method"] == "inverse"
+    assert form["level"] == 0.95
+    assert list(form["cells"][0]) == ["a", "b", "estimate", "se", "low", "high"]
+    assert [cell["b"] for cell in form["cells"]] == ["b0", "b1", "b0", "b1"]
+
+
+def test_arrow_and_frames_hold_the_same_numbers(estimate):
+    """The data frame is of the kind of the one given."""
+    table = estimate.to_arrow()
+
+    assert table.column_names == ["a", "b", "estimate", "se", "low", "high"]
+    assert np.allclose(table["estimate"].to_numpy(), estimate.estimate.ravel())
+    for like, kind in (
+        (pd.DataFrame({"x": [1]}), pd.DataFrame),
+        (pl.DataFrame({"x": [1]}), pl.DataFrame),
+        (pa.table({"x": [1]}), pa.Table),
+    ):
+        frame = estimate.to_frame(like)
+        assert isinstance(frame, kind)
+        assert len(frame) == 4
+
+
+def test_html_names_the_method_and_escapes_labels(estimate):
+    """A notebook shows a table with a caption."""
+    text = estimate._repr_html_()
+
+    assert text.count("<tr>") == 5
+    assert "inverse" in text
+    assert "<caption>" in text
+
+
+def test_a_cell_is_found_by_its_labels(estimate):
+    """Labels, not positions; an unknown one is a KeyError that names the columns only."""
+    assert estimate.cell("a1", "b0")["estimate"] == estimate.estimate[1, 0]
+    with pytest.raises(KeyError, match="no such cell"):
+        estimate.cell("a9", "b0")
+
+
+def test_an_estimate_cannot_be_changed(estimate):
+    """Arrays are read-only."""
+    with pytest.raises(ValueError, match="read-only"):
+        estimate.estimate[0, 0] = 1
