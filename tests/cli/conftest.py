@@ -54,10 +54,10 @@ Run = Callable[..., Outcome]
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
     """Run a command in this process, as the entry point does."""
 
-    def run(*arguments: object) -> Outcome:
+    def run(command: str = "") -> Outcome:
         capsys.readouterr()
         with pytest.raises(SystemExit) as left:
-            main([str(argument) for argument in arguments])
+            main(command.split())
         captured = capsys.readouterr()
         return Outcome(int(left.value.code or 0), captured.out, captured.err)
 

@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ClickError as error:
         code = _fail(_usage(error), BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):
-        code = _fail("Interrupted. Nothing was written.", INTERRUPTED)
+        code = _fail("Interrupted. What was not finished leaves nothing behind.", INTERRUPTED)
     except BrokenPipeError:
         # Whoever read our output has left; Python must not complain when it closes the pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
