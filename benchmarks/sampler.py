@@ -1,20 +1,19 @@
 """The sampler alone, on one core: codes in memory, keystream included.
 
-Seconds are those of the processor, so that neighbours on the machine do not count. Loading the
-compiled loops is timed once, and says from how many values on they pay.
+Seconds are those of the processor, so that neighbours on the machine do not count. Loops compiled
+by Numba stand beside it: loading them is timed too, and tells from how many values on they pay.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import time
 
 import numpy as np
 
 from benchmarks._measure import Result
 from pramana.matrices.families import Dense, SparseRows, UniformMixture
-from pramana.randomise.sampling import randomise
+from pramana.randomise.sampling import _prepared, randomise
 from pramana.randomness import CHUNK, Keystream
 
 SIZE = 50
@@ -32,37 +31,71 @@ def run(options: argparse.Namespace) -> Result:
     words = np.empty(CHUNK, dtype=np.uint64)
 
     def draw(matrix):
-        return lambda: randomise(matrix, codes, keystream=keystream, stream="s", out=out)
+        randomise(matrix, codes, keystream=keystream, stream="s", out=out)
 
-    def only_words():
+    def by_words(use):
         for start in range(0, options.values, CHUNK):
-            keystream.words("s", start, CHUNK, words)
+            part = slice(start, min(start + CHUNK, options.values))
+            count = part.stop - start
+            use(keystream.words("s", start, count, words[:count]), codes[part], out[part])
 
-    works = {name: draw(matrix) for name, matrix in _matrices().items()}
-    arrays = {name: _fastest(work, options.rounds) for name, work in works.items()}
+    matrices = _matrices()
+    ours = {name: _fastest(lambda m=m: draw(m), options.rounds) for name, m in matrices.items()}
     begin = time.process_time()
-    importlib.import_module("pramana.randomise.kernels")
-    for work in works.values():
-        work()
+    loops = {name: work for name, m in matrices.items() if (work := _compiled(m))}
+    for work in loops.values():
+        work(words[:1], codes[:1], out[:1])
     loading = time.process_time() - begin
-    compiled = {name: _fastest(work, options.rounds) for name, work in works.items()}
-    loading -= sum(compiled.values())
-
+    compiled = {
+        name: _fastest(lambda w=work: by_words(w), options.rounds) for name, work in loops.items()
+    }
     result = Result(
         f"{options.values:,} values of {SIZE} categories, million values a second and core",
-        ("drawing", "arrays", "compiled", "pays from"),
+        ("drawing", "pramana", "compiled loop", "which pays from"),
     )
-    for name in works:
-        saved = (arrays[name] - compiled[name]) / options.values
+
+    def speed(seconds):
+        return f"{options.values / seconds / 1e6:.0f}"
+
+    for name, seconds in ours.items():
+        loop = compiled.get(name)
+        saved = (seconds - loop) / options.values if loop else 0
         pays = f"{loading / saved / 1e6:.0f} million" if saved > 0 else "never"
-        speeds = (f"{options.values / s[name] / 1e6:.0f}" for s in (arrays, compiled))
-        result.rows.append((name, *speeds, pays))
-    bare = options.values / _fastest(only_words, options.rounds) / 1e6
-    copy = options.values / _fastest(lambda: np.copyto(out, codes), options.rounds) / 1e6
-    result.rows.append(("keystream alone", f"{bare:.0f}", "", ""))
-    result.rows.append(("copying the codes alone", f"{copy:.0f}", "", ""))
-    result.notes.append(f"Loading the compiled loops took {loading:.2f} s.")
+        cells = (speed(loop), pays) if loop else ("", "")
+        result.rows.append((name, speed(seconds), *cells))
+    bare = _fastest(lambda: by_words(lambda *_: None), options.rounds)
+    copy = _fastest(lambda: np.copyto(out, codes), options.rounds)
+    result.rows.append(("keystream alone", speed(bare), "", ""))
+    result.rows.append(("copying the codes alone", speed(copy), "", ""))
+    result.notes.append(f"Loading the compiler and the loops took {loading:.2f} s.")
     return result
+
+
+def _compiled(matrix):
+    """A loop over the same tables, compiled."""
+    from numba import njit
+
+    @njit(nogil=True)
+    def mixture(words, codes, out, other, last):
+        for i in range(codes.size):
+            drawn = words[i] // other
+            out[i] = drawn if words[i] <= last else codes[i]
+
+    @njit(nogil=True)
+    def alias(words, codes, out, table, bits):
+        shift, mask = np.uint64(64) - bits, (np.uint64(1) << bits) - np.uint64(1)
+        for i in range(codes.size):
+            cell = words[i] >> shift
+            entry = table[(np.uint64(codes[i]) << bits) | cell]
+            out[i] = cell if (words[i] << bits) < (entry & ~mask) else entry & mask
+
+    if isinstance(matrix, UniformMixture):
+        other, last = np.uint64(matrix.other), np.uint64(matrix.size * matrix.other - 1)
+        return lambda words, codes, out: mixture(words, codes, out, other, last)
+    if isinstance(matrix, Dense):
+        own = _prepared(matrix)
+        return lambda words, codes, out: alias(words, codes, out, own.table, np.uint64(own.bits))
+    return None
 
 
 def _matrices():

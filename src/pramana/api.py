@@ -21,7 +21,6 @@ from pramana.guarantees.evaluate import from_matrices
 from pramana.matrices.transition import TransitionMatrix
 from pramana.published import Published
 from pramana.randomise.protect import Randomiser
-from pramana.randomise.sampling import load_compiled
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate, Claim
 from pramana.release.folder import require_free
@@ -157,7 +156,6 @@ def protect(
     keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
     certificate = _certificate(plan, keystream)
     randomiser = Randomiser(plan.schema, plan.mechanism, opened.schema, keystream)
-    load_compiled(opened.rows * len(plan.mechanism.steps))
     made = (
         _engine(opened, coded=plan.mechanism.columns)
         .map_batches(randomiser.encode, schema=randomiser.coded)

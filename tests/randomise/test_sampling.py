@@ -1,11 +1,10 @@
-"""The sampler: exactly the integers of the matrix, whichever road draws."""
+"""The sampler: exactly the integers of the matrix, however records are cut into batches."""
 
 from __future__ import annotations
 
 import gc
-import importlib
-import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from itertools import pairwise
 
@@ -19,8 +18,8 @@ from pramana.matrices.families import Dense, SparseRows, UniformMixture
 from pramana.numeric import TOTAL
 from pramana.randomise import sampling
 from pramana.randomise.sampling import (
+    BLOCK,
     alias_cells,
-    load_compiled,
     randomise,
     sample,
     sample_by_stratum,
@@ -28,17 +27,6 @@ from pramana.randomise.sampling import (
 from pramana.randomness import CHUNK, Keystream
 
 SEEDED = Keystream.from_seed(31)
-KERNELS = "pramana.randomise.kernels"
-
-
-@pytest.fixture(params=["arrays", "compiled"])
-def road(request, monkeypatch):
-    """Both roads: array operations and compiled loops."""
-    if request.param == "compiled":
-        importlib.import_module(KERNELS)
-    else:
-        monkeypatch.delitem(sys.modules, KERNELS, raising=False)
-    return request.param
 
 
 weights_of_a_row = st.integers(1, 9).flatmap(
@@ -105,7 +93,7 @@ def test_a_mixture_divides_the_word(size, retention, words):
     SparseRows.of((0, 1, 2, 3), rows=[0, 0, 2], columns=[1, 3, 0], probabilities=[0.3, 0.1, 0.25]),
     SparseRows.from_moves((0, 1, 2), rows=[0, 0], columns=[1, 2], moves=[2**63, 2**63]),
 ], ids=lambda matrix: f"{matrix.family}-{matrix.size}")  # fmt: skip
-def test_the_words_of_each_release_number_exactly_its_weight(matrix, road):
+def test_the_words_of_each_release_number_exactly_its_weight(matrix):
     """Where a release begins and ends is searched for over all 2**64 words, and counted."""
     weights = matrix.weights
     for truth in range(matrix.size):
@@ -116,25 +104,49 @@ def test_the_words_of_each_release_number_exactly_its_weight(matrix, road):
             assert share == matrix.probability(matrix.labels[truth], matrix.labels[released])
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
-def test_both_roads_draw_the_same(dtype):
-    """To the bit, for every family, type of codes and truth."""
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.uint64])
+def test_many_draws_equal_the_rule_one_by_one(dtype):
+    """Second road: the alias tables and the division in Python's integers, for every truth."""
     rng = np.random.default_rng(1)
-    importlib.import_module(KERNELS)
     for matrix in _some_matrices(rng):
-        codes = rng.integers(0, matrix.size, 50_000).astype(dtype)
-        words = SEEDED.words("roads", 0, len(codes))
-        compiled = sample(matrix, codes, words)
-        kernels = sys.modules.pop(KERNELS)
-        try:
-            arrays = sample(matrix, codes, words)
-        finally:
-            sys.modules[KERNELS] = kernels
-        assert compiled.dtype == arrays.dtype == dtype
-        assert (compiled == arrays).all()
+        codes = rng.integers(0, matrix.size, 2 * BLOCK + 77).astype(dtype)
+        words = SEEDED.words("rule", 0, len(codes))
+        drawn = sample(matrix, codes, words)
+
+        assert drawn.dtype == dtype
+        some = rng.choice(len(codes), 3000)
+        rule = _rule(matrix)
+        expected = [rule(int(codes[i]), int(words[i])) for i in some]
+        assert drawn[some].tolist() == expected
 
 
-def test_chunks_and_batches_never_change_a_draw(road):
+def test_threads_draw_into_buffers_of_their_own():
+    """Four threads at once draw what one draws."""
+    matrix = _some_matrices(np.random.default_rng(1))[2]
+    codes = np.random.default_rng(2).integers(0, 50, 400_000).astype(np.uint8)
+    whole = randomise(matrix, codes, keystream=SEEDED, stream="t")
+
+    def part(start):
+        own = codes[start : start + 10_000]
+        return randomise(matrix, own, keystream=SEEDED, stream="t", start=start)
+
+    with ThreadPoolExecutor(4) as pool:
+        parts = list(pool.map(part, range(0, len(codes), 10_000)))
+    assert (np.concatenate(parts) == whole).all()
+
+
+def test_codes_may_be_drawn_in_place():
+    """The place of the truth may be the place of the release."""
+    for matrix in _some_matrices(np.random.default_rng(1)):
+        codes = np.random.default_rng(2).integers(0, matrix.size, 5000).astype(np.uint8)
+        words = SEEDED.words("place", 0, len(codes))
+        apart = sample(matrix, codes, words)
+
+        assert (sample(matrix, codes, words, codes) == apart).all()
+        assert (codes == apart).all()
+
+
+def test_chunks_and_batches_never_change_a_draw():
     """Whole, in halves, or record by record: each record draws by the word of its own."""
     matrix = Dense.of((0, 1, 2), [[0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [0.1, 0.2, 0.7]])
     codes = np.random.default_rng(2).integers(0, 3, 2 * CHUNK + 77).astype(np.uint8)
@@ -195,15 +207,6 @@ def test_prepared_tables_live_as_long_as_their_matrix():
     assert len(sampling._PREPARED) == before
 
 
-def test_the_compiled_loops_load_only_for_many_values(monkeypatch):
-    """A small table never pays for the compiler."""
-    monkeypatch.delitem(sys.modules, KERNELS, raising=False)
-    load_compiled(1_000_000)
-    assert KERNELS not in sys.modules
-    load_compiled(sampling.COMPILED_FROM)
-    assert KERNELS in sys.modules
-
-
 def _induced(thresholds, aliases, bits):
     """How many words give each value, counted cell by cell."""
     words = [0] * 2**bits
@@ -240,6 +243,31 @@ def _count_all_words(matrix, truth):
 
 def _draw(matrix, truth, word):
     return int(sample(matrix, np.array([truth], np.uint8), np.array([word], np.uint64))[0])
+
+
+def _rule(matrix):
+    """The draw of one record in Python's integers: by division, or cell, threshold and alias."""
+    if isinstance(matrix, UniformMixture):
+        limit = matrix.size * matrix.other
+        return lambda code, word: word // matrix.other if word < limit else code
+    rows = {}
+    for row in range(matrix.size):
+        weights, values = matrix.weights[row].tolist(), list(range(matrix.size))
+        bits = max(1, (matrix.size - 1).bit_length())
+        if isinstance(matrix, SparseRows):
+            span = slice(matrix.starts[row], matrix.starts[row + 1])
+            weights = [*matrix.moves[span].tolist(), matrix.kept[row]]
+            values = [*matrix.targets[span].tolist(), row]
+            bits = (len(values) - 1).bit_length()
+        values += [None] * (2**bits - len(values))
+        rows[row] = bits, values, *alias_cells(weights, bits)
+
+    def rule(code, word):
+        bits, values, thresholds, aliases = rows[code]
+        cell, rest = divmod(word, TOTAL >> bits)
+        return values[cell if rest < thresholds[cell] else aliases[cell]]
+
+    return rule
 
 
 def _some_matrices(rng):

@@ -7,8 +7,6 @@ probability of 0.3 is off by 0.1 % of itself.
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -20,12 +18,6 @@ from pramana.randomness import Keystream
 LEVEL = 1e-6
 DRAWS = 100_000_000
 BATCH = 10_000_000
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _compiled():
-    """So many draws are the compiled loops' business; they equal the array road to the bit."""
-    importlib.import_module("pramana.randomise.kernels")
 
 
 def test_a_mixture_draws_its_integers_and_a_shifted_one_is_rejected():

@@ -9,19 +9,22 @@ Out of the 2**64 words, exactly ``weights[truth, released]`` give ``released`` f
   the cell's own value, else its alias. Weights are integers that sum to 2**64, which is the number
   of cells times their size, so that the cells are filled up without any rounding.
 
-Small tables are drawn with array operations, large ones with compiled loops: the same to the bit.
+All in array operations that write into a few buffers of their thread: fresh arrays would take
+several times as long. A compiled loop would pay from some hundred million values on, loading the
+compiler counted; see ``benchmarks/sampler.py``.
 """
 
 from __future__ import annotations
 
-import sys
+import threading
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from pramana.errors import InvalidMatrix, OutsideDomain
 from pramana.matrices.families import SparseRows, UniformMixture
@@ -29,29 +32,37 @@ from pramana.matrices.transition import TransitionMatrix
 from pramana.numeric import TOTAL
 from pramana.randomness import CHUNK, Keystream
 
-__all__ = ["alias_cells", "load_compiled", "randomise", "sample", "sample_by_stratum"]
+__all__ = ["alias_cells", "randomise", "sample", "sample_by_stratum"]
 
 Codes = NDArray[Any]
 Words = NDArray[np.uint64]
 
-COMPILED_FROM: Final = 100_000_000
-"""From how many values on loading the compiled loops costs less than it saves."""
+BLOCK: Final = 2**15
+"""So many values are drawn at a time: all buffers together, 1.5 MiB, stay in the cache."""
 
-BLOCK: Final = 2**14
-"""So many values at a time are drawn with array operations: all of them stay in the cache."""
-
-_KERNELS: Final = "pramana.randomise.kernels"
 _PREPARED: dict[int, tuple[weakref.ref[TransitionMatrix], Sampler]] = {}
 
 
+class _Buffers(threading.local):
+    """Memory that each thread uses again and again."""
+
+    def __init__(self) -> None:
+        self._memory = np.empty((6, BLOCK), dtype=np.uint64)
+
+    def get(self, number: int, count: int, dtype: DTypeLike = np.uint64) -> NDArray[Any]:
+        """One of the buffers, for ``count`` values of a type of at most 8 bytes."""
+        buffer: NDArray[Any] = self._memory[number].view(dtype)
+        return buffer[:count]
+
+
+_BUFFERS: Final = _Buffers()
+
+
 class Sampler(Protocol):
-    """A matrix, prepared for drawing: two roads to the same result."""
+    """A matrix, prepared for drawing."""
 
     def draw(self, codes: Codes, words: Words, out: Codes) -> None:
-        """Fill ``out`` with a released code for each true code and word, by array operations."""
-
-    def draw_compiled(self, kernels: Any, codes: Codes, words: Words, out: Codes) -> None:
-        """The same by a compiled loop."""
+        """Fill ``out`` with a released code for each true code and word; at most ``BLOCK``."""
 
 
 def sample(matrix: TransitionMatrix, codes: Codes, words: Words, out: Codes | None = None) -> Codes:
@@ -67,10 +78,6 @@ def sample(matrix: TransitionMatrix, codes: Codes, words: Words, out: Codes | No
         out = np.empty_like(codes)
     _check(matrix, codes, words, out)
     sampler = _prepared(matrix)
-    kernels = sys.modules.get(_KERNELS)  # there once something has loaded them
-    if kernels is not None:
-        sampler.draw_compiled(kernels, codes, words, out)
-        return out
     for begin in range(0, len(codes), BLOCK):
         part = slice(begin, begin + BLOCK)
         sampler.draw(codes[part], words[part], out[part])
@@ -116,12 +123,6 @@ def randomise(
     return out
 
 
-def load_compiled(values: int) -> None:
-    """Load the compiled loops, if that many values are to be drawn that it pays."""
-    if values >= COMPILED_FROM:
-        __import__(_KERNELS)
-
-
 def _check(matrix: TransitionMatrix, codes: Codes, words: Words, out: Codes) -> None:
     if len(words) != len(codes) or len(out) != len(codes):
         raise InvalidMatrix(
@@ -153,6 +154,19 @@ def _prepare(matrix: TransitionMatrix) -> Sampler:
     return _Alias.of(matrix)
 
 
+def _choose(first: NDArray[np.bool_], one: Codes, other: Codes, out: Codes) -> None:
+    """``one`` where ``first`` says so, else ``other``: by bits, faster than a masked copy."""
+    count, kind = len(out), out.dtype
+    mask, rest = _BUFFERS.get(4, count, kind), _BUFFERS.get(5, count, kind)
+    np.copyto(mask, first, casting="unsafe")
+    np.negative(mask, out=mask)  # all bits or none
+    np.copyto(rest, other, casting="unsafe")
+    np.copyto(out, one, casting="unsafe")
+    out ^= rest
+    out &= mask
+    out ^= rest
+
+
 @dataclass(frozen=True, slots=True)
 class _Mixture:
     """A uniform mixture: one division a value."""
@@ -161,21 +175,14 @@ class _Mixture:
     other: int
 
     def draw(self, codes: Codes, words: Words, out: Codes) -> None:
-        out[:] = codes
-        if self.other:
-            drawn = words // np.uint64(self.other)
-            np.copyto(out, drawn, where=words <= self.last, casting="unsafe")
-
-    def draw_compiled(self, kernels: Any, codes: Codes, words: Words, out: Codes) -> None:
-        if self.other:
-            kernels.mixture_draws(codes, words, np.uint64(self.other), self.last, out)
-        else:
+        if self.other == 0:
             out[:] = codes
-
-    @property
-    def last(self) -> np.uint64:
-        """The last word that draws, and not the first that does not: that may be 2**64."""
-        return np.uint64(self.size * self.other - 1)
+            return
+        drawn, keep = _BUFFERS.get(0, len(codes)), _BUFFERS.get(1, len(codes), np.bool_)
+        # The last word that draws, and not the first that does not: that may be 2**64.
+        np.greater(words, np.uint64(self.size * self.other - 1), out=keep)
+        np.floor_divide(words, np.uint64(self.other), out=drawn)
+        _choose(keep, codes, drawn, out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,25 +203,28 @@ class _Alias:
 
     def draw(self, codes: Codes, words: Words, out: Codes) -> None:
         bits, mask = np.uint64(self.bits), np.uint64(2**self.bits - 1)
-        cells = words >> np.uint64(64 - self.bits)
-        places = codes.astype(np.uint64)
+        cells, places, entries = (_BUFFERS.get(number, len(codes)) for number in (0, 1, 2))
+        np.right_shift(words, np.uint64(64 - self.bits), out=cells)
+        np.copyto(places, codes)
         places <<= bits
         places |= cells
-        entries = self.table.take(places.view(np.int64), mode="clip")
-        out[:] = entries & mask
-        entries &= ~mask
-        np.copyto(out, cells, where=(words << bits) < entries, casting="unsafe")
-
-    def draw_compiled(self, kernels: Any, codes: Codes, words: Words, out: Codes) -> None:
-        kernels.alias_draws(codes, words, self.table, np.uint64(self.bits), out)
+        self.table.take(places.view(np.int64), mode="clip", out=entries)
+        # An entry is its threshold plus less than 2**bits, so that comparing the rest of the word
+        # with all low bits set compares it with the threshold alone.
+        rest, below = places, _BUFFERS.get(3, len(codes), np.bool_)
+        np.left_shift(words, bits, out=rest)
+        rest |= mask
+        np.less(rest, entries, out=below)
+        entries &= mask
+        _choose(below, cells, entries, out)
 
 
 @dataclass(frozen=True, slots=True)
 class _Ragged:
     """Tables of different lengths, for rows with few entries; a row that stays has one cell."""
 
-    starts: NDArray[np.int64]
-    bits: NDArray[np.uint8]
+    starts: Words
+    bits: Words
     thresholds: Words
     own: NDArray[np.uint32]
     alias: NDArray[np.uint32]
@@ -226,7 +236,7 @@ class _Ragged:
         own: list[int] = []
         alias: list[int] = []
         moves, targets = matrix.moves.tolist(), matrix.targets.tolist()
-        for row, (begin, end) in enumerate(zip(matrix.starts, matrix.starts[1:], strict=False)):
+        for row, (begin, end) in enumerate(pairwise(matrix.starts.tolist())):
             # The truth comes last, also where its weight is 0: its cell then only fills up.
             weights = [*moves[begin:end], matrix.kept[row]]
             values = [*targets[begin:end], row]
@@ -238,26 +248,28 @@ class _Ragged:
             own += values
             alias += [values[other] for other in aliases]
         lengths = np.left_shift(1, np.array(widths, dtype=np.int64))
-        starts = np.concatenate(([0], np.cumsum(lengths)[:-1]))
         return cls(
-            starts.astype(np.int64),
-            np.array(widths, dtype=np.uint8),
+            (np.cumsum(lengths) - lengths).astype(np.uint64),
+            np.array(widths, dtype=np.uint64),
             np.array(thresholds, dtype=np.uint64),
             np.array(own, dtype=np.uint32),
             np.array(alias, dtype=np.uint32),
         )
 
     def draw(self, codes: Codes, words: Words, out: Codes) -> None:
-        width = self.bits[codes].astype(np.uint64)
-        cells = (words >> np.uint64(1)) >> (np.uint64(63) - width)
-        places = self.starts[codes] + cells.view(np.int64)
-        below = (words << width) < self.thresholds[places]
-        out[:] = np.where(below, self.own[places], self.alias[places])
-
-    def draw_compiled(self, kernels: Any, codes: Codes, words: Words, out: Codes) -> None:
-        kernels.ragged_draws(
-            codes, words, self.starts, self.bits, self.thresholds, self.own, self.alias, out
-        )
+        rows, places, width = (_BUFFERS.get(number, len(codes)) for number in (0, 1, 2))
+        np.copyto(rows, codes)
+        self.bits.take(rows.view(np.int64), mode="clip", out=width)
+        np.subtract(np.uint64(63), width, out=places)
+        # In two shifts: a row of one cell has width 0, and a shift by 64 is undefined.
+        np.right_shift(words >> np.uint64(1), places, out=places)
+        places += self.starts.take(rows.view(np.int64), mode="clip")
+        at = places.view(np.int64)
+        rest, below = width, _BUFFERS.get(3, len(codes), np.bool_)
+        np.left_shift(words, width, out=rest)
+        np.less(rest, self.thresholds.take(at, mode="clip"), out=below)
+        own, alias = (values.take(at, mode="clip") for values in (self.own, self.alias))
+        _choose(below, own, alias, out)
 
 
 def alias_cells(weights: Sequence[int], bits: int) -> tuple[list[int], list[int]]:
