@@ -1,0 +1,107 @@
+"""Merging whole cells in Ward's way until every group has enough members.
+
+A cell is a set of equal records. Each starts as a group of its own; groups that fall short
+merge with the group where that raises the within-group sum of squares least,
+
+    rise(A, B) = mA mB / (mA + mB) |cA - cB|^2,
+
+so equal records stay together and a cell of k or more costs nothing. Candidates are the few
+nearest centres of a k-d tree, and all groups that fall short merge at once in rounds, so a
+million records take seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pramana.kanonymity.groups import Floats, Ints, centres, compact, group_sums
+
+NEAR = 6  # centres that are looked at for a partner
+
+Short = Callable[[Ints, Ints], NDArray[np.bool_]]
+
+
+def cells_of(points: Floats) -> Ints:
+    """One label a record: equal records, and only those, share it."""
+    if points.shape[1] == 0:
+        return np.zeros(len(points), np.int64)
+    labels = np.zeros(len(points), np.int64)
+    for c in range(points.shape[1]):
+        values, codes = np.unique(points[:, c], return_inverse=True)
+        # n * n < 2**63 for every table that fits in memory
+        labels = compact(labels * values.size + codes.ravel())
+    return labels
+
+
+def merge_cells(points: Floats, k: int) -> Ints:
+    """Labels of groups of at least k records made of whole cells."""
+    cells = cells_of(points)
+    groups = merge_along(centres(points, cells), np.bincount(cells).astype(np.int64), k)
+    return merge_short(points, groups[cells], lambda _, sizes: sizes < k)
+
+
+def merge_along(values: Floats, weights: Ints, k: int) -> Ints:
+    """Merge cells of fewer than k records with near cells; a group is near if a member is."""
+    from scipy.spatial import cKDTree
+
+    from pramana.kanonymity import kernels
+
+    order = cKDTree(values).indices  # near cells side by side make the search several times faster
+    values, weights = np.ascontiguousarray(values[order]), weights[order]
+    graph = cKDTree(values).query(values, min(NEAR + 1, len(values)), workers=-1)[1]
+    graph = graph.reshape(len(values), -1).astype(np.int32)
+    labels, middle, sizes = np.arange(len(values)), values, weights
+    while (short := sizes < k).any():
+        rise, other = np.full(sizes.size, np.inf), np.zeros(sizes.size, np.int64)
+        kernels.offers(middle, sizes, short, labels, graph, rise, other)
+        who = np.flatnonzero(rise < np.inf)
+        if who.size == 0:
+            break
+        renamed = compact(accept(who, other[who], rise[who], short))
+        labels = renamed[labels]
+        sums = group_sums(middle * sizes[:, None], renamed)
+        sizes = np.bincount(renamed, sizes).astype(np.int64)
+        middle = sums / sizes[:, None]
+    result = np.empty_like(labels)
+    result[order] = labels
+    return result
+
+
+def merge_short(points: Floats, labels: Ints, short: Short) -> Ints:
+    """Merge groups until ``short(labels, sizes)`` is true of none, or one group is left."""
+    from scipy.spatial import cKDTree
+
+    while True:
+        sizes = np.bincount(labels).astype(np.int64)
+        wanting = short(labels, sizes)
+        if sizes.size == 1 or not wanting.any():
+            return labels
+        middle, who = centres(points, labels), np.flatnonzero(wanting)
+        gap, other = cKDTree(middle).query(middle[who], min(NEAR + 1, sizes.size))
+        ours, theirs = sizes[who, None], sizes[other]
+        rise = np.where(other == who[:, None], np.inf, gap**2 * (ours * theirs / (ours + theirs)))
+        rows, best = np.arange(who.size), rise.argmin(axis=1)
+        labels = compact(accept(who, other[rows, best], rise[rows, best], wanting)[labels])
+
+
+def accept(who: Ints, other: Ints, rise: Floats, short: NDArray[np.bool_]) -> Ints:
+    """For every group the group that it joins, itself where it stays.
+
+    ``who`` would join ``other`` at the cost ``rise``, and does unless one of the two has a better
+    offer; a group that does not fall short takes all comers. The least rise of all is always
+    taken, so every round gets on.
+    """
+    # Equal offers are told apart by their order, so that two never take each other's partner.
+    offer = np.empty(who.size, np.int64)
+    offer[np.argsort(rise, kind="stable")] = np.arange(who.size)
+    least = np.full(short.size, who.size, np.int64)
+    least[who] = offer
+    both = short[other]
+    np.minimum.at(least, other[both], offer[both])
+    taken = (offer == least[who]) & (~both | (offer == least[other]))
+    into = np.arange(short.size, dtype=np.int64)
+    into[who[taken]] = other[taken]
+    return into

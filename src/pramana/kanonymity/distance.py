@@ -1,0 +1,91 @@
+"""The distance between records with keys of several kinds.
+
+All keys become coordinates, so that one squared Euclidean distance, centres and sums of squares
+serve them all:
+
+- numbers and ordered categories (by their rank) are standardised: mean 0, variance 1;
+- unordered categories become indicator columns divided by sqrt(2): two different values
+  are at squared distance 1, whichever they are;
+- a missing number stands at the mean, one unit away from all values along an axis of its own:
+  at squared distance 1 + z^2 from a value z, at 0 from another missing one. A missing
+  unordered category is one more category;
+- a response is standardised and multiplied by sqrt(w) [Wei, eq. 4].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from pramana.errors import InvalidTable, TooLarge
+from pramana.kanonymity.groups import Floats
+
+MOST_COORDINATES = 512
+MOST_BYTES = 2**30
+
+Kind = Literal["number", "ordered", "unordered"]
+
+
+@dataclass(frozen=True, eq=False)
+class Key:
+    """One key of every record as numbers: values, or the rank of a category; nan is missing."""
+
+    name: str
+    values: Floats
+    kind: Kind = "number"
+
+    def __post_init__(self) -> None:
+        infinite = int(np.isinf(self.values).sum())
+        if infinite:
+            raise InvalidTable(
+                f"Column {self.name!r} must hold finite numbers; {infinite} records hold infinite "
+                "values. Bound them or declare them missing."
+            )
+
+
+def standardise(values: Floats) -> Floats:
+    """Mean 0 and variance 1 over what is not missing; a constant becomes 0."""
+    known = values[~np.isnan(values)]
+    if known.size == 0 or known.min() == known.max():
+        return np.where(np.isnan(values), np.nan, 0.0)
+    # Scaled first: squares of very large numbers would overflow.
+    scale = float(np.abs(known).max())
+    known = known / scale
+    result: Floats = (values / scale - known.mean()) / known.std()
+    return result
+
+
+def coordinates(key: Key, weight: float = 1.0) -> Floats:
+    """One key as columns whose squared distances add up to its own."""
+    missing = np.isnan(key.values)
+    if key.kind == "unordered":
+        codes = np.unique(key.values, return_inverse=True)[1].ravel()
+        count = int(codes.max()) + 1
+        if count > MOST_COORDINATES:
+            raise TooLarge(
+                f"Column {key.name!r} has {count} unordered categories; clustering serves up to "
+                f"{MOST_COORDINATES}. Merge categories or declare an order."
+            )
+        columns: Floats = np.eye(count)[codes] * np.sqrt(0.5 * weight)
+        return columns if count > 1 else columns[:, :0]
+    values: Floats = np.where(missing, 0.0, standardise(key.values)) * np.sqrt(weight)
+    if not missing.any() or missing.all():
+        return values[:, None]
+    return np.column_stack([values, missing * np.sqrt(weight)])
+
+
+def embed(keys: Sequence[Key], *, responses: Sequence[Key] = (), weight: float = 1.0) -> Floats:
+    """All keys, and the responses with their weight, as the points that are clustered."""
+    parts = [coordinates(key) for key in keys]
+    parts += [coordinates(response, weight) for response in responses if weight > 0]
+    width = sum(part.shape[1] for part in parts)
+    n = len(keys[0].values)
+    if width > MOST_COORDINATES or 8 * n * width > MOST_BYTES:
+        raise TooLarge(
+            f"The keys of {n} records need {width} coordinates, more than fit into "
+            f"{MOST_BYTES >> 20} MiB. Merge categories of unordered keys or declare an order."
+        )
+    return np.ascontiguousarray(np.column_stack(parts)) if parts else np.zeros((n, 0))

@@ -1,0 +1,117 @@
+"""Groups that also hide a sensitive column: l distinct values, or a distribution near that of all.
+
+Both are reached by merging: a group that falls short joins the group where that raises the
+sum of squares least. Merging never lowers the number of distinct values, and the distance of
+a merged group to the whole is at most the larger of the two, so this ends with all groups in
+order, at worst with one [Li07 for t-closeness, Machanavajjhala07 for l-diversity].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pramana.errors import Infeasible, InvalidNumber, InvalidTable
+from pramana.kanonymity.cells import merge_short
+from pramana.kanonymity.groups import Floats, Ints
+
+SLICE = 2**22  # cells of a table of groups by values that are held at once
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitive:
+    """A sensitive column with what every group must have of it.
+
+    Args:
+        name: of the column, for messages.
+        codes: one number a value: 0, 1, 2, ...; in the order of the values where ordered.
+        l: at least so many distinct values in every group.
+        t: at most so far from the distribution in the whole table.
+        ordered: distances between values count steps [Li07, ordered distance]; otherwise two
+            different values are at distance 1, and the distance is the total variation.
+    """
+
+    name: str
+    codes: Ints
+    l: int = 1  # noqa: E741 - the letter of the notion
+    t: float = 1.0
+    ordered: bool = False
+
+    def __post_init__(self) -> None:
+        if self.l < 1:
+            raise InvalidNumber(f"l must be an integer >= 1, got {self.l!r}.")
+        if not 0 <= self.t <= 1:
+            raise InvalidNumber(f"t must be a number in [0, 1], got {self.t!r}.")
+        values = int(np.unique(self.codes).size)
+        if values < self.l:
+            raise Infeasible(
+                f"No grouping gives l = {self.l} distinct values of {self.name!r}: the table has "
+                f"{values}. Lower l."
+            )
+
+    @classmethod
+    def of(cls, name: str, values: Any, **asked: Any) -> Sensitive:
+        """From the column itself: numbers count as ordered, everything else as unordered."""
+        array = np.asarray(values)
+        if array.ndim != 1:
+            raise InvalidTable(f"Sensitive column {name!r} must be one column.")
+        number = bool(np.issubdtype(array.dtype, np.number))
+        if not number:
+            array = np.array([str(value) for value in array.tolist()])
+        codes = np.unique(array, return_inverse=True)[1].ravel().astype(np.int64)
+        return cls(name, codes, ordered=number, **asked)
+
+    def short(self, labels: Ints, sizes: Ints) -> NDArray[np.bool_]:
+        """Which groups do not have what is asked."""
+        wanting = np.zeros(sizes.size, bool)
+        if self.l > 1:
+            wanting |= distinct_values(labels, self.codes) < self.l
+        if self.t < 1:
+            # a whole table is at distance 0 but for rounding
+            wanting |= closeness(labels, self.codes, ordered=self.ordered) > self.t + 1e-12
+        return wanting
+
+
+def distinct_values(labels: Ints, codes: Ints) -> Ints:
+    """How many different values every group holds."""
+    width = int(codes.max()) + 1
+    pairs = np.unique(labels * width + codes)
+    return np.bincount(pairs // width, minlength=int(labels.max()) + 1)
+
+
+def closeness(labels: Ints, codes: Ints, *, ordered: bool) -> Floats:
+    """Distance of every group's distribution to that of the whole table, in [0, 1]."""
+    groups, width = int(labels.max()) + 1, int(codes.max()) + 1
+    whole = np.bincount(codes, minlength=width) / codes.size
+    order = np.argsort(labels, kind="stable")
+    labels, codes = labels[order], codes[order]
+    result, step = np.empty(groups), max(1, SLICE // width)
+    for begin in range(0, groups, step):
+        end = min(begin + step, groups)
+        some = slice(*np.searchsorted(labels, [begin, end]))
+        cells = (labels[some] - begin) * width + codes[some]
+        table = np.bincount(cells, minlength=(end - begin) * width).reshape(-1, width)
+        gap = table / table.sum(axis=1, keepdims=True) - whole
+        if ordered:
+            steps = np.abs(np.cumsum(gap, axis=1)[:, :-1]).sum(axis=1)
+            result[begin:end] = steps / max(width - 1, 1)
+        else:
+            result[begin:end] = 0.5 * np.abs(gap).sum(axis=1)
+    return result
+
+
+def diversify(points: Floats, labels: Ints, columns: tuple[Sensitive, ...]) -> Ints:
+    """Merge groups until every one has what is asked of every sensitive column."""
+    if not columns:
+        return labels
+
+    def short(groups: Ints, sizes: Ints) -> NDArray[np.bool_]:
+        wanting = np.zeros(sizes.size, bool)
+        for column in columns:
+            wanting |= column.short(groups, sizes)
+        return wanting
+
+    return merge_short(points, labels, short)

@@ -1,0 +1,58 @@
+"""What is known of groups of records from their labels: sums, centres, sums of squares."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def compact(labels: NDArray[np.generic]) -> Ints:
+    """The same groups, numbered 0, 1, 2, ... without gaps."""
+    numbered: Ints = np.unique(labels, return_inverse=True)[1].astype(np.int64).ravel()
+    return numbered
+
+
+def group_sums(points: Floats, labels: Ints) -> Floats:
+    """Sum of the members of every group, column by column."""
+    groups = int(labels.max()) + 1
+    columns = [np.bincount(labels, points[:, c], groups) for c in range(points.shape[1])]
+    return np.column_stack(columns) if columns else np.zeros((groups, 0))
+
+
+def centres(points: Floats, labels: Ints) -> Floats:
+    """Mean of the members of every group."""
+    means: Floats = group_sums(points, labels) / np.bincount(labels)[:, None]
+    return means
+
+
+def within(points: Floats, labels: Ints) -> float:
+    """Sum over the records of the squared distance to the centre of their group."""
+    middle, total = centres(points, labels), 0.0
+    for c in range(points.shape[1]):
+        gap = points[:, c] - middle[labels, c]
+        total += float(np.square(gap).sum())
+    return total
+
+
+def bounds(points: Floats, labels: Ints) -> tuple[Floats, Floats]:
+    """Least and greatest value of every group, column by column."""
+    order = np.argsort(labels, kind="stable")
+    starts = np.searchsorted(labels[order], np.arange(int(labels.max()) + 1))
+    low, high = np.empty((starts.size, points.shape[1])), np.empty((starts.size, points.shape[1]))
+    for c in range(points.shape[1]):
+        column = points[order, c]
+        low[:, c] = np.minimum.reduceat(column, starts)
+        high[:, c] = np.maximum.reduceat(column, starts)
+    return low, high
+
+
+def rank_within(labels: Ints, values: Floats | None = None) -> Ints:
+    """Place of every record in its group, by value, equal ones by position: 0, 1, 2, ..."""
+    order = np.argsort(labels, kind="stable") if values is None else np.lexsort((values, labels))
+    sizes = np.bincount(labels)
+    rank = np.empty(labels.size, np.int64)
+    rank[order] = np.arange(labels.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return rank

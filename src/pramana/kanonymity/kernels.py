@@ -1,0 +1,300 @@
+"""Compiled loops of the default clustering: Ward's offers and the reworking of groups.
+
+Every loop works on a float64 array ``points`` (records by columns) in which squared
+Euclidean distance is the distortion [Wei, eq. 4]. Nothing here draws random numbers: where
+an order or a start is free, the caller hands it in. Callers also hand in the scratch arrays,
+and loops are spelled out: that shortens the first call, when all this is compiled.
+
+Two formulas do most of the work. Write c for a group's centre and m for its size. A record x
+that joins a group raises the within-group sum of squares by m/(m+1) |x - c|^2; one that leaves
+lowers it by m/(m-1) |x - c|^2. Exchanging x of group A for y of group B changes it by
+
+    2 (x - y).(cA - cB) - |x - y|^2 (1/mA + 1/mB).
+"""
+
+# Numba infers the types of every argument from the first call.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+compiled = njit(cache=True, nogil=True, error_model="numpy")
+# Called by other loops only, so nothing is built for calls from Python: compiles faster.
+internal = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+@internal
+def squared(a, i, b, j):
+    """Squared distance between row i of a and row j of b."""
+    total = 0.0
+    for c in range(a.shape[1]):
+        step = a[i, c] - b[j, c]
+        total += step * step
+    return total
+
+
+@compiled
+def offers(middle, sizes, short, labels, graph, rise, other):
+    """For every group that falls short, the least costly merger along the edges of ``graph``.
+
+    graph[i] lists cells near cell i, labels[i] is the group of cell i. Fills rise (comes in
+    as infinity) and other.
+    """
+    for i in range(graph.shape[0]):
+        g = labels[i]
+        if not short[g]:
+            continue
+        for slot in range(graph.shape[1]):
+            h = labels[graph[i, slot]]
+            if h != g:
+                cost = squared(middle, g, middle, h) * sizes[g] * sizes[h] / (sizes[g] + sizes[h])
+                if cost < rise[g]:
+                    rise[g], other[g] = cost, h
+
+
+@internal
+def distances(points, ids, count, gaps):
+    """Squared distances between the records ``ids``, all pairs."""
+    for i in range(count):
+        gaps[i, i] = 0.0
+        for j in range(i):
+            gap = squared(points, ids[i], points, ids[j])
+            gaps[i, j] = gap
+            gaps[j, i] = gap
+
+
+@internal
+def regroup(gaps, count, size, first, labels, pull):
+    """A greedy start on a pool: groups of ``size``, leftovers where they cost least.
+
+    Nearest to a group's centre means least sum of squared distances to its members, so the
+    distances between records are all that is needed. Returns the number of groups.
+    """
+    groups = count // size
+    for i in range(count):
+        labels[i] = -1
+    for g in range(groups):
+        for i in range(count):
+            pull[i] = -gaps[first, i]
+        for taken in range(size):
+            best, at = np.inf, -1
+            for i in range(count):
+                if labels[i] < 0 and pull[i] < best:
+                    best, at = pull[i], i
+            labels[at] = g
+            if taken == 0:
+                first = at
+            for i in range(count):
+                pull[i] = gaps[at, i] + (pull[i] if taken > 0 else 0.0)
+    return groups
+
+
+@internal
+def shift(gaps, count, i, a, b, labels, sums, inner, sizes):
+    """Record i leaves group a (none where negative) for group b."""
+    if a >= 0:
+        sizes[a] -= 1
+        inner[a] -= sums[a, i]
+    sizes[b] += 1
+    inner[b] += sums[b, i]
+    labels[i] = b
+    for j in range(count):
+        sums[b, j] += gaps[i, j]
+        if a >= 0:
+            sums[a, j] -= gaps[i, j]
+
+
+@internal
+def tally(gaps, labels, count, groups, sums, inner, sizes):
+    """The bookkeeping of a pool, and its sum of squares within groups.
+
+    sums[g, i] adds up the squared distances from record i to the members of g, inner[g] those
+    between all pairs of members: inner / size is the sum of squares of the group. Records
+    without a group join the one whose members are nearest on average.
+    """
+    for g in range(groups):
+        sizes[g], inner[g] = 0, 0.0
+        for i in range(count):
+            sums[g, i] = 0.0
+    for turn in range(2):
+        for i in range(count):
+            g = labels[i]
+            if turn == (0 if g < 0 else 1):
+                continue
+            for h in range(groups if g < 0 else 0):
+                if g < 0 or sums[h, i] / sizes[h] < sums[g, i] / sizes[g]:
+                    g = h
+            shift(gaps, count, i, -1, g, labels, sums, inner, sizes)
+    total = 0.0
+    for g in range(groups):
+        total += inner[g] / sizes[g]
+    return total
+
+
+@internal
+def frontier(labels, count, sums, sizes, a, b, side, ids, lies):
+    """The members of a that it would cost least to have in b instead: ids[side], lies[side]."""
+    held, want = 0, ids.shape[1]
+    for i in range(count):
+        if labels[i] != a:
+            continue
+        lie = sums[b, i] / sizes[b] - sums[a, i] / sizes[a]
+        if held == want and lie >= lies[side, held - 1]:
+            continue
+        slot = held if held < want else want - 1
+        while slot > 0 and lies[side, slot - 1] > lie:
+            lies[side, slot], ids[side, slot] = lies[side, slot - 1], ids[side, slot - 1]
+            slot -= 1
+        lies[side, slot], ids[side, slot] = lie, i
+        held = min(held + 1, want)
+    return held
+
+
+@internal
+def best_move(held, side, p, q, best, sums, inner, sizes, ids):
+    """The member of p whose going over to q beats ``best``: the change, and who (-1 if none)."""
+    who = -1
+    stay = inner[p] / sizes[p] + inner[q] / sizes[q]
+    for i in range(held):
+        one = ids[side, i]
+        change = (inner[q] + sums[q, one]) / (sizes[q] + 1) - stay
+        change += (inner[p] - sums[p, one]) / (sizes[p] - 1)
+        if change < best:
+            best, who = change, one
+    return best, who
+
+
+@internal
+def settle(gaps, labels, count, a, b, sums, inner, sizes, k, limit, tolerance, ids, lies):
+    """Move and swap between groups a and b while that lowers the sum of squares; did it?"""
+    for turn in range(4 * ids.shape[1]):
+        held = frontier(labels, count, sums, sizes, a, b, 0, ids, lies)
+        kept = frontier(labels, count, sums, sizes, b, a, 1, ids, lies)
+        weight = 1.0 / sizes[a] + 1.0 / sizes[b]
+        best, x, y = -tolerance, -1, -1
+        for i in range(held):
+            for j in range(kept):
+                change = lies[0, i] + lies[1, j] - weight * gaps[ids[0, i], ids[1, j]]
+                if change < best:
+                    best, x, y = change, ids[0, i], ids[1, j]
+        if sizes[a] > k and sizes[b] < limit:
+            best, who = best_move(held, 0, a, b, best, sums, inner, sizes, ids)
+            x, y = (who, -1) if who >= 0 else (x, y)
+        if sizes[b] > k and sizes[a] < limit:
+            best, who = best_move(kept, 1, b, a, best, sums, inner, sizes, ids)
+            x, y = (-1, who) if who >= 0 else (x, y)
+        if x < 0 and y < 0:
+            return turn > 0
+        if x >= 0:
+            shift(gaps, count, x, a, b, labels, sums, inner, sizes)
+        if y >= 0:
+            shift(gaps, count, y, b, a, labels, sums, inner, sizes)
+    return True
+
+
+@internal
+def settle_all(gaps, labels, count, groups, sums, inner, sizes, k, limit, tolerance, ids, lies):
+    """Settle every pair of the groups, at most eight times over, and give the sum of squares."""
+    for _ in range(8):
+        changed = False
+        for a in range(groups):
+            for b in range(a):
+                args = (gaps, labels, count, a, b, sums, inner, sizes)
+                changed |= settle(*args, k, limit, tolerance, ids, lies)
+        if not changed:
+            break
+    total = 0.0
+    for g in range(groups):
+        total += inner[g] / sizes[g]
+    return total
+
+
+@compiled
+def link(labels, head, after, before, sizes):
+    """Doubly linked lists of the members of every group. head, after, before come in as -1."""
+    for i in range(labels.size - 1, -1, -1):
+        g = labels[i]
+        after[i] = head[g]
+        if head[g] >= 0:
+            before[head[g]] = i
+        head[g] = i
+        sizes[g] += 1
+
+
+@internal
+def transfer(i, to, labels, head, after, before, sizes):
+    """Move record i to the group ``to``, keeping the lists and sizes in step."""
+    at = labels[i]
+    if before[i] >= 0:
+        after[before[i]] = after[i]
+    else:
+        head[at] = after[i]
+    if after[i] >= 0:
+        before[after[i]] = before[i]
+    before[i], after[i] = -1, head[to]
+    if head[to] >= 0:
+        before[head[to]] = i
+    head[to] = i
+    labels[i] = to
+    sizes[at] -= 1
+    sizes[to] += 1
+
+
+@internal
+def collect(a, wanted, neighbours, head, after, sizes, ids, names, old):
+    """The records of group a and of its nearest groups, as far as they fit: counts of both."""
+    count, held = 0, 0
+    for slot in range(-1, min(wanted, neighbours.shape[1])):
+        g = a if slot < 0 else neighbours[a, slot]
+        if sizes[g] == 0 or count + sizes[g] > ids.size:
+            continue
+        i = head[g]
+        while i >= 0:
+            ids[count], old[count] = i, held
+            i = after[i]
+            count += 1
+        names[held] = g
+        held += 1
+    return count, held
+
+
+@compiled
+def rework(points, labels, lists, free, neighbours, words, rules, pool):
+    """Cluster each group together with a few of its neighbours again; keep what is better.
+
+    Turn t takes group t and as many of its nearest groups as words[t] says, makes a new greedy
+    start with all their members and settles it. Groups without a name yet get those from
+    ``free`` on. Returns the number of turns that lowered the sum of squares.
+    """
+    head, after, before, sizes = lists
+    k, limit, tolerance = rules
+    ids, names, old, new, pull, gaps, sums, inner, members, edge, lies = pool
+    better = 0
+    for turn in range(words.size):
+        a, word = turn % neighbours.shape[0], words[turn] & 0x7FFFFFFFFFFFFFFF
+        wanted = 1 + word % max(1, neighbours.shape[1])
+        count, held = collect(a, wanted, neighbours, head, after, sizes, ids, names, old)
+        if held == 0 or count < 2 * k:
+            continue
+        distances(points, ids, count, gaps)
+        was = tally(gaps, old, count, held, sums, inner, members) - tolerance
+        if was <= 0:
+            continue
+        size = k + (word >> 40) % (count // held - k + 1)
+        made = regroup(gaps, count, size, (word >> 16) % count, new, pull)
+        tally(gaps, new, count, made, sums, inner, members)
+        state = (gaps, new, count, made, sums, inner, members)
+        if settle_all(*state, k, limit, tolerance, edge, lies) >= was:
+            continue
+        if members[:made].max() > limit:
+            continue
+        better += 1
+        for g in range(held, made):
+            names[g] = free
+            free += 1
+        for i in range(count):
+            if labels[ids[i]] != names[new[i]]:
+                transfer(ids[i], names[new[i]], labels, head, after, before, sizes)
+    return better

@@ -1,0 +1,145 @@
+"""Improving groups by moving, swapping and regrouping members of neighbouring groups.
+
+An epoch looks at every group together with one or more of its nearest groups. Their members
+are grouped anew from a greedy start, then moved and swapped while the sum of squares falls,
+and what is better is kept: the sum of squares never rises, and no group falls below k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pramana.kanonymity.cells import cells_of
+from pramana.kanonymity.groups import Floats, Ints, bounds, centres, compact, rank_within
+
+REACH = 16  # members of a group that are tried for a swap
+
+
+def improve(points: Floats, labels: Ints, *, k: int, limit: int, words: Iterable[Ints]) -> Ints:
+    """Better groups, after one epoch for each array of random ``words``."""
+    labels = peel(points, labels, k)
+    for some in words:
+        labels = epoch(points, labels, k=k, limit=limit, words=some)
+    return fuse(points, labels)[0]
+
+
+def peel(points: Floats, labels: Ints, k: int) -> Ints:
+    """Take large cells out of their groups: a cell that can stand alone costs nothing.
+
+    What else is in the group stands alone too, with as many of the cell's records as it
+    lacks. The cell keeps k records or more, and the sum of squares falls.
+    """
+    cells = cells_of(points)
+    count = int(cells.max()) + 1
+    while True:
+        pairs, place, weights = np.unique(
+            labels * count + cells, return_inverse=True, return_counts=True
+        )
+        group, sizes = pairs // count, np.bincount(labels)
+        order = np.lexsort((weights, group))
+        last = np.searchsorted(group[order], np.arange(sizes.size), side="right") - 1
+        home = order[last]  # the largest cell of every group
+        rest = sizes - weights[home]
+        whole = (rest > 0) & (weights[home] >= 2 * k)
+        if not whole.any():
+            return labels
+        place = place.ravel()
+        at_home = place == home[labels]
+        lent = at_home & (rank_within(place) < (k - rest)[labels])
+        moved = whole[labels] & (~at_home | lent)
+        labels = compact(np.where(moved, labels + sizes.size, labels))
+
+
+def fuse(points: Floats, labels: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """Groups of equal records that hold the same value become one, at no cost.
+
+    Returns the labels and which groups hold equal records only.
+    """
+    low, high = bounds(points, labels)
+    same = (low == high).all(axis=1)
+    names = np.arange(same.size) + same.size
+    names[same] = cells_of(low[same])
+    joined, names = np.unique(names, return_inverse=True)
+    return names.ravel()[labels], joined < same.size
+
+
+def neighbours_of(middle: Floats, near: int) -> tuple[Ints, Ints]:
+    """A new number for every group, near ones side by side, and the nearest groups of each."""
+    from scipy.spatial import cKDTree
+
+    order = cKDTree(middle).indices
+    place = np.empty(order.size, np.int64)
+    place[order] = np.arange(order.size)
+    middle = np.ascontiguousarray(middle[order])
+    near = min(near + 1, order.size)
+    found = cKDTree(middle).query(middle, near, workers=-1)[1].reshape(order.size, near)
+    others = found != np.arange(order.size)[:, None]
+    others[others.all(axis=1), -1] = False  # equal centres can hide a group from itself
+    return place, found[others].reshape(order.size, near - 1)
+
+
+def scratch(k: int, most: int) -> tuple[NDArray[np.generic], ...]:
+    """Working arrays for pools of up to ``most`` records."""
+    parts, reach = most // k + 1, min(REACH, most)
+    return (
+        *(np.empty(most, np.int64) for _ in range(4)),
+        np.empty(most),
+        np.empty((most, most)),
+        np.empty((parts, most)),
+        np.empty(parts),
+        np.empty(parts, np.int64),
+        np.empty((2, reach), np.int64),
+        np.empty((2, reach)),
+    )
+
+
+def epoch(points: Floats, labels: Ints, *, k: int, limit: int, words: Ints) -> Ints:
+    """One look or more at every group with some of its neighbours: ``words`` says with which."""
+    from pramana.kanonymity import kernels
+
+    labels, whole = fuse(points, labels)
+    sizes = np.bincount(labels)
+    # 2k records of a large cell take part, so that its neighbours can have some; k or more rest.
+    resting = (whole & (sizes >= 3 * k))[labels] & (rank_within(labels) >= 2 * k)
+    who = np.flatnonzero(~resting)
+    near = 8 if who.size <= SMALL and k <= REACH else 4 if k <= REACH else 2
+    place, around = neighbours_of(centres(points[who], labels[who]), near)
+    order = np.argsort(place[labels[who]], kind="stable")  # members side by side in memory
+    who = who[order]
+    ours, active = np.ascontiguousarray(points[who]), place[labels[who]]
+    capacity = who.size // k + 1
+    lists = (
+        np.full(capacity, -1, np.int64),
+        np.full(who.size, -1, np.int64),
+        np.full(who.size, -1, np.int64),
+        np.zeros(capacity, np.int64),
+    )
+    kernels.link(active, *lists)
+    rules = (k, limit, 1e-12 * float(ours.var(axis=0).sum()))
+    words = np.resize(words, max(1, words.size // place.size) * place.size)
+    pool = scratch(k, 2 * k * (near + 1))
+    kernels.rework(ours, active, lists, place.size, around, words, rules, pool)
+    labels = labels + capacity
+    labels[who] = active
+    return compact(labels)
+
+
+SMALL = 5000  # records for which there is time to look at more groups together
+
+
+def chop(points: Floats, labels: Ints, limit: int) -> Ints:
+    """Cut groups of more than ``limit`` records into equal parts along their widest column.
+
+    With limit >= 2k - 1 and groups of k or more, no part has fewer than k.
+    """
+    low, high = bounds(points, labels)
+    sizes = np.bincount(labels)
+    widest = (high - low).argmax(axis=1)
+    along = points[np.arange(labels.size), widest[labels]]
+    rank = rank_within(labels, along)
+    parts = -(-sizes // limit)
+    part = rank * parts[labels] // sizes[labels]
+    return compact(labels * (int(parts.max()) + 1) + part)
