@@ -1,0 +1,177 @@
+"""The audit of a release by who holds the truth: every attack, its baseline, and the promise.
+
+Released records are shuffled, and no one keeps the pairing. What can be measured is the mechanism
+on these very people: it is run on the truth once more, with the pairing kept in memory, and that
+table is attacked. The release itself enters by its certificate, and by the check that the truth
+belongs to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pramana.attacks.closest import closest_risk
+from pramana.attacks.inference import SensitiveValues, inference_risk
+from pramana.attacks.linkage import linkage_risks
+from pramana.attacks.records import Records, read_pair, require_belongs, require_matrices
+from pramana.errors import DoesNotHold, InvalidNumber, InvalidTable
+from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.matrices.mechanism import Mechanism
+from pramana.randomness import Keystream
+from pramana.release.against_truth import against_truth
+from pramana.release.certificate import Certificate
+from pramana.release.release import Release
+from pramana.risk.diversity import sensitive_codes
+from pramana.risk.measured import FEWEST_TRIALS, Measured
+from pramana.risk.table_audit import TableAudit, audit_table
+from pramana.table.opened import OpenedTable
+from pramana.table.schema import Role
+
+__all__ = ["ReleaseAudit", "audit_release", "linking_bound"]
+
+SEED = 20
+"""Audits give the same figures every time: nothing that is drawn here is published."""
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class ReleaseAudit:
+    """What attacks on a release achieve, and what its certificate promises.
+
+    Attributes:
+        records: the number of released records.
+        measured: every attack with its interval, baseline and bound.
+        before: the risk of the true table by its keys.
+        after: the same of the released table.
+        notes: what was not measured, and why.
+    """
+
+    records: int
+    measured: tuple[Measured, ...]
+    before: TableAudit
+    after: TableAudit
+    notes: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether no promise is broken beyond its error level."""
+        return not any(found.broken for found in self.measured)
+
+    def require(self) -> None:
+        """Raise for the first broken promise."""
+        for found in self.measured:
+            found.require_bound()
+
+    def sentences(self) -> list[str]:
+        """The findings in plain words."""
+        return [found.sentence() for found in self.measured] + list(self.notes)
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain form."""
+        return {
+            "records": self.records,
+            "holds": self.holds,
+            "attacks": [found.to_json() for found in self.measured],
+            "before": self.before.to_json(),
+            "after": self.after.to_json(),
+            "notes": list(self.notes),
+        }
+
+
+def linking_bound(certificate: Certificate) -> float | None:
+    """1/k of the certificate: the most that a link may be believed."""
+    for claim in certificate.claims:
+        if isinstance(claim.attained, PkAnonymity):
+            return 1 / claim.attained.k
+    return None
+
+
+def audit_release(
+    release: Release,
+    truth: OpenedTable,
+    *,
+    k: float = 2,
+    mechanism: Mechanism | None = None,
+    sensitive: Sequence[str] | None = None,
+    seed: int = SEED,
+    progress: Progress | None = None,
+) -> ReleaseAudit:
+    """Attack a release with the truth at hand.
+
+    Args:
+        release: the release.
+        truth: the table that was released.
+        k: a frequency below it is a violation, in the tables before and after.
+        mechanism: the matrices, where the certificate withholds them.
+        sensitive: columns to infer; by default those of role sensitive.
+        seed: for the runs of the mechanism and for ties.
+        progress: is told what is being done.
+    """
+    certificate = release.certificate
+    say = progress or (lambda _: None)
+    say("Checking that the original belongs to the release")
+    _require_truth(certificate, release.opened, truth)
+    keys = [column.name for column in certificate.schema.keys]
+    before, after = (audit_table(t, keys=keys, k=k) for t in (truth, release.opened))
+    matrices = mechanism or require_matrices(certificate)
+    people, _ = read_pair(
+        certificate.schema,
+        matrices,
+        truth=truth,
+        released=release.opened,
+        known=certificate.known_columns,
+    )
+    keystream = Keystream.from_seed(seed)
+    say("Linking records")
+    bound = linking_bound(certificate)
+    measured = [
+        *linkage_risks(certificate.schema, matrices, people, bound=bound, keystream=keystream)
+    ]
+    notes: list[str] = []
+    for name in _sensitive(certificate) if sensitive is None else sensitive:
+        say(f"Inferring {name}")
+        _try(notes, measured, partial(_infer, name, truth, matrices, people, keystream))
+    say("Measuring distances")
+    closest = partial(closest_risk, certificate.schema, matrices, people, keystream=keystream)
+    _try(notes, measured, closest)
+    return ReleaseAudit(truth.rows, tuple(measured), before, after, tuple(notes))
+
+
+def _try(notes: list[str], measured: list[Measured], attack: Callable[[], Measured]) -> None:
+    """A table too small for one attack is still worth the others: say which was left out."""
+    try:
+        measured.append(attack())
+    except InvalidNumber as error:
+        notes.append(str(error))
+
+
+def _require_truth(certificate: Certificate, released: OpenedTable, truth: OpenedTable) -> None:
+    """Refuse other people, by the owner's check of ``verify`` too, and too few of them."""
+    require_belongs(certificate, released, truth)
+    failed = [check for check in against_truth(certificate, released, truth) if not check.ok]
+    if failed:
+        raise DoesNotHold(
+            f"The original does not belong to this release: {len(failed)} checks fail, the first "
+            f"is '{failed[0].name}' ({failed[0].detail})."
+        )
+    if truth.rows < FEWEST_TRIALS:
+        raise InvalidTable(
+            f"An interval needs at least {FEWEST_TRIALS} records to attack, and the release has "
+            f"{truth.rows}."
+        )
+
+
+def _sensitive(certificate: Certificate) -> list[str]:
+    return [c.name for c in certificate.schema.released_as_is if c.role is Role.SENSITIVE]
+
+
+def _infer(
+    name: str, truth: OpenedTable, matrices: Mechanism, people: Records, keystream: Keystream
+) -> Measured:
+    codes, size, ordered = sensitive_codes(truth, name)
+    values = SensitiveValues.of(name, codes, size, ordered=ordered)
+    return inference_risk(matrices, people, values, keystream=keystream)

@@ -1,0 +1,137 @@
+"""Several releases of the same people: what of k and epsilon remains.
+
+Two releases are one mechanism that releases two values. Whoever can tell which records of the two
+belong together (the worst case) faces the product of the likelihoods, so that epsilons add and
+anonymity ratios multiply [Ikarashi, Cor. 1 and 4]. Whoever cannot, knows less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pramana.errors import InvalidNumber, NotCovered, PramanaError
+from pramana.guarantees.breach import PrivacyBreach
+from pramana.guarantees.differential_privacy import DifferentialPrivacy
+from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.matrices.mechanism import Mechanism, Step
+from pramana.release.certificate import Certificate
+from pramana.release.folder import CERTIFICATE
+from pramana.release.release import read_certificate
+
+__all__ = ["AverageAttack", "average_attack", "earlier_releases"]
+
+
+@dataclass(frozen=True)
+class AverageAttack:
+    """What several releases promise together.
+
+    Attributes:
+        releases: how many.
+        alone: k and epsilon of each.
+        k: what remains of k.
+        epsilon: what remains of epsilon.
+        breach: what remains against a breach.
+    """
+
+    releases: int
+    alone: tuple[tuple[float, float], ...]
+    k: PkAnonymity
+    epsilon: DifferentialPrivacy
+    breach: PrivacyBreach
+
+    def sentences(self) -> list[str]:
+        """The findings in plain words."""
+        each = ", ".join(f"k = {k:.4g} and epsilon = {e:.4g}" for k, e in self.alone)
+        return [
+            f"Each release alone has {each}.",
+            f"Together, for who can tell which records belong together, {self.releases} releases "
+            f"have k = {self.k.k:.4g} and epsilon = {self.epsilon.epsilon:.4g}.",
+            self.k.sentence(),
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain form; null stands for no bound."""
+        return {
+            "attack": "average",
+            "releases": self.releases,
+            "alone": [{"k": k, "epsilon": _finite(e)} for k, e in self.alone],
+            "together": {
+                "k": self.k.k,
+                "epsilon": _finite(self.epsilon.epsilon),
+                "rho1": self.breach.rho1,
+                "rho2": self.breach.rho2,
+            },
+        }
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+def average_attack(certificates: Sequence[Certificate], *, rho1: float = 0.1) -> AverageAttack:
+    """Compose the releases that these certificates describe."""
+    if not certificates:
+        raise InvalidNumber("Composition needs at least one release.")
+    mechanisms = [_mechanism(certificate) for certificate in certificates]
+    if len({certificate.records for certificate in certificates}) > 1:
+        numbers = ", ".join(f"{certificate.records:,}" for certificate in certificates)
+        raise InvalidNumber(
+            f"Releases of the same people have the same number of records, got {numbers}."
+        )
+    crowd = min(certificate.crowd for certificate in certificates)
+    alone = tuple(
+        (PkAnonymity.of(m, crowd=c.crowd).k, DifferentialPrivacy.of(m).epsilon)
+        for m, c in zip(mechanisms, certificates, strict=True)
+    )
+    together = _product(mechanisms)
+    return AverageAttack(
+        releases=len(certificates),
+        alone=alone,
+        k=PkAnonymity.of(together, crowd=crowd),
+        epsilon=DifferentialPrivacy.of(together),
+        breach=PrivacyBreach.of(together, rho1=rho1),
+    )
+
+
+def _mechanism(certificate: Certificate) -> Mechanism:
+    if certificate.mechanism is None or not certificate.mechanism.steps:
+        raise NotCovered(
+            f"Composition needs the matrices, and a release by method {certificate.method} does "
+            "not publish any."
+        )
+    return certificate.mechanism
+
+
+def _product(mechanisms: Sequence[Mechanism]) -> Mechanism:
+    """All steps of all releases, the columns of each release named apart."""
+    steps = []
+    for number, mechanism in enumerate(mechanisms):
+        for step in mechanism:
+            columns = tuple(f"{name} ({number + 1})" for name in step.columns)
+            steps.append(Step(columns, step.matrix, step.strata, step.by_stratum))
+    return Mechanism(tuple(steps))
+
+
+def earlier_releases(folder: Path, certificate: Certificate) -> list[Path]:
+    """Folders beside ``folder`` that look like releases of the same people.
+
+    A certificate says nothing about the truth, so that only columns and the number of records can
+    be compared: a reason to warn, not a proof.
+    """
+    found = []
+    place = folder.resolve()
+    for other in sorted(place.parent.glob(f"*/{CERTIFICATE}")):
+        if other.parent == place:
+            continue
+        try:
+            known = read_certificate(other.parent)
+        except PramanaError:
+            continue
+        same = known.schema.names == certificate.schema.names
+        if same and known.records == certificate.records:
+            found.append(other.parent)
+    return found

@@ -1,0 +1,166 @@
+"""Distance to the closest record: do released records lie nearer to those they were made from?
+
+Each column counts for at most 1: numbers and ordered values by their difference as a share of the
+range, other values by whether they differ [Gower71]. A half of the people is run through the
+mechanism, the other half held out: if released records are no closer to the first than to the
+second, being in the release leaves no trace that a distance could see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pramana.attacks.records import IntArray, Records
+from pramana.attacks.rerun import rerun
+from pramana.errors import InvalidNumber
+from pramana.matrices.mechanism import Mechanism
+from pramana.randomness import Keystream
+from pramana.risk.coded_table import Grouping
+from pramana.risk.measured import FEWEST_TRIALS, Measured
+from pramana.table.domains import Bins, Categories
+from pramana.table.schema import Schema
+
+__all__ = ["Points", "closest_risk", "distance_to_closest"]
+
+FloatArray = NDArray[np.float64]
+
+THREADS = 2
+MOST_RECORDS = 50_000
+"""Of a larger table so many records of each half are compared."""
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Records as numbers, each in units of its range, and as codes."""
+
+    numbers: NDArray[np.float32]
+    codes: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, numbers: ArrayLike | None = None, codes: ArrayLike | None = None) -> Points:
+        """One row a record; either part may be absent."""
+        given = [part for part in (numbers, codes) if part is not None]
+        rows = len(np.asarray(given[0])) if given else 0
+        empty = np.zeros((rows, 0))
+        return cls(
+            np.ascontiguousarray(empty if numbers is None else numbers, dtype=np.float32),
+            np.ascontiguousarray(empty if codes is None else codes, dtype=np.int32),
+        )
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def width(self) -> tuple[int, int]:
+        """How many columns of numbers and of codes."""
+        return self.numbers.shape[1], self.codes.shape[1]
+
+    def at(self, rows: NDArray[Any]) -> Points:
+        """Some of the records."""
+        return replace(self, numbers=self.numbers[rows], codes=self.codes[rows])
+
+    def distinct(self) -> tuple[Points, NDArray[Any]]:
+        """Each different record once, and which one every record is."""
+        together = np.concatenate([self.numbers.view(np.int32), self.codes], axis=1)
+        groups = Grouping.of(*_small_codes(together))
+        return self.at(groups.first), groups.of_record
+
+
+def _small_codes(table: NDArray[np.int32]) -> tuple[list[NDArray[Any]], list[int]]:
+    codes, sizes = [], []
+    for column in table.T:
+        values, code = np.unique(column, return_inverse=True)
+        codes.append(code)
+        sizes.append(len(values))
+    return codes, sizes
+
+
+def distance_to_closest(left: Points, right: Points) -> FloatArray:
+    """For each record on the left the distance to the closest one on the right.
+
+    >>> left, right = Points.of(codes=[[0, 1], [2, 2]]), Points.of(codes=[[0, 1], [0, 2]])
+    >>> distance_to_closest(left, right)
+    array([0., 1.])
+    """
+    if not len(left) or not len(right) or left.width != right.width or not sum(left.width):
+        raise InvalidNumber(
+            "A distance to the closest record needs records on both sides, with the same columns."
+        )
+    from pramana.attacks.kernels import closest_distances
+
+    asked, of_record = left.distinct()
+    known, _ = right.distinct()
+    numbers = np.ascontiguousarray(known.numbers.T)
+    codes = np.ascontiguousarray(known.codes.T)
+    out = np.empty(len(asked), dtype=np.float32)
+    parts = np.array_split(np.arange(len(asked)), THREADS)
+
+    def work(rows: NDArray[Any]) -> None:
+        part = slice(int(rows[0]), int(rows[-1]) + 1) if len(rows) else slice(0, 0)
+        closest_distances(asked.numbers[part], asked.codes[part], numbers, codes, out[part])
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(work, parts))
+    found: FloatArray = out[of_record].astype(np.float64)
+    return found
+
+
+def closest_risk(
+    schema: Schema, mechanism: Mechanism, truth: Records, *, keystream: Keystream
+) -> Measured:
+    """How often a released record is closer to its own half of the people than to the other."""
+    half = len(truth) // 2
+    if half < FEWEST_TRIALS:
+        raise InvalidNumber(
+            f"The distance to the closest record compares halves of at least {FEWEST_TRIALS} "
+            f"records, and there are {len(truth)} records."
+        )
+    order = keystream.permutation(len(truth), "halves")
+    many = min(half, MOST_RECORDS)
+    members, others = truth.at(order[:many]), truth.at(order[half : half + many])
+    released = rerun(mechanism, members, keystream=keystream, stream="closest")
+    points = [_points(schema, mechanism, part) for part in (released, members, others)]
+    inside = distance_to_closest(points[0], points[1])
+    outside = distance_to_closest(points[0], points[2])
+    # A tie says nothing: it counts for either side by the toss of a coin.
+    coin = keystream.uniforms("closest ties", 0, many) < 0.5
+    hits = int(((inside < outside) | ((inside == outside) & coin)).sum())
+    return Measured.of(
+        "closer to members",
+        hits=hits,
+        trials=many,
+        baseline=0.5,
+        note=f"A half of the people was released and the other held out; "
+        f"{100 * float((inside == 0).mean()):.3g} % of released records equal a member's and "
+        f"{100 * float((outside == 0).mean()):.3g} % one of the others. Half is no trace.",
+    )
+
+
+def _points(schema: Schema, mechanism: Mechanism, records: Records) -> Points:
+    numbers: list[FloatArray] = []
+    codes: list[IntArray] = [records.crowd]
+    for step, own in zip(mechanism, records.codes, strict=True):
+        for place, name in enumerate(step.columns):
+            column = schema.column(name)
+            labels = {label: at for at, label in enumerate(column.labels)}
+            cells = step.labels if len(step.columns) == 1 else [cell[place] for cell in step.labels]
+            positions = np.array([labels[label] for label in cells])[own]
+            if _is_ordered(column.domain) and None not in column.labels:
+                numbers.append(positions / max(len(labels) - 1, 1))
+            else:
+                codes.append(positions)
+    return Points.of(_columns(numbers), _columns(codes))
+
+
+def _is_ordered(domain: Any) -> bool:
+    return isinstance(domain, Bins) or (isinstance(domain, Categories) and domain.ordered)
+
+
+def _columns(parts: Sequence[NDArray[Any]]) -> NDArray[Any] | None:
+    return np.stack(parts, axis=1) if parts else None

@@ -1,0 +1,116 @@
+"""How often the nearest and the likeliest record are right, on the same people run once more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from pramana.attacks.linkers import (
+    MOST_PAIRS,
+    Found,
+    expected_released,
+    likelihood_scores,
+    link,
+    nearest_scores,
+)
+from pramana.attacks.records import Cells, IntArray, Records
+from pramana.attacks.rerun import rerun
+from pramana.matrices.mechanism import Mechanism
+from pramana.randomness import Keystream
+from pramana.risk.measured import FEWEST_TRIALS, Measured
+from pramana.table.schema import Schema
+
+__all__ = ["linkage_risks"]
+
+TRIALS = 20_000
+"""So many links are tried, over several runs where the table is smaller."""
+
+CONFIDENT = 0.01
+"""The share of links that the strongest linker is surest of, looked at apart."""
+
+MEASURED = (
+    "The published mechanism was run on the same people {runs} more, with the pairing kept; the "
+    "attacker knows the true keys of a person{more}."
+)
+
+
+def linkage_risks(
+    schema: Schema,
+    mechanism: Mechanism,
+    truth: Records,
+    *,
+    bound: float | None,
+    keystream: Keystream,
+    trials: int = TRIALS,
+) -> tuple[Measured, ...]:
+    """The nearest-record linker, the strongest linker, and its surest links."""
+    sizes = [len(step.labels) for step in mechanism]
+    runs = max(1, -(-trials // len(truth)))
+    targets = _targets(truth, sizes, keystream)
+    nearest, likely = [], []
+    for run in range(runs):
+        released = rerun(mechanism, truth, keystream=keystream, stream=f"run {run}")
+        near = nearest_scores(mechanism, schema, truth)
+        nearest.append(link(near, truth, released, sizes=sizes, targets=targets))
+        offsets = -expected_released(mechanism, truth, released)
+        strongest = likelihood_scores(mechanism)
+        likely.append(
+            link(strongest, truth, released, sizes=sizes, targets=targets, offsets=offsets)
+        )
+    guess = float(np.mean(1 / np.bincount(truth.crowd)[truth.crowd]))
+    measure = partial(_measured, keystream=keystream, guess=guess, bound=bound, runs=runs)
+    found = [
+        measure("nearest record", nearest, more=""),
+        measure("likeliest record", likely, more=", all others, and the matrices"),
+    ]
+    surest = _surest(likely)
+    if len(surest.targets) >= FEWEST_TRIALS:
+        more = f", all others, and the matrices; only the surest {CONFIDENT:.0%} of links"
+        found.append(measure("surest links", [surest], more=more))
+    return tuple(found)
+
+
+def _targets(truth: Records, sizes: Sequence[int], keystream: Keystream) -> IntArray:
+    """Everybody, or so many drawn at random that the comparisons stay within bounds."""
+    cells = len(Cells.of(truth, sizes).numbers)
+    most = max(MOST_PAIRS // 4 // max(cells, 1), 1_000)
+    if most >= len(truth):
+        return np.arange(len(truth))
+    return np.sort(keystream.permutation(len(truth), "targets")[:most])
+
+
+def _measured(
+    name: str,
+    found: Sequence[Found],
+    *,
+    keystream: Keystream,
+    more: str,
+    guess: float,
+    bound: float | None,
+    runs: int,
+) -> Measured:
+    chance = np.concatenate([part.chance for part in found])
+    # A link is right or wrong: ties are drawn, so that the binomial law of the interval holds.
+    hits = int((keystream.uniforms(f"ties of {name}", 0, len(chance)) < chance).sum())
+    times = "once" if runs == 1 else f"{runs} times"
+    return Measured.of(
+        name,
+        hits=hits,
+        trials=len(chance),
+        baseline=guess,
+        bound=bound,
+        promised_by=None if bound is None else "pk-anonymity",
+        note=MEASURED.format(runs=times, more=more),
+    )
+
+
+def _surest(found: Sequence[Found]) -> Found:
+    """The links that the linker itself is surest of."""
+    confidence = np.concatenate([part.confidence for part in found])
+    many = int(len(confidence) * CONFIDENT)
+    best = np.argsort(-confidence, kind="stable")[:many]
+    chance = np.concatenate([part.chance for part in found])[best]
+    targets = np.concatenate([part.targets for part in found])[best]
+    return Found(targets, chance, confidence[best])

@@ -1,0 +1,230 @@
+"""Linkers: given a person's true keys, which released record is theirs?
+
+A linker is a table of scores for each step, added up over the steps, plus a score for the released
+cell itself. It picks a record with the highest score, ties at random. Two of them:
+
+    nearest      minus the squared distance between true and released values       [Wei, Sec. 4.3]
+    likelihood   ln P[truth -> released] - ln (expected number released so): the posterior that
+                 a record is the person's, up to a factor, for who knows all matrices and the truth
+
+The denominator of the second is exact for one record and nearly so for many: given the released
+table, Sinkhorn's scaling (see optimal.py) would change it by terms of the order of one record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pramana.attacks.records import Cells, IntArray, Records
+from pramana.errors import TooLarge
+from pramana.matrices.mechanism import Mechanism, Step
+from pramana.matrices.transition import TransitionMatrix
+from pramana.table.domains import Bins, Categories
+from pramana.table.schema import Column, Schema
+
+__all__ = [
+    "Found",
+    "Scores",
+    "blocks",
+    "expected_released",
+    "likelihood_scores",
+    "link",
+    "nearest_scores",
+]
+
+FloatArray = NDArray[np.float64]
+
+TIE = 1e-9
+BLOCK = 2_000_000
+"""Scores that are held in memory at once."""
+
+MOST_PAIRS = 2_000_000_000
+"""Pairs of cells that are compared before targets are sampled."""
+
+DENSE_CELLS = 20_000_000
+IMPOSSIBLE = -1e30
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """How well a released value fits a true one: ``tables[step][stratum][truth, released]``."""
+
+    tables: tuple[tuple[FloatArray, ...], ...]
+
+    def between(self, truth: Records, released: Records) -> FloatArray:
+        """The score of each pair of records that stand at the same position."""
+        total = np.zeros(len(truth))
+        for step, own in enumerate(self.tables):
+            strata = truth.strata[step]
+            codes = truth.codes[step], released.codes[step]
+            total += own[0][codes] if strata is None else np.stack(own)[strata, *codes]
+        return total
+
+    def block(self, truth: Records, released: Records) -> FloatArray:
+        """The score of every truth (rows) with every released record (columns) of one crowd."""
+        total = np.zeros((len(truth), len(released)))
+        for step, own in enumerate(self.tables):
+            strata = truth.strata[step]
+            if strata is None:
+                rows = own[0][truth.codes[step]]
+            else:
+                rows = np.stack(own)[strata, truth.codes[step]]
+            total += rows[:, released.codes[step]]
+        return total
+
+
+def likelihood_scores(mechanism: Mechanism) -> Scores:
+    """Logarithms of the probabilities; what cannot happen scores next to nothing."""
+    return Scores(tuple(tuple(_logs(matrix) for matrix in step.matrices) for step in mechanism))
+
+
+def _logs(matrix: TransitionMatrix) -> FloatArray:
+    values = matrix.values
+    return np.where(values > 0, np.log(np.maximum(values, 1e-300)), IMPOSSIBLE)
+
+
+def nearest_scores(mechanism: Mechanism, schema: Schema, truth: Records) -> Scores:
+    """Minus squared distances, each column in units of its own spread among the true records."""
+    tables = []
+    for step, codes in zip(mechanism, truth.codes, strict=True):
+        size = len(step.labels)
+        shares = np.bincount(codes, minlength=size) / max(len(codes), 1)
+        places = _places(step, schema)
+        squared = np.zeros((size, size))
+        for column, own in zip(step.columns, places, strict=True):
+            squared += _distances(schema.column(column), own, shares)
+        tables.append((-squared,) * len(step.matrices))
+    return Scores(tuple(tables))
+
+
+def _places(step: Step, schema: Schema) -> list[IntArray]:
+    """For each column of a step the code of each cell of the step."""
+    if len(step.columns) == 1:
+        return [np.arange(len(step.labels))]
+    found = []
+    for place, name in enumerate(step.columns):
+        codes = {label: code for code, label in enumerate(schema.column(name).labels)}
+        found.append(np.array([codes[cell[place]] for cell in step.labels]))
+    return found
+
+
+def _distances(column: Column, places: IntArray, shares: FloatArray) -> FloatArray:
+    """Squared distances between the cells of a step by one of its columns.
+
+    Ordered values stand at their positions, divided by the standard deviation; between unordered
+    ones, and to a missing one, every step is as far as two standard deviations of a fair coin.
+    """
+    domain = column.domain
+    ordered = isinstance(domain, Bins) or (isinstance(domain, Categories) and domain.ordered)
+    differ = (places[:, None] != places[None, :]).astype(np.float64)
+    if not ordered or domain is None:
+        return np.asarray(differ, dtype=np.float64)
+    missing = places >= domain.size
+    mean = float((shares * places)[~missing].sum()) / max(float(shares[~missing].sum()), 1e-12)
+    spread = float((shares * (places - mean) ** 2)[~missing].sum())
+    squared = (places[:, None] - places[None, :]) ** 2 / max(spread, 1e-12)
+    apart = missing[:, None] | missing[None, :]
+    return np.asarray(np.where(apart, differ, squared), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a linker finds for the targets.
+
+    Attributes:
+        targets: the people attacked.
+        chance: for each the chance to pick the right record, ties at random.
+        confidence: what the linker itself believes that chance to be.
+    """
+
+    targets: IntArray
+    chance: FloatArray
+    confidence: FloatArray
+
+
+def link(
+    scores: Scores,
+    truth: Records,
+    released: Records,
+    *,
+    sizes: Sequence[int],
+    targets: IntArray,
+    offsets: FloatArray | None = None,
+) -> Found:
+    """Attack some people of a table whose released records stand in the same order.
+
+    ``offsets`` are added to the scores of each released record: minus ln of the expected number.
+    """
+    seen = Cells.of(released, sizes)
+    wanted = Cells.of(truth.at(targets), sizes)
+    bonus = np.zeros(len(seen.numbers))
+    if offsets is not None:
+        bonus[seen.of_record] = offsets
+    best = np.full(len(wanted.numbers), -np.inf)
+    tied, mass = np.zeros(len(wanted.numbers)), np.zeros(len(wanted.numbers))
+    for rows, columns in blocks(wanted, seen):
+        block = scores.block(wanted.records.at(rows), seen.records.at(columns)) + bonus[columns]
+        highest = block.max(axis=1)
+        best[rows] = highest
+        tied[rows] = (block >= highest[:, None] - TIE) @ seen.numbers[columns]
+        mass[rows] = np.exp(np.maximum(block - highest[:, None], -700)) @ seen.numbers[columns]
+    own = scores.between(truth.at(targets), released.at(targets)) + bonus[seen.of_record[targets]]
+    cell = wanted.of_record
+    right = own >= best[cell] - TIE
+    return Found(targets, np.where(right, 1 / tied[cell], 0.0), 1 / mass[cell])
+
+
+def blocks(wanted: Cells, seen: Cells) -> Iterator[tuple[IntArray, IntArray]]:
+    """Rows and columns of a crowd, so many rows that a block fits in memory."""
+    released = seen.by_crowd
+    for crowd, rows in enumerate(wanted.by_crowd):
+        if not len(rows):
+            continue
+        columns = released[crowd] if crowd < len(released) else np.zeros(0, np.int64)
+        step = max(1, BLOCK // max(len(columns), 1))
+        for begin in range(0, len(rows), step):
+            yield rows[begin : begin + step], columns
+
+
+def expected_released(mechanism: Mechanism, truth: Records, released: Records) -> FloatArray:
+    """ln of the expected number of records of the same crowd released like each record."""
+    sizes = [len(step.labels) for step in mechanism]
+    cells, seen = Cells.of(truth, sizes), Cells.of(released, sizes)
+    logs = np.zeros(len(seen.numbers))
+    scores = likelihood_scores(mechanism)
+    crowds = int(max(truth.crowd.max(initial=0), released.crowd.max(initial=0))) + 1
+    simple = all(len(step.matrices) == 1 for step in mechanism)
+    if simple and crowds * int(np.prod(sizes, dtype=np.float64)) <= DENSE_CELLS:
+        logs = _expected_dense(mechanism, cells, seen, [crowds, *sizes])
+    else:
+        _require_few(cells, seen)
+        for columns, rows in blocks(seen, cells):
+            block = scores.block(cells.records.at(rows), seen.records.at(columns))
+            logs[columns] = np.log(cells.numbers[rows] @ np.exp(np.maximum(block, -700)))
+    found: FloatArray = logs[seen.of_record]
+    return found
+
+
+def _expected_dense(
+    mechanism: Mechanism, cells: Cells, seen: Cells, shape: Sequence[int]
+) -> FloatArray:
+    """By pushing the whole table through the matrices, axis by axis."""
+    table = np.zeros(shape)
+    table[(cells.records.crowd, *cells.records.codes)] = cells.numbers
+    for axis, step in enumerate(mechanism, start=1):
+        table = step.matrices[0].apply(table, axis=axis)
+    values = table[(seen.records.crowd, *seen.records.codes)]
+    return np.asarray(np.log(np.maximum(values, 1e-300)), dtype=np.float64)
+
+
+def _require_few(cells: Cells, seen: Cells) -> None:
+    pairs = len(cells.numbers) * len(seen.numbers)
+    if pairs > MOST_PAIRS:
+        raise TooLarge(
+            f"{len(cells.numbers):,} true and {len(seen.numbers):,} released combinations are more "
+            "than can be compared. Audit a sample of the records."
+        )

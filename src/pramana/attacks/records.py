@@ -1,0 +1,214 @@
+"""Records as an attacker sees them: one code a step of the mechanism, and the crowd they stand in.
+
+Truth and release are coded by the same labels, so that a probability is one look-up a step. The
+crowd of a record is formed by the columns that are released as they are and may be known: who knows
+them looks for a person among these records only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pramana.errors import InvalidTable, NotCovered, OutsideDomain
+from pramana.matrices.mechanism import Mechanism, Step
+from pramana.release.certificate import Certificate
+from pramana.risk.coded_table import Grouping, code_column
+from pramana.table.codec import encode, encode_released
+from pramana.table.domains import label_text
+from pramana.table.opened import OpenedTable
+from pramana.table.schema import Schema
+
+__all__ = ["Cells", "Records", "read_pair", "require_belongs", "require_matrices"]
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Records by step and crowd.
+
+    Attributes:
+        codes: one array a step.
+        crowd: the group that the known columns form.
+        strata: for each step which of its matrices a record has; ``None`` where there is one.
+    """
+
+    codes: tuple[IntArray, ...]
+    crowd: IntArray
+    strata: tuple[IntArray | None, ...]
+
+    def __len__(self) -> int:
+        return len(self.crowd)
+
+    def at(self, rows: IntArray) -> Records:
+        """Some of the records."""
+        return Records(
+            tuple(codes[rows] for codes in self.codes),
+            self.crowd[rows],
+            tuple(None if stratum is None else stratum[rows] for stratum in self.strata),
+        )
+
+    def with_codes(self, codes: Sequence[IntArray]) -> Records:
+        """The same people with other codes: what was released of them."""
+        return Records(tuple(codes), self.crowd, self.strata)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The different records, how many there are of each, and which is whose."""
+
+    records: Records
+    numbers: IntArray
+    of_record: IntArray
+
+    @classmethod
+    def of(cls, records: Records, sizes: Sequence[int]) -> Cells:
+        """Put alike records together."""
+        crowds = int(records.crowd.max(initial=0)) + 1
+        grouping = Grouping.of([records.crowd, *records.codes], [crowds, *sizes])
+        return cls(records.at(grouping.first), grouping.numbers, grouping.of_record)
+
+    @cached_property
+    def by_crowd(self) -> list[IntArray]:
+        """The cells of each crowd."""
+        order = np.argsort(self.records.crowd, kind="stable")
+        ends = np.cumsum(np.bincount(self.records.crowd))
+        return np.split(order, ends[:-1])
+
+
+def require_matrices(certificate: Certificate) -> Mechanism:
+    """The matrices; refused where they are withheld or the method has none."""
+    if certificate.mechanism is None or not certificate.mechanism.steps:
+        raise NotCovered(
+            f"This attack needs the matrices, and a release by method {certificate.method} does "
+            "not publish any. Give the mechanism that the steward keeps, or use another attack."
+        )
+    return certificate.mechanism
+
+
+def require_belongs(certificate: Certificate, released: OpenedTable, truth: OpenedTable) -> None:
+    """Refuse a truth of other people or other columns, with what differs in counts."""
+    lacking = [c.name for c in certificate.schema.released if c.name not in truth.schema.names]
+    if lacking:
+        raise InvalidTable(
+            f"The original must have the columns of the release, and lacks {len(lacking)} of "
+            f"{len(certificate.schema.released)}: {', '.join(lacking[:5])}."
+        )
+    if truth.rows != released.rows:
+        raise InvalidTable(
+            f"The original must be the table that was released, and has {truth.rows:,} records "
+            f"where the release has {released.rows:,}."
+        )
+    names = [name for name in certificate.known_columns if name in truth.schema.names]
+    if not names:
+        return
+    own, theirs = _crowds(truth, released, names)
+    size = int(max(own.max(initial=0), theirs.max(initial=0))) + 1
+    differ = int(
+        np.abs(np.bincount(own, minlength=size) - np.bincount(theirs, minlength=size)).sum()
+    )
+    if differ:
+        raise InvalidTable(
+            f"The original must be the table that was released, and {differ // 2:,} of its "
+            f"{truth.rows:,} records differ in {', '.join(names)}, which are released as they are."
+        )
+
+
+def read_pair(
+    schema: Schema,
+    mechanism: Mechanism,
+    *,
+    truth: OpenedTable,
+    released: OpenedTable,
+    known: Sequence[str] = (),
+) -> tuple[Records, Records]:
+    """Truth and release in the same codes; their records are in no common order."""
+    if known:
+        crowds = _crowds(truth, released, known)
+    else:
+        crowds = np.zeros(truth.rows, np.int64), np.zeros(released.rows, np.int64)
+    return (
+        _records(schema, mechanism, truth, encode, crowds[0]),
+        _records(schema, mechanism, released, encode_released, crowds[1]),
+    )
+
+
+def _records(
+    schema: Schema, mechanism: Mechanism, table: OpenedTable, encoder: Any, crowd: IntArray
+) -> Records:
+    codes, strata = [], []
+    for step in mechanism:
+        data = table.to_arrow([*step.columns, *step.strata])
+        parts = [encoder(schema.column(name), data.column(name)) for name in step.columns]
+        codes.append(step_codes(step, schema, parts))
+        strata.append(_strata(step, data) if step.strata else None)
+    return Records(tuple(codes), crowd, tuple(strata))
+
+
+def step_codes(step: Step, schema: Schema, parts: Sequence[NDArray[Any]]) -> IntArray:
+    """One code a record from the codes of its columns."""
+    if len(parts) == 1:
+        return parts[0].astype(np.int64)
+    labels = [schema.column(name).labels for name in step.columns]
+    sizes = [len(own) for own in labels]
+    places = [{label: place for place, label in enumerate(own)} for own in labels]
+    cells = np.array(
+        [[place[v] for place, v in zip(places, cell, strict=True)] for cell in step.labels]
+    )
+    known = np.ravel_multi_index(tuple(cells.T), sizes)
+    order = np.argsort(known)
+    keys = np.ravel_multi_index(tuple(part.astype(np.intp) for part in parts), sizes)
+    found = np.minimum(np.searchsorted(known[order], keys), len(known) - 1)
+    wrong = int(np.count_nonzero(known[order][found] != keys))
+    if wrong:
+        raise OutsideDomain(
+            f"{wrong:,} records hold a combination of {' and '.join(step.columns)} that the schema "
+            "calls impossible."
+        )
+    return order[found].astype(np.int64)
+
+
+def _strata(step: Step, data: pa.Table) -> IntArray:
+    """Which matrix of a step each record has, by the text of its strata."""
+    numbers = {tuple(map(label_text, s)): place for place, s in enumerate(step.by_stratum)}
+    columns = [data.column(name) for name in step.strata]
+    coded = [code_column(column) for column in columns]
+    groups = Grouping.of([c for c, _, _ in coded], [size for _, size, _ in coded])
+    rows = [[label_text(v.as_py()) for v in column.take(groups.first)] for column in columns]
+    found = np.array([numbers.get(texts, -1) for texts in zip(*rows, strict=True)])
+    strata: IntArray = found[groups.of_record]
+    unknown = int(np.count_nonzero(strata < 0))
+    if unknown:
+        raise OutsideDomain(f"{unknown:,} records lie in a stratum without a matrix.")
+    return strata
+
+
+def _crowds(
+    truth: OpenedTable, released: OpenedTable, names: Sequence[str]
+) -> tuple[IntArray, IntArray]:
+    """Group numbers by the known columns, the same for the same values in both tables."""
+    codes, sizes = [], []
+    for name in names:
+        both = [_plain(table.to_arrow([name]).column(0)) for table in (truth, released)]
+        if both[0].type != both[1].type:
+            both = [column.cast(pa.string()) for column in both]
+        column, size, _ = code_column(
+            pa.chunked_array([*both[0].chunks, *both[1].chunks], both[0].type)
+        )
+        codes.append(column)
+        sizes.append(size)
+    of_record = Grouping.of(codes, sizes).of_record.astype(np.int64)
+    return of_record[: truth.rows], of_record[truth.rows :]
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.string()) if pa.types.is_large_string(column.type) else column

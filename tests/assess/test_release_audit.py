@@ -1,0 +1,109 @@
+"""The audit of a release by who holds the truth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.release.people import SCHEMA, people, plan
+
+from pramana import api
+from pramana.assess.release_audit import audit_release
+from pramana.errors import DoesNotHold, InvalidTable, NotCovered
+from pramana.guarantees import PkAnonymity
+from pramana.release.certificate import Claim
+from pramana.table.files import open_table
+
+
+@pytest.fixture(scope="module")
+def truth() -> pa.Table:
+    return people(1500)
+
+
+@pytest.fixture(scope="module")
+def release(truth):
+    return api.protect(truth, plan(20, records=1500), seed=1)
+
+
+def test_every_attack_has_interval_baseline_and_bound(truth, release):
+    """Linkers carry 1/k, inference a control, distances the even chance; nothing is broken."""
+    found = audit_release(release, open_table(truth))
+    by_name = {measured.name: measured for measured in found.measured}
+    promised = next(
+        c.attained.k for c in release.certificate.claims if c.attained.name == "pk-anonymity"
+    )
+
+    for name in ("nearest record", "likeliest record", "surest links"):
+        assert by_name[name].bound == pytest.approx(1 / promised)
+        assert by_name[name].low <= by_name[name].value <= by_name[name].high
+    assert by_name["inference of income"].control is not None
+    assert by_name["closer to members"].baseline == 0.5
+    assert found.holds
+    found.require()
+
+
+def test_a_certificate_that_promises_too_much_is_an_error(truth):
+    """Matrices that keep nearly everything under a promise of k = 500: the audit leaves with it."""
+    weak = plan(1.001, records=1500)
+    release = api.protect(truth, weak, seed=1)
+    claims = (Claim(PkAnonymity(k=500)),)
+    lying = replace(release, certificate=replace(release.certificate, claims=claims))
+    found = audit_release(lying, open_table(truth))
+
+    assert not found.holds
+    with pytest.raises(DoesNotHold, match="pk-anonymity promises at most 0.2 %"):
+        found.require()
+
+
+def test_the_same_seed_gives_the_same_figures(truth, release):
+    """An audit can be repeated."""
+    one, two = (audit_release(release, open_table(truth)).to_json() for _ in range(2))
+
+    assert one == two
+
+
+def test_other_people_are_refused(release, truth):
+    """More records, lacking columns, other regions, other values: said with counts."""
+    with pytest.raises(InvalidTable, match="1,600 records where the release has 1,500"):
+        audit_release(release, open_table(people(1600)))
+    with pytest.raises(InvalidTable, match="lacks 1 of 5: income"):
+        audit_release(release, open_table(truth.drop_columns(["income"])))
+    with pytest.raises(InvalidTable, match="records differ in region"):
+        audit_release(release, open_table(people(1500, seed=8)))
+    swapped = truth.set_column(2, "age", pa.array(np.full(1500, 70)))
+    with pytest.raises(DoesNotHold, match="does not belong to this release"):
+        audit_release(release, open_table(swapped))
+
+
+def test_withheld_matrices_must_be_given(truth, release):
+    """Without them the mechanism cannot be run again; the steward can give them."""
+    secret = replace(release, certificate=replace(release.certificate, mechanism=None))
+    with pytest.raises(NotCovered, match="needs the matrices"):
+        audit_release(secret, open_table(truth))
+    known = audit_release(secret, open_table(truth), mechanism=release.certificate.mechanism)
+
+    assert known.holds
+
+
+def test_too_few_records_are_said():
+    """Five people give no interval."""
+    few = people(5)
+    schema = replace(SCHEMA, columns=tuple(c for c in SCHEMA.columns if c.name != "region"))
+    table = few.drop_columns(["region"])
+    release = api.protect(table, api.design(schema, PkAnonymity(k=2), records=5), seed=1)
+    with pytest.raises(InvalidTable, match="at least 10 records to attack, and the release has 5"):
+        audit_release(release, open_table(table))
+
+
+def test_small_tables_leave_out_what_they_cannot_measure():
+    """Sixteen people can be linked, but not split into members and controls: a note says so."""
+    few = people(16)
+    schema = replace(SCHEMA, columns=tuple(c for c in SCHEMA.columns if c.name != "region"))
+    table = few.drop_columns(["region"])
+    release = api.protect(table, api.design(schema, PkAnonymity(k=2), records=16), seed=1)
+    found = audit_release(release, open_table(table))
+
+    assert any("needs at least 10" in note for note in found.notes)
+    assert any("halves of at least 10" in note for note in found.notes)

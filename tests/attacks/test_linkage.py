@@ -1,0 +1,244 @@
+"""Linkers against a mechanism that is run again, inference, and distances."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pramana.attacks.closest import Points, closest_risk, distance_to_closest
+from pramana.attacks.inference import SensitiveValues, inference_risk
+from pramana.attacks.linkage import linkage_risks
+from pramana.attacks.linkers import (
+    expected_released,
+    likelihood_scores,
+    link,
+    nearest_scores,
+)
+from pramana.attacks.records import Records
+from pramana.attacks.rerun import rerun
+from pramana.errors import InvalidNumber
+from pramana.guarantees import PkAnonymity
+from pramana.matrices import Dense, Mechanism, Step, UniformMixture
+from pramana.randomness import Keystream
+from pramana.table import Bins, Categories, Column, Role, Schema
+
+SCHEMA = Schema(
+    (
+        Column("sex", Role.KEY, Categories(("f", "m"))),
+        Column("age", Role.KEY, Bins((0, 20, 40, 60, 80, 100))),
+    )
+)
+
+
+def mechanism(retention: float) -> Mechanism:
+    return Mechanism(
+        (
+            Step(("sex",), UniformMixture.of(("f", "m"), retention=retention)),
+            Step(
+                ("age",),
+                UniformMixture.of(Bins((0, 20, 40, 60, 80, 100)).labels, retention=retention),
+            ),
+        )
+    )
+
+
+def people(records: int, *, crowds: int = 1, seed: int = 1) -> Records:
+    random = np.random.default_rng(seed)
+    return Records(
+        (random.integers(0, 2, records), random.integers(0, 5, records)),
+        random.integers(0, crowds, records),
+        (None, None),
+    )
+
+
+def test_nothing_changed_and_everybody_different_is_always_linked():
+    """With the identity and ten people of ten kinds both linkers are always right."""
+    truth = Records(
+        (np.repeat([0, 1], 5), np.tile(np.arange(5), 2)), np.zeros(10, int), (None, None)
+    )
+    stay = mechanism(1.0)
+    for scores in (nearest_scores(stay, SCHEMA, truth), likelihood_scores(stay)):
+        found = link(scores, truth, truth, sizes=[2, 5], targets=np.arange(10))
+
+        assert found.chance == pytest.approx(np.ones(10))
+
+
+def test_ties_are_shared_by_hand():
+    """Three alike of four: each of the three is found by one in three."""
+    truth = Records((np.array([0, 0, 0, 1]),), np.zeros(4, int), (None,))
+    stay = Mechanism((Step(("sex",), UniformMixture.of(("f", "m"), retention=1)),))
+    found = link(likelihood_scores(stay), truth, truth, sizes=[2], targets=np.arange(4))
+
+    assert found.chance == pytest.approx([1 / 3, 1 / 3, 1 / 3, 1])
+
+
+@given(st.integers(10, 40), st.floats(0.05, 0.95), st.integers(1, 3))
+def test_cells_and_records_give_the_same_chances(records, retention, crowds):
+    """Brute force over all pairs of records, one by one."""
+    truth = people(records, crowds=crowds, seed=records)
+    made = mechanism(retention)
+    released = rerun(made, truth, keystream=Keystream.from_seed(records), stream="t")
+    offsets = -expected_released(made, truth, released)
+    scores = likelihood_scores(made)
+    found = link(scores, truth, released, sizes=[2, 5], targets=np.arange(records), offsets=offsets)
+    table = scores.block(truth, released) + offsets
+    table[truth.crowd[:, None] != released.crowd[None, :]] = -np.inf
+    best = table >= table.max(axis=1, keepdims=True) - 1e-9
+    chances = np.where(np.diagonal(best), 1 / best.sum(axis=1), 0)
+
+    assert found.chance == pytest.approx(chances)
+
+
+@pytest.mark.parametrize("retention", [0.0, 0.3, 0.8])
+def test_expected_numbers_agree_on_both_roads(retention, monkeypatch):
+    """Pushed through the matrices axis by axis, or summed over pairs of cells."""
+    truth = people(200, crowds=2)
+    made = mechanism(retention)
+    released = rerun(made, truth, keystream=Keystream.from_seed(1), stream="t")
+    dense = expected_released(made, truth, released)
+    monkeypatch.setattr("pramana.attacks.linkers.DENSE_CELLS", 0)
+
+    assert expected_released(made, truth, released) == pytest.approx(dense)
+
+
+def test_a_sound_mechanism_keeps_its_promise_and_a_broken_one_is_caught():
+    """Promised by its own k, and by the k of a mechanism that changes far more."""
+    truth = people(600)
+    weak = mechanism(0.9)
+    honest = 1 / PkAnonymity.of(weak, crowd=600).k
+    false = 1 / PkAnonymity.of(mechanism(0.1), crowd=600).k
+    keystream = Keystream.from_seed(3)
+
+    sound = linkage_risks(SCHEMA, weak, truth, bound=honest, keystream=keystream, trials=3000)
+    broken = linkage_risks(SCHEMA, weak, truth, bound=false, keystream=keystream, trials=3000)
+
+    assert not any(found.broken for found in sound)
+    assert any(found.broken for found in broken)
+    assert sound[1].value >= sound[1].baseline  # the strongest linker beats guessing
+
+
+def test_the_likeliest_beats_the_nearest_where_the_matrix_misleads():
+    """A matrix that swaps the sexes: the nearest record is the wrong one, the likeliest right."""
+    swap = Mechanism((Step(("sex",), Dense.of(("f", "m"), [[0.1, 0.9], [0.9, 0.1]])),))
+    schema = Schema((Column("sex", Role.KEY, Categories(("f", "m"))),))
+    truth = Records((np.random.default_rng(1).integers(0, 2, 30),), np.zeros(30, int), (None,))
+    nearest, likeliest, *_ = linkage_risks(
+        schema, swap, truth, bound=None, keystream=Keystream.from_seed(5), trials=6000
+    )
+
+    assert nearest.high < likeliest.low
+
+
+def test_strata_have_matrices_of_their_own():
+    """One stratum stays, the other is noise: links in the first are right, in the second not."""
+    matrices = {
+        ("n",): UniformMixture.of(("f", "m"), retention=1),
+        ("s",): UniformMixture.of(("f", "m"), retention=0),
+    }
+    made = Mechanism((Step(("sex",), strata=("region",), by_stratum=matrices),))
+    stratum = np.repeat([0, 1], 50)
+    truth = Records((np.tile([0, 1], 50),), stratum, (stratum,))
+    released = rerun(made, truth, keystream=Keystream.from_seed(4), stream="s")
+
+    assert (released.codes[0][:50] == truth.codes[0][:50]).all()
+    assert 10 < (released.codes[0][50:] == truth.codes[0][50:]).sum() < 40
+    scores = likelihood_scores(made)
+    offsets = -expected_released(made, truth, released)
+    found = link(scores, truth, released, sizes=[2], targets=np.arange(100), offsets=offsets)
+    assert found.chance[:50] == pytest.approx(np.full(50, 1 / 25))
+    assert found.chance[50:].mean() == pytest.approx(1 / 50, abs=0.01)
+
+
+# -- inference -----------------------------------------------------------------------------
+
+
+def test_inference_finds_what_keys_determine_and_nothing_from_noise():
+    """Illness is the age group: kept keys tell it, noise tells no more than the frequent value."""
+    truth = people(2000)
+    values = SensitiveValues.of("illness", truth.codes[1], 5, ordered=False)
+    kept = inference_risk(mechanism(0.95), truth, values, keystream=Keystream.from_seed(1))
+    noise = inference_risk(mechanism(0.0), truth, values, keystream=Keystream.from_seed(1))
+
+    assert kept.value > 0.9
+    assert kept.control > 0.9  # the statistics alone tell it, also of people left out
+    assert noise.low <= noise.baseline + 0.02
+
+
+def test_inference_of_members_exceeds_control_where_records_are_exposed():
+    """A value that belongs to the person alone is inferred for members only."""
+    random = np.random.default_rng(8)
+    truth = Records((np.zeros(400, int), random.permutation(400)), np.zeros(400, int), (None, None))
+    labels = tuple(range(400))
+    stay = Mechanism(
+        (
+            Step(("sex",), UniformMixture.of(("f", "m"), retention=1)),
+            Step(("town",), UniformMixture.of(labels, retention=0.9)),
+        )
+    )
+    values = SensitiveValues.of("illness", random.integers(0, 8, 400), 8, ordered=False)
+    found = inference_risk(stay, truth, values, keystream=Keystream.from_seed(2))
+
+    assert found.value > 0.6
+    assert found.control < 0.3
+
+
+def test_many_values_become_classes():
+    """Numbers become tenths of equal size; other values keep the frequent ones."""
+    codes = np.arange(1000)
+    tenths = SensitiveValues.of("income", codes, 1000, ordered=True)
+    names = SensitiveValues.of("job", codes % 50, 50, ordered=False)
+
+    assert np.bincount(tenths.codes).tolist() == [100] * 10
+    assert names.size == 21
+    assert np.bincount(names.codes)[:20].tolist() == [20] * 20
+
+
+def test_too_few_records_for_a_control_are_said():
+    """A fifth of twenty people is no control group."""
+    truth = people(20)
+    values = SensitiveValues.of("illness", truth.codes[1], 5, ordered=False)
+    with pytest.raises(InvalidNumber, match="needs at least 10 of them; there are 20 records"):
+        inference_risk(mechanism(0.5), truth, values, keystream=Keystream.from_seed(1))
+
+
+# -- distance to the closest record --------------------------------------------------------
+
+
+@given(st.integers(1, 30), st.integers(1, 30), st.integers(0, 3), st.integers(1, 3))
+def test_distances_equal_all_pairs(left, right, numbers, codes):
+    """The compiled loop against a table of all distances."""
+    random = np.random.default_rng(left * 31 + right)
+    parts = [
+        (random.random((n, numbers)).astype(np.float32), random.integers(0, 3, (n, codes)))
+        for n in (left, right)
+    ]
+    one, two = (Points.of(*part) for part in parts)
+    far = np.abs(parts[0][0][:, None] - parts[1][0][None]).sum(axis=2)
+    far = far + (parts[0][1][:, None] != parts[1][1][None]).sum(axis=2)
+
+    assert distance_to_closest(one, two) == pytest.approx(far.min(axis=1), abs=1e-5)
+
+
+def test_a_copy_is_closer_to_its_own_and_noise_is_not():
+    """Released as they are, records of many kinds lie on their own half; noise lies nowhere."""
+    random = np.random.default_rng(9)
+    labels = tuple(range(500))
+    schema = Schema((Column("town", Role.KEY, Categories(labels)),))
+    truth = Records((random.permutation(500),), np.zeros(500, int), (None,))
+
+    def risk(retention):
+        made = Mechanism((Step(("town",), UniformMixture.of(labels, retention=retention)),))
+        return closest_risk(schema, made, truth, keystream=Keystream.from_seed(6))
+
+    assert risk(1.0).value == 1
+    assert risk(0.0).low <= 0.5 <= risk(0.0).high
+
+
+def test_empty_sides_are_refused():
+    """No records, or other columns, no distance."""
+    with pytest.raises(InvalidNumber, match="records on both sides"):
+        distance_to_closest(Points.of(codes=np.zeros((0, 1))), Points.of(codes=[[1]]))
+    with pytest.raises(InvalidNumber, match="the same columns"):
+        distance_to_closest(Points.of(codes=[[1, 2]]), Points.of(codes=[[1]]))
