@@ -25,7 +25,14 @@ from pramana.table.domains import label_text
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
 
-__all__ = ["Cells", "Records", "read_pair", "require_belongs", "require_matrices"]
+__all__ = [
+    "Cells",
+    "Records",
+    "read_pair",
+    "read_released",
+    "require_belongs",
+    "require_matrices",
+]
 
 IntArray = NDArray[np.int64]
 
@@ -138,6 +145,12 @@ def read_pair(
         _records(schema, mechanism, truth, encode, crowds[0]),
         _records(schema, mechanism, released, encode_released, crowds[1]),
     )
+
+
+def read_released(schema: Schema, mechanism: Mechanism, released: OpenedTable) -> Records:
+    """The release alone, as one crowd: what an attacker without further knowledge has."""
+    crowd = np.zeros(released.rows, np.int64)
+    return _records(schema, mechanism, released, encode_released, crowd)
 
 
 def _records(

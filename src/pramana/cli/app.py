@@ -13,6 +13,8 @@ from typing import Annotated
 
 import typer
 
+from pramana.cli.attack import attack
+from pramana.cli.audit import audit
 from pramana.cli.demo import demo
 from pramana.cli.describe import describe
 from pramana.cli.design import design
@@ -70,7 +72,7 @@ def _help(verb: Callable[..., None]) -> str:
     return cleandoc(verb.__doc__ or "").replace("\n\nExample:", "\n\n\b\nExample:")
 
 
-for verb in (describe, design, protect, verify, keygen, demo):
+for verb in (describe, design, protect, verify, audit, attack, keygen, demo):
     app.command(name=verb.__name__, help=_help(verb))(verb)
 
 

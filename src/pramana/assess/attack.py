@@ -1,0 +1,154 @@
+"""Attacks by name, from releases and what the attacker is said to know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pramana.assess.release_audit import linking_bound
+from pramana.attacks.average import average_attack
+from pramana.attacks.optimal import optimal_linkage
+from pramana.attacks.records import Records, read_pair, read_released, require_matrices
+from pramana.attacks.recovery_of_release import recovery_of_release
+from pramana.attacks.repeated import repeated_attack
+from pramana.errors import InvalidNumber
+from pramana.randomness import Keystream
+from pramana.release.release import Release
+from pramana.table.opened import OpenedTable
+
+__all__ = ["ATTACKS", "AttackResult", "attack_release"]
+
+ATTACKS = {
+    "linkage": "the strongest linker, who knows the true table, the matrices and the release",
+    "repeated": "perturb the release again and again, with the matrix power beside it",
+    "recovery": "spectral filtering and principal components, on the release and on plain noise",
+    "average": "several releases of the same people: what of k and epsilon remains",
+}
+"""The attacks and what each does."""
+
+SEED = 20
+
+
+@dataclass(frozen=True)
+class AttackResult:
+    """What an attack found.
+
+    Attributes:
+        name: the attack.
+        sentences: the findings in plain words.
+        figures: the findings as plain values.
+        holds: whether what the certificate promises is kept, where it promises something.
+    """
+
+    name: str
+    sentences: tuple[str, ...]
+    figures: dict[str, Any]
+    holds: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain form."""
+        return {"attack": self.name, "holds": self.holds, **self.figures}
+
+
+def attack_release(
+    name: str,
+    releases: Sequence[Release],
+    *,
+    knowledge: OpenedTable | None = None,
+    times: int = 8,
+    seed: int = SEED,
+) -> AttackResult:
+    """Attack a release, or several of the same people.
+
+    Args:
+        name: one of ``ATTACKS``.
+        releases: the release; for ``average`` all of them.
+        knowledge: what the attacker knows of the truth: a table with the columns of the release.
+        times: for ``repeated``: how many perturbations in all.
+        seed: for the attacker's randomness.
+    """
+    if name not in ATTACKS:
+        raise InvalidNumber(f"The attack must be one of {', '.join(ATTACKS)}, got {name!r}.")
+    if name == "average":
+        return _average(releases)
+    if len(releases) != 1:
+        raise InvalidNumber(f"The attack {name} takes one release, got {len(releases)}.")
+    keystream = Keystream.from_seed(seed)
+    if name == "repeated":
+        return _repeated(releases[0], knowledge, times=times, keystream=keystream)
+    if knowledge is None:
+        raise InvalidNumber(
+            f"The attack {name} rests on what the attacker knows: give a table (--knowledge FILE). "
+            "The worst case is the original itself."
+        )
+    if name == "linkage":
+        return _linkage(releases[0], knowledge)
+    return _recovery(releases[0], knowledge, keystream=keystream)
+
+
+def _read(release: Release, knowledge: OpenedTable) -> tuple[Records, Records]:
+    certificate = release.certificate
+    return read_pair(
+        certificate.schema,
+        require_matrices(certificate),
+        truth=knowledge,
+        released=release.opened,
+        known=certificate.known_columns,
+    )
+
+
+def _linkage(release: Release, knowledge: OpenedTable) -> AttackResult:
+    truth, released = _read(release, knowledge)
+    mechanism = require_matrices(release.certificate)
+    bound = linking_bound(release.certificate)
+    found = optimal_linkage(mechanism, truth, released, bound=bound)
+    return AttackResult("linkage", (found.sentence(),), found.to_json(), found.holds)
+
+
+def _repeated(
+    release: Release, knowledge: OpenedTable | None, *, times: int, keystream: Keystream
+) -> AttackResult:
+    mechanism = require_matrices(release.certificate)
+    known = None
+    if knowledge is not None:
+        known, released = _read(release, knowledge)
+    else:
+        released = read_released(release.certificate.schema, mechanism, release.opened)
+    found = []
+    for place, step in enumerate(mechanism):
+        if len(step.matrices) > 1:
+            continue  # every stratum would need its own powers
+        prior = None
+        if known is not None:
+            prior = np.bincount(known.codes[place], minlength=len(step.labels)).astype(np.float64)
+        found.append(
+            repeated_attack(
+                " x ".join(step.columns),
+                step.matrices[0],
+                released.codes[place],
+                keystream=keystream,
+                times=times,
+                prior=prior,
+            )
+        )
+    return AttackResult(
+        "repeated",
+        tuple(entry.sentence() for entry in found),
+        {"columns": [entry.to_json() for entry in found]},
+        not any(entry.gains for entry in found),
+    )
+
+
+def _recovery(release: Release, knowledge: OpenedTable, *, keystream: Keystream) -> AttackResult:
+    truth, _ = _read(release, knowledge)
+    mechanism = require_matrices(release.certificate)
+    found = recovery_of_release(release.certificate.schema, mechanism, truth, keystream=keystream)
+    return AttackResult("recovery", tuple(found.sentences()), found.to_json())
+
+
+def _average(releases: Sequence[Release]) -> AttackResult:
+    found = average_attack([release.certificate for release in releases])
+    return AttackResult("average", tuple(found.sentences()), found.to_json())

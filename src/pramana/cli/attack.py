@@ -1,0 +1,65 @@
+"""``pramana attack``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pramana.cli.options import AsJson
+
+__all__ = ["attack"]
+
+DOES_NOT_HOLD = 1
+
+
+def attack(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", show_default=False, help="linkage, repeated, recovery or average."
+        ),
+    ],
+    releases: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RELEASE...", show_default=False, help="A release folder; several for average."
+        ),
+    ],
+    knowledge: Annotated[
+        Path | None,
+        typer.Option(
+            "--knowledge",
+            metavar="FILE",
+            show_default=False,
+            help="What the attacker knows of the truth; the original is the worst case.",
+        ),
+    ] = None,
+    times: Annotated[
+        int, typer.Option("--times", metavar="NUMBER", help="repeated: perturbations in all.")
+    ] = 8,
+    as_json: AsJson = False,
+) -> None:
+    """Try to break a release with what an attacker would have.
+
+    linkage: the strongest linker, who knows the true table and the matrices. repeated: perturb the
+    release again and again. recovery: filter the noise out. average: several releases of the same
+    people, what of k and epsilon remains. Leaves with 1 if a promise is broken.
+
+    Example:
+      pramana attack linkage release/ --knowledge people.csv
+      pramana attack average release-2023/ release-2024/
+    """
+    from pramana.assess import verbs
+    from pramana.cli.rendering import bullet, out, show_json
+
+    found = verbs.attack(name, *releases, knowledge=knowledge, times=times)
+    if as_json:
+        show_json(found.to_json())
+    else:
+        console = out()
+        for sentence in found.sentences:
+            bullet(console, sentence)
+    if not found.holds:
+        raise typer.Exit(DOES_NOT_HOLD)

@@ -1,0 +1,163 @@
+"""``pramana audit``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pramana.cli.options import AsJson, SchemaFile, names_of
+
+if TYPE_CHECKING:
+    from pramana.assess.release_audit import ReleaseAudit
+    from pramana.risk import TableAudit
+
+__all__ = ["audit"]
+
+DOES_NOT_HOLD = 1
+SHOWN = 12
+
+
+def audit(
+    table: Annotated[
+        Path,
+        typer.Argument(metavar="TABLE", show_default=False, help="A table, or a release folder."),
+    ],
+    keys: Annotated[
+        list[str] | None,
+        typer.Option("--keys", metavar="NAMES", show_default=False, help="Who could be known by."),
+    ] = None,
+    k: Annotated[
+        float, typer.Option("--k", metavar="NUMBER", help="A frequency below it is a violation.")
+    ] = 2,
+    sensitive: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sensitive", metavar="NAMES", show_default=False, help="What shall not be learned."
+        ),
+    ] = None,
+    weight: Annotated[
+        str | None,
+        typer.Option("--weight", metavar="NAME", show_default=False, help="Sampling weights."),
+    ] = None,
+    schema: SchemaFile = None,
+    missing: Annotated[
+        str,
+        typer.Option(
+            "--missing",
+            metavar="category|wildcard",
+            help="Missing is a value of its own, or could be any value.",
+        ),
+    ] = "category",
+    width: Annotated[
+        int, typer.Option("--width", metavar="NUMBER", help="Subsets of up to so many keys.")
+    ] = 3,
+    original: Annotated[
+        Path | None,
+        typer.Option(
+            "--original",
+            metavar="FILE",
+            show_default=False,
+            help="For a release: the true table, to attack the mechanism on these very people.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What could go wrong: who stands out, what attacks achieve, what is promised.
+
+    Of a table: frequencies, uniques, violations, risk in the population by sampling weights, what
+    groups tell about sensitive columns, and the worst few keys. Of a release with its original:
+    linkage, inference and distances with intervals, each beside guessing and the promise. Leaves
+    with 1 if an attack breaks a promise.
+
+    Example:
+      pramana audit people.csv --keys region,sex,age --k 3
+      pramana audit people.csv --schema schema.toml --weight weight
+      pramana audit release/ --original people.csv
+    """
+    from pramana.assess import verbs
+    from pramana.cli.rendering import show_json
+    from pramana.cli.stages import stages
+
+    with stages("Auditing") as say:
+        found: Any = verbs.audit(
+            table,
+            keys=names_of(keys) or None,
+            k=k,
+            sensitive=names_of(sensitive) if sensitive else None,
+            weight=weight,
+            schema=schema,
+            missing=missing,
+            width=width,
+            original=original,
+            progress=say,
+        )
+    if as_json:
+        show_json(found.to_json())
+    else:
+        (_show_table if original is None else _show_release)(found)
+    if not getattr(found, "holds", True):
+        raise typer.Exit(DOES_NOT_HOLD)
+
+
+def _show_table(found: TableAudit) -> None:
+    from pramana.cli.rendering import bullet, out, table_of
+
+    console = out()
+    for sentence in found.sentences():
+        bullet(console, sentence)
+    console.print()
+    rows = [(word, f"{number:,}") for word, number in found.histogram.items()]
+    console.print(table_of(("alike records", "records"), rows, right=("records",)))
+    console.print()
+    subsets = [
+        (
+            ", ".join(subset.keys),
+            f"{subset.violations:,}",
+            f"{subset.uniques:,}",
+            f"{subset.smallest:,}",
+            "" if subset.expected is None else f"{subset.expected:,.1f}",
+        )
+        for subset in found.subsets[:SHOWN]
+    ]
+    heads = ("worst keys", f"fk < {found.asked:g}", "unique", "smallest", "expected")
+    console.print(table_of(heads, subsets, right=heads[1:]))
+    console.print(f"Missing values: {found.missing}.")
+
+
+def _show_release(found: ReleaseAudit) -> None:
+    from pramana.cli.rendering import bullet, out, table_of
+
+    console = out()
+    rows = [
+        (
+            measured.name,
+            *(
+                "" if share is None else f"{100 * share:.3g} %"
+                for share in (
+                    measured.value,
+                    measured.low,
+                    measured.high,
+                    measured.baseline,
+                    measured.control,
+                    measured.bound,
+                )
+            ),
+            "BROKEN" if measured.broken else "",
+        )
+        for measured in found.measured
+    ]
+    heads = ("attack", "right", "from", "to", "guessing", "not in it", "promised", "")
+    console.print(table_of(heads, rows, right=heads[1:7]))
+    for note in dict.fromkeys(measured.note for measured in found.measured):
+        bullet(console, note)
+    for note in found.notes:
+        bullet(console, note)
+    before, after = found.before, found.after
+    console.print(
+        f"Unique on their keys: {before.uniques:,} records before, {after.uniques:,} after; a "
+        "released unique is a random one."
+    )
+    verdict = "No promise is broken." if found.holds else "A promise is broken: do not publish."
+    console.print(f"[bold {'green' if found.holds else 'red'}]{verdict}[/]")

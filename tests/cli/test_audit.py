@@ -1,0 +1,140 @@
+"""``pramana audit`` and ``pramana attack`` on real files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import MARKER, Run
+
+PROTECT = "protect people.csv --schema schema.toml --k 5 -o {}"
+
+
+@pytest.fixture
+def release(steward: Path, run: Run) -> Path:
+    """A release folder of the steward's people, with incomes that are numbers."""
+    lines = (steward / "people.csv").read_text().splitlines()
+    random = np.random.default_rng(3)
+    incomes = random.integers(1, 9, len(lines)) * 1000
+    rows = [line.rsplit(",", 1)[0] for line in lines[1:]]
+    text = [lines[0], *(f"{row},{income}" for row, income in zip(rows, incomes, strict=False))]
+    (steward / "people.csv").write_text("\n".join(text) + "\n")
+    assert run(PROTECT.format("release")).code == 0
+    return steward / "release"
+
+
+def test_audit_of_a_table_needs_no_schema(steward: Path, run: Run) -> None:
+    """Frequencies by the values as they are; stdout is one JSON object."""
+    found = run("audit people.csv --keys sex,age,region --k 3 --json")
+
+    assert found.code == 0
+    assert found.json["violations"] >= found.json["uniques"] > 0
+    assert found.json["keys"] == ["sex", "age", "region"]
+    assert len(found.json["subsets"]) == 7
+
+
+def test_audit_takes_keys_from_the_schema(steward: Path, run: Run) -> None:
+    """Keys and sensitive columns by their roles; no value is shown."""
+    found = run("audit people.csv --schema schema.toml --k 3 --missing wildcard")
+
+    assert found.code == 0
+    assert "unique on sex, age, region" in found.out
+    assert "'income'" in found.out
+    assert "Missing values: wildcard." in found.out
+    assert MARKER not in found.out
+
+
+def test_audit_of_a_release_with_its_original(release: Path, run: Run) -> None:
+    """Every attack with interval, guessing and promise; exit 0 where none is broken."""
+    found = run("audit release --original people.csv --json")
+
+    assert found.code == 0, found
+    names = [entry["name"] for entry in found.json["attacks"]]
+    assert names[:2] == ["nearest record", "likeliest record"]
+    assert found.json["holds"] is True
+    words = run("audit release --original people.csv").out
+    assert "No promise is broken." in words
+    assert "guessing" in words
+
+
+def test_audit_of_a_release_alone_uses_its_keys(release: Path, run: Run) -> None:
+    """Without the original the released table is counted."""
+    found = run("audit release --json")
+
+    assert found.code == 0
+    assert found.json["keys"] == ["sex", "age", "region"]
+
+
+def test_a_broken_promise_leaves_with_one(release: Path, run: Run) -> None:
+    """A certificate changed to promise k = 300 is caught by the attacks themselves."""
+    certificate = release / "certificate.json"
+    form = json.loads(certificate.read_text())
+    weak = run("protect people.csv --schema schema.toml --k 1.02 -o weak")
+    assert weak.code == 0
+    form = json.loads((release.parent / "weak" / "certificate.json").read_text())
+    form["guarantees"][0]["attained"]["k"] = 399.0
+    (release.parent / "weak" / "certificate.json").write_text(json.dumps(form))
+    found = run("audit weak --original people.csv --json")
+
+    assert found.code == 1
+    assert found.json["holds"] is False
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("audit people.csv --k 3", "--keys region,sex,age"),
+        ("audit people.csv --keys town", "no column 'town'"),
+        ("audit people.csv --keys sex --missing drop", "category, wildcard"),
+        ("audit people.csv --keys sex --original people.csv", "goes with a release folder"),
+        ("audit nowhere.csv --keys sex", "does not exist"),
+    ],
+)
+def test_bad_input_is_one_line_and_two(steward: Path, run: Run, command: str, message: str) -> None:
+    """What must hold, and what to do."""
+    found = run(command)
+
+    assert found.code == 2
+    assert message in found.err
+    assert found.err.count("\n") == 1
+
+
+def test_other_people_are_refused(release: Path, run: Run) -> None:
+    """A truth with other records is said to be one, with counts."""
+    lines = (release.parent / "people.csv").read_text().splitlines()
+    (release.parent / "others.csv").write_text("\n".join(lines[:-50]) + "\n")
+    found = run("audit release --original others.csv")
+
+    assert found.code == 2
+    assert "350 records where the release has 400" in found.err
+
+
+def test_every_attack_runs_from_release_and_knowledge(release: Path, run: Run) -> None:
+    """Findings in words, and as one JSON object."""
+    for name in ("linkage", "repeated", "recovery"):
+        found = run(f"attack {name} release --knowledge people.csv --json")
+        assert found.code == 0, found
+        assert found.json["attack"] == name
+    assert "names the right record" in run("attack linkage release --knowledge people.csv").out
+    assert "without the release" in run("attack repeated release").out
+
+
+def test_average_composes_releases(release: Path, run: Run) -> None:
+    """Twice the same epsilon adds up, and k falls."""
+    assert run(PROTECT.format("again")).code == 0
+    found = run("attack average release again --json").json
+
+    assert found["together"]["epsilon"] == pytest.approx(
+        sum(one["epsilon"] for one in found["alone"])
+    )
+    assert found["together"]["k"] < found["alone"][0]["k"]
+
+
+def test_attacks_say_what_they_lack(release: Path, run: Run) -> None:
+    """Knowledge is an argument, and names are checked."""
+    assert "give a table (--knowledge FILE)" in run("attack linkage release").err
+    assert "one of linkage, repeated" in run("attack magic release").err
+    assert "takes one release, got 2" in run("attack repeated release release").err
