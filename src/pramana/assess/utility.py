@@ -1,0 +1,280 @@
+"""What a release is worth: what an analyst gets from it, beside the truth.
+
+Every figure comes twice: from the released records taken at face value, and from the estimates that
+undo the matrices. What an analyst who estimates gets is what counts.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pramana.errors import MissingExtra, PramanaError
+from pramana.published import Published
+from pramana.randomness import Keystream
+from pramana.release.release import Release
+from pramana.table.codec import encode, encode_released
+from pramana.table.counts import Counts
+from pramana.table.domains import Bins, Categories
+from pramana.table.opened import OpenedTable
+from pramana.table.schema import Column
+from pramana.utility.association import correlation, cramers_v
+from pramana.utility.distances import TableDistance
+from pramana.utility.overlap import interval_overlap, share_intervals
+from pramana.utility.propensity import Propensity, propensity
+from pramana.utility.trees import TreeAccuracy, tree_accuracy
+
+__all__ = ["Association", "TableUtility", "UtilityReport", "assess_utility"]
+
+MOST_CELLS = 100_000
+MOST_PAIRS = 21
+MODEL_CELLS = 400
+"""Columns with more values together are left out of the model that tells the tables apart."""
+
+TEST_SHARE = 0.3
+
+
+@dataclass(frozen=True)
+class Association:
+    """How strongly two columns go together: in truth, as released, as estimated."""
+
+    measure: str
+    truth: float
+    raw: float
+    estimated: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain form."""
+        return vars(self)
+
+
+@dataclass(frozen=True)
+class TableUtility:
+    """One table: how far release and estimate are from the truth."""
+
+    columns: tuple[str, ...]
+    raw: TableDistance
+    estimated: TableDistance | None
+    method: str
+    overlap_raw: float
+    overlap_estimated: float | None
+    association: Association | None
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain form."""
+        return {
+            "columns": list(self.columns),
+            "raw": self.raw.to_json(),
+            "estimated": None if self.estimated is None else self.estimated.to_json(),
+            "method": self.method,
+            "interval_overlap": {"raw": self.overlap_raw, "estimated": self.overlap_estimated},
+            "association": None if self.association is None else self.association.to_json(),
+        }
+
+
+@dataclass(frozen=True)
+class UtilityReport:
+    """What is lost, over all one- and two-way tables of the keys.
+
+    Attributes:
+        tables: one entry a table.
+        model: how well released records can be told from true ones.
+        tree: accuracy of a tree learned on the release; ``None`` where it was not asked for.
+        notes: what was left out, and why.
+    """
+
+    tables: tuple[TableUtility, ...]
+    model: Propensity | None
+    tree: TreeAccuracy | None = None
+    notes: tuple[str, ...] = ()
+
+    def mean_l1(self, *, width: int, estimated: bool = True) -> float:
+        """The average L1 of the tables of so many columns."""
+        found = [
+            (table.estimated or table.raw if estimated else table.raw).l1
+            for table in self.tables
+            if len(table.columns) == width
+        ]
+        return float(np.mean(found)) if found else 0.0
+
+    def sentences(self) -> list[str]:
+        """The findings in plain words."""
+        lines = []
+        for width, word in ((1, "one-way"), (2, "two-way")):
+            if any(len(table.columns) == width for table in self.tables):
+                raw, best = (self.mean_l1(width=width, estimated=e) for e in (False, True))
+                lines.append(
+                    f"{word} tables: {50 * best:.3g} % of the records are in the wrong cell by "
+                    f"the estimates, {50 * raw:.3g} % by the released records at face value."
+                )
+        if self.model is not None:
+            lines.append(
+                f"A model tells released records from true ones {self.model.ratio:.3g} times as "
+                "well as chance would (pMSE ratio; 1 is best)."
+            )
+        if self.tree is not None:
+            lines.append(
+                f"A tree for '{self.tree.target}' learned on the release is right for "
+                f"{100 * self.tree.released:.3g} % of true records, one learned on the truth for "
+                f"{100 * self.tree.truth:.3g} %."
+            )
+        return lines + list(self.notes)
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain form."""
+        return {
+            "mean_l1": {
+                f"{width}-way": {
+                    "raw": self.mean_l1(width=width, estimated=False),
+                    "estimated": self.mean_l1(width=width),
+                }
+                for width in (1, 2)
+            },
+            "tables": [table.to_json() for table in self.tables],
+            "propensity": None if self.model is None else self.model.to_json(),
+            "tree": None if self.tree is None else self.tree.to_json(),
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class _Coded:
+    """The randomised columns of both tables, in the same codes."""
+
+    columns: tuple[Column, ...]
+    truth: dict[str, NDArray[Any]]
+    released: dict[str, NDArray[Any]]
+
+    @classmethod
+    def of(cls, release: Release, truth: OpenedTable) -> _Coded:
+        columns = tuple(c for c in release.certificate.schema.randomised if c.domain is not None)
+        before, after = {}, {}
+        for column in columns:
+            before[column.name] = encode(column, truth.to_arrow([column.name]).column(0))
+            after[column.name] = encode_released(
+                column, release.opened.to_arrow([column.name]).column(0)
+            )
+        return cls(columns, before, after)
+
+    def counts(self, names: Sequence[str], *, released: bool) -> NDArray[np.int64]:
+        codes = self.released if released else self.truth
+        labels = [self._by_name[name].labels for name in names]
+        return Counts.of_codes(names, labels, [codes[name] for name in names]).dense()
+
+    @property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
+
+def assess_utility(
+    release: Release, truth: OpenedTable, *, target: str | None = None, seed: int = 20
+) -> UtilityReport:
+    """Compare a release with the truth, at face value and by estimates.
+
+    Args:
+        release: the release.
+        truth: the table that was released.
+        target: a randomised column to learn a tree for; none by default.
+        seed: for the choice of the records that a tree is tested on.
+    """
+    coded = _Coded.of(release, truth)
+    published = Published.of(release)
+    notes: list[str] = []
+    names = [column.name for column in coded.columns]
+    pairs = list(itertools.combinations(names, 2))
+    if len(pairs) > MOST_PAIRS:
+        notes.append(f"Of {len(pairs)} two-way tables the first {MOST_PAIRS} are shown.")
+    sizes = {column.name: len(column.labels) for column in coded.columns}
+    tables = [
+        _table(by, coded, published)
+        for by in [(name,) for name in names] + pairs[:MOST_PAIRS]
+        if prod(sizes[name] for name in by) <= MOST_CELLS
+    ]
+    tree = None
+    if target is not None:
+        try:
+            tree = _tree(target, coded, seed)
+        except MissingExtra as error:
+            notes.append(str(error))
+    return UtilityReport(tuple(tables), _model(coded), tree, tuple(notes))
+
+
+def _table(by: tuple[str, ...], coded: _Coded, published: Published) -> TableUtility:
+    truth, raw = (coded.counts(by, released=released) for released in (False, True))
+    own = share_intervals(truth)
+    naive = float(interval_overlap(own, share_intervals(raw)).mean())
+    estimate, overlap, method = None, None, "as released"
+    try:
+        found = published.crosstab(*by, share=True, infer="population")
+        estimate, method = np.asarray(found.estimate), found.method
+        overlap = float(interval_overlap(own, (found.low, found.high)).mean())
+    except PramanaError:
+        pass  # a method without matrices: what is released is what there is
+    return TableUtility(
+        columns=by,
+        raw=TableDistance.between(truth, raw),
+        estimated=None if estimate is None else TableDistance.between(truth, estimate),
+        method=method,
+        overlap_raw=naive,
+        overlap_estimated=overlap,
+        association=_association(by, coded, truth, raw, estimate) if len(by) == 2 else None,
+    )
+
+
+def _association(
+    by: tuple[str, ...],
+    coded: _Coded,
+    truth: NDArray[Any],
+    raw: NDArray[Any],
+    estimate: NDArray[Any] | None,
+) -> Association:
+    columns = [column for column in coded.columns if column.name in by]
+    ordered = all(_is_ordered(column) for column in columns)
+    measure = correlation if ordered else cramers_v
+    return Association(
+        "correlation" if ordered else "Cramer's V",
+        measure(truth),
+        measure(raw),
+        None if estimate is None else measure(estimate),
+    )
+
+
+def _is_ordered(column: Column) -> bool:
+    domain = column.domain
+    ranked = isinstance(domain, Bins) or (isinstance(domain, Categories) and domain.ordered)
+    return ranked and None not in column.labels
+
+
+def _model(coded: _Coded) -> Propensity | None:
+    """The model that tells the tables apart, on the columns that it can take."""
+    used: list[Column] = []
+    for column in sorted(coded.columns, key=lambda c: len(c.labels)):
+        if sum(len(c.labels) for c in [*used, column]) <= MODEL_CELLS:
+            used.append(column)
+    if not used:
+        return None
+    return propensity(
+        [coded.truth[c.name] for c in used],
+        [coded.released[c.name] for c in used],
+        [len(c.labels) for c in used],
+    )
+
+
+def _tree(target: str, coded: _Coded, seed: int) -> TreeAccuracy:
+    names = [column.name for column in coded.columns if column.name != target]
+    records = len(coded.truth[target])
+    held = np.zeros(records, dtype=np.bool_)
+    chosen = Keystream.from_seed(seed).permutation(records, "tree")
+    held[chosen[: int(TEST_SHARE * records)]] = True
+    return tree_accuracy(
+        target,
+        ([coded.truth[name] for name in names], coded.truth[target].astype(np.int64)),
+        ([coded.released[name] for name in names], coded.released[target].astype(np.int64)),
+        held_out=held,
+    )
