@@ -26,7 +26,7 @@ bench: .venv/.developer ## measure against the bare engine and against peers
 setup: .venv/.developer ## only set up the virtual environment
 
 clean:           ## remove what the other commands made
-	rm -rf .venv build dist demo-release .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist demo-data demo-release .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

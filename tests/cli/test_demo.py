@@ -27,6 +27,8 @@ def test_the_demonstration_fits_on_one_screen_and_says_it_all(here: Path, run: R
         "Asked: k = 100.",
         "truth",
         "released",
+        "estimated",
+        "95 % interval",
         "every one holds",
         "demo-release/",
         "Try next",

@@ -82,8 +82,17 @@ def _show_table(console: Console, done: Demonstration) -> None:
     console.print("\nMarried people by age (the schema says that children are not):")
     console.print(
         table_of(
-            ("age", "truth", "released"),
-            [(line.age, f"{line.truth:,}", f"{line.released:,}") for line in done.lines],
-            right=("truth", "released"),
+            ("age", "truth", "released", "estimated from the release", "95 % interval"),
+            [
+                (
+                    line.age,
+                    f"{line.truth:,}",
+                    f"{line.released:,}",
+                    f"{line.estimate:,.0f}",
+                    f"{line.low:,.0f} to {line.high:,.0f}",
+                )
+                for line in done.lines
+            ],
+            right=("truth", "released", "estimated from the release", "95 % interval"),
         )
     )

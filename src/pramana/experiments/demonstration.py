@@ -14,8 +14,8 @@ from pramana import api
 from pramana.designs.plan import Plan
 from pramana.experiments.population import make_population, population_schema
 from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.published import Published
 from pramana.randomness import Keystream
-from pramana.release.release import Release
 from pramana.release.verify import Verdict
 from pramana.table.codec import encode, encode_released
 from pramana.table.counts import Counts
@@ -30,11 +30,23 @@ STATUS = "married"
 
 @dataclass(frozen=True)
 class Line:
-    """Married people of an age group: in truth, as released, and as estimated from the release."""
+    """Married people of an age group: in truth, as released, and as estimated from the release.
+
+    Attributes:
+        age: the group.
+        truth: how many there are.
+        released: how many the release shows, after randomisation.
+        estimate: what an analyst computes from the release and its certificate.
+        low: where the analyst's interval begins.
+        high: where it ends; the truth lies inside in 95 of 100 cases.
+    """
 
     age: str
     truth: int
     released: int
+    estimate: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -50,7 +62,7 @@ class Demonstration:
     """
 
     data: Path
-    release: Release
+    release: Published
     plan: Plan
     verdict: Verdict
     lines: tuple[Line, ...]
@@ -75,7 +87,7 @@ def demonstrate(
     return Demonstration(data, release, plan, api.verify(to), _compare(people, release))
 
 
-def _compare(people: pa.Table, release: Release) -> tuple[Line, ...]:
+def _compare(people: pa.Table, release: Published) -> tuple[Line, ...]:
     """The married by age: a table in which no child may ever appear."""
     schema = release.certificate.schema
     age, marital = schema.column("age"), schema.column("marital")
@@ -84,9 +96,11 @@ def _compare(people: pa.Table, release: Release) -> tuple[Line, ...]:
     counts = []
     for table, code in ((people, encode), (released, encode_released)):
         codes = [code(column, table.column(column.name)) for column in (age, marital)]
-        found = Counts.of_codes(("age", "marital"), (age.labels, marital.labels), codes)
-        counts.append(np.asarray(found.dense())[:, married])
+        cells = Counts.of_codes(("age", "marital"), (age.labels, marital.labels), codes)
+        counts.append(np.asarray(cells.dense())[:, married])
+    found = release.crosstab("age", "marital")
+    figures = [np.asarray(array)[:, married] for array in (found.estimate, found.low, found.high)]
     return tuple(
-        Line(str(label), int(truth), int(seen))
-        for label, truth, seen in zip(age.labels, *counts, strict=True)
+        Line(str(label), int(truth), int(seen), *map(float, estimate))
+        for label, truth, seen, *estimate in zip(age.labels, *counts, *figures, strict=True)
     )

@@ -1,0 +1,86 @@
+"""What exists is documented: rooms, guarantees, commands, public names, references."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+import pramana
+from pramana.cli.app import app
+from pramana.guarantees.registry import GUARANTEES
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "pramana"
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", sorted(GUARANTEES))
+def test_every_guarantee_has_a_proof_page(name: str) -> None:
+    """Named after its module, with what holds before, what is promised, why, and what is not."""
+    module = Path(inspect.getfile(GUARANTEES[name])).stem
+    page = (ROOT / "docs" / "proofs" / f"{module}.md").read_text()
+    headings = re.findall(r"^## (.+)$", page, re.MULTILINE)
+    assert headings[:4] == ["Precondition", "Statement", "Proof", "What it does not promise"]
+
+
+@pytest.mark.parametrize("verb", sorted(COMMANDS))
+def test_every_command_is_in_the_reference_with_all_its_options(verb: str) -> None:
+    """One section a verb, one mention an option."""
+    page = (ROOT / "docs" / "reference" / "command_line.md").read_text()
+    assert f"\n## pramana {verb}\n" in page
+    section = page.split(f"\n## pramana {verb}\n")[1].split("\n## ")[0]
+    for parameter in COMMANDS[verb].params:
+        for option in parameter.opts:
+            if option.startswith("--"):
+                assert f"`{option}" in section, f"{verb} {option}"
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    """The page on Python names all of ``__all__``."""
+    page = (ROOT / "docs" / "reference" / "python.md").read_text()
+    missing = [name for name in pramana.__all__ if f"`{name}" not in page]
+    assert not missing
+
+
+def test_the_picture_shows_the_rooms_that_are_there() -> None:
+    """``docs/architecture.md`` lists every room and no other."""
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    picture = page.split("```text\n")[1].split("```")[0]
+    shown = set(re.findall(r"^  ([a-z_]+(?:/|\.py))", picture, re.MULTILINE))
+    there = {f"{path.name}/" for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
+    there |= {path.name for path in SOURCE.glob("*.py")} - {"__init__.py"}
+    assert shown - {"__init__.py"} == there
+
+
+def test_the_layers_of_the_picture_are_those_that_the_linter_keeps() -> None:
+    """The same lines in the page as in the contract."""
+    contract = (ROOT / ".importlinter").read_text()
+    layers = re.search(r"^layers =\n((?:    .+\n)+)", contract, re.MULTILINE)
+    assert layers
+    lines = [line.strip() for line in layers[1].splitlines()]
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    assert "\n".join(lines) in page
+
+
+def test_every_reference_in_the_source_is_in_the_bibliography() -> None:
+    """Comments cite by key, such as [Ikarashi, Thm 3]; each key has an entry."""
+    page = (ROOT / "docs" / "references.md").read_text()
+    entries = set(re.findall(r"^\*\*\[(\w+)\]\*\*", page, re.MULTILINE))
+    cited = set()
+    for path in SOURCE.rglob("*.py"):
+        cited |= set(re.findall(r"\[([A-Z][A-Za-z]+\d*)(?:, [^\]\n]*)?\]", _words(path)))
+    assert cited <= entries, f"without an entry: {sorted(cited - entries)}"
+
+
+def _words(path: Path) -> str:
+    """Docstrings and comments of a module."""
+    text = path.read_text()
+    tree = ast.parse(text)
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    documents = [ast.get_docstring(n) or "" for n in ast.walk(tree) if isinstance(n, kinds)]
+    return "\n".join(documents + re.findall(r"#.*$", text, re.MULTILINE))

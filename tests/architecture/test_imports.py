@@ -1,0 +1,172 @@
+"""Who imports what: quick to start, heavy only where used, one door to randomness."""
+
+from __future__ import annotations
+
+import ast
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pramana
+
+SOURCE = Path(pramana.__file__).parent
+MODULES = sorted(SOURCE.rglob("*.py"))
+HEAVY = (
+    "duckdb",
+    "matplotlib",
+    "narwhals",
+    "numba",
+    "numpy",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "pyreadstat",
+    "pyspark",
+    "scipy",
+    "sklearn",
+)
+
+
+def loaded_by(code: str) -> set[str]:
+    """The packages that a fresh Python has loaded after running some code."""
+    script = f"{code}\nimport sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return {name.partition(".")[0] for name in done.stdout.split()}
+
+
+@pytest.mark.parametrize("module", ["pramana", "pramana.cli.app"])
+def test_starting_up_loads_nothing_heavy(module: str) -> None:
+    """Neither the package nor the command line before a verb runs."""
+    assert not loaded_by(f"import {module}") & set(HEAVY)
+
+
+def test_the_verbs_load_neither_compilers_nor_other_peoples_data_frames() -> None:
+    """numpy and pyarrow are what tables are made of; all else waits until it is needed."""
+    loaded = loaded_by("from pramana import describe, design, protect, verify")
+    assert not loaded & (set(HEAVY) - {"numpy", "pyarrow"})
+
+
+def seconds(*command: str) -> float:
+    """Processor time, the best of three: how long it takes, not how busy the machine is."""
+    times = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(times)
+
+
+def test_import_takes_less_than_half_a_second() -> None:
+    """Python's own start included."""
+    assert seconds(sys.executable, "-c", "import pramana") < 0.5
+
+
+def test_help_takes_less_than_six_tenths_of_a_second() -> None:
+    """From the shell, as people type it."""
+    assert seconds(str(Path(sys.executable).parent / "pramana"), "--help") < 0.6
+
+
+def test_all_public_names_are_sorted_and_there() -> None:
+    """``__all__`` is what the package promises."""
+    assert pramana.__all__ == sorted(pramana.__all__)
+    for name in pramana.__all__:
+        assert getattr(pramana, name) is not None
+    assert set(dir(pramana)) == set(pramana.__all__)
+    with pytest.raises(AttributeError, match="frobnicate"):
+        pramana.frobnicate  # noqa: B018
+
+
+def test_names_for_readers_are_the_names_that_load() -> None:
+    """What type checkers see under TYPE_CHECKING is ``__all__``, from the same rooms."""
+    tree = ast.parse((SOURCE / "__init__.py").read_text())
+    guarded = next(node for node in tree.body if isinstance(node, ast.If))
+    rooms = {}
+    for node in guarded.body:
+        assert isinstance(node, ast.ImportFrom)
+        rooms |= {alias.name: node.module for alias in node.names}
+    assert sorted(rooms) == pramana.__all__
+    for name, module in rooms.items():
+        own = __import__(str(module), fromlist=[name])
+        assert getattr(own, name) is getattr(pramana, name)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_every_module_lists_its_names_sorted(path: Path) -> None:
+    """``__all__`` is a sorted list of names that the module has."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            names = ast.literal_eval(node.value)
+            # As ruff sorts them: capital letters alone first, then Capitalised, then lower case.
+            assert sorted(names) == sorted(set(names))
+
+
+# -- randomness ----------------------------------------------------------------------------
+
+FORBIDDEN_MODULES = {"random", "secrets", "uuid"}
+FORBIDDEN_NAMES = {"urandom", "getrandom", "default_rng", "RandomState", "SystemRandom"}
+
+
+def randomness_in(code: str) -> Iterator[str]:
+    """Every place in some code that makes randomness by itself."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Attribute):
+            names = [ast.unparse(node)]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names = ["random (in SQL)"] if "random()" in node.value.lower() else []
+        else:
+            continue
+        for name in names:
+            parts = name.split(".")
+            if (
+                parts[0] in FORBIDDEN_MODULES
+                or FORBIDDEN_NAMES & set(parts)
+                or parts[:2] in (["np", "random"], ["numpy", "random"])
+                or "in SQL" in name
+            ):
+                yield f"{name} in line {getattr(node, 'lineno', 0)}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_there_is_one_door_to_randomness(path: Path) -> None:
+    """Only ``randomness.py`` asks the operating system or any generator for random bits."""
+    found = list(randomness_in(path.read_text()))
+    if path.relative_to(SOURCE) == Path("randomness.py"):
+        assert len(found) == 1
+        assert "urandom" in found[0]
+    else:
+        assert not found
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import random",
+        "from random import shuffle",
+        "import numpy as np\nnp.random.default_rng()",
+        "from numpy.random import default_rng",
+        "import os\nos.urandom(8)",
+        "import secrets",
+        "sql = 'SELECT * FROM t ORDER BY random()'",
+    ],
+)
+def test_a_second_door_would_be_found(code: str) -> None:
+    """The test above can fail."""
+    assert list(randomness_in(code))
+
+
+def test_no_module_prints() -> None:
+    """Results go through the shells; a library is silent."""
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id != "print", f"{path}:{node.lineno}"

@@ -1,0 +1,113 @@
+"""Runs what the pages show: commands and Python, in order, in an empty folder.
+
+A page is a story: its blocks run one after the other and see what the earlier ones left.
+
+- ``console``: lines after ``$`` are commands, the lines below are what they print (``...`` stands
+  for anything, white space does not count);
+- ``sh``: every line is a command;
+- ``python``: runs; a block with ``>>>`` is compared with what it shows;
+- ``toml NAME``: is written to the file of that name.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
+MATCH = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+FENCE = re.compile(r"^```(\w*) ?(.*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page."""
+
+    page: str
+    line: int
+    language: str
+    name: str
+    text: str
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """The fenced blocks of a page in order."""
+    text = page.read_text()
+    for found in FENCE.finditer(text):
+        line = text.count("\n", 0, found.start()) + 2
+        yield Block(str(page.relative_to(ROOT)), line, *found.groups())
+
+
+def run(block: Block, names: dict[str, Any], folder: Path) -> None:
+    """Run one block in a folder; ``names`` are the Python names of the page so far."""
+    if block.language == "sh":
+        for command in block.text.splitlines():
+            _command(block, command, folder)
+    elif block.language == "console":
+        _session(block, folder)
+    elif block.language == "python":
+        _python(block, names)
+    elif block.language == "toml" and block.name:
+        (folder / block.name).write_text(block.text)
+
+
+def _session(block: Block, folder: Path) -> None:
+    for part in re.split(r"^\$ ", block.text.replace("\\\n", " "), flags=re.MULTILINE)[1:]:
+        command, _, wanted = part.partition("\n")
+        got = _command(block, command, folder)
+        if not _matches(wanted, got):
+            raise AssertionError(f"{block.page}:{block.line}: {command}\nprinted:\n{got}")
+
+
+def _matches(wanted: str, got: str) -> bool:
+    """Word by word, with ``...`` for any words or none."""
+    words = [".*" if word == "..." else re.escape(word) for word in wanted.split()]
+    pattern = " ".join(words).replace(" .*", "(?: .*)?").replace(".* ", "(?:.* )?")
+    return re.fullmatch(pattern, " ".join(got.split())) is not None
+
+
+def _command(block: Block, command: str, folder: Path) -> str:
+    command = command.partition("  #")[0]
+    for target in re.findall(r"make ([a-z-]+)", command):
+        recipe = _recipe(target)
+        if target != "demo":
+            return ""  # the tests do not run themselves
+        command = recipe
+    if not command.strip():
+        return ""
+    environment = os.environ | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "100"}
+    done = subprocess.run(
+        shlex.split(command), cwd=folder, env=environment, capture_output=True, text=True
+    )
+    wanted = 1 if command.rstrip().endswith("|| true") else 0
+    assert done.returncode == wanted, f"{block.page}:{block.line}: {command}\n{done.stderr}"
+    return done.stdout
+
+
+def _recipe(target: str) -> str:
+    """What the Makefile does for a target, with our own environment in place of its own."""
+    makefile = (ROOT / "Makefile").read_text()
+    found = re.search(rf"^{target}:[^\n]*\n\t@?([^\n]+)", makefile, re.MULTILINE)
+    assert found, f"the Makefile has no target {target}"
+    return found[1].replace("$(BIN)/", "")
+
+
+def _python(block: Block, names: dict[str, Any]) -> None:
+    if ">>>" in block.text:
+        test = doctest.DocTestParser().get_doctest(
+            block.text, names, block.page, block.page, block.line
+        )
+        failed = doctest.DocTestRunner(optionflags=MATCH).run(test, clear_globs=False).failed
+        names.update(test.globs)
+        assert not failed, f"{block.page}:{block.line}: {failed} examples show something else"
+    else:
+        exec(compile("\n" * block.line + block.text, block.page, "exec"), names)  # noqa: S102

@@ -1,0 +1,50 @@
+"""The demonstration as a value: what it promises, what it shows, what it leaves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pramana.errors import Infeasible, OutputExists
+from pramana.experiments.demonstration import demonstrate
+from pramana.guarantees import PkAnonymity
+
+
+def test_estimates_come_closer_to_the_truth_than_the_release(tmp_path: Path) -> None:
+    """The point of it all: the release is off on purpose, the estimate is not."""
+    done = demonstrate(data=tmp_path / "data", to=tmp_path / "release", records=50_000, k=20)
+    off = sum(abs(line.released - line.truth) for line in done.lines)
+    left = sum(abs(line.estimate - line.truth) for line in done.lines)
+    assert left < off / 3
+    inside = [line.low <= line.truth <= line.high for line in done.lines]
+    assert sum(inside) >= 5  # all but one of six; a fixed seed
+
+
+def test_no_child_is_married_anywhere(tmp_path: Path) -> None:
+    """Neither in truth, nor in the release, nor by estimate."""
+    done = demonstrate(data=tmp_path / "data", to=tmp_path / "release", records=5_000, k=5)
+    child = done.lines[0]
+    assert child.age == "[0, 16)"
+    assert (child.truth, child.released, child.estimate) == (0, 0, 0)
+    assert all(line.truth > 0 for line in done.lines[1:])
+
+
+def test_what_was_asked_is_attained_and_verified(tmp_path: Path) -> None:
+    """By the plan, by the certificate, and by a stranger's check."""
+    done = demonstrate(data=tmp_path / "data", to=tmp_path / "release", records=1_000, k=10)
+    assert done.plan.standings[0].asked == PkAnonymity(k=10)
+    assert done.plan.standings[0].holds
+    assert done.verdict.valid
+    assert (tmp_path / "data" / "schema.toml").exists()
+
+
+def test_a_crowd_that_is_too_small_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    """k above the number of people; and a folder of someone else's is left alone."""
+    with pytest.raises(Infeasible, match="largest attainable k is 50"):
+        demonstrate(data=tmp_path / "data", to=tmp_path / "release", records=50, k=100)
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "release").mkdir()
+    (tmp_path / "release" / "diary.txt").write_text("mine")
+    with pytest.raises(OutputExists):
+        demonstrate(data=tmp_path / "data", to=tmp_path / "release", records=50, k=5)
