@@ -7,10 +7,13 @@ Command line and studio are shells over this module; it alone builds engines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from pramana.designs.given import given_design, read_matrix
 from pramana.designs.plan import Plan
@@ -28,11 +31,13 @@ from pramana.release.release import load_release, write_release
 from pramana.release.verify import Verdict, verify_folder
 from pramana.table.codec import Refused, count_refused, refuse
 from pramana.table.files import open_table, write_table
+from pramana.table.frames import is_spark
 from pramana.table.opened import Labels, OpenedTable, TableFormat
-from pramana.table.schema import Role, Schema
+from pramana.table.schema import Column, Role, Schema
 
 if TYPE_CHECKING:
     from pramana.engines.local import LocalTable
+    from pramana.engines.spark import SparkTable
     from pramana.table.describe import Description
 
 __all__ = ["METHODS", "describe", "design", "load", "protect", "verify"]
@@ -67,8 +72,9 @@ def describe(
     """
     from pramana.table.describe import describe as look_at
 
+    opened = _open(table)
     return look_at(
-        table, keys=keys, sensitive=sensitive, plain=plain, identifiers=identifiers, weight=weight
+        opened, keys=keys, sensitive=sensitive, plain=plain, identifiers=identifiers, weight=weight
     )
 
 
@@ -103,7 +109,7 @@ def design(
     # A description is a schema that remembers what it saw; a plan must not.
     schema = Schema(schema.columns, schema.impossible, schema.strata, schema.choices)
     if data is not None:
-        opened = open_table(data, schema=schema)
+        opened = _open(data, schema=schema)
         schema = _completed(schema, opened)
         records, crowd = opened.rows, _smallest_group(schema, opened)
     elif records is None:
@@ -151,7 +157,7 @@ def protect(
     """
     if to is not None:
         require_free(Path(to), force=force)
-    opened = open_table(table, schema=plan.schema)
+    opened = _open(table, schema=plan.schema)
     plan = _on_these_records(plan, opened)
     keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
     certificate = _certificate(plan, keystream)
@@ -164,7 +170,7 @@ def protect(
     )
     try:
         if to is None:
-            return Published(certificate, open_table(made.to_arrow()), like=table)
+            return Published(certificate, _in_memory(made), like=table)
         file_format = file_format or _writable(opened.format)
         written = write_release(
             certificate,
@@ -199,19 +205,36 @@ def verify(
     from pramana.release.against_truth import against_truth
 
     release = load_release(folder)
-    return verdict.with_checks(
-        against_truth(release.certificate, release.opened, open_table(original))
-    )
+    return verdict.with_checks(against_truth(release.certificate, release.opened, _open(original)))
 
 
 # -- between the verbs ---------------------------------------------------------------------
 
 
-def _engine(opened: OpenedTable, *, coded: Collection[str]) -> LocalTable:
-    """The embedded engine on an opened table."""
+def _open(table: Any, *, schema: Schema | None = None) -> OpenedTable:
+    """A file or a data frame, opened; one of Spark by Spark."""
+    if not is_spark(table):
+        return open_table(table, schema=schema)
+    from pramana.engines.spark_frames import open_spark
+
+    return open_spark(table, schema=schema)
+
+
+def _engine(opened: OpenedTable, *, coded: Collection[str]) -> LocalTable | SparkTable:
+    """The engine for an opened table: Spark for its own data frames, else the embedded one."""
+    if is_spark(opened.source):
+        from pramana.engines.spark import SparkTable
+
+        return SparkTable.of(opened)
     from pramana.engines.local import LocalTable
 
     return LocalTable.of(opened, coded=coded)
+
+
+def _in_memory(made: LocalTable | SparkTable) -> OpenedTable:
+    """The records of a release that is not written: where their engine keeps records."""
+    kept = getattr(made, "to_opened", None)
+    return open_table(made.to_arrow()) if kept is None else kept()
 
 
 def _matrices(
@@ -291,14 +314,21 @@ def _certificate(plan: Plan, keystream: Keystream) -> Certificate:
 def _refuse_all(schema: Schema, opened: OpenedTable) -> None:
     """Raise with the number of refused records of the whole table, not of one batch."""
     for column in schema.randomised:
-        total = Refused()
-        for batch in opened.batches([column.name]):
-            total += count_refused(column, batch.column(column.name))
-        refuse(column, total)
+        parts = opened.summaries(partial(_refused, column), [column.name])
+        refuse(column, sum(parts, start=Refused()))
+
+
+def _refused(column: Column, batches: Iterable[pa.RecordBatch]) -> Refused:
+    counts = (count_refused(column, batch.column(column.name)) for batch in batches)
+    return sum(counts, start=Refused())
 
 
 def _writer(
-    made: LocalTable, file_format: TableFormat, *, labels: Labels, progress: Progress | None
+    made: LocalTable | SparkTable,
+    file_format: TableFormat,
+    *,
+    labels: Labels,
+    progress: Progress | None,
 ) -> Callable[[Path], object]:
     """How the data file gets written: by the engine where it knows the format."""
     if file_format in ("parquet", "csv", "feather"):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pramana.engines.duckdb import Comparison, Condition, grouped_sums
+from pramana.engines.sums import Comparison, Condition, grouped_sums
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
 from pramana.estimation.counts import Method, estimate_counts
 from pramana.estimation.independence import IndependenceTest, independence_test

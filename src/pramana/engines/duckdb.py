@@ -17,7 +17,7 @@ from pramana.errors import InvalidNumber, NotARelease
 from pramana.table.domains import Label, label_text
 from pramana.table.opened import OpenedTable
 
-__all__ = ["Comparison", "Condition", "grouped_sums"]
+__all__ = ["Comparison", "Condition", "grouped_sums", "number_in", "require_number"]
 
 Comparison: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
 
@@ -92,7 +92,10 @@ def _with_unit_weights(answer: pa.Table, weight: str | None, value: str | None) 
 def _attach(connection: Any, opened: OpenedTable, columns: list[str]) -> None:
     """Make the released records known under one name; Parquet files are read where they lie."""
     if opened.format == "parquet" and isinstance(opened.source, Path):
-        relation = connection.read_parquet(str(opened.source))
+        folder = opened.source.is_dir()
+        relation = connection.read_parquet(
+            str(opened.source / "*.parquet" if folder else opened.source)
+        )
         relation.create_view("released")
         return
     connection.register("released", opened.to_arrow(columns or None))
@@ -103,9 +106,7 @@ def _conditions(opened: OpenedTable, where: Sequence[Condition]) -> tuple[list[s
     parameters: list[Any] = []
     for condition in where:
         kind = opened.schema.field(condition.column).type
-        if pa.types.is_dictionary(kind):
-            kind = kind.value_type
-        text, values = _condition(condition, number=_is_number(kind))
+        text, values = _condition(condition, number=require_number(kind, condition))
         conditions.append(text)
         parameters += values
     return conditions, parameters
@@ -117,22 +118,30 @@ def _condition(condition: Condition, *, number: bool) -> tuple[str, list[Any]]:
         values = [label_text(value) for value in condition.values]
         if number:
             parts = [f"CAST({column} AS DOUBLE) = CAST(? AS DOUBLE)" for _ in values]
-            values = [str(_number(value, condition.column)) for value in values]
+            values = [str(number_in(value, condition.column)) for value in values]
         else:
             parts = [f"coalesce(CAST({column} AS VARCHAR), '') = ?" for _ in values]
         found = f"({' OR '.join(parts)})"
         return (found if condition.comparison == "=" else f"NOT {found}"), values
     (limit,) = condition.values
-    if not number:
+    text = f"CAST({column} AS DOUBLE) {condition.comparison} CAST(? AS DOUBLE)"
+    return text, [str(number_in(label_text(limit), condition.column))]
+
+
+def require_number(kind: pa.DataType, condition: Condition) -> bool:
+    """Whether the column holds numbers; refused if it does not and is compared like one."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    number = _is_number(kind)
+    if not number and condition.comparison not in ("=", "!="):
         raise InvalidNumber(
             f"'{condition.column}' is not a number, so it cannot be compared by "
             f"{condition.comparison}. Use = or !=."
         )
-    text = f"CAST({column} AS DOUBLE) {condition.comparison} CAST(? AS DOUBLE)"
-    return text, [str(_number(label_text(limit), condition.column))]
+    return number
 
 
-def _number(text: str, column: str) -> float:
+def number_in(text: str, column: str) -> float:
+    """The number that a filter on a column of numbers names."""
     try:
         return float(text)
     except ValueError:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -28,9 +29,18 @@ GROUP_MOST: Final = 2**21
 
 def opened_source(opened: OpenedTable, *, coded: Collection[str] = ()) -> Source:
     """The source behind a table that has been opened."""
-    if opened.format == "parquet" and isinstance(opened.source, str | Path):
+    if (
+        opened.format == "parquet"
+        and isinstance(opened.source, str | Path)
+        and not Path(opened.source).is_dir()
+    ):
         return parquet_source(Path(opened.source), coded=coded)
-    return Source.of_batches(opened.schema, opened.batches, records=opened.rows)
+
+    def narrow(columns: Sequence[str]) -> Source:
+        schema = pa.schema([opened.schema.field(name) for name in columns])
+        return Source.of_batches(schema, partial(opened.batches, columns), records=opened.rows)
+
+    return replace(narrow(opened.schema.names), narrow=narrow)
 
 
 def arrow_source(table: pa.Table) -> Source:
@@ -39,8 +49,10 @@ def arrow_source(table: pa.Table) -> Source:
     return Source.of_batches(table.schema, batches, records=len(table))
 
 
-def parquet_source(path: Path, *, coded: Collection[str] = ()) -> Source:
-    """A Parquet file. Text columns that will be ``coded`` are read as dictionaries.
+def parquet_source(
+    path: Path, *, coded: Collection[str] = (), columns: Sequence[str] | None = None
+) -> Source:
+    """A Parquet file, or some of its columns. Text that will be ``coded`` comes as dictionaries.
 
     A dictionary has each distinct value once, so that the codec looks up a few values a row group
     instead of every record.
@@ -50,14 +62,24 @@ def parquet_source(path: Path, *, coded: Collection[str] = ()) -> Source:
             schema, metadata = file.schema_arrow, file.metadata
     except BROKEN:
         raise InvalidTable(f"{path} must be a readable Parquet file, and is not.") from None
-    return Source(schema, _ParquetReader(path, metadata, list(coded)).parts, metadata.num_rows)
+    if columns is not None:
+        schema = pa.schema([schema.field(name) for name in columns])
+    reader = _ParquetReader(path, metadata, list(coded), schema.names)
+
+    def narrow(names: Sequence[str]) -> Source:
+        return parquet_source(path, coded=coded, columns=names)
+
+    return Source(schema, reader.parts, metadata.num_rows, narrow)
 
 
 class _ParquetReader:
     """Parts of a Parquet file; each opens the file anew, so that threads share no position."""
 
-    def __init__(self, path: Path, metadata: Any, as_dictionary: list[str]) -> None:
-        self._path, self._metadata, self._as_dictionary = path, metadata, as_dictionary
+    def __init__(
+        self, path: Path, metadata: Any, as_dictionary: list[str], columns: list[str]
+    ) -> None:
+        self._path, self._metadata = path, metadata
+        self._as_dictionary, self._columns = as_dictionary, columns
 
     def parts(self, _: Progress | None) -> Iterator[Part]:
         """Several small row groups together, or batches of a large one."""
@@ -84,12 +106,13 @@ class _ParquetReader:
 
     def _load(self, groups: list[int]) -> pa.RecordBatch:
         with self._opened() as file:
-            return _one_batch(file.read_row_groups(groups, use_threads=False))
+            table = file.read_row_groups(groups, self._columns, use_threads=False)
+            return _one_batch(table.select(self._columns))
 
     def _batches(self, group: int, position: int) -> Iterator[Part]:
         with self._opened() as file:
-            for batch in file.iter_batches(PART_RECORDS, row_groups=[group]):
-                yield Part(position, len(batch), partial(_same, batch))
+            for batch in file.iter_batches(PART_RECORDS, [group], self._columns):
+                yield Part(position, len(batch), partial(_same, batch.select(self._columns)))
                 position += len(batch)
 
     @contextmanager

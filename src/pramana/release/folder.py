@@ -69,13 +69,28 @@ def write_folder(
 
 
 def fingerprint(path: Path, data_format: str) -> DataFile:
-    """Name, form, size and SHA-256 of a data file."""
+    """Name, form, size and SHA-256 of a data file, or of a folder of data files.
+
+    That of a folder is the SHA-256 of the list of its files: a line with digest, size and name
+    each, in the order of the names. So a file more, less, renamed or changed is found.
+    """
     try:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if not path.is_dir():
+            return DataFile(path.name, data_format, _digest(path), path.stat().st_size)
+        files = sorted(path.iterdir(), key=lambda file: file.name)
+        sizes = [file.stat().st_size for file in files]
+        lines = [
+            f"{_digest(file)} {size} {file.name}\n" for file, size in zip(files, sizes, strict=True)
+        ]
     except OSError:
         raise NotARelease(f"The data file {path.name} of the release cannot be read.") from None
-    return DataFile(path.name, data_format, digest, path.stat().st_size)
+    digest = hashlib.sha256("".join(lines).encode()).hexdigest()
+    return DataFile(path.name, data_format, digest, sum(sizes))
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _is_ours(folder: Path) -> bool:

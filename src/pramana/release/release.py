@@ -13,7 +13,7 @@ import pyarrow as pa
 from pramana.errors import NotARelease, UnknownColumn
 from pramana.release.certificate import Certificate
 from pramana.release.folder import CERTIFICATE, write_folder
-from pramana.table.files import open_table, to_kind, write_table
+from pramana.table.files import open_table
 from pramana.table.opened import OpenedTable, TableFormat
 
 __all__ = ["FILE_ENDINGS", "Release", "load_release"]
@@ -47,7 +47,7 @@ class Release:
     @cached_property
     def table(self) -> Any:
         """The released records as the kind of data frame that went in (PyArrow from a folder)."""
-        return to_kind(self.opened.to_arrow(), self.like)
+        return self.opened.as_kind(self.like)
 
     @property
     def records(self) -> int:
@@ -75,9 +75,7 @@ class Release:
         """Write a release folder; it appears whole or not at all."""
         return write_release(
             self.certificate,
-            lambda path: write_table(
-                self.opened.to_arrow(), path, file_format=file_format, labels=self.opened.labels
-            ),
+            lambda path: self.opened.write_to(path, file_format=file_format),
             folder=Path(folder),
             file_format=file_format,
             force=force,
@@ -134,6 +132,6 @@ def open_data(folder: Path, certificate: Certificate) -> OpenedTable:
     data = certificate.data
     if data is None or Path(data.name).name != data.name:
         raise NotARelease("The certificate must name the data file beside it, and does not.")
-    if not (folder / data.name).is_file():
+    if not (folder / data.name).exists():
         raise NotARelease(f"{folder} lacks the data file {data.name} that its certificate names.")
     return open_table(folder / data.name, schema=certificate.schema)

@@ -6,13 +6,16 @@ A domain that was read off the data says so, because it tells which values occur
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
+
+import pyarrow as pa
 
 from pramana.errors import InvalidSchema, UnknownColumn
 from pramana.table.codec import encode
-from pramana.table.counts import Counter
+from pramana.table.counts import Counter, Counts
 from pramana.table.domains import Domain, Label
 from pramana.table.files import open_table
 from pramana.table.opened import OpenedTable
@@ -199,10 +202,18 @@ def _unique(table: OpenedTable, keys: Sequence[Column]) -> int:
     if not keys:
         return 0
     counter = Counter([key.name for key in keys], [key.labels for key in keys])
-    for batch in table.batches([key.name for key in keys]):
+    names = [key.name for key in keys]
+    for counts in table.summaries(partial(_counts, tuple(keys)), names):
+        counter.add(list(counts.cells.T), counts.numbers)
+    return int((counter.result().numbers == 1).sum())
+
+
+def _counts(keys: Sequence[Column], batches: Iterable[pa.RecordBatch]) -> Counts:
+    counter = Counter([key.name for key in keys], [key.labels for key in keys])
+    for batch in batches:
         arrays = zip(keys, batch.columns, strict=True)
         counter.add([encode(key, array) for key, array in arrays])
-    return int((counter.result().numbers == 1).sum())
+    return counter.result()
 
 
 def complete(schema: Schema, source: Any) -> Schema:

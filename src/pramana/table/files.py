@@ -25,6 +25,7 @@ from pramana.table.opened import (
     TableFormat,
     require_distinct_names,
 )
+from pramana.table.parts import open_parts
 from pramana.table.schema import Schema
 from pramana.table.writing import write_table
 
@@ -36,6 +37,7 @@ __all__ = [
     "format_of",
     "open_table",
     "require_columns",
+    "require_types",
     "to_kind",
     "write_table",
 ]
@@ -93,14 +95,19 @@ def open_table(source: Any, *, schema: Schema | None = None) -> OpenedTable:
         opened = open_frame(source)
     if not opened.rows:
         raise InvalidTable("The table has no records.")
-    for item in opened.schema:
+    require_types(opened.schema)
+    if schema is not None:
+        require_columns(schema, opened.schema.names)
+    return opened
+
+
+def require_types(schema: pa.Schema) -> None:
+    """Refuse columns whose values are no values of a table."""
+    for item in schema:
         if pa.types.is_nested(item.type):
             raise InvalidTable(f"Column '{item.name}' holds lists or records. Flatten it.")
         if pa.types.is_duration(item.type) or pa.types.is_interval(item.type):
             raise InvalidTable(f"Column '{item.name}' holds spans of time. Make them numbers.")
-    if schema is not None:
-        require_columns(schema, opened.schema.names)
-    return opened
 
 
 def require_columns(schema: Schema, names: Sequence[str]) -> None:
@@ -138,8 +145,8 @@ def format_of(path: str | Path) -> TableFormat:
 def _open_file(path: Path, schema: Schema | None) -> OpenedTable:
     if not path.exists():
         raise InvalidTable(f"{path} does not exist.")
-    if not path.is_file():
-        raise InvalidTable(f"{path} must be a file that holds a table, and is a folder.")
+    if path.is_dir():
+        return open_parts(path, coded=_randomised(schema))
     file_format = format_of(path)
     _require_content(path, file_format)
     if file_format == "csv":
@@ -182,6 +189,10 @@ def _text_columns(schema: Schema | None) -> set[str]:
     }
 
 
+def _randomised(schema: Schema | None) -> list[str]:
+    return [] if schema is None else [column.name for column in schema.randomised]
+
+
 def _broken(path: Path) -> InvalidTable:
     return InvalidTable(f"{path} cannot be read to its end: it is broken or cut short.")
 
@@ -203,7 +214,7 @@ def _guarded(
 def _open_parquet(path: Path, schema: Schema | None) -> OpenedTable:
     from pyarrow import parquet
 
-    wanted = {column.name for column in schema.randomised} if schema is not None else set()
+    wanted = _randomised(schema)
     try:
         names = parquet.read_schema(path).names
         coded = [name for name in names if name in wanted]  # PyArrow stumbles over others

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pramana.errors import InvalidTable
 from pramana.table.opened import OpenedTable, require_distinct_names
 
-__all__ = ["open_frame", "to_kind"]
+__all__ = ["is_spark", "open_frame", "to_kind"]
 
 
 def open_frame(frame: Any) -> OpenedTable:
@@ -27,6 +27,12 @@ def open_frame(frame: Any) -> OpenedTable:
         yield from table.select(list(columns)).to_batches(max_chunksize=size)
 
     return OpenedTable(table.schema, table.num_rows, "frame", frame, batches)
+
+
+def is_spark(frame: object) -> bool:
+    """Whether this is a data frame of Spark; by its name, so that nothing is imported."""
+    kind = type(frame)
+    return kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame"
 
 
 def _comes_from(frame: Any, package: str) -> bool:

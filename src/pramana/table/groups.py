@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 
 import pyarrow as pa
 
@@ -34,6 +35,11 @@ class GroupSizes:
         if len(self._parts) > FOLD_AFTER:
             self._parts = [self._total()]
 
+    def merge(self, other: GroupSizes) -> None:
+        """Count all that another one has counted."""
+        if other._parts:
+            self._parts.append(other._total())
+
     def _total(self) -> pa.Table:
         table = pa.concat_tables(self._parts, promote_options="default")
         total = table.group_by(self.columns).aggregate([("count_all", "sum")])
@@ -49,9 +55,16 @@ class GroupSizes:
 def smallest_group(opened: OpenedTable, columns: Sequence[str]) -> int:
     """The fewest records of a table that share their values in ``columns``."""
     sizes = GroupSizes(columns)
-    for batch in opened.batches(columns):
-        sizes.add(batch)
+    for part in opened.summaries(partial(_sized, tuple(columns)), columns):
+        sizes.merge(part)
     return sizes.smallest()
+
+
+def _sized(columns: Sequence[str], batches: Iterable[pa.RecordBatch]) -> GroupSizes:
+    sizes = GroupSizes(columns)
+    for batch in batches:
+        sizes.add(batch)
+    return sizes
 
 
 def _plain(table: pa.Table) -> pa.Table:

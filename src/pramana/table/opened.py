@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import pyarrow as pa
 
@@ -18,6 +19,8 @@ BATCH = 131_072
 """Records in a batch, unless told otherwise."""
 
 TableFormat: TypeAlias = Literal["csv", "parquet", "feather", "sav", "dta", "sas7bdat", "frame"]
+
+Made = TypeVar("Made")
 
 OpenBatches: TypeAlias = Callable[[Sequence[str], int], Iterator[pa.RecordBatch]]
 
@@ -71,6 +74,29 @@ class OpenedTable:
         for batch in self.opener(names, size):
             for start in range(0, batch.num_rows, size):
                 yield batch.slice(start, size)
+
+    def summaries(
+        self,
+        function: Callable[[Iterator[pa.RecordBatch]], Made],
+        columns: Sequence[str] | None = None,
+    ) -> Iterator[Made]:
+        """What ``function`` makes of all records, in one summary or in several to be put together.
+
+        A table that lies on many machines gives one summary a partition.
+        """
+        yield function(self.batches(columns))
+
+    def as_kind(self, like: Any) -> Any:
+        """All records as the same kind of object as ``like``."""
+        from pramana.table.frames import to_kind
+
+        return to_kind(self.to_arrow(), like)
+
+    def write_to(self, path: Path, *, file_format: TableFormat) -> None:
+        """Write all records to a file."""
+        from pramana.table.writing import write_table
+
+        write_table(self.to_arrow(), path, file_format=file_format, labels=self.labels)
 
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
         """All records, or some columns of them, in memory."""

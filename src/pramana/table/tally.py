@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -94,6 +96,21 @@ class Tally:
             self._compact()
             self.complete = len(self._values[0]) <= MOST_VALUES
 
+    def merge(self, other: Tally) -> None:
+        """Count all that another tally has seen."""
+        self.order = self.order or other.order
+        self.missing += other.missing
+        lows = [low for low in (self.lowest, other.lowest) if low is not None]
+        highs = [high for high in (self.highest, other.highest) if high is not None]
+        self.lowest, self.highest = min(lows, default=None), max(highs, default=None)
+        if not self.complete:
+            return
+        self.seen += other.seen
+        self._values += other._values
+        self._numbers += other._numbers
+        self._compact()
+        self.complete = other.complete and len(self._values[0]) <= MOST_VALUES
+
     def _compact(self) -> None:
         if len(self._values) == 1:
             return
@@ -164,9 +181,20 @@ def tally(table: OpenedTable, columns: Sequence[str] | None = None) -> dict[str,
     """Count the values of the named columns, all by default, in one pass."""
     names = list(table.schema.names if columns is None else columns)
     tallies = {name: _empty(table.schema.field(name).type) for name in names}
-    for batch in table.batches(names) if names else ():
-        for name, column in zip(names, batch.columns, strict=True):
-            tallies[name].add(column)
+    if not names:
+        return tallies
+    for seen in table.summaries(partial(_tallied, tallies), names):
+        for name, part in seen.items():
+            tallies[name].merge(part)
+    return tallies
+
+
+def _tallied(empty: Mapping[str, Tally], batches: Iterable[pa.RecordBatch]) -> dict[str, Tally]:
+    """The values of some batches."""
+    tallies = {name: deepcopy(tally) for name, tally in empty.items()}
+    for batch in batches:
+        for tally, column in zip(tallies.values(), batch.columns, strict=True):
+            tally.add(column)
     return tallies
 
 

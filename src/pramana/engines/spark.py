@@ -1,0 +1,270 @@
+"""The engine for tables that outgrow one machine: the five verbs on a Spark data frame.
+
+The same functions on batches run in Spark's workers (``mapInArrow``), with words addressed by the
+position of a record, so that a seeded release holds the same records in the same order as one of
+the local engine, and a task that is repeated draws every record as before.
+
+A shuffle moves chunks, not records: a worker orders a batch by the leading bits of the records'
+words and hands Spark one value a range; the worker that gets a range orders its records by the
+rest. Nothing waits for Spark to sort rows.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.engines.spark_errors import one_line
+from pramana.engines.spark_frames import (
+    SparkOpened,
+    collect_summaries,
+    map_in_arrow,
+    open_spark,
+    packed,
+)
+from pramana.engines.spark_parts import finished_parts
+from pramana.engines.spark_tasks import (
+    CHUNKS,
+    Begin,
+    Gathered,
+    Scattered,
+    Typed,
+    as_stream,
+    from_stream,
+)
+from pramana.errors import InvalidTable, UnknownColumn
+from pramana.randomness import CHUNK, Keystream
+from pramana.table.codec import encode
+from pramana.table.counts import Counter, Counts
+from pramana.table.schema import Column, Schema
+from pramana.table.source import BatchFunction, FileFormat, Progress
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["SparkTable"]
+
+RANGE_RECORDS: Final = 2**20
+"""About so many records are ordered at a time, in the memory of one worker."""
+
+RANGE_BITS_MOST: Final = 15
+
+
+@dataclass(frozen=True)
+class _Map:
+    function: BatchFunction
+    schema: pa.Schema
+
+
+@dataclass(frozen=True)
+class _Shuffle:
+    keystream: Keystream
+    stream: str
+
+
+@dataclass(frozen=True)
+class SparkTable:
+    """A Spark data frame with the five verbs of :class:`pramana.table.source.Table`.
+
+    Attributes:
+        opened: The data frame, with the sizes of its partitions.
+        steps: What is to be done to it, in order.
+    """
+
+    opened: SparkOpened
+    steps: tuple[_Map | _Shuffle, ...] = ()
+
+    @classmethod
+    def of(cls, table: DataFrame | SparkOpened, *, schema: Schema | None = None) -> SparkTable:
+        """From a data frame of a classic Spark session."""
+        return cls(table if isinstance(table, SparkOpened) else open_spark(table, schema=schema))
+
+    @property
+    def records(self) -> int:
+        """The number of records."""
+        return self.opened.rows
+
+    @property
+    def passes(self) -> int:
+        """How often each record is reported to ``progress``: once, and once a shuffle."""
+        return 1 + sum(isinstance(step, _Shuffle) for step in self.steps)
+
+    # -- the five verbs --------------------------------------------------------------------
+
+    def schema(self) -> pa.Schema:
+        """The columns and their types."""
+        made = [step.schema for step in self.steps if isinstance(step, _Map)]
+        return made[-1] if made else self.opened.schema
+
+    def count(self, columns: Sequence[Column], *, progress: Progress | None = None) -> Counts:
+        """How many records have which combination of values in these columns."""
+        for column in columns:
+            if column.name not in self.schema().names:
+                raise UnknownColumn(f"The table has no column '{column.name}'.")
+        names = [column.name for column in columns]
+        counter = Counter(names, [column.labels for column in columns])
+        for cells, numbers in self._summaries(partial(_counted, tuple(columns))):
+            counter.add(list(cells.T), numbers)
+        self._tell(progress)
+        return counter.result()
+
+    def map_batches(self, function: BatchFunction, *, schema: pa.Schema) -> SparkTable:
+        """The table that ``function`` makes of each batch; it has the given schema."""
+        return replace(self, steps=(*self.steps, _Map(function, schema)))
+
+    def shuffle(self, *, keystream: Keystream, stream: str = "shuffle") -> SparkTable:
+        """The records in a uniformly random order, by words that are addressed by position."""
+        return replace(self, steps=(*self.steps, _Shuffle(keystream, stream)))
+
+    def write(
+        self,
+        path: Path,
+        *,
+        file_format: FileFormat | str = "parquet",
+        compression: str = "snappy",
+        progress: Progress | None = None,
+    ) -> int:
+        """Write all records to a folder of Parquet files, which appears whole or not at all.
+
+        The workers must see the folder under the same path as the driver does.
+        """
+        if file_format != "parquet":
+            raise InvalidTable(f"Spark writes Parquet, not {file_format}. Ask for parquet.")
+        path = Path(path).absolute()
+        work = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        try:
+            parts = work / "parts"
+            with one_line(), self._frame() as frame:
+                frame.write.option("compression", compression).parquet(parts.as_uri())
+            finished_parts(parts, records=self.records)
+            if path.is_dir():
+                shutil.rmtree(path)
+            parts.replace(path)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+        self._tell(progress)
+        return self.records
+
+    # -- beyond them -----------------------------------------------------------------------
+
+    def to_arrow(self, *, progress: Progress | None = None) -> pa.Table:
+        """All records in the memory of the driver."""
+        batches: list[pa.RecordBatch] = []
+        for content in self._summaries(as_stream):
+            batches += [] if content is None else from_stream(content)
+        self._tell(progress)
+        return pa.Table.from_batches(batches, self.schema())
+
+    def to_opened(self) -> SparkOpened:
+        """A Spark data frame of the records, made now and kept by the workers.
+
+        It never asks for a key again: a part that gets lost is lost, and not drawn anew.
+        """
+        with one_line(), self._frame() as frame:
+            return open_spark(frame.localCheckpoint(eager=True), computed=False)
+
+    # -- what they rest on -----------------------------------------------------------------
+
+    @contextmanager
+    def _frame(self) -> Iterator[DataFrame]:
+        """A data frame that can be computed while the block runs."""
+        plain = _for_spark(self.schema())
+        with (
+            self._staged() as (frame, begin, functions),
+            packed(frame, (begin, functions, Typed(plain))) as (task,),
+        ):
+            yield map_in_arrow(frame, task, _spark_schema(plain))
+
+    def _summaries(self, function: Callable[[Iterator[pa.RecordBatch]], Any]) -> Iterator[Any]:
+        with one_line(), self._staged() as (frame, begin, functions):
+            yield from collect_summaries(frame, begin, functions, function)
+
+    @contextmanager
+    def _staged(
+        self,
+    ) -> Iterator[tuple[DataFrame, Begin, tuple[tuple[BatchFunction, pa.Schema], ...]]]:
+        """Everything up to the last shuffle as a data frame, and what is to be done after it."""
+        begin, frame = self.opened.beginning()
+        yield from _after_shuffles(frame, begin, self.steps, self.opened.schema, self.records)
+
+    def _tell(self, progress: Progress | None) -> None:
+        if progress is not None:
+            progress(self.passes * self.records)
+
+
+def _after_shuffles(
+    frame: DataFrame,
+    begin: Begin,
+    steps: Sequence[_Map | _Shuffle],
+    schema: pa.Schema,
+    records: int,
+) -> Iterator[tuple[DataFrame, Begin, tuple[tuple[BatchFunction, pa.Schema], ...]]]:
+    """Turn shuffle after shuffle into a data frame of chunks."""
+    functions: list[tuple[BatchFunction, pa.Schema]] = []
+    for at, step in enumerate(steps):
+        if isinstance(step, _Map):
+            functions.append((step.function, step.schema))
+            schema = step.schema
+            continue
+        bits = min(RANGE_BITS_MOST, (records // RANGE_RECORDS).bit_length())
+        end = Scattered(step.keystream, step.stream, bits)
+        ranges = _range_sizes(step.keystream, step.stream, records, bits)
+        gathered = Gathered(schema, step.keystream, step.stream, bits, ranges)
+        with packed(frame, (begin, tuple(functions), end)) as (task,):
+            chunks = map_in_arrow(frame, task, CHUNKS).repartitionById(2**bits, "range")
+            yield from _after_shuffles(chunks, gathered, steps[at + 1 :], schema, records)
+            return
+    yield frame, begin, tuple(functions)
+
+
+def _range_sizes(keystream: Keystream, stream: str, records: int, bits: int) -> tuple[int, ...]:
+    """How many of the first words fall into each range: known before any record is read."""
+    counts = np.zeros(2**bits, dtype=np.int64)
+    words = np.empty(CHUNK, dtype=np.uint64)
+    for start in range(0, records, CHUNK):
+        count = min(CHUNK, records - start)
+        drawn = keystream.words(stream, start, count, words[:count])
+        numbers = (drawn >> np.uint64(1)) >> np.uint64(63 - bits)
+        counts += np.bincount(numbers.view(np.int64), minlength=len(counts))
+    return tuple(counts.tolist())
+
+
+def _counted(
+    columns: tuple[Column, ...], batches: Iterator[pa.RecordBatch]
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The counts of one partition."""
+    counter = Counter([c.name for c in columns], [c.labels for c in columns])
+    for batch in batches:
+        counter.add([encode(column, batch.column(column.name)) for column in columns])
+    counts = counter.result()
+    return counts.cells, counts.numbers
+
+
+def _for_spark(schema: pa.Schema) -> pa.Schema:
+    """The same columns without dictionaries, and with a sign, as Spark knows them."""
+    return pa.schema([pa.field(field.name, _plain(field.type)) for field in schema])
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return _plain(kind.value_type)
+    if pa.types.is_unsigned_integer(kind):
+        return {8: pa.int16(), 16: pa.int32(), 32: pa.int64()}.get(
+            kind.bit_width, pa.decimal128(20, 0)
+        )
+    return kind
+
+
+def _spark_schema(schema: pa.Schema) -> Any:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(schema)

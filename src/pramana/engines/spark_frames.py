@@ -1,0 +1,266 @@
+"""Spark data frames, opened: their types, the size of each partition, summaries by the workers.
+
+A record's position is the number of records in the partitions before plus its place in its own.
+That is an address only if a partition that is read again has the same records in the same order.
+Files and data held by the driver are like that; the outcome of a join or a sort is not, since
+Spark brings its records as they come. Spark itself knows which is which, and the others are
+refused.
+"""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pyarrow as pa
+
+from pramana.engines.spark_errors import one_line
+from pramana.engines.spark_keys import Luggage, Packer, open_door
+from pramana.engines.spark_tasks import (
+    Begin,
+    Partition,
+    Summary,
+    Task,
+    as_stream,
+    from_stream,
+)
+from pramana.errors import InputError, InvalidTable
+from pramana.table.files import require_columns, require_types
+from pramana.table.opened import OpenedTable, TableFormat, require_distinct_names
+from pramana.table.schema import Schema
+from pramana.table.source import BatchFunction
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["SparkOpened", "collect_summaries", "map_in_arrow", "open_spark", "packed"]
+
+Made = TypeVar("Made")
+
+SUMMARIES = "part int, made binary"
+
+
+@dataclass(frozen=True)
+class SparkOpened(OpenedTable):
+    """A Spark data frame whose partitions have been counted.
+
+    Attributes:
+        sizes: How many records each partition has.
+    """
+
+    sizes: tuple[int, ...] = ()
+
+    def summaries(
+        self,
+        function: Callable[[Iterator[pa.RecordBatch]], Made],
+        columns: Sequence[str] | None = None,
+    ) -> Iterator[Made]:
+        """What ``function`` makes of each partition, by the workers."""
+        begin, frame = self.beginning(columns)
+        yield from collect_summaries(frame, begin, (), function)
+
+    def beginning(self, columns: Sequence[str] | None = None) -> tuple[Begin, DataFrame]:
+        """How a stage on some of the columns begins, and the data frame of those."""
+        names = list(self.schema.names if columns is None else columns)
+        schema = pa.schema([self.schema.field(name) for name in names])
+        return Partition(schema, self.sizes), select(self.source, names)
+
+    def as_kind(self, like: Any) -> Any:
+        """The data frame itself."""
+        del like
+        return self.source
+
+    def write_to(self, path: Path, *, file_format: TableFormat) -> None:
+        """Write the records by the workers."""
+        from pramana.engines.spark import SparkTable
+
+        SparkTable(self).write(path, file_format=file_format)
+
+
+def open_spark(
+    frame: DataFrame, *, schema: Schema | None = None, computed: bool = True
+) -> SparkOpened:
+    """Open a Spark data frame: its types, that it can be read again, and its partitions' sizes.
+
+    A data frame that is kept and never ``computed`` again has its records in one order.
+    """
+    if not hasattr(frame, "_jdf"):
+        raise InputError(
+            "Spark Connect ships functions through a server that may log them, so it is not "
+            "served. Use a session with a master."
+        )
+    require_distinct_names(frame.columns, where="the data frame")
+    with one_line():
+        arrow = _arrow_schema(frame)
+        require_types(arrow)
+        if schema is not None:
+            require_columns(schema, arrow.names)
+        if computed:
+            _require_order(frame)
+        sizes = _sizes(frame, arrow)
+    if not sum(sizes):
+        raise InvalidTable("The table has no records.")
+    return SparkOpened(
+        arrow, sum(sizes), "frame", frame, partial(_to_driver, frame, arrow), sizes=sizes
+    )
+
+
+def select(frame: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Some columns, whatever their names hold."""
+    return frame.select(*["`" + name.replace("`", "``") + "`" for name in names])
+
+
+def map_in_arrow(frame: DataFrame, task: Callable[..., Any], schema: Any) -> DataFrame:
+    """``mapInArrow``, without the remarks on versions that Spark makes at every call."""
+
+    def pramana(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return task(batches)  # type: ignore[no-any-return]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return frame.mapInArrow(pramana, schema)
+
+
+@contextmanager
+def packed(frame: DataFrame, *contents: tuple[Any, ...]) -> Iterator[list[Task]]:
+    """Tasks that carry these contents; their keys can be fetched while the block runs."""
+    packer = Packer()
+    content = [packer.pack(*objects) for objects in contents]
+    if not packer.keystreams:
+        yield [Task(Luggage(each, None)) for each in content]
+        return
+    host, bind, port = _address(frame)
+    with open_door(packer.keystreams, host=host, bind=bind, port=port) as door:
+        yield [Task(Luggage(each, door)) for each in content]
+
+
+def collect_summaries(
+    frame: DataFrame,
+    begin: Begin,
+    functions: Sequence[tuple[BatchFunction, pa.Schema]],
+    function: Callable[[Iterator[pa.RecordBatch]], Made],
+) -> Iterator[Made]:
+    """The summaries of all partitions, in their order."""
+    with one_line(), packed(frame, (begin, tuple(functions), Summary(function))) as (task,):
+        rows = map_in_arrow(frame, task, SUMMARIES).collect()
+    for row in sorted(rows, key=lambda row: int(row["part"])):
+        yield pickle.loads(row["made"])  # noqa: S301 - our own workers made it
+
+
+def _address(frame: DataFrame) -> tuple[str, str, int]:
+    """Where workers reach this driver: as they reach Spark's own."""
+    conf = frame.sparkSession.sparkContext.getConf()
+    port = int(conf.get("spark.pramana.port", "0") or 0)
+    if str(conf.get("spark.master", "")).startswith("local"):
+        return "127.0.0.1", "127.0.0.1", port
+    host = str(conf.get("spark.driver.host"))
+    return host, str(conf.get("spark.driver.bindAddress", host)), port
+
+
+def _arrow_schema(frame: DataFrame) -> pa.Schema:
+    """The types of the columns as the workers will see them."""
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    fields = []
+    for field in frame.schema.fields:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                kind = to_arrow_type(field.dataType, timezone=_timezone(frame))
+        except Exception:
+            raise InvalidTable(
+                f"Column '{field.name}' is of Spark's type {field.dataType.simpleString()}, which "
+                "has no values to count. Make it text or a number."
+            ) from None
+        fields.append(pa.field(field.name, kind))
+    return pa.schema(fields)
+
+
+def _timezone(frame: DataFrame) -> str:
+    return str(frame.sparkSession.conf.get("spark.sql.session.timeZone"))
+
+
+def _require_order(frame: DataFrame) -> None:
+    """Refuse records whose order may differ when Spark computes them again."""
+    session = frame.sparkSession
+    adaptive = session.conf.get("spark.sql.adaptive.enabled")
+    session.conf.set("spark.sql.adaptive.enabled", "false")  # asking would run its stages
+    try:
+        level = frame.select("*")._jdf.queryExecution().toRdd().outputDeterministicLevel()
+    finally:
+        session.conf.set("spark.sql.adaptive.enabled", adaptive)
+    if level.toString() != "DETERMINATE":
+        raise InvalidTable(
+            "Records must come in the same order when a task is repeated, and those of a join, a "
+            "sort or a repartition do not. Write the data frame to Parquet, or checkpoint() it, "
+            "and protect that."
+        )
+
+
+def _sizes(frame: DataFrame, arrow: pa.Schema) -> tuple[int, ...]:
+    """How many records each partition has; reads one column."""
+    narrow = min(arrow, key=_width)
+    kind = pa.schema([narrow])
+    counted: dict[int, int] = {}
+    with packed(frame, (_Unplaced(kind), (), Summary(_count))) as (task,):
+        for row in map_in_arrow(select(frame, [narrow.name]), task, SUMMARIES).collect():
+            counted[int(row["part"])] = pickle.loads(row["made"])  # noqa: S301 - our workers
+    return tuple(counted.get(part, 0) for part in range(max(counted, default=-1) + 1))
+
+
+def _width(field: pa.Field) -> int:
+    try:
+        return int(field.type.bit_width)
+    except ValueError:
+        return 1024
+
+
+def _count(batches: Iterator[pa.RecordBatch]) -> int:
+    return sum(len(batch) for batch in batches)
+
+
+@dataclass(frozen=True)
+class _Unplaced:
+    """Records whose positions are not known yet."""
+
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], _: int) -> Iterator[tuple[Any, int]]:
+        return ((batch, 0) for batch in batches)
+
+
+def _to_driver(
+    frame: DataFrame, arrow: pa.Schema, columns: Sequence[str], size: int
+) -> Iterator[pa.RecordBatch]:
+    """The records in order, partition by partition, to the machine of the driver."""
+    schema = pa.schema([arrow.field(name) for name in columns])
+    content = (_Unplaced(schema), (), _Streams(schema, size))
+    with one_line(), packed(frame, content) as (task,):
+        for row in map_in_arrow(select(frame, columns), task, SUMMARIES).toLocalIterator():
+            yield from from_stream(row["made"])
+
+
+@dataclass(frozen=True)
+class _Streams:
+    """Each batch as one value for the driver."""
+
+    schema: pa.Schema
+    size: int
+
+    def __call__(
+        self, placed: Iterator[tuple[pa.RecordBatch, int]], partition: int
+    ) -> Iterator[pa.RecordBatch]:
+        for batch, _ in placed:
+            content = as_stream(iter([batch.cast(self.schema)]))
+            yield pa.record_batch(
+                {
+                    "part": pa.array([partition], pa.int32()),
+                    "made": pa.array([content], pa.binary()),
+                }
+            )

@@ -1,0 +1,74 @@
+"""Sums over groups of released records, by Spark: the same question as DuckDB answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from pramana.engines.duckdb import Condition, number_in, require_number
+from pramana.engines.spark_errors import one_line
+from pramana.table.domains import label_text
+from pramana.table.opened import OpenedTable
+
+__all__ = ["grouped_sums"]
+
+
+def grouped_sums(
+    opened: OpenedTable,
+    columns: Sequence[str],
+    *,
+    value: str | None = None,
+    weight: str | None = None,
+    where: Sequence[Condition] = (),
+) -> pa.Table:
+    """One row a combination of values of ``columns``, with the sums that estimates need."""
+    from pyspark.sql import functions as sql
+
+    frame = opened.source
+    for condition in where:
+        frame = frame.filter(_condition(sql, condition, opened.schema))
+    w = _number(sql, weight) if weight else sql.lit(1.0)
+    terms = {"n": sql.lit(1.0), "w": w, "ww": w * w}
+    if value is not None:
+        y = _number(sql, value)
+        frame = frame.filter(y.isNotNull() & ~sql.isnan(y))
+        terms |= {"wy": w * y, "wwy": w * w * y, "wwyy": w * w * y * y}
+    sums = [sql.coalesce(sql.sum(term), sql.lit(0.0)).alias(name) for name, term in terms.items()]
+    groups = [sql.col(_quoted(name)).alias(name) for name in columns]
+    with one_line():
+        rows = frame.groupBy(*groups).agg(*sums).collect()
+    fields = [opened.schema.field(name) for name in columns]
+    fields += [pa.field(name, pa.float64()) for name in terms]
+    return pa.table(
+        [pa.array([row[at] for row in rows], field.type) for at, field in enumerate(fields)],
+        schema=pa.schema(fields),
+    )
+
+
+def _condition(sql: Any, condition: Condition, schema: pa.Schema) -> Any:
+    """A filter as an expression; the same texts and numbers as everywhere."""
+    name = condition.column
+    number = require_number(schema.field(name).type, condition)
+    texts = [label_text(value) for value in condition.values]
+    if condition.comparison in ("=", "!="):
+        if number:
+            found = _number(sql, name).isin([number_in(text, name) for text in texts])
+        else:
+            column = sql.col(_quoted(name)).cast("string")
+            found = sql.coalesce(column, sql.lit("")).isin(texts)
+        return found if condition.comparison == "=" else ~found
+    limit = sql.lit(number_in(texts[0], name))
+    own = _number(sql, name)
+    return {"<": own < limit, "<=": own <= limit, ">": own > limit, ">=": own >= limit}[
+        condition.comparison
+    ]
+
+
+def _number(sql: Any, name: str) -> Any:
+    return sql.col(_quoted(name)).cast("double")
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
