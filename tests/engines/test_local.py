@@ -176,6 +176,23 @@ def test_counting_equals_counting_in_memory(parquet):
     assert counts.total == 5000
 
 
+def test_counting_reads_no_other_columns(parquet, tmp_path):
+    """The other columns may be broken on the disk: they are not touched."""
+    content = bytearray(parquet.read_bytes())
+    groups = pq.read_metadata(parquet)
+    for group in range(groups.num_row_groups):
+        notes = groups.row_group(group).column(3)
+        begin = notes.dictionary_page_offset or notes.data_page_offset
+        content[begin : begin + notes.total_compressed_size] = bytes(notes.total_compressed_size)
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(content)
+
+    for table in (LocalTable.of(broken), LocalTable.of(open_table(broken))):
+        assert table.count([SCHEMA.column("sex")]).total == 5000
+        with pytest.raises(InvalidTable, match="broken or cut short"):
+            table.to_arrow()
+
+
 def test_counting_refuses_with_the_column_and_never_a_value(parquet):
     """Values outside the domain, and columns that are not there."""
     narrow = Column("region", Role.KEY, Categories(("a", "b")), missing="category")

@@ -94,7 +94,8 @@ class LocalTable:
             batch = part.load()
             return [encode(column, batch.column(column.name)) for column in columns]
 
-        for codes in in_order(coded, self.source.parts(progress), threads=self.threads):
+        parts = self.source.only(names).parts(progress)
+        for codes in in_order(coded, parts, threads=self.threads):
             counter.add(codes)
             if progress is not None:
                 progress(len(codes[0]))

@@ -22,7 +22,7 @@ def default_threads() -> int:
 def in_order(
     function: Callable[[Item], Result], items: Iterable[Item], *, threads: int
 ) -> Iterator[Result]:
-    """``map`` in several threads; at most one result a thread waits to be taken.
+    """``map`` in several threads; at most two results a thread wait to be taken.
 
     What the function calls (Arrow, NumPy, compiled loops, the keystream) lets other threads run.
     An error comes out where its result would have; work that has not begun is then dropped.

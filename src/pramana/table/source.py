@@ -61,11 +61,17 @@ class Source:
         parts: Opens the source and gives its parts in order. A source that has to work through
             all records before the first part tells the progress of that.
         records: The number of records where it is known beforehand.
+        narrow: The same source with some of its columns, where it can leave the others unread.
     """
 
     schema: pa.Schema
     parts: Callable[[Progress | None], Iterator[Part]]
     records: int | None = None
+    narrow: Callable[[Sequence[str]], Source] | None = None
+
+    def only(self, columns: Sequence[str]) -> Source:
+        """The source of these columns; the whole where leaving out saves nothing."""
+        return self if self.narrow is None else self.narrow(columns)
 
     @classmethod
     def of_batches(
