@@ -2,8 +2,8 @@
 
 Both tables are put together, a logistic regression predicts from which of them a record comes, and
 pMSE is the mean squared distance of its predictions from the share of released ones. If both are
-samples of the same people, it is p c (1 - c) / N on average, with p free coefficients, N records and
-c the share of released ones; the ratio to that says how much more the model sees than chance.
+samples of the same people, it is p c (1 - c) / N on average, with p free coefficients, N records
+and c the share of released ones; the ratio says how much more the model sees than chance.
 """
 
 from __future__ import annotations
