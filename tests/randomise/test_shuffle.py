@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -84,6 +85,35 @@ def test_only_packed_and_only_other_columns(n, memory):
 
         made = shuffled([n], schema=schema, make=make, memory=memory)
         assert made == [whole[i] for i in order]
+
+
+KINDS = [
+    pa.array(["a", "bb", None, "c" * 30], pa.string_view()),
+    pa.array([b"a", None, b"c" * 30, b"d"], pa.binary_view()),
+    pa.array([b"ab", b"cd", None, b"ef"], pa.binary(2)),
+    pa.array([Decimal("1.5"), None, Decimal("2.5"), None]),
+    pa.array([1, 2, 3, 4], pa.timestamp("us", "UTC")),
+    pa.array([1, 2, None, 4], pa.duration("s")),
+    pa.array([1.5, None, 2, 3], pa.float16()),
+    pa.array(["x", None, "y", "z"], pa.large_string()),
+    pa.nulls(4),
+]
+
+
+@pytest.mark.parametrize("memory", [1, 2**30], ids=["spilled", "held"])
+@pytest.mark.parametrize("array", KINDS, ids=lambda array: str(array.type))
+def test_columns_of_every_kind_ride_along(array, memory):
+    """With and without missing values, in memory and through the file."""
+    order = SEEDED.permutation(4, "s").tolist()
+    for nullable in {True, array.null_count > 0}:
+        schema = pa.schema([pa.field("x", array.type, nullable=nullable)])
+        whole = pa.RecordBatch.from_arrays([array], schema=schema)
+
+        def make(begin, end, whole=whole):
+            return whole.slice(begin, end - begin)
+
+        made = shuffled([1, 4], schema=schema, make=make, memory=memory)
+        assert made == [whole.to_pylist()[i] for i in order]
 
 
 def test_no_records_is_no_batch():

@@ -272,7 +272,20 @@ def _concatenated(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _take(batch: pa.RecordBatch, order: NDArray[Any]) -> pa.RecordBatch:
-    return batch.take(pa.array(order)) if batch.num_columns else batch
+    if not batch.num_columns:
+        return batch
+    indices = pa.array(order)
+    columns = [_take_from(column, indices) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _take_from(column: pa.Array, indices: pa.Array) -> pa.Array:
+    kind = column.type  # Arrow cannot take from views yet
+    if pa.types.is_string_view(kind):
+        return column.cast(pa.large_string()).take(indices).cast(kind)
+    if pa.types.is_binary_view(kind):
+        return column.cast(pa.large_binary()).take(indices).cast(kind)
+    return column.take(indices)
 
 
 def _take_rows(rows: NDArray[np.void], order: NDArray[Any]) -> NDArray[np.void]:
