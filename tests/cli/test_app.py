@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import pty
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -69,6 +71,23 @@ def test_an_interrupted_release_leaves_nothing(tmp_path: Path) -> None:
     assert running.returncode == 130
     assert err == "pramana: Interrupted. What was not finished leaves nothing behind.\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv", "s.toml"]
+
+
+def test_a_terminal_gets_a_progress_bar_and_a_pipe_does_not(steward: Path) -> None:
+    """On stderr; the result on stdout is the same."""
+    ours, theirs = pty.openpty()
+    command = "protect people.csv --schema schema.toml --k 2 -o release --seed 1 --force"
+    watched = subprocess.run(
+        [*COMMAND, *shlex.split(command)], stdout=subprocess.PIPE, stderr=theirs, text=True
+    )
+    os.close(theirs)
+    seen = os.read(ours, 100_000).decode()
+    os.close(ours)
+    piped = process(command)
+    assert watched.returncode == piped.returncode == 0
+    assert "Protecting" in seen
+    assert "Protecting" not in piped.stderr
+    assert watched.stdout == piped.stdout
 
 
 def test_a_disk_that_is_full_gives_one_line_and_no_folder(steward: Path) -> None:

@@ -163,6 +163,9 @@ def test_bins_that_overlap_or_fall_are_refused(steward: Path, run: Run, bins: st
         ("--epsilon nan", "epsilon must be"),
         ("--rho1 0.5 --rho2 0.1", "rho2 must be"),
         ("--rho1 0.5", "--rho1 and --rho2"),
+        ("--k 2 --width 2", "--alpha"),
+        ("--alpha -1", "alpha must be"),
+        ("--xi nan", "xi must be"),
         ("--rho1 nan --rho2 0.5", "rho1 must be"),
         ("--max-error 0", "error must be"),
         ("--max-error nan", "error must be"),
@@ -218,6 +221,7 @@ def test_one_record_is_no_crowd(steward: Path, run: Run) -> None:
     """Nobody hides alone."""
     people("\n".join(people_csv().splitlines()[:2]) + "\n")
     assert "crowd of 1" in refused(run, PROTECT)
+    assert "at least two records" in refused(run, PROTECT.replace("--k 2", "--epsilon 1"))
 
 
 def test_one_category_cannot_be_randomised(steward: Path, run: Run) -> None:

@@ -124,6 +124,18 @@ def test_design_with_ones_own_matrix_says_what_it_guarantees(steward: Path, run:
     assert form["method"] == "matrix"
 
 
+def test_matrices_are_shown_on_request(steward: Path, run: Run) -> None:
+    """In JSON with their labels, and in words where they fit on a screen."""
+    command = "design people.csv --schema schema.toml --retention 0.5 --show-matrix"
+    found = {tuple(m["columns"]): m for m in run(f"{command} --json").json["matrices"]}
+    assert found["sex",]["labels"] == ["F", "M"]
+    assert found["sex",]["values"] == [[0.75, 0.25], [0.25, 0.75]]
+    shown = run(command).out
+    assert "sex: rows are truths" in shown
+    assert "0.7500" in shown
+    assert "matrices" not in run("design people.csv --schema schema.toml --k 2 --json").json
+
+
 # -- protect and verify --------------------------------------------------------------------
 
 

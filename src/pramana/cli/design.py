@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from pramana.cli.options import (
+    Alpha,
     AsJson,
     Epsilon,
     K,
@@ -19,6 +20,8 @@ from pramana.cli.options import (
     Rho2,
     SchemaFile,
     Spread,
+    Width,
+    Xi,
     matrices_of,
 )
 
@@ -46,6 +49,9 @@ def design(
     epsilon: Epsilon = None,
     rho1: Rho1 = None,
     rho2: Rho2 = None,
+    alpha: Alpha = None,
+    width: Width = None,
+    xi: Xi = None,
     max_error: MaxError = None,
     retention: Retention = None,
     method: Method = None,
@@ -60,6 +66,9 @@ def design(
             help="Without FILE: the fewest records that share the plain columns' values.",
         ),
     ] = None,
+    show_matrix: Annotated[
+        bool, typer.Option("--show-matrix", help="Show every matrix with its labels.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """State a target; see what it takes and what it costs.
@@ -71,11 +80,11 @@ def design(
       pramana design --schema schema.toml --records 100000 --k 100    (before collecting)
       pramana design people.csv --schema schema.toml --max-error 0.05
     """
-    from pramana.cli.rendering import show_json, show_plan
+    from pramana.cli.rendering import matrices_of_plan, show_json, show_matrices, show_plan
     from pramana.cli.targets import Targets, make_plan
 
     plan = make_plan(
-        Targets(k=k, epsilon=epsilon, rho1=rho1, rho2=rho2),
+        Targets(k=k, epsilon=epsilon, rho1=rho1, rho2=rho2, alpha=alpha, width=width, xi=xi),
         schema=schema,
         table=table,
         records=records,
@@ -87,6 +96,8 @@ def design(
         matrices=matrices_of(matrix),
     )
     if as_json:
-        show_json(plan.to_json())
-    else:
-        show_plan(plan)
+        show_json(plan.to_json() | (matrices_of_plan(plan) if show_matrix else {}))
+        return
+    show_plan(plan)
+    if show_matrix:
+        show_matrices(plan)

@@ -10,6 +10,7 @@ import typer
 from pramana.errors import InputError
 
 __all__ = [
+    "Alpha",
     "AsJson",
     "Epsilon",
     "K",
@@ -22,6 +23,8 @@ __all__ = [
     "SchemaFile",
     "Spread",
     "TableFile",
+    "Width",
+    "Xi",
     "matrices_of",
     "names_of",
     "require_schema",
@@ -64,6 +67,15 @@ Rho1: TypeAlias = Annotated[
 ]
 Rho2: TypeAlias = Annotated[
     float | None, _target("--rho2", "... is at most this likely after seeing the release.")
+]
+Alpha: TypeAlias = Annotated[
+    float | None, _target("--alpha", "Who looks at a few keys recognises nobody beyond this.")
+]
+Width: TypeAlias = Annotated[
+    int | None, _target("--width", "How many keys are looked at together (with --alpha; 3).")
+]
+Xi: TypeAlias = Annotated[
+    float | None, _target("--xi", "Who searches by one key is right at most this often.")
 ]
 MaxError: TypeAlias = Annotated[
     float | None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pramana.cli.options import (
+    Alpha,
     AsJson,
     Epsilon,
     K,
@@ -20,6 +21,8 @@ from pramana.cli.options import (
     SchemaFile,
     Spread,
     TableFile,
+    Width,
+    Xi,
     matrices_of,
 )
 from pramana.errors import InputError
@@ -46,6 +49,9 @@ def protect(
     epsilon: Epsilon = None,
     rho1: Rho1 = None,
     rho2: Rho2 = None,
+    alpha: Alpha = None,
+    width: Width = None,
+    xi: Xi = None,
     max_error: MaxError = None,
     retention: Retention = None,
     method: Method = None,
@@ -92,7 +98,7 @@ def protect(
 
     place, form = _place(to), _format(file_format)
     require_free(place, force=force)
-    targets = Targets(k=k, epsilon=epsilon, rho1=rho1, rho2=rho2)
+    targets = Targets(k=k, epsilon=epsilon, rho1=rho1, rho2=rho2, alpha=alpha, width=width, xi=xi)
     how: dict[str, Any] = {"method": method, "spread": spread}
     how |= {"max_error": max_error, "retention": retention, "matrices": matrices_of(matrix)}
     plan = make_plan(targets, schema=schema, table=table, **how)

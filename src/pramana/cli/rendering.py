@@ -16,14 +16,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "bullet",
+    "matrices_of_plan",
     "note",
     "out",
     "show_json",
+    "show_matrices",
     "show_plan",
     "show_promises",
     "show_verdict",
     "table_of",
 ]
+
+WIDEST = 10
+"""Matrices with more values than this do not fit on a screen."""
 
 NARROWEST = 100
 """Columns of the output where it goes to a file: wide enough that no table is cut."""
@@ -110,6 +115,45 @@ def _column_row(name: str, parameters: dict[str, Any], *, first: bool) -> tuple[
         return (name, f"with {parameters['together_with'][0]}", "", "", "")
     numbers = (parameters.get(word) for word in ("retention", "smallest_diagonal", "epsilon"))
     return (name, f"{parameters['values']:,}", *("" if n is None else f"{n:.4f}" for n in numbers))
+
+
+def matrices_of_plan(plan: Plan) -> dict[str, Any]:
+    """Every matrix with its labels; ``matrix`` too where there is only one."""
+    found = [
+        {
+            "columns": list(step.columns),
+            "labels": list(matrix.labels),
+            "values": matrix.values.tolist(),
+        }
+        for step in plan.mechanism
+        for matrix in step.matrices
+    ]
+    return {"matrices": found} | ({"matrix": found[0]} if len(found) == 1 else {})
+
+
+def show_matrices(plan: Plan) -> None:
+    """Rows are truths, columns released values; a large one is for ``--json``."""
+    console = out()
+    for form in matrices_of_plan(plan)["matrices"]:
+        name = " x ".join(form["columns"])
+        size = len(form["labels"])
+        if size > WIDEST:
+            console.print(f"\n{name}: {size:,} values; --json has the whole matrix.", markup=False)
+            continue
+        labels = [_label(label) for label in form["labels"]]
+        rows = [(label, *(f"{p:.4f}" for p in row)) for label, row in _rows(labels, form["values"])]
+        console.print(f"\n{name}: rows are truths, columns released values", markup=False)
+        console.print(table_of(("", *labels), rows, right=labels))
+
+
+def _rows(labels: list[str], values: list[list[float]]) -> Iterable[tuple[str, list[float]]]:
+    return zip(labels, values, strict=True)
+
+
+def _label(label: Any) -> str:
+    if isinstance(label, tuple):
+        return ", ".join(map(_label, label))
+    return "(missing)" if label is None else str(label)
 
 
 def show_promises(console: Console, plan: Plan) -> None:

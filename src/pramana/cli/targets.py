@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pramana.cli.options import require_schema
-from pramana.errors import InputError
+from pramana.errors import InputError, InvalidTable
 
 if TYPE_CHECKING:
     from pramana.designs import Plan
     from pramana.guarantees import Guarantee
 
 __all__ = ["Targets", "make_plan"]
+
+Choices: TypeAlias = tuple[tuple[str, ...], ...]
+
+FEWEST = 2
 
 
 @dataclass(frozen=True)
@@ -24,13 +28,20 @@ class Targets:
     epsilon: float | None = None
     rho1: float | None = None
     rho2: float | None = None
+    alpha: float | None = None
+    width: int | None = None
+    xi: float | None = None
 
-    def guarantees(self) -> list[Guarantee]:
-        """The guarantees asked, in the order of the options."""
-        from pramana.guarantees import DifferentialPrivacy, PkAnonymity, PrivacyBreach
-
+    def __post_init__(self) -> None:
         if (self.rho1 is None) != (self.rho2 is None):
             raise InputError("--rho1 and --rho2 state one target together: give both.")
+        if self.width is not None and self.alpha is None:
+            raise InputError("--width says how many keys --alpha speaks of: give --alpha too.")
+
+    def guarantees(self, choices: Choices = ()) -> list[Guarantee]:
+        """The guarantees asked, in the order of the options; ``choices`` are the schema's."""
+        from pramana.guarantees import DifferentialPrivacy, PkAnonymity, PrivacyBreach
+
         asked: list[Guarantee] = []
         if self.k is not None:
             asked.append(PkAnonymity(k=self.k))
@@ -38,6 +49,20 @@ class Targets:
             asked.append(DifferentialPrivacy(epsilon=self.epsilon))
         if self.rho1 is not None and self.rho2 is not None:
             asked.append(PrivacyBreach(rho1=self.rho1, rho2=self.rho2))
+        return asked + self._resting_on_data(choices)
+
+    def _resting_on_data(self, choices: Choices) -> list[Guarantee]:
+        """Targets whose number depends on who is in the table."""
+        asked: list[Guarantee] = []
+        if self.alpha is not None:
+            from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
+
+            width = 3 if self.width is None else self.width
+            asked.append(SpontaneousRecognition(self.alpha, width=width, choices=choices))
+        if self.xi is not None:
+            from pramana.guarantees.correct_match import CorrectMatch
+
+            asked.append(CorrectMatch(xi=self.xi))
         return asked
 
 
@@ -56,5 +81,8 @@ def make_plan(
     if table is not None and records is not None:
         raise InputError("The table tells the number of records: give FILE or --records, not both.")
     described = Schema.load(require_schema(schema, table))
-    asked = targets.guarantees()
-    return api.design(described, *asked, data=table, records=records, **how)
+    asked = targets.guarantees(described.choices)
+    plan = api.design(described, *asked, data=table, records=records, **how)
+    if plan.records < FEWEST:
+        raise InvalidTable("A release needs at least two records, got 1: nobody hides alone.")
+    return plan
