@@ -5,12 +5,14 @@ from pramana.estimation.independence import IndependenceTest, independence_test
 from pramana.estimation.layout import Layout
 from pramana.estimation.means import estimate_means, estimate_totals
 from pramana.estimation.moments import Moments
+from pramana.estimation.rebuild import REBUILDS, Rebuild, Rebuilt, rebuild_records
 from pramana.estimation.results import Estimate
 from pramana.estimation.unchanged import invariant_counts, invariant_variance
 from pramana.estimation.variance import Inference, Question
 
 __all__ = [
     "METHODS",
+    "REBUILDS",
     "Estimate",
     "IndependenceTest",
     "Inference",
@@ -18,10 +20,13 @@ __all__ = [
     "Method",
     "Moments",
     "Question",
+    "Rebuild",
+    "Rebuilt",
     "estimate_counts",
     "estimate_means",
     "estimate_totals",
     "independence_test",
     "invariant_counts",
     "invariant_variance",
+    "rebuild_records",
 ]

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from pramana.errors import InvalidNumber, OutsideDomain, TooLarge, UnknownColumn
 from pramana.matrices import Label, Mechanism, Step
 
-__all__ = ["MOST_CELLS", "Axis", "FloatArray", "Layout"]
+__all__ = ["MOST_CELLS", "Axis", "FloatArray", "IntArray", "Layout"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -99,16 +99,7 @@ class Layout:
         """
         kept = {name: tuple(values) for name, values in (where or {}).items()}
         _check_names(by, labels, kept)
-        needed = _needed([*by, *kept], mechanism)
-        axes, done = [], set[str]()
-        for name in needed:
-            if name in done:
-                continue
-            step = _step(name, mechanism)
-            columns = step.columns if step else (name,)
-            axes.append(_axis(columns, step, tuple(by), labels, kept))
-            done.update(columns)
-        layout = cls(tuple(by), dict(labels), tuple(axes))
+        layout = cls(tuple(by), dict(labels), _axes(by, labels, mechanism, kept))
         cells = prod(layout.shape)
         if cells > MOST_CELLS:
             raise TooLarge(
@@ -116,6 +107,21 @@ class Layout:
                 f"{MOST_CELLS:,} can be estimated at once. Ask for fewer columns, or coarser ones."
             )
         return layout
+
+    @classmethod
+    def of_records(
+        cls,
+        columns: Sequence[str],
+        *,
+        labels: Mapping[str, tuple[Label, ...]],
+        mechanism: Mechanism,
+    ) -> Layout:
+        """The axes of whole records, which are never written out as one table.
+
+        Columns that are tied to them come along, as in :meth:`of`.
+        """
+        _check_names(columns, labels, {})
+        return cls(tuple(columns), dict(labels), _axes(columns, labels, mechanism, {}))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -264,6 +270,23 @@ def _needed(names: Sequence[str], mechanism: Mechanism) -> list[str]:
     steps = [_step(name, mechanism) for name in names]
     strata = [stratum for step in steps if step is not None for stratum in step.strata]
     return list(dict.fromkeys([*names, *strata]))
+
+
+def _axes(
+    by: Sequence[str],
+    labels: Mapping[str, tuple[Label, ...]],
+    mechanism: Mechanism,
+    where: Mapping[str, tuple[Label, ...]],
+) -> tuple[Axis, ...]:
+    axes, done = [], set[str]()
+    for name in _needed([*by, *where], mechanism):
+        if name in done:
+            continue
+        step = _step(name, mechanism)
+        columns = step.columns if step else (name,)
+        axes.append(_axis(columns, step, tuple(by), labels, where))
+        done.update(columns)
+    return tuple(axes)
 
 
 def _axis(

@@ -10,15 +10,16 @@ result is a log-linear model with pairwise terms.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
 
 from pramana.estimation.channels import Channels
-from pramana.estimation.em import divide, fit_margins, margin_of
+from pramana.estimation.em import divide, fit_margins
 from pramana.estimation.layout import FloatArray
 
-__all__ = ["first_guess", "onto_simplex", "shrink_singular_values"]
+__all__ = ["first_guess", "margins_and_pairs", "onto_simplex", "shrink_singular_values"]
 
 WIDEST = 600
 """Singular values of a pair are only taken up to this many values on its smaller side."""
@@ -52,20 +53,52 @@ def shrink_singular_values(values: FloatArray, rows: int, columns: int) -> Float
     return np.where(scaled > 1 + np.sqrt(ratio), shrunk, 0)
 
 
+Counted = Callable[[tuple[int, ...]], FloatArray]
+"""Gives the released table of some axes, all others summed out."""
+
+Shrinker = Callable[[FloatArray], FloatArray]
+
+
 def first_guess(released: FloatArray, channels: Channels) -> FloatArray:
     """A positive table that fits all denoised two-way margins of the truth."""
     total, ways = float(released.sum()), released.ndim
-    singles = [_single(released, channels, axis) for axis in range(ways)]
+
+    def counted(axes: tuple[int, ...]) -> FloatArray:
+        out = tuple(axis for axis in range(ways) if axis not in axes)
+        return np.asarray(released.sum(axis=out), dtype=np.float64)
+
+    singles = [_single(counted, channels, axis) for axis in range(ways)]
     independent = np.full(released.shape, total)
-    for single in singles:
-        independent = independent * (single / max(total, 1e-300))
+    for axis, single in enumerate(singles):
+        independent = independent * _spanning(single / max(total, 1e-300), (axis,), ways)
     guess = independent
     pairs = list(combinations(range(ways), 2))
     if pairs:
-        targets = [_pair(released, channels, pair, singles) for pair in pairs]
+        tables = [
+            _pair(counted, channels, pair, (singles[pair[0]], singles[pair[1]]), shrunk)
+            for pair in pairs
+        ]
+        targets = [_spanning(table, pair, ways) for table, pair in zip(tables, pairs, strict=True)]
         guess = _assemble(independent, targets, pairs)
     floor = 1e-6 * total / released.size  # EM can never leave an exact 0 again
     return (1 - INDEPENDENT_SHARE) * guess + INDEPENDENT_SHARE * independent + floor
+
+
+def margins_and_pairs(
+    counted: Counted, channels: Channels, pair: tuple[int, int]
+) -> tuple[tuple[FloatArray, FloatArray], FloatArray]:
+    """The one-way tables of two axes and their two-way table, of the right strength."""
+    rows, columns = (_single(counted, channels, axis) for axis in pair)
+    table = _pair(counted, channels, pair, (rows, columns), of_right_strength)
+    return (rows, columns), table
+
+
+def _spanning(table: FloatArray, axes: tuple[int, ...], ways: int) -> FloatArray:
+    """The same table in a shape that broadcasts against one of so many ways."""
+    shape = [1] * ways
+    for axis, size in zip(axes, table.shape, strict=True):
+        shape[axis] = size
+    return table.reshape(shape)
 
 
 def _assemble(
@@ -81,24 +114,19 @@ def _assemble(
     return table
 
 
-def _single(released: FloatArray, channels: Channels, axis: int) -> FloatArray:
-    """The margin of one axis, non-negative, in a shape that broadcasts; shrunk if it is noise."""
+def _single(counted: Counted, channels: Channels, axis: int) -> FloatArray:
+    """The margin of one axis, non-negative; shrunk if it is noise."""
     places = channels.closure((axis,))
     sub = Channels(channels.layout.only(places))
-    seen = np.squeeze(
-        margin_of(released, places), tuple(a for a in range(released.ndim) if a not in places)
-    )
+    seen = counted(places)
     estimate = _marginal(sub.solve(seen), places, (axis,))
-    total = float(released.sum())
-    shape = [1] * released.ndim
-    shape[axis] = estimate.size
+    total = float(seen.sum())
     even = np.full(estimate.size, total / estimate.size)
     variance = np.maximum(_marginal(sub.spread(seen), places, (axis,)) - estimate, 0)
     # [James-Stein]: towards even counts by as much as noise alone would have moved them away.
     distance = float(((estimate - even) ** 2).sum())
     keep = max(0.0, 1 - float(variance.sum()) / distance) if distance > 0 else 0.0
-    shrunk = even + keep * (estimate - even)
-    return onto_simplex(shrunk, total).reshape(shape)
+    return onto_simplex(even + keep * (estimate - even), total)
 
 
 def _marginal(table: FloatArray, places: tuple[int, ...], keep: tuple[int, ...]) -> FloatArray:
@@ -107,33 +135,40 @@ def _marginal(table: FloatArray, places: tuple[int, ...], keep: tuple[int, ...])
 
 
 def _pair(
-    released: FloatArray, channels: Channels, pair: tuple[int, int], singles: list[FloatArray]
+    counted: Counted,
+    channels: Channels,
+    pair: tuple[int, int],
+    margins: tuple[FloatArray, FloatArray],
+    shrinker: Shrinker,
 ) -> FloatArray:
     """The two-way margin, denoised, non-negative, with the given one-way margins."""
-    rows, columns = (singles[axis].ravel() for axis in pair)
-    total = float(released.sum())
+    rows, columns = margins
     places = channels.closure(pair)
     sub = Channels(channels.layout.only(places))
-    out = tuple(a for a in range(released.ndim) if a not in places)
-    seen = released.sum(axis=out)
+    seen = counted(places)
+    total = max(float(seen.sum()), 1e-300)
+    independent = np.outer(rows, columns) / total
     if places == pair:
-        dependence = _denoised(seen, sub, np.outer(rows, columns) / max(total, 1e-300))
+        dependence = _denoised(seen, sub, independent, shrinker)
     else:  # a matrix that depends on a third axis: the residuals are not white, so they stay
         dependence = _marginal(sub.solve(seen), places, pair)
         dependence = dependence - np.outer(dependence.sum(1), dependence.sum(0)) / total
-    table = np.maximum(np.outer(rows, columns) / max(total, 1e-300) + dependence, 0)
+    return _with_margins(np.maximum(independent + dependence, 0), rows, columns)
+
+
+def _with_margins(table: FloatArray, rows: FloatArray, columns: FloatArray) -> FloatArray:
     for _ in range(50):
         table = table * divide(rows, table.sum(axis=1))[:, None]
         factors = divide(columns, table.sum(axis=0))
         table = table * factors
         if np.abs(factors * (columns > 0) - (columns > 0)).max() < 1e-4:
             break
-    shape = [1] * released.ndim
-    shape[pair[0]], shape[pair[1]] = table.shape
-    return table.reshape(shape)
+    return table
 
 
-def _denoised(seen: FloatArray, channels: Channels, independent: FloatArray) -> FloatArray:
+def _denoised(
+    seen: FloatArray, channels: Channels, independent: FloatArray, shrinker: Shrinker
+) -> FloatArray:
     """Released minus independent, denoised, and undone."""
     total = float(seen.sum())
     expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / max(total, 1e-300)
@@ -142,14 +177,30 @@ def _denoised(seen: FloatArray, channels: Channels, independent: FloatArray) -> 
     # Values that stay put for sure make no noise: columns released as they are, retention near 1.
     noise = 1 - float(channels.squared(independent).sum()) / max(total, 1e-300)
     if noise > 1e-9:
-        residuals = _shrunk(residuals / np.sqrt(noise)) * np.sqrt(noise)
+        residuals = shrinker(residuals / np.sqrt(noise)) * np.sqrt(noise)
     return channels.solve(residuals * scale)
 
 
-def _shrunk(residuals: FloatArray) -> FloatArray:
+def shrunk(residuals: FloatArray) -> FloatArray:
+    """Signal plus noise of variance 1, brought as near to the signal as can be."""
     rows, columns = residuals.shape[0] - 1, residuals.shape[1] - 1
     if min(residuals.shape) > WIDEST:  # one factor for all of it [James-Stein]
         power = float((residuals**2).sum())
         return residuals * max(0.0, 1 - rows * columns / power) if power > 0 else residuals
     left, values, right = np.linalg.svd(residuals, full_matrices=False)
     return np.asarray((left * shrink_singular_values(values, rows, columns)) @ right)
+
+
+def of_right_strength(residuals: FloatArray) -> FloatArray:
+    """The same directions as :func:`shrunk`, but as strong as the signal.
+
+    What is nearest to the signal is weaker than it. The strength itself, the sum of squares, is
+    known much better than the directions: take away what noise adds to it on average.
+    """
+    freedom = (residuals.shape[0] - 1) * (residuals.shape[1] - 1)
+    strength = max(float((residuals**2).sum()) - freedom, 0.0)
+    near = shrunk(residuals)
+    if not near.any():
+        near = residuals
+    power = float((near**2).sum())
+    return near * np.sqrt(strength / power) if power > 0 else near

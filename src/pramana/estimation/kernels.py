@@ -1,0 +1,79 @@
+"""Compiled loops over records; imported where they are used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+__all__ = ["draw_cells", "redraw_column"]
+
+
+@njit(cache=True, nogil=True)
+def redraw_column(
+    truths: Any,
+    column: int,
+    released: Any,
+    likelihood: Any,
+    base: Any,
+    neighbours: Any,
+    factors: Any,
+    starts: Any,
+    uniforms: Any,
+) -> None:
+    """Draw one column of every record given the others and what was released.
+
+    The weight of value k is likelihood[released, k] * base[k] times one factor for each
+    neighbouring column, found at ``starts[neighbour] + its value * size``.
+    """
+    size = base.shape[0]
+    weights = np.empty(size)
+    for record in range(truths.shape[0]):
+        seen = released[record]
+        for value in range(size):
+            weights[value] = likelihood[seen, value] * base[value]
+        for place in range(neighbours.shape[0]):
+            row = starts[place] + truths[record, neighbours[place]] * size
+            for value in range(size):
+                weights[value] *= factors[row + value]
+        total = 0.0
+        for value in range(size):
+            total += weights[value]
+        left = uniforms[record] * total
+        chosen = truths[record, column]
+        for value in range(size):
+            if weights[value] > 0.0:
+                chosen = value
+                left -= weights[value]
+                if left < 0.0:
+                    break
+        truths[record, column] = chosen
+
+
+@njit(cache=True, nogil=True)
+def draw_cells(
+    released: Any, likelihood: Any, messages: Any, base: Any, stride: int, uniforms: Any, drawn: Any
+) -> None:
+    """Draw one axis of every record: weights are likelihood times a line of a table.
+
+    ``base`` is where the line of each record begins in the flat ``messages``, ``stride`` the
+    distance of its entries.
+    """
+    size = likelihood.shape[1]
+    weights = np.empty(size)
+    for record in range(released.shape[0]):
+        seen, start = released[record], base[record]
+        total = 0.0
+        for value in range(size):
+            weights[value] = likelihood[seen, value] * messages[start + value * stride]
+            total += weights[value]
+        left = uniforms[record] * total
+        chosen = seen if seen < size else 0
+        for value in range(size):
+            if weights[value] > 0.0:
+                chosen = value
+                left -= weights[value]
+                if left < 0.0:
+                    break
+        drawn[record] = chosen
