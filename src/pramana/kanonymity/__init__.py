@@ -3,5 +3,19 @@
 from pramana.kanonymity.clustering import Groups, cluster, form_groups
 from pramana.kanonymity.distance import Key
 from pramana.kanonymity.diversity import Sensitive
+from pramana.kanonymity.release import RELEASE_METHODS, donors, new_keys
+from pramana.kanonymity.tables import Anonymised, anonymise, key_of
 
-__all__ = ["Groups", "Key", "Sensitive", "cluster", "form_groups"]
+__all__ = [
+    "RELEASE_METHODS",
+    "Anonymised",
+    "Groups",
+    "Key",
+    "Sensitive",
+    "anonymise",
+    "cluster",
+    "donors",
+    "form_groups",
+    "key_of",
+    "new_keys",
+]

@@ -26,7 +26,7 @@ from pramana.kanonymity.greedy import greedy
 from pramana.kanonymity.groups import Floats, Ints, compact, within
 from pramana.kanonymity.mdav import mdav
 from pramana.kanonymity.numbers import number_columns
-from pramana.kanonymity.refine import chop, improve
+from pramana.kanonymity.refine import LARGE, chop, improve
 from pramana.randomness import Keystream
 
 Method = Literal["default", "greedy", "mdav", "cells"]
@@ -167,7 +167,7 @@ def _cluster_part(
 def _epoch_words(n: int, k: int, keystream: Keystream, stream: str) -> Iterator[Ints]:
     """Random words for every epoch: more epochs for small tables, where they cost nothing."""
     count = n // k
-    for number in range(min(40, max(4, 120_000 // n))):
+    for number in range(min(40, max(4, 120_000 // n)) if k <= LARGE else 4):
         yield keystream.words(stream, number * count, count).view(np.int64)
 
 

@@ -42,7 +42,7 @@ def number_columns(points: Any, response: Any = None) -> tuple[list[Key], list[K
 
 def _frame_columns(frame: Any) -> dict[str, Floats]:
     table = open_frame(frame).to_arrow()
-    return {name: _numbers(name, table.column(name)) for name in table.column_names}
+    return {name: numbers_of(name, table.column(name)) for name in table.column_names}
 
 
 def _names_of(response: Any) -> list[str]:
@@ -65,7 +65,8 @@ def _array_keys(points: Any, what: str) -> list[Key]:
     return [Key(f"{what} {c}", array[:, c]) for c in range(array.shape[1])]
 
 
-def _numbers(name: str, column: Any) -> Floats:
+def numbers_of(name: str, column: Any) -> Floats:
+    """A column of numbers, missing ones as nan; refused where it is not one."""
     kind = column.type
     if pa.types.is_boolean(kind):
         column = column.cast(pa.uint8())

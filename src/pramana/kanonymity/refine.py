@@ -16,6 +16,8 @@ from pramana.kanonymity.cells import cells_of
 from pramana.kanonymity.groups import Floats, Ints, bounds, centres, compact, rank_within
 
 REACH = 16  # members of a group that are tried for a swap
+SMALL = 5000  # records for which there is time to look at more groups together
+LARGE = 64  # a pool costs k squared: beyond this k, some of the groups have a turn in an epoch
 
 
 def improve(points: Floats, labels: Ints, *, k: int, limit: int, words: Iterable[Ints]) -> Ints:
@@ -96,6 +98,13 @@ def scratch(k: int, most: int) -> tuple[NDArray[np.generic], ...]:
     )
 
 
+def neighbours_in_a_pool(n: int, k: int) -> int:
+    """How many nearest groups may be looked at together with a group."""
+    if k > REACH:
+        return 2 if k <= LARGE else 1
+    return 8 if n <= SMALL else 4
+
+
 def epoch(points: Floats, labels: Ints, *, k: int, limit: int, words: Ints) -> Ints:
     """One look or more at every group with some of its neighbours: ``words`` says with which."""
     from pramana.kanonymity import kernels
@@ -105,7 +114,7 @@ def epoch(points: Floats, labels: Ints, *, k: int, limit: int, words: Ints) -> I
     # 2k records of a large cell take part, so that its neighbours can have some; k or more rest.
     resting = (whole & (sizes >= 3 * k))[labels] & (rank_within(labels) >= 2 * k)
     who = np.flatnonzero(~resting)
-    near = 8 if who.size <= SMALL and k <= REACH else 4 if k <= REACH else 2
+    near = neighbours_in_a_pool(who.size, k)
     place, around = neighbours_of(centres(points[who], labels[who]), near)
     order = np.argsort(place[labels[who]], kind="stable")  # members side by side in memory
     who = who[order]
@@ -119,15 +128,12 @@ def epoch(points: Floats, labels: Ints, *, k: int, limit: int, words: Ints) -> I
     )
     kernels.link(active, *lists)
     rules = (k, limit, 1e-12 * float(ours.var(axis=0).sum()))
-    words = np.resize(words, max(1, words.size // place.size) * place.size)
+    turns = place.size if k <= LARGE else min(place.size, max(4, place.size * LARGE // k))
     pool = scratch(k, 2 * k * (near + 1))
-    kernels.rework(ours, active, lists, place.size, around, words, rules, pool)
+    kernels.rework(ours, active, lists, place.size, around, words[:turns], rules, pool)
     labels = labels + capacity
     labels[who] = active
     return compact(labels)
-
-
-SMALL = 5000  # records for which there is time to look at more groups together
 
 
 def chop(points: Floats, labels: Ints, limit: int) -> Ints:

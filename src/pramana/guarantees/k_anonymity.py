@@ -1,0 +1,94 @@
+"""k-anonymity: nobody can be linked to fewer than k released records.
+
+The records are divided into groups of at least k, and the keys that a record is released with
+depend on its group alone: the group's centre, a member's keys drawn at random, a random order of
+the members, or a dither around the group. Whoever knows every true key, the groups and
+the release still finds all records of a group equally likely to be a given member's, so
+
+    probability of a right link <= 1 / (size of the group) <= 1 / k.      [Wei, sec. 3.1 and 4.3]
+
+Proof: docs/proofs/k_anonymity.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from pramana.errors import InvalidNumber, NotCovered
+from pramana.numeric import require_number
+
+__all__ = ["KAnonymity"]
+
+_MEANINGS = {
+    "centroid": "All records of a group of at least {k} are released with the same keys.",
+    "resample": (
+        "Every record is released with the keys of a member of its group of at least {k}, drawn "
+        "at random with replacement."
+    ),
+    "permute": "The keys of every group of at least {k} records are handed round at random.",
+    "gaussian": (
+        "Every record is released with keys drawn around its group of at least {k}, in the "
+        "distribution of all keys; they may be those of a record outside the group."
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KAnonymity:
+    """No released record is a given person's with more than probability 1/k.
+
+    >>> KAnonymity.of([5, 7, 12])
+    KAnonymity(k=5)
+    >>> KAnonymity.of([5, 7, 12]).implies(KAnonymity(k=3))
+    True
+    """
+
+    k: int
+
+    name: ClassVar[str] = "k-anonymity"
+    rests_on_data: ClassVar[bool] = True
+    assumption: ClassVar[str] = (
+        "Records are shuffled; the adversary may know all true keys and the groups, and knows none "
+        "of the other columns that travel with a record."
+    )
+
+    def __post_init__(self) -> None:
+        require_number("k", self.k, low=1)
+        if int(self.k) != self.k:
+            raise InvalidNumber(f"k must be a whole number of records, got {self.k!r}.")
+        object.__setattr__(self, "k", int(self.k))
+
+    @classmethod
+    def of(cls, sizes: Sequence[int]) -> KAnonymity:
+        """The largest k that groups of these sizes give: the size of the smallest."""
+        if len(sizes) == 0:
+            raise NotCovered("k-anonymity speaks of groups of records, and there are none.")
+        return cls(int(min(sizes)))
+
+    def implies(self, other: KAnonymity) -> bool:
+        """Larger is stronger."""
+        return self.k >= other.k
+
+    def sentence(self) -> str:
+        """The promise in plain words."""
+        if self.k == 1:
+            return "k = 1 protects nothing: a record may be released with its own keys."
+        return (
+            f"Even to someone who knows all true keys, no released record is a given person's with "
+            f"more than probability 1/{self.k:,}: at least {self.k:,} people could be behind it."
+        )
+
+    def means(self, method: str) -> str:
+        """What was done to the records under this guarantee, by method of release."""
+        try:
+            return _MEANINGS[method].format(k=f"{self.k:,}")
+        except KeyError:
+            raise NotCovered(
+                f"k-anonymity covers the methods {', '.join(_MEANINGS)}, not {method!r}."
+            ) from None
+
+    def to_json(self) -> dict[str, Any]:
+        """The number by name."""
+        return {"k": self.k}

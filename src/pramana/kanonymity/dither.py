@@ -1,0 +1,102 @@
+"""The two dithers of the paper: inside the cells of a group, and Gaussian.
+
+Each is one part of the road draw -> forward -> backward of ``rosenblatt.py`` and can be exchanged
+for any other continuous distribution.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pramana.errors import InvalidNumber
+from pramana.kanonymity.groups import Floats, Ints, centres
+from pramana.kanonymity.mixture import Mixture
+from pramana.kanonymity.rosenblatt import Empirical
+from pramana.randomness import Keystream
+
+ALPHA = 1 / 3
+
+
+def draw_members(labels: Ints, keystream: Keystream) -> Ints:
+    """For every record a member of its group, each as likely: with replacement."""
+    sizes = np.bincount(labels)
+    order = np.argsort(labels, kind="stable")
+    starts = np.cumsum(sizes) - sizes
+    picks = keystream.integers("k-anonymity/member", 0, sizes[labels]).astype(np.int64)
+    members: Ints = order[starts[labels] + picks]
+    return members
+
+
+@dataclass(frozen=True, eq=False)
+class CellDither:
+    """Piecewise uniform over the cells of a group's values, by their frequency [Wei, eq. 10].
+
+    Values are their ranks, and the cell of rank v reaches from v - 1/2 to v + 1/2. With this dither
+    the whole road is resampling within the group [Wei, Thm 1].
+    """
+
+    labels: Ints
+    keys: Empirical
+
+    def draw(self, keystream: Keystream) -> Floats:
+        """A cell of the group, then a point of the cell."""
+        n, d = self.keys.codes.shape
+        cells = self.keys.codes[draw_members(self.labels, keystream)]
+        inside = 1 - keystream.uniforms("k-anonymity/cell", 0, n * d).reshape(n, d)
+        return cells - 0.5 + inside
+
+    def forward(self, points: Floats) -> Floats:
+        """Within a cell the distribution function of the mixture rises in a straight line."""
+        n, d = points.shape
+        cells = np.ceil(points - 0.5).astype(np.int64)
+        inside = points + 0.5 - cells
+        low, high = np.zeros(n, np.int64), np.full(n, len(self.keys.order))
+        uniforms = np.empty((n, d))
+        for j in range(d):
+            begin, end = self.keys.find(cells[:, j], j, low, high)
+            uniforms[:, j] = (begin - low + inside[:, j] * (end - begin)) / (high - low)
+            low, high = begin, end
+        return uniforms
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianDither:
+    """N(mean, covariance + alpha I) of every group, on standardised keys [Wei, sec. 3.2.2]."""
+
+    points: Floats
+    labels: Ints
+    alpha: float = ALPHA
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < np.inf:
+            raise InvalidNumber(f"alpha must be a number > 0, got {self.alpha!r}.")
+
+    def mixture(self) -> Mixture:
+        """The Gaussian of every group with its share of the records."""
+        means = centres(self.points, self.labels)
+        gaps = self.points - means[self.labels]
+        sizes = np.bincount(self.labels)
+        d = self.points.shape[1]
+        spread = np.empty((sizes.size, d, d))
+        for i in range(d):
+            for j in range(i + 1):
+                both = np.bincount(self.labels, gaps[:, i] * gaps[:, j]) / sizes
+                spread[:, i, j] = spread[:, j, i] = both + (self.alpha if i == j else 0.0)
+        return Mixture(sizes / sizes.sum(), means, spread)
+
+    def draw(self, keystream: Keystream) -> Floats:
+        """The mean of the group plus the root of its covariance times standard normals."""
+        n, d = self.points.shape
+        mixture = self.mixture()
+        normals = keystream.normals("k-anonymity/gaussian", 0, n * d).reshape(n, d)
+        drawn = mixture.means[self.labels]
+        for i in range(d):
+            for j in range(i + 1):
+                drawn[:, i] += mixture.roots[self.labels, i, j] * normals[:, j]
+        return drawn
+
+    def forward(self, points: Floats) -> Floats:
+        """Conditional distribution functions of the mixture, far components left out."""
+        return self.mixture().forward(points)

@@ -1,0 +1,135 @@
+"""New keys for every record from its group: ``centroid``, ``resample``, ``permute``, ``gaussian``.
+
+All but ``centroid`` give every record the keys of some record of the table: of a member of its
+group drawn with replacement, of another member in a random order of the group, or of
+whichever record Rosenblatt's transformation of a Gaussian dither leads to. The new keys of a
+record depend on its group alone; that is what k-anonymity rests on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import numpy as np
+
+from pramana.errors import InvalidNumber
+from pramana.kanonymity.distance import Key, standardise
+from pramana.kanonymity.dither import ALPHA, CellDither, GaussianDither, draw_members
+from pramana.kanonymity.groups import Floats, Ints
+from pramana.kanonymity.rosenblatt import Empirical, transform
+from pramana.randomness import Keystream
+
+ReleaseMethod = Literal["centroid", "resample", "permute", "gaussian"]
+RELEASE_METHODS: tuple[str, ...] = get_args(ReleaseMethod)
+
+
+def new_keys(
+    keys: Sequence[Key],
+    labels: Ints,
+    *,
+    method: str,
+    keystream: Keystream,
+    alpha: float = ALPHA,
+) -> list[Key]:
+    """The keys to release, in the order of the records; ``labels`` says who is in which group."""
+    if method == "centroid":
+        return [Key(key.name, centroid(key, labels), key.kind) for key in keys]
+    source = donors(keys, labels, method=method, keystream=keystream, alpha=alpha)
+    return [Key(key.name, key.values[source], key.kind) for key in keys]
+
+
+def donors(
+    keys: Sequence[Key],
+    labels: Ints,
+    *,
+    method: str,
+    keystream: Keystream,
+    alpha: float = ALPHA,
+) -> Ints:
+    """For every record the record whose keys it is released with."""
+    if method == "resample":
+        return draw_members(labels, keystream)
+    if method == "permute":
+        return permute_members(labels, keystream)
+    if method == "gaussian":
+        return gaussian_donors(keys, labels, keystream=keystream, alpha=alpha)
+    raise InvalidNumber(
+        f"method must be one of {', '.join(RELEASE_METHODS)}; {method!r} gives no record's keys."
+    )
+
+
+def permute_members(labels: Ints, keystream: Keystream) -> Ints:
+    """A uniformly random order of every group: without replacement."""
+    shuffled = keystream.permutation(labels.size, "k-anonymity/permute")
+    arranged = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    source = np.empty(labels.size, np.int64)
+    source[np.argsort(labels, kind="stable")] = arranged
+    return source
+
+
+def gaussian_donors(
+    keys: Sequence[Key], labels: Ints, *, keystream: Keystream, alpha: float = ALPHA
+) -> Ints:
+    """Gaussian dither, then Rosenblatt's transformation to the distribution of the keys.
+
+    Keys with few values go first: a value that no other record has settles all keys after it.
+    Unordered categories lie in the order of their codes; any order keeps the distribution.
+    """
+    ordered = transformation_order(keys)
+    dither = GaussianDither(np.column_stack([scores(key) for key in ordered]), labels, alpha)
+    return transform(dither, empirical(ordered), keystream)
+
+
+def cell_donors(keys: Sequence[Key], labels: Ints, *, keystream: Keystream) -> Ints:
+    """The same road with the dither inside cells: resampling by another way [Wei, Thm 1]."""
+    distribution = empirical(transformation_order(keys))
+    return transform(CellDither(labels, distribution), distribution, keystream)
+
+
+def transformation_order(keys: Sequence[Key]) -> list[Key]:
+    """The keys, those with the fewest values first."""
+    return sorted(keys, key=lambda key: np.unique(key.values).size)
+
+
+def empirical(keys: Sequence[Key]) -> Empirical:
+    """The joint distribution of the keys; missing is a value that comes last."""
+    codes = [np.unique(key.values, return_inverse=True)[1].ravel() for key in keys]
+    return Empirical.of(np.column_stack(codes).astype(np.int64))
+
+
+def scores(key: Key) -> Floats:
+    """The standardised key, missing values one unit above the greatest."""
+    values = standardise(key.values)
+    missing = np.isnan(values)
+    if not missing.any():
+        return values
+    return np.where(missing, np.max(values, where=~missing, initial=-1.0) + 1.0, values)
+
+
+def centroid(key: Key, labels: Ints) -> Floats:
+    """The middle of every group: mean of numbers, nearest rank to the mean, or commonest category.
+
+    Missing where more than half of the group is; otherwise over what is known. Of equally common
+    categories the first.
+    """
+    groups = int(labels.max()) + 1
+    if key.kind == "unordered":
+        return _commonest(key.values, labels, groups)[labels]
+    known = ~np.isnan(key.values)
+    count = np.bincount(labels, known, groups)
+    sums = np.bincount(labels, np.where(known, key.values, 0.0), groups)
+    middle = np.where(2 * count >= np.bincount(labels), sums / np.maximum(count, 1), np.nan)
+    if key.kind == "ordered":
+        middle = np.rint(middle)
+    return middle[labels]
+
+
+def _commonest(values: Floats, labels: Ints, groups: int) -> Floats:
+    levels, codes = np.unique(values, return_inverse=True)
+    cells, counts = np.unique(labels * levels.size + codes.ravel(), return_counts=True)
+    group = cells // levels.size
+    order = np.lexsort((-cells, counts, group))
+    last = np.searchsorted(group[order], np.arange(groups), side="right") - 1
+    result: Floats = levels[cells[order[last]] % levels.size]
+    return result

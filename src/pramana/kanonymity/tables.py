@@ -1,0 +1,163 @@
+"""Tables in, tables with new keys out.
+
+The keys of a table become numbers that can be clustered, as the schema describes them, and the
+new keys are written back in the types of the table. No label of a group leaves this room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.errors import InvalidTable, UnknownColumn
+from pramana.kanonymity.clustering import Groups, form_groups
+from pramana.kanonymity.distance import Key
+from pramana.kanonymity.dither import ALPHA
+from pramana.kanonymity.diversity import Sensitive
+from pramana.kanonymity.groups import Floats, Ints
+from pramana.kanonymity.numbers import numbers_of
+from pramana.kanonymity.release import centroid, donors
+from pramana.randomness import Keystream
+from pramana.table.codec import decode, encode
+from pramana.table.domains import Bins
+from pramana.table.schema import Column
+
+
+@dataclass(frozen=True, eq=False)
+class Anonymised:
+    """A table with new keys, and what may be said about the groups behind them.
+
+    Attributes:
+        table: the records in their old order; shuffle before publication.
+        sizes: the number of records of every group, in rising order: of no group in particular.
+        share: the sum of squares within groups over the total.
+        method: how the keys were made.
+    """
+
+    table: pa.Table
+    sizes: tuple[int, ...]
+    share: float
+    method: str
+
+
+def key_of(column: Column, values: pa.ChunkedArray) -> Key:
+    """One key as numbers: the number itself, or the place of the category in the domain.
+
+    Bins and ordered categories are ordered; categories that are all numbers count as numbers.
+    """
+    domain = column.domain
+    if domain is None:
+        return Key(column.name, numbers_of(column.name, values))
+    codes = encode(column, values).astype(np.float64)
+    missing = codes >= domain.size
+    labels = domain.labels
+    if isinstance(domain, Bins) or domain.ordered:
+        return Key(column.name, np.where(missing, np.nan, codes), "ordered")
+    if all(isinstance(label, int | float) and not isinstance(label, bool) for label in labels):
+        numbers = np.array([float(label) for label in labels if label is not None] + [np.nan])
+        return Key(column.name, numbers[codes.astype(np.int64)])
+    return Key(column.name, np.where(missing, np.nan, codes), "unordered")
+
+
+def anonymise(
+    table: pa.Table,
+    keys: Sequence[Column],
+    *,
+    k: int,
+    method: str,
+    keystream: Keystream,
+    clustering: str = "default",
+    responses: Sequence[str] = (),
+    response_weight: float = 1.0,
+    max_size: int | None = None,
+    sensitive: tuple[Sensitive, ...] = (),
+    strata: Any = None,
+    alpha: float = ALPHA,
+) -> Anonymised:
+    """Group the records by their keys and replace the keys inside the groups.
+
+    Args:
+        table: all columns; those that are not keys stay as they are.
+        keys: how each key is described; one without a domain is a plain number.
+        k: the least number of records in a group.
+        method: ``centroid``, ``resample``, ``permute`` or ``gaussian``.
+        keystream: where randomness comes from.
+        clustering: ``default``, ``greedy``, ``mdav`` or ``cells``.
+        responses: columns of numbers that similar records should share [Wei, eq. 4].
+        response_weight: their weight beside a key.
+        max_size: the largest size of a group.
+        sensitive: what every group must hold of sensitive columns.
+        strata: one value a record; groups do not cross strata.
+        alpha: the spread that the Gaussian dither adds in every direction.
+    """
+    columns = [*(column.name for column in keys), *responses]
+    for name in columns:
+        if name not in table.column_names:
+            raise UnknownColumn(f"The table has no column {name!r}.")
+    numbers = [key_of(column, table.column(column.name)) for column in keys]
+    answers = [Key(name, numbers_of(name, table.column(name))) for name in responses]
+    groups = form_groups(
+        numbers,
+        k=k,
+        keystream=keystream,
+        method=clustering,
+        responses=answers,
+        response_weight=response_weight,
+        max_size=max_size,
+        sensitive=sensitive,
+        strata=strata,
+    )
+    new = replace_keys(
+        table, keys, numbers, groups, method=method, keystream=keystream, alpha=alpha
+    )
+    sizes = tuple(sorted(groups.sizes.tolist()))
+    return Anonymised(new, sizes, groups.share, method)
+
+
+def replace_keys(
+    table: pa.Table,
+    columns: Sequence[Column],
+    keys: Sequence[Key],
+    groups: Groups,
+    *,
+    method: str,
+    keystream: Keystream,
+    alpha: float = ALPHA,
+) -> pa.Table:
+    """The table with the new keys that ``method`` gives the groups."""
+    if len(columns) != len(keys) or table.num_rows != groups.labels.size:
+        raise InvalidTable("Keys, groups and table must describe the same records.")
+    source: Ints | None = None
+    if method != "centroid":
+        source = donors(keys, groups.labels, method=method, keystream=keystream, alpha=alpha)
+    for column, key in zip(columns, keys, strict=True):
+        old = table.column(column.name)
+        if source is None:
+            new = _written(column, centroid(key, groups.labels), key, old.type)
+        elif column.domain is None:
+            new = old.combine_chunks().take(pa.array(source))
+        else:
+            new = decode(
+                column, encode(column, old)[source], _words(column, old, keystream), like=old.type
+            )
+        table = table.set_column(table.column_names.index(column.name), column.name, new)
+    return table
+
+
+def _written(column: Column, values: Floats, key: Key, like: pa.DataType) -> pa.Array:
+    """Centroids as a column: categories by their label, numbers as numbers."""
+    if column.domain is None or key.kind == "number":
+        return pa.array(values, mask=np.isnan(values))
+    codes = np.where(np.isnan(values), column.domain.size, values).astype(np.uint32)
+    middle = np.full(codes.size, 2**63, np.uint64)  # a draw inside a bin would tell records apart
+    return decode(column, codes, middle, like=like)
+
+
+def _words(column: Column, values: Any, keystream: Keystream) -> Any:
+    if isinstance(column.domain, Bins) and column.domain.release == "draw":
+        return keystream.words(f"k-anonymity/bins/{column.name}", 0, len(values))
+    return None

@@ -1,0 +1,204 @@
+"""New keys by method."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pramana.errors import Infeasible, InvalidNumber, InvalidTable, OutsideDomain, UnknownColumn
+from pramana.kanonymity import RELEASE_METHODS, Key, anonymise, donors, key_of, new_keys
+from pramana.kanonymity.release import cell_donors, centroid, permute_members
+from pramana.kanonymity.tables import replace_keys
+from pramana.randomness import Keystream
+from pramana.table import Bins, Categories, Column, Role
+
+LEVEL = 1e-4
+NAN = float("nan")
+
+
+def column(name, **how):
+    return Column(name, Role.KEY, **how)
+
+
+def test_centroids_by_hand():
+    """Mean, nearest rank and commonest category of two groups; missing by majority."""
+    labels = np.array([0, 0, 0, 1, 1, 1])
+
+    number = Key("x", np.array([1.0, 2.0, 6.0, 4.0, NAN, NAN]))
+    rank = Key("r", np.array([0.0, 1.0, 1.0, 2.0, 2.0, 0.0]), "ordered")
+    name = Key("c", np.array([2.0, 0.0, 2.0, 1.0, 0.0, NAN]), "unordered")
+    assert centroid(number, labels)[:3].tolist() == [3.0, 3.0, 3.0]
+    assert np.isnan(centroid(number, labels)[3:]).all()
+    assert centroid(rank, labels).tolist() == [1.0] * 6
+    assert centroid(name, labels).tolist() == [2.0] * 3 + [0.0] * 3
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=40), st.integers(0, 10**6))
+def test_permuting_hands_every_record_round_once(groups, seed):
+    """Each record gives its keys to one member of its own group."""
+    labels = np.unique(groups, return_inverse=True)[1]
+    source = permute_members(labels, Keystream.from_seed(seed))
+
+    assert sorted(source.tolist()) == list(range(len(groups)))
+    assert (labels[source] == labels).all()
+
+
+@pytest.mark.parametrize("method", ["resample", "permute"])
+def test_every_arrangement_is_as_likely_as_it_should_be(method):
+    """Groups of three: 6 orders without replacement, 27 with; chi-square at level 1e-4."""
+    from scipy import stats
+
+    labels = np.repeat(np.arange(8000), 3)
+    source = donors([], labels, method=method, keystream=Keystream.from_seed(1))
+    places = (source - 3 * labels).reshape(-1, 3)
+    counts = np.bincount(places @ [9, 3, 1], minlength=27)
+
+    possible = [
+        c for c in range(27) if method == "resample" or len({c // 9, c // 3 % 3, c % 3}) == 3
+    ]
+    assert counts.sum() == counts[possible].sum()
+    assert stats.chisquare(counts[possible]).pvalue > LEVEL
+    # teeth: one arrangement in twenty moved elsewhere is noticed
+    tilted = counts[possible].copy()
+    tilted[0] += tilted[1:].sum() // 20
+    assert stats.chisquare(tilted).pvalue < LEVEL
+
+
+def test_a_record_has_no_say_in_its_own_keys():
+    """Over many releases, all members of a group get each key equally often (level 1e-4)."""
+    from scipy import stats
+
+    keys = [Key("x", np.array([0.0, 1.0, 2.0, 5.0, 6.0, 7.0]))]
+    labels = np.array([0, 0, 0, 1, 1, 1])
+    for method in ("resample", "permute", "gaussian"):
+        tables = np.zeros((3, 6))
+        for seed in range(300):
+            stream = Keystream.from_seed(seed)
+            new = new_keys(keys, labels, method=method, keystream=stream)[0].values
+            for member in range(3):
+                tables[member] += new[member] == keys[0].values
+        seen = tables[:, tables.sum(axis=0) > 0]
+        assert stats.chi2_contingency(seen).pvalue > LEVEL, method
+
+
+def test_the_road_through_cells_stays_in_the_group():
+    """Resampling by Rosenblatt's road gives keys of the own group only."""
+    rng = np.random.default_rng(2)
+    keys = [Key("a", rng.integers(0, 3, 90).astype(float)), Key("b", rng.normal(size=90))]
+    labels = np.repeat(np.arange(9), 10)
+
+    source = cell_donors(keys, labels, keystream=Keystream.from_seed(3))
+    assert (labels[source] == labels).all()  # the second key is unique, so it names the record
+
+
+def test_gaussian_keys_are_combinations_that_occur():
+    """Whatever the dither, a released combination is one of the table."""
+    rng = np.random.default_rng(4)
+    keys = [Key(name, rng.integers(0, 4, 200).astype(float)) for name in "abc"]
+    keys.append(Key("d", np.where(rng.random(200) < 0.1, NAN, 1.0)))
+    labels = np.repeat(np.arange(20), 10)
+
+    new = new_keys(keys, labels, method="gaussian", keystream=Keystream.from_seed(5))
+    seen = {tuple(row) for row in np.nan_to_num(np.column_stack([k.values for k in keys]), nan=-1)}
+    made = {tuple(row) for row in np.nan_to_num(np.column_stack([k.values for k in new]), nan=-1)}
+    assert made <= seen
+    assert len(made) > 10
+
+
+def people(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "sex": rng.choice(["F", "M"], n),
+            "age": rng.integers(20, 70, n),
+            "region": pa.array(rng.choice(["N", "S", "W"], n)).dictionary_encode(),
+            "score": pa.array(rng.normal(size=n), mask=rng.random(n) < 0.1),
+            "income": rng.exponential(size=n),
+        }
+    )
+
+
+KEYS = (
+    column("sex", domain=Categories(("F", "M"))),
+    column("age", domain=Bins((20, 40, 60, 70))),
+    column("region", domain=Categories(("N", "S", "W"))),
+    column("score"),
+)
+
+
+@pytest.mark.parametrize("method", RELEASE_METHODS)
+def test_a_table_keeps_its_columns_and_types(method):
+    """Keys are replaced in place, other columns untouched, labels of groups nowhere."""
+    table = people()
+    result = anonymise(table, KEYS, k=5, method=method, keystream=Keystream.from_seed(1))
+
+    assert result.table.column_names == table.column_names
+    assert result.table["income"].equals(table["income"])
+    assert set(result.table["age"].to_pylist()) <= {"[20, 40)", "[40, 60)", "[60, 70]"}
+    assert set(result.table["region"].to_pylist()) <= {"N", "S", "W"}
+    assert result.table["score"].type == pa.float64()
+    assert min(result.sizes) >= 5
+    assert sum(result.sizes) == 400
+    assert 0 < result.share < 1
+
+
+def test_centroids_make_classes_of_at_least_k():
+    """Plain k-anonymity in its first sense: every released combination at least k times."""
+    result = anonymise(people(), KEYS, k=7, method="centroid", keystream=Keystream.from_seed(1))
+    keys = result.table.select([key.name for key in KEYS])
+    counts = keys.group_by(keys.column_names).aggregate([([], "count_all")])["count_all"]
+
+    assert min(counts.to_pylist()) >= 7
+
+
+def test_permuting_keeps_every_count():
+    """The joint distribution of the keys is exactly the old one."""
+    numbers = (column("score"), column("income"))
+    table = people()
+    result = anonymise(table, numbers, k=5, method="permute", keystream=Keystream.from_seed(2))
+
+    def rows(t):
+        return sorted(map(repr, zip(t["score"].to_pylist(), t["income"].to_pylist(), strict=True)))
+
+    assert rows(result.table) == rows(table)
+    assert result.table["income"].to_pylist() != table["income"].to_pylist()
+
+
+def test_kinds_of_keys_follow_the_schema():
+    """Bins and ordered categories are ordered, numbers are numbers, the rest unordered."""
+    ages = pa.chunked_array([[25, 65, None]])
+    binned = key_of(column("age", domain=Bins((20, 60, 70)), missing="category"), ages)
+    number = key_of(column("size", domain=Categories((1, 5, 9))), pa.chunked_array([[9, 1]]))
+    ranked = key_of(
+        column("grade", domain=Categories(("low", "high"), ordered=True)),
+        pa.chunked_array([["high", "low"]]),
+    )
+    name = key_of(column("sex", domain=Categories(("F", "M"))), pa.chunked_array([["M", "F"]]))
+
+    assert binned.kind == "ordered"
+    assert np.isnan(binned.values).tolist() == [False, False, True]
+    assert (number.kind, number.values.tolist()) == ("number", [9.0, 1.0])
+    assert (ranked.kind, ranked.values.tolist()) == ("ordered", [1.0, 0.0])
+    assert name.kind == "unordered"
+
+
+def test_bad_input_is_refused():
+    """Unknown columns and methods, values outside a domain, too few records, text as a number."""
+    stream = Keystream.from_seed(0)
+
+    def refuse(error, says, keys=KEYS, **options):
+        asked = {"k": 5, "method": "resample", **options}
+        with pytest.raises(error, match=says):
+            anonymise(people(), keys, keystream=stream, **asked)
+
+    refuse(UnknownColumn, "'height'", keys=(column("height"),))
+    refuse(UnknownColumn, "'cost'", responses=["cost"])
+    refuse(InvalidTable, "'sex' must hold numbers", responses=["sex"])
+    refuse(InvalidNumber, "method", method="magic")
+    refuse(Infeasible, "there are 400", k=401)
+    refuse(OutsideDomain, "'sex'", keys=(column("sex", domain=Categories(("F", "X"))),))
+    with pytest.raises(InvalidTable, match="same records"):
+        replace_keys(people(), KEYS, [], None, method="permute", keystream=stream)
