@@ -29,7 +29,15 @@ if TYPE_CHECKING:
         TooLarge,
         UnknownColumn,
     )
-    from pramana.guarantees import DifferentialPrivacy, Guarantee, PkAnonymity, PrivacyBreach
+    from pramana.estimation import Estimate
+    from pramana.guarantees import (
+        CorrectMatch,
+        DifferentialPrivacy,
+        Guarantee,
+        PkAnonymity,
+        PrivacyBreach,
+    )
+    from pramana.kanonymity import cluster
     from pramana.matrices import Dense, Mechanism, Step, TransitionMatrix, UniformMixture
     from pramana.release import Certificate, Release, Verdict, make_keys
     from pramana.table import Bins, Categories, Column, Impossible, Role, Schema
@@ -39,9 +47,11 @@ __all__ = [
     "Categories",
     "Certificate",
     "Column",
+    "CorrectMatch",
     "Dense",
     "DifferentialPrivacy",
     "DoesNotHold",
+    "Estimate",
     "Guarantee",
     "Impossible",
     "Infeasible",
@@ -70,6 +80,7 @@ __all__ = [
     "UniformMixture",
     "UnknownColumn",
     "Verdict",
+    "cluster",
     "describe",
     "design",
     "load",
@@ -81,7 +92,9 @@ __all__ = [
 _ROOMS = {
     "api": "describe design load protect verify",
     "designs": "Plan",
-    "guarantees": "DifferentialPrivacy Guarantee PkAnonymity PrivacyBreach",
+    "estimation": "Estimate",
+    "guarantees": "CorrectMatch DifferentialPrivacy Guarantee PkAnonymity PrivacyBreach",
+    "kanonymity": "cluster",
     "matrices": "Dense Mechanism Step TransitionMatrix UniformMixture",
     "release": "Certificate Release Verdict make_keys",
     "table": "Bins Categories Column Impossible Role Schema",
