@@ -17,9 +17,11 @@ from pramana.workloads.regression import (
     relative_bias,
 )
 from pramana.workloads.transfer import transfer_weights
+from pramana.workloads.trees import MinedTree, mine_tree
 
 __all__ = [
     "AdditiveModel",
+    "MinedTree",
     "ShiftWeights",
     "cell_weights",
     "effective_size",
@@ -29,6 +31,7 @@ __all__ = [
     "histogram_intersection",
     "logistic_weights",
     "market_weights",
+    "mine_tree",
     "r_squared",
     "relative_bias",
     "transfer_weights",

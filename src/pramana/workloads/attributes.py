@@ -1,0 +1,143 @@
+"""Columns of a release as numbers for a learner, and the columns of a test file in the same way.
+
+A bin is read as its centre [Dowd, Sec. 3.2], a number as itself, an ordered category as its place,
+an unordered one as one column a level. Missing numbers are nan, which trees take as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pramana.errors import UnknownColumn
+from pramana.table.codec import encode_released
+from pramana.table.domains import Bins, Categories, Label, label_text
+from pramana.table.schema import Column
+
+__all__ = ["Attribute", "attribute_of", "codes_in_test", "feature_names", "feature_table"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+MOST_LEVELS = 64
+"""Columns with more distinct values and no declared domain are read as numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """One column: its labels, or ``None`` where it is a plain number; and its declared form."""
+
+    name: str
+    labels: tuple[Label, ...] | None
+    column: Column | None = None
+
+    @property
+    def levels(self) -> FloatArray | None:
+        """The number that stands for each label; ``None`` for one column a level."""
+        if self.labels is None:
+            return None
+        domain = self.column.domain if self.column else None
+        if isinstance(domain, Bins):
+            return np.array([*_centres(domain), *([np.nan] * (len(self.labels) - domain.size))])
+        known = [label for label in self.labels if label is not None]
+        if all(isinstance(label, int | float) for label in known):
+            return np.array([np.nan if own is None else own for own in self.labels], np.float64)
+        if isinstance(domain, Categories) and domain.ordered:
+            places = [np.nan if own is None else place for place, own in enumerate(self.labels)]
+            return np.array(places, np.float64)
+        return None
+
+    @property
+    def names(self) -> list[str]:
+        """The features that it becomes."""
+        if self.labels is None or self.levels is not None:
+            return [self.name]
+        return [f"{self.name}={label_text(label) or 'missing'}" for label in self.labels]
+
+    def features(self, values: NDArray[Any]) -> FloatArray:
+        """From codes (or plain numbers); a code of -1 is unknown."""
+        if self.labels is None:
+            return np.asarray(values, dtype=np.float64)[:, None]
+        levels = self.levels
+        if levels is None:
+            found: FloatArray = (values[:, None] == np.arange(len(self.labels))).astype(np.float64)
+            return found
+        numbers: FloatArray = np.append(levels, np.nan)[values]
+        return numbers[:, None]
+
+
+def attribute_of(name: str, column: Column, values: pa.ChunkedArray) -> tuple[Attribute, Any]:
+    """A released column as an attribute, with its codes (or plain numbers)."""
+    if column.domain is not None:
+        return Attribute(name, column.labels, column), encode_released(column, values)
+    plain = _flat(values)
+    if _is_number(plain.type):
+        numbers = _numbers(plain)
+        if pc.count_distinct(plain).as_py() > MOST_LEVELS:
+            return Attribute(name, None, column), numbers
+    coded = plain.dictionary_encode(null_encoding="encode")
+    labels = tuple(coded.dictionary.to_pylist())
+    return Attribute(name, labels, column), coded.indices.to_numpy().astype(np.int64)
+
+
+def codes_in_test(attribute: Attribute, values: pa.ChunkedArray) -> NDArray[Any]:
+    """The same column of a file of true records.
+
+    Numbers beyond the outer edges belong to the outer bins; categories that the release does not
+    know are -1.
+    """
+    plain = _flat(values)
+    if attribute.labels is None:
+        if not _is_number(plain.type):
+            raise UnknownColumn(f"'{attribute.name}' must be a column of numbers in the test file.")
+        return _numbers(plain)
+    domain = attribute.column.domain if attribute.column else None
+    if isinstance(domain, Bins) and _is_number(plain.type):
+        numbers = _numbers(plain)
+        codes = np.searchsorted(np.array(domain.edges[1:-1]), numbers, side="right")
+        return np.where(np.isnan(numbers), len(attribute.labels) - 1, codes).astype(np.int64)
+    known = {label_text(label): place for place, label in enumerate(attribute.labels)}
+    coded = plain.dictionary_encode(null_encoding="encode")
+    found = [known.get(label_text(value), -1) for value in coded.dictionary.to_pylist()]
+    places: IntArray = np.array(found, dtype=np.int64)[coded.indices.to_numpy()]
+    return places
+
+
+def feature_table(attributes: list[Attribute], values: list[NDArray[Any]]) -> FloatArray:
+    """All features side by side."""
+    parts = [own.features(value) for own, value in zip(attributes, values, strict=True)]
+    return np.concatenate(parts, axis=1)
+
+
+def feature_names(attributes: list[Attribute]) -> list[str]:
+    """The names of those features."""
+    return [name for attribute in attributes for name in attribute.names]
+
+
+def _centres(bins: Bins) -> list[float]:
+    """Open outer bins are read as their finite edge."""
+    centres = []
+    for low, high in zip(bins.edges, bins.edges[1:], strict=False):
+        ends = [edge for edge in (low, high) if np.isfinite(edge)]
+        centres.append(float(np.mean(ends)) if ends else 0.0)
+    return centres
+
+
+def _flat(values: pa.ChunkedArray | pa.Array) -> pa.Array:
+    plain = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    return plain.dictionary_decode() if pa.types.is_dictionary(plain.type) else plain
+
+
+def _numbers(plain: pa.Array) -> FloatArray:
+    """Missing ones as nan."""
+    values = plain.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
+    return np.asarray(values, dtype=np.float64)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))

@@ -1,0 +1,318 @@
+"""Learn a class from a release: rebuild the records, hand them to any learner, test on clean ones.
+
+[Dowd, Sec. 4 and 6]. The learner sees records that nobody has: each is a draw from what the release
+allows. ``posterior`` draws around the target (see ``target_model``), several times over where the
+table is small, so that a tree does not learn the luck of one draw. ``rank`` is the paper's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
+from pramana.estimation.channels import Channels
+from pramana.estimation.layout import Layout
+from pramana.estimation.rebuild import rebuild_records
+from pramana.matrices.mechanism import Mechanism
+from pramana.randomness import Keystream
+from pramana.release.release import Release, load_release
+from pramana.table.domains import Label, label_text
+from pramana.table.files import open_table
+from pramana.table.schema import Role
+from pramana.workloads.attributes import (
+    Attribute,
+    attribute_of,
+    codes_in_test,
+    feature_names,
+    feature_table,
+)
+from pramana.workloads.learners import default_tree, scikit_learn
+from pramana.workloads.target_model import draw_records, fit_target_model
+
+__all__ = ["Accuracy", "MinedTree", "mine_tree"]
+
+FloatArray = NDArray[np.float64]
+Rebuild = Literal["posterior", "rank", "none"]
+REBUILDS = ("posterior", "rank", "none")
+
+K_ANONYMOUS = ("resample", "permute", "gaussian", "centroid")
+"""Methods whose records are learned from as they are: there is no matrix to undo."""
+
+ENOUGH_ROWS = 60_000
+MOST_DRAWS = 5
+Z95 = 1.959963984540054
+
+
+@dataclass(frozen=True, eq=False)
+class Accuracy:
+    """How often a model is right on clean records, with a 95 % interval [Wilson27].
+
+    Attributes:
+        value: the share of records whose class is found.
+        low: the lower end of the interval.
+        high: the upper end.
+        baseline: the share of the most frequent class: what saying it always would reach.
+        records: how many records were tested.
+        confusion: numbers of records by true class (rows) and predicted class (columns).
+    """
+
+    value: float
+    low: float
+    high: float
+    baseline: float
+    records: int
+    confusion: NDArray[np.int64] = field(repr=False)
+
+    @classmethod
+    def of(cls, truth: NDArray[np.int64], predicted: NDArray[np.int64], classes: int) -> Accuracy:
+        """From codes of classes; a true class that the model cannot know is -1."""
+        n = truth.size
+        known = truth >= 0
+        flat = np.bincount(truth[known] * classes + predicted[known], minlength=classes**2)
+        confusion = flat.reshape(classes, classes)
+        value = float(np.trace(confusion)) / n
+        middle = (value + Z95**2 / (2 * n)) / (1 + Z95**2 / n)
+        half = Z95 * (value * (1 - value) / n + Z95**2 / (4 * n**2)) ** 0.5 / (1 + Z95**2 / n)
+        baseline = float(confusion.sum(axis=1).max()) / n
+        return cls(value, middle - half, middle + half, baseline, n, confusion)
+
+
+@dataclass(frozen=True, eq=False)
+class MinedTree:
+    """A fitted learner, what it was fitted on, and how well it does.
+
+    Attributes:
+        learner: the fitted scikit-learn classifier.
+        target: the column that it predicts.
+        classes: the labels of the target.
+        attributes: the columns that it predicts from.
+        rebuild: how the records were rebuilt.
+        draws: how many rebuilt tables it learned from.
+        records: the number of released records.
+        accuracy: on the test file, where one was given.
+    """
+
+    learner: Any = field(repr=False)
+    target: str
+    classes: tuple[Label, ...]
+    attributes: tuple[Attribute, ...] = field(repr=False)
+    rebuild: str
+    draws: int
+    records: int
+    accuracy: Accuracy | None = None
+
+    @property
+    def features(self) -> list[str]:
+        """The names of the learner's inputs."""
+        return feature_names(list(self.attributes))
+
+    def predict(self, table: Any) -> list[Label]:
+        """The class of each record of a file or data frame with the release's columns."""
+        codes = self._codes(open_table(table).to_arrow())
+        return [self.classes[code] for code in codes.tolist()]
+
+    def test(self, table: Any) -> Accuracy:
+        """How often the class is found on clean records."""
+        rows = open_table(table).to_arrow()
+        _require([self.target, *(own.name for own in self.attributes)], rows)
+        known = {label_text(label): place for place, label in enumerate(self.classes)}
+        truth = [known.get(label_text(label), -1) for label in rows[self.target].to_pylist()]
+        return Accuracy.of(np.array(truth), self._codes(rows), len(self.classes))
+
+    def rules(self, depth: int = 4) -> str:
+        """The upper levels of a tree in plain text; only trees have them."""
+        tree = scikit_learn("tree")
+        if not isinstance(self.learner, tree.DecisionTreeClassifier):
+            raise NotCovered(f"Rules are read off trees; {type(self.learner).__name__} is none.")
+        names = [label_text(self.classes[code]) for code in self.learner.classes_]
+        text: str = tree.export_text(
+            self.learner, feature_names=self.features, class_names=names, max_depth=depth
+        )
+        return text
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures of the model."""
+        form: dict[str, Any] = {
+            "target": self.target,
+            "classes": list(self.classes),
+            "learner": type(self.learner).__name__,
+            "rebuild": self.rebuild,
+            "draws": self.draws,
+            "records": self.records,
+            "features": self.features,
+        }
+        if self.accuracy is not None:
+            form["accuracy"] = self.accuracy.value
+            form["accuracy_interval"] = [self.accuracy.low, self.accuracy.high]
+            form["baseline"] = self.accuracy.baseline
+            form["test_records"] = self.accuracy.records
+            form["confusion"] = self.accuracy.confusion.tolist()
+        return form
+
+    def _codes(self, table: pa.Table) -> NDArray[np.int64]:
+        _require([own.name for own in self.attributes], table)
+        values = [codes_in_test(own, table[own.name]) for own in self.attributes]
+        x = feature_table(list(self.attributes), values)
+        codes: NDArray[np.int64] = np.asarray(self.learner.predict(x)).astype(np.int64)
+        return codes
+
+
+def mine_tree(
+    release: Release | str | Path,
+    *,
+    target: str,
+    test: Any = None,
+    learner: Any = None,
+    rebuild: Rebuild = "posterior",
+    draws: int | None = None,
+    seed: int | None = None,
+) -> MinedTree:
+    """Learn to predict a column of the truth from the others, given a release alone.
+
+    Args:
+        release: a release, or the folder of one.
+        target: the column to predict, randomised or not.
+        test: clean records (a file or data frame with the release's columns) to test on.
+        learner: any scikit-learn classifier; a decision tree by information gain if not given.
+        rebuild: ``posterior``, ``rank`` [Dowd, Alg. 2], or ``none`` to learn from the released
+            records as if they were true.
+        draws: how many rebuilt tables to learn from; more for small tables if not given.
+        seed: for the same result again; the draws are of no one's truth, so any seed will do.
+    """
+    if rebuild not in REBUILDS:
+        raise InvalidNumber(f"rebuild must be one of {', '.join(REBUILDS)}, got {rebuild!r}.")
+    opened = release if isinstance(release, Release) else load_release(release)
+    columns = _Columns.of(opened, target)
+    if rebuild == "posterior" and draws is None:
+        draws = int(np.clip(ENOUGH_ROWS // max(columns.records, 1), 1, MOST_DRAWS))
+    draws = draws if rebuild == "posterior" and draws else 1
+    keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
+    tables = columns.rebuilt(rebuild, draws, keystream)
+    x = np.concatenate([feature_table(columns.attributes, own) for own, _ in tables])
+    y = np.concatenate([codes for _, codes in tables])
+    model = default_tree(columns.records, len(tables)) if learner is None else learner
+    weight = None if columns.weight is None else np.tile(columns.weight, len(tables))
+    model.fit(x, y, **({} if weight is None else {"sample_weight": weight}))
+    attributes, classes = tuple(columns.attributes), columns.target.labels or ()
+    mined = MinedTree(model, target, classes, attributes, rebuild, len(tables), columns.records)
+    if test is None:
+        return mined
+    return MinedTree(
+        model, target, classes, attributes, rebuild, len(tables), columns.records, mined.test(test)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """The released columns as a learner needs them."""
+
+    target: Attribute
+    classes: NDArray[Any]
+    attributes: list[Attribute]
+    values: list[NDArray[Any]]
+    mechanism: Mechanism
+    weight: FloatArray | None
+
+    @classmethod
+    def of(cls, release: Release, target: str) -> _Columns:
+        table, schema = release.opened.to_arrow(), release.certificate.schema
+        names = [c.name for c in schema.columns if c.role is not Role.WEIGHT]
+        if target not in names:
+            raise UnknownColumn(
+                f"The target '{target}' is not in the release. It has: {', '.join(names)}."
+            )
+        pairs = {name: attribute_of(name, schema.column(name), table[name]) for name in names}
+        own, classes = pairs.pop(target)
+        if own.labels is None or not pairs:
+            raise InvalidTable(
+                f"'{target}' must be a column of classes, and there must be others to learn from. "
+                "Cut a column of numbers into bins first."
+            )
+        weight = schema.weight
+        return cls(
+            own,
+            classes,
+            [attribute for attribute, _ in pairs.values()],
+            [values for _, values in pairs.values()],
+            _mechanism(release),
+            None if weight is None else table[weight.name].to_numpy().astype(np.float64),
+        )
+
+    @property
+    def records(self) -> int:
+        return len(self.classes)
+
+    def rebuilt(
+        self, method: str, draws: int, keystream: Keystream
+    ) -> list[tuple[list[NDArray[Any]], NDArray[Any]]]:
+        """Rebuilt tables: the values of each attribute, and the classes."""
+        if method == "none" or not self.mechanism.steps:
+            return [(self.values, self.classes)]
+        columns, values = [*self.attributes, self.target], [*self.values, self.classes]
+        coded = {own.name: value for own, value in zip(columns, values, strict=True)}
+        labels = {own.name: own.labels for own in columns if own.labels is not None}
+        layout = Layout.of_records(list(labels), labels=labels, mechanism=self.mechanism)
+        codes = [np.asarray(coded[name]).astype(np.int64) for name in layout.columns]
+        if method == "rank":
+            made = rebuild_records(codes, layout, keystream=keystream, method="rank")
+            return [self._table(dict(zip(made.columns, made.codes, strict=True)))]
+        return [self._table(found) for found in self._drawn(layout, codes, draws, keystream)]
+
+    def _drawn(
+        self, layout: Layout, codes: list[NDArray[Any]], draws: int, keystream: Keystream
+    ) -> list[dict[str, NDArray[Any]]]:
+        channels = Channels(layout.only(range(len(layout.axes))))
+        places = layout.positions(codes)
+        axes = layout.axes
+        target = next(i for i, axis in enumerate(axes) if self.target.name in axis.columns)
+        model = fit_target_model(places, channels, target=target)
+        found = []
+        for drawn in draw_records(places, channels, model, keystream=keystream, draws=draws):
+            columns: dict[str, NDArray[Any]] = {}
+            for axis, place in zip(axes, drawn, strict=True):
+                columns |= _columns_of(layout, axis, place)
+            found.append(columns)
+        return found
+
+    def _table(self, found: dict[str, NDArray[Any]]) -> tuple[list[NDArray[Any]], NDArray[Any]]:
+        values = [
+            found.get(own.name, kept)
+            for own, kept in zip(self.attributes, self.values, strict=True)
+        ]
+        return [np.asarray(value) for value in values], np.asarray(found[self.target.name])
+
+
+def _columns_of(layout: Layout, axis: Any, places: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """The code of each column of an axis; an axis may hold several columns that move together."""
+    found = {}
+    for part, name in enumerate(axis.columns):
+        known = {label: code for code, label in enumerate(layout.labels[name])}
+        found[name] = np.array([known[cell[part]] for cell in axis.cells])[places]
+    return found
+
+
+def _mechanism(release: Release) -> Mechanism:
+    certificate = release.certificate
+    if certificate.mechanism is not None:
+        return certificate.mechanism
+    if certificate.schema.randomised and certificate.method not in K_ANONYMOUS:
+        raise NotCovered(
+            "The matrices of this release are withheld, so that its records cannot be rebuilt. "
+            "Learn from them as they are: rebuild='none'."
+        )
+    return Mechanism(())
+
+
+def _require(names: list[str], table: pa.Table) -> None:
+    lacking = [name for name in names if name not in table.column_names]
+    if lacking:
+        raise UnknownColumn(
+            f"The test file must have the release's columns; it lacks {len(lacking)}: "
+            f"{', '.join(lacking[:5])}."
+        )
