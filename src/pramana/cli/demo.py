@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,9 +19,9 @@ __all__ = ["demo"]
 
 DATA, RELEASE = Path("demo-data"), Path("demo-release")
 NEXT = (
-    f"pramana describe {DATA}/people.parquet",
-    f"pramana design {DATA}/people.parquet --schema {DATA}/schema.toml --k 1000",
-    f"pramana verify {RELEASE} --original {DATA}/people.parquet",
+    f"describe {DATA}/people.parquet",
+    f"design {DATA}/people.parquet --schema {DATA}/schema.toml --k 1000",
+    f"verify {RELEASE} --original {DATA}/people.parquet",
 )
 PASSES = 2
 
@@ -73,7 +74,13 @@ def _show(done: Demonstration) -> None:
     console.print(f"  {RELEASE}/  the data and the certificate (seeded, so a demonstration only)")
     console.print("[bold]Try next[/]")
     for command in NEXT:
-        console.print(f"  {command}", soft_wrap=True)
+        console.print(f"  {_as_typed()} {command}", soft_wrap=True)
+
+
+def _as_typed() -> str:
+    """The command as it was typed, such as ``.venv/bin/pramana``: it need not be on the path."""
+    typed = Path(sys.argv[0])
+    return "pramana" if typed.name != "pramana" or typed.is_absolute() else str(typed)
 
 
 def _show_table(console: Console, done: Demonstration) -> None:
