@@ -106,7 +106,7 @@ class UtilityReport:
     def sentences(self) -> list[str]:
         """The findings in plain words."""
         lines = []
-        for width, word in ((1, "one-way"), (2, "two-way")):
+        for width, word in ((1, "One-way"), (2, "Two-way")):
             if any(len(table.columns) == width for table in self.tables):
                 raw, best = (self.mean_l1(width=width, estimated=e) for e in (False, True))
                 lines.append(

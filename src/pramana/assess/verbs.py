@@ -8,6 +8,7 @@ from typing import Any
 
 from pramana.assess.attack import AttackResult, attack_release
 from pramana.assess.release_audit import ReleaseAudit, audit_release
+from pramana.assess.report import Report, make_report
 from pramana.errors import InvalidNumber
 from pramana.matrices.mechanism import Mechanism
 from pramana.release.release import Release, load_release
@@ -17,7 +18,7 @@ from pramana.table.files import open_table
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
 
-__all__ = ["attack", "audit"]
+__all__ = ["attack", "audit", "report"]
 
 Progress = Callable[[str], None]
 
@@ -92,6 +93,18 @@ def attack(
     opened = [_release(release) for release in releases]
     known: OpenedTable | None = None if knowledge is None else open_table(knowledge)
     return attack_release(name, opened, knowledge=known, times=times, seed=seed)
+
+
+def report(release: Any, *, original: Any = None, external: bool = False) -> Report:
+    """One self-contained HTML document about a release.
+
+    Args:
+        release: a release or its folder.
+        original: the true table: then attacks and losses are measured, for the owner's eyes.
+        external: for publication: the original is not looked at, whatever was given.
+    """
+    truth = None if external or original is None else open_table(original)
+    return make_report(_release(release), original=truth, external=external)
 
 
 def as_release(table: Any) -> Release | None:

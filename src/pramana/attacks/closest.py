@@ -136,7 +136,7 @@ def closest_risk(
         hits=hits,
         trials=many,
         baseline=0.5,
-        note=f"A half of the people was released and the other held out; "
+        note=f"Distance: a half of the people was released and the other held out; "
         f"{100 * float((inside == 0).mean()):.3g} % of released records equal a member's and "
         f"{100 * float((outside == 0).mean()):.3g} % one of the others. Half is no trace.",
     )

@@ -91,8 +91,8 @@ def inference_risk(
         trials=many,
         baseline=float(np.bincount(values).max() / len(values)),
         control=right[1] / many,
-        note="The attacker knows the true keys of a person and the matrices. No guarantee about "
-        "linking bounds this: what statistics tell can be told of everybody.",
+        note="Inference: the attacker knows the true keys of a person and the matrices. No "
+        "guarantee about linking bounds this: what statistics tell can be told of everybody.",
     )
 
 

@@ -31,8 +31,8 @@ CONFIDENT = 0.01
 """The share of links that the strongest linker is surest of, looked at apart."""
 
 MEASURED = (
-    "The published mechanism was run on the same people {runs} more, with the pairing kept; the "
-    "attacker knows the true keys of a person{more}."
+    "{name}: the published mechanism was run on the same people {runs} more, with the pairing "
+    "kept; the attacker knows {knows}."
 )
 
 
@@ -62,13 +62,13 @@ def linkage_risks(
     guess = float(np.mean(1 / np.bincount(truth.crowd)[truth.crowd]))
     measure = partial(_measured, keystream=keystream, guess=guess, bound=bound, runs=runs)
     found = [
-        measure("nearest record", nearest, more=""),
-        measure("likeliest record", likely, more=", all others, and the matrices"),
+        measure("nearest record", nearest, knows="the true keys of a person"),
+        measure("likeliest record", likely, knows="all true keys and the matrices"),
     ]
     surest = _surest(likely)
     if len(surest.targets) >= FEWEST_TRIALS:
-        more = f", all others, and the matrices; only the surest {CONFIDENT:.0%} of links"
-        found.append(measure("surest links", [surest], more=more))
+        knows = f"the same, and names only the {100 * CONFIDENT:g} % of links it is surest of"
+        found.append(measure("surest links", [surest], knows=knows))
     return tuple(found)
 
 
@@ -86,7 +86,7 @@ def _measured(
     found: Sequence[Found],
     *,
     keystream: Keystream,
-    more: str,
+    knows: str,
     guess: float,
     bound: float | None,
     runs: int,
@@ -102,7 +102,7 @@ def _measured(
         baseline=guess,
         bound=bound,
         promised_by=None if bound is None else "pk-anonymity",
-        note=MEASURED.format(runs=times, more=more),
+        note=MEASURED.format(name=name[:1].upper() + name[1:], runs=times, knows=knows),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -79,8 +78,8 @@ class TableAudit:
         share = 100 * self.uniques / self.records
         lines = [
             f"{self.uniques:,} of {self.records:,} records ({share:.3g} %) are unique on "
-            f"{', '.join(self.keys)}; {self.violations:,} share their values with fewer than "
-            f"{_less(self.asked)} others (fk < {self.asked:g}).",
+            f"{', '.join(self.keys)}; {self.violations:,} have fewer than {self.asked:g} alike, "
+            f"themselves included (fk < {self.asked:g}).",
         ]
         if self.population is not None:
             lines.append(
@@ -101,10 +100,6 @@ class TableAudit:
                 f"and {worst.uniques:,} uniques by these alone."
             )
         return lines
-
-
-def _less(k: float) -> int:
-    return max(math.ceil(k) - 1, 0)
 
 
 def audit_table(

@@ -1,0 +1,65 @@
+"""``pramana report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pramana.cli.options import AsJson
+from pramana.errors import OutputExists
+
+__all__ = ["report"]
+
+
+def report(
+    folder: Annotated[
+        Path, typer.Argument(metavar="RELEASE", show_default=False, help="A release folder.")
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="HTML", show_default=False, help="Where to."),
+    ],
+    original: Annotated[
+        Path | None,
+        typer.Option(
+            "--original",
+            metavar="FILE",
+            show_default=False,
+            help="For the owner: the true table, to measure attacks and what is lost.",
+        ),
+    ] = None,
+    external: Annotated[
+        bool,
+        typer.Option(
+            "--external", help="For publication: nothing but the release and its certificate."
+        ),
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write one document that explains a release: to the owner, or to everybody.
+
+    What is promised and what is not, what was done to each column, how to analyse the data; with
+    the original also what attacks achieve and what is lost. One file, without anything to load.
+
+    Example:
+      pramana report release/ --original people.csv -o internal.html
+      pramana report release/ --external -o report.html
+    """
+    from pramana.assess import verbs
+    from pramana.cli.rendering import note, out, show_json
+    from pramana.cli.stages import stages
+
+    if output.exists() and not force:
+        raise OutputExists(f"{output} exists. Choose another name, or add --force.")
+    with stages("Writing the report"):
+        made = verbs.report(folder, original=original, external=external)
+        made.save(output)
+    if as_json:
+        show_json({"report": str(output), "external": made.external, "bytes": len(made.html)})
+        return
+    out().print(f"{output} holds the report.", markup=False)
+    if not made.external:
+        note("It contains figures of the true table: for the owner, not for publication.")

@@ -1,0 +1,221 @@
+"""Reports: self-contained, accessible, and silent about the truth where they must be."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.release.people import people, plan
+
+from pramana import api
+from pramana.assess.report import make_report
+from pramana.assess.verbs import report
+from pramana.guarantees.registry import GUARANTEES
+from pramana.report.markup import Markup, element, table
+from pramana.report.plots import COLOURS, Point, Range, frontier, ranges
+from pramana.report.style import STYLE
+from pramana.report.words import NOT_PROMISED
+from pramana.table.files import open_table
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    place = tmp_path_factory.mktemp("report") / "release"
+    api.protect(people(1500), plan(20, records=1500), to=place, seed=1)
+    return place
+
+
+@pytest.fixture(scope="module")
+def internal(folder) -> str:
+    return report(folder, original=people(1500)).html
+
+
+@pytest.fixture(scope="module")
+def external(folder) -> str:
+    return report(folder, external=True).html
+
+
+class Outline(HTMLParser):
+    """Tags with their attributes, in order; refuses what is not closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        assert not self.open, f"left open: {self.open}"
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "br", "hr"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def contrast(one: str, two: str) -> float:
+    """The contrast ratio of two colours by WCAG 2."""
+
+    def light(colour: str) -> float:
+        digits = colour.lstrip("#")
+        digits = "".join(d * 2 for d in digits) if len(digits) == 3 else digits
+        parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    bright, dark = sorted((light(one), light(two)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("which", ["internal", "external"])
+def test_structure_is_accessible(which, request):
+    """Language, viewport, one h1, headings without gaps, captions, names for regions and plots."""
+    text = request.getfixturevalue(which)
+    outline = Outline(text)
+    assert outline.all("html")[0]["lang"] == "en"
+    assert any(m.get("name") == "viewport" for m in outline.all("meta"))
+    levels = [int(tag[1]) for tag, _ in outline.tags if re.fullmatch("h[1-6]", tag)]
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+    assert len(outline.all("caption")) == len(outline.all("table"))
+    assert all(a.get("scope") in ("col", "row") for a in outline.all("th"))
+    for picture in outline.all("svg"):
+        assert picture["role"] == "img"
+        names = str(picture["aria-labelledby"]).split()
+        assert all(f'id="{name}"' in text for name in names)
+    for region in outline.all("div"):
+        if region.get("class") == "scroll":
+            assert region["tabindex"] == "0"
+            assert region["aria-label"]
+    identities = [a["id"] for _, a in outline.tags if "id" in a]
+    assert len(identities) == len(set(identities))
+    for link in outline.all("a"):
+        assert str(link["href"])[1:] in identities
+
+
+def test_nothing_is_loaded_from_elsewhere(internal):
+    """One file: no script, no address, no image of another place."""
+    for mark in ("http", "<script", "<link", "src=", "url(", "@import"):
+        assert mark not in internal
+
+
+def test_colours_have_contrast():
+    """Text 4.5 to 1 and bars 3 to 1 against their background, computed."""
+    for colour in ("#1f1f1f", "#565656", "#474747", "#0b4f8a", "#1b6b36", "#a01c2f"):
+        assert contrast(colour, "#ffffff") >= 4.5
+        assert colour in STYLE or colour == "#474747"
+    for colour in COLOURS.values():
+        assert contrast(colour, "#fff") >= 4.5
+    assert contrast("#1f1f1f", "#fdf1f2") >= 4.5
+    assert contrast("#1f1f1f", "#f5f5f3") >= 4.5
+
+
+def test_every_guarantee_says_what_it_does_not_promise(internal):
+    """In plain words, for each that a certificate may carry; those of this one stand in it."""
+    assert set(GUARANTEES) <= set(NOT_PROMISED)
+    for name in ("pk-anonymity", "differential-privacy", "privacy-breach"):
+        assert NOT_PROMISED[name] in internal
+
+
+def test_the_external_report_is_the_same_for_two_truths(folder):
+    """Whatever original is given, nothing of it is looked at."""
+    one = report(folder, original=people(1500), external=True).html
+    two = report(folder, original=people(1500, seed=99), external=True).html
+    none = report(folder, external=True).html
+
+    assert one == two == none
+    assert "For publication" in one
+    assert ">truth<" not in one
+
+
+def test_the_internal_report_has_what_the_owner_needs(internal):
+    """Truth beside release, attacks, the worst keys, the loss, and a warning not to publish."""
+    for words in ("What attacks achieve", "Who stood out before", "What is lost", "Do not publish"):
+        assert words in internal
+    assert "truth" in internal
+    assert "for a test or a demonstration" in internal  # this release was seeded
+
+
+def test_internal_reports_of_two_truths_differ(folder):
+    """So the test on the external one has teeth."""
+    truth = people(1500)
+    swapped = truth.set_column(5, "income", pa.array(np.sort(truth["income"].to_numpy())))
+    one = report(folder, original=truth).html
+    two = report(folder, original=swapped).html
+
+    assert one != two
+
+
+def test_the_code_in_it_runs(folder, external):
+    """The lines under 'How to analyse' are run beside the folder, as they stand."""
+    code = re.search(r"<code>(.*?)</code>", external, re.DOTALL)[1]
+    code = code.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder.parent, capture_output=True, text=True
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "valid: True" in done.stdout
+    assert "+-" in done.stdout
+
+
+def test_labels_of_the_data_are_escaped(folder):
+    """A category that looks like markup stays text."""
+    release = api.load(folder)
+    columns = list(release.certificate.schema.columns)
+    place = next(i for i, c in enumerate(columns) if c.name == "region")
+    columns[place] = replace(columns[place], name="<script>x</script>")
+    schema = replace(release.certificate.schema, columns=tuple(columns))
+    strange = replace(release, certificate=replace(release.certificate, schema=schema), folder=None)
+
+    assert "<script" not in make_report(strange).html
+
+
+def test_withheld_matrices_are_said(folder):
+    """No attack can be measured, no table estimated, and the report says so."""
+    release = api.load(folder)
+    secret = replace(release, certificate=replace(release.certificate, mechanism=None))
+    text = make_report(secret, original=open_table(people(1500))).html
+
+    assert "Attacks were not measured" in text
+    assert "withheld" in text
+
+
+def test_a_report_shows_itself_in_a_notebook(folder):
+    """As the same HTML."""
+    made = report(folder)
+
+    assert made._repr_html_() == made.html
+
+
+def test_markup_escapes_what_is_not_markup():
+    """Text, attributes, and children of children."""
+    assert element("p", "<b>", title='"') == '<p title="&quot;">&lt;b&gt;</p>'
+    assert element("p", Markup("<b>x</b>")) == "<p><b>x</b></p>"
+    assert "&lt;i&gt;" in table(("a",), [("<i>",)], caption="c")
+
+
+def test_plots_say_in_words_what_they_show():
+    """Every entry with its numbers, also where the frontier has one point or a share is 0."""
+    shown = ranges("r", [Range("link", 0.0, 0.0, 0.1, 0.01, 0.05)], title="t")
+    assert "link 0 %, guessing 1 %, promised 5 %" in shown
+    plot = frontier(
+        "f", [Point("k = 10", 0.1, 0.02, True), Point("k = 2", 0.0, 0.5, False)], title="t"
+    )
+    assert "k = 10: loss 10 %, risk 2 %, on the frontier" in plot
+    assert plot.count("on the frontier") == 1
