@@ -7,6 +7,7 @@ from pramana.designs.inverse_frequency import (
     block_size,
     inverse_frequency_design,
 )
+from pramana.designs.optimal import OptimalDesign, optimal_design
 from pramana.designs.plan import Plan
 from pramana.designs.retention import retention_design
 from pramana.designs.steps import StepDomain, step_domains
@@ -15,11 +16,13 @@ __all__ = [
     "ErrorModel",
     "ExpectedError",
     "InverseFrequencyDesign",
+    "OptimalDesign",
     "Plan",
     "StepDomain",
     "block_design",
     "block_size",
     "inverse_frequency_design",
+    "optimal_design",
     "retention_design",
     "step_domains",
 ]

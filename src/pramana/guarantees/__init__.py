@@ -5,5 +5,13 @@ from pramana.guarantees.breach import PrivacyBreach
 from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 
-__all__ = ["CorrectMatch", "DifferentialPrivacy", "Guarantee", "PkAnonymity", "PrivacyBreach"]
+__all__ = [
+    "CorrectMatch",
+    "DifferentialPrivacy",
+    "Guarantee",
+    "PkAnonymity",
+    "PrivacyBreach",
+    "SpontaneousRecognition",
+]

@@ -1,0 +1,191 @@
+"""Method ``optimal``: the least loss for the data at hand under condition C1 [Cator].
+
+The matrix acts on the joint cells of the keys. It meets C1 for every choice of keys, and among such
+matrices has (nearly) the least expected squared error of the estimated counts. Small domains are
+solved over all matrices, large ones over few transitions; either way the answer is rounded to
+integers over 2**64 and then checked by the guarantee itself, and tightened until that holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pramana.designs.optimal_cells import KeyCells, as_counts
+from pramana.designs.optimal_dense import solve_dense
+from pramana.designs.optimal_loss import KlLoss, kl_loss, squared_error
+from pramana.designs.optimal_road import solve_sparse
+from pramana.errors import Infeasible, InvalidNumber
+from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
+from pramana.matrices import Dense, Label, Mechanism, SparseRows, Step, TransitionMatrix
+from pramana.numeric import require_number
+from pramana.randomness import Keystream
+from pramana.table.counts import Counts
+
+__all__ = ["OptimalDesign", "optimal_design"]
+
+DENSE_CELLS = 64
+"""Up to this many joint cells all matrices are considered."""
+
+INSIDE = 1e-6
+"""How far inside alpha the programs aim, so that their tolerance and rounding cannot cross it."""
+
+Answer = tuple[TransitionMatrix, float]
+
+
+@dataclass(frozen=True)
+class OptimalDesign:
+    """A joint matrix that meets C1, and what it costs.
+
+    ``loss`` is the expected squared error of the estimated shares, l2 of [Cator, Sec. 3].
+    ``gap`` is relative. On a small domain it is the first-order gap over all matrices that meet C1,
+    which bounds the excess loss where the loss is convex; on a large domain it is the excess over
+    a lower bound for matrices whose targets stay as they are.
+    """
+
+    matrix: TransitionMatrix = field(repr=False)
+    counts: Counts = field(repr=False)
+    alpha: float
+    attained: SpontaneousRecognition
+    loss: float
+    expected_changes: float
+    smallest_diagonal: float
+    gap: float
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether C1 held as it was, so that nothing is changed."""
+        return self.expected_changes == 0
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The one joint step."""
+        return Mechanism((Step(self.counts.columns, self.matrix),))
+
+    def kl_loss(self, *, keystream: Keystream, rounds: int = 200) -> KlLoss:
+        """The Kullback-Leibler loss of the paper, by simulation."""
+        return kl_loss(
+            self.matrix, _numbers(self.matrix, self.counts), keystream=keystream, rounds=rounds
+        )
+
+    def chance_of_change(self) -> dict[tuple[Label, ...], tuple[int, float]]:
+        """For each cell that occurs: its frequency and its chance of change [Cator, Fig. 1]."""
+        numbers = _numbers(self.matrix, self.counts)
+        leaving = 1 - self.matrix.diagonal
+        return {
+            self.matrix.labels[i]: (int(numbers[i]), float(leaving[i]))
+            for i in np.flatnonzero(numbers).tolist()
+        }
+
+    def arrivals(self) -> dict[tuple[Label, ...], float]:
+        """Where changed records go: expected number by cell, the largest first."""
+        numbers = _numbers(self.matrix, self.counts)
+        arriving = self.matrix.apply(numbers) - numbers * self.matrix.diagonal
+        order = np.argsort(-arriving, kind="stable")
+        return {self.matrix.labels[i]: float(arriving[i]) for i in order if arriving[i] > 1e-12}
+
+
+def optimal_design(
+    counts: Counts | Mapping[tuple[Label, ...], int] | NDArray[Any],
+    *,
+    alpha: float = 0.1,
+    width: int = 3,
+    choices: Sequence[Sequence[str]] = (),
+    possible: Sequence[tuple[Label, ...]] | None = None,
+    fixed: Collection[tuple[Label, ...]] = (),
+    columns: Sequence[str] | None = None,
+    keep: float = 0.05,
+) -> OptimalDesign:
+    """The matrix of least loss that meets C1 for these counts.
+
+    Args:
+        counts: of the keys: counts by column, a mapping from cells to numbers, or an array with
+            one axis a key.
+        alpha: the largest posterior allowed.
+        width: how many keys a user looks at together.
+        choices: instead of all choices of that width, the ones to protect.
+        possible: the cells that can exist; all combinations by default.
+        fixed: cells that must stay as they are, and that nothing may become.
+        columns: names of the keys, where the counts have none.
+        keep: the least chance of each record to stay as it is. Near 1 only frequent cells move, as
+            in the paper; the least loss lets rare records move too.
+    """
+    require_number("alpha", alpha, low=0, high=1, low_open=True)
+    require_number("keep", keep, low=0, high=1, high_open=True)
+    table = as_counts(counts, columns=columns)
+    if table.total * alpha < 1:
+        raise InvalidNumber(
+            f"alpha must be at least 1/n: the {table.total} records allow 1/{table.total} at best, "
+            f"got {alpha:g}. Raise alpha."
+        )
+    cells = KeyCells.of(table, width=width, choices=choices, possible=possible, fixed=fixed)
+    identity = SparseRows.of(cells.labels, rows=[], columns=[], probabilities=[])
+    attained = SpontaneousRecognition.of(identity, table, width=width, choices=choices)
+    if attained.alpha <= alpha:
+        return OptimalDesign(identity, table, alpha, attained, 0.0, 0.0, 1.0, 0.0)
+
+    def solve(goal: float) -> Answer | None:
+        road = _dense if cells.size <= DENSE_CELLS else solve_sparse
+        return road(cells, goal, keep=keep)
+
+    def check(matrix: TransitionMatrix) -> SpontaneousRecognition:
+        return SpontaneousRecognition.of(matrix, table, width=width, choices=choices)
+
+    matrix, gap, attained = _tightened(cells, alpha, solve, check)
+    loss = squared_error(matrix, cells.numbers) / table.total**2
+    diagonal = matrix.diagonal
+    return OptimalDesign(
+        matrix=matrix,
+        counts=table,
+        alpha=alpha,
+        attained=attained,
+        loss=loss,
+        expected_changes=float((cells.numbers * (1 - diagonal)).sum()),
+        smallest_diagonal=float(diagonal[cells.numbers > 0].min()),
+        gap=gap,
+    )
+
+
+def _tightened(
+    cells: KeyCells,
+    alpha: float,
+    solve: Callable[[float], Answer | None],
+    check: Callable[[TransitionMatrix], SpontaneousRecognition],
+) -> tuple[TransitionMatrix, float, SpontaneousRecognition]:
+    """Aim a little inside alpha, and further inside as long as the integers do not hold."""
+    inside = INSIDE
+    while inside < 0.1:
+        answer = solve(alpha * (1 - inside))
+        if answer is None:
+            break
+        attained = check(answer[0])
+        if attained.alpha <= alpha:
+            return *answer, attained
+        inside = max(10 * inside, 2 * (attained.alpha / alpha - 1))
+    rare = cells.rare(alpha)
+    raise Infeasible(
+        f"No matrix that can be undone meets SpontaneousRecognition(alpha={alpha:g}): "
+        f"{len(rare)} of {int((cells.numbers > 0).sum())} cells that occur are rare, and the "
+        "frequent ones cannot cover them. Raise alpha, lower width, or coarsen the keys."
+    )
+
+
+def _dense(cells: KeyCells, alpha: float, *, keep: float) -> Answer | None:
+    """All matrices over the joint cells."""
+    answer = solve_dense(cells, alpha, keep=keep)
+    if answer is None:
+        return None
+    return Dense.of(cells.labels, answer.matrix), answer.gap
+
+
+def _numbers(matrix: TransitionMatrix, counts: Counts) -> NDArray[np.float64]:
+    """The counts in the order of the matrix."""
+    numbers = np.zeros(matrix.size)
+    for cell, number in zip(counts.cells.tolist(), counts.numbers.tolist(), strict=True):
+        label = tuple(values[code] for values, code in zip(counts.labels, cell, strict=True))
+        numbers[matrix.positions[label]] = number
+    return numbers

@@ -1,0 +1,185 @@
+"""The joint cells of the keys, and the combinations of a few keys that they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pramana.errors import InvalidNumber, OutsideDomain, TooLarge
+from pramana.guarantees.spontaneous_recognition import choices_of_keys
+from pramana.matrices import Label
+from pramana.table.counts import Counter, Counts
+
+__all__ = ["KeyCells", "as_counts"]
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+MOST_CELLS = 2_000_000
+"""The largest joint domain that even the sparse road serves."""
+
+
+@dataclass(frozen=True)
+class KeyCells:
+    """All possible cells, how many records each has, and their combinations.
+
+    ``combination[i, c]`` is the number of the combination that cell i has for choice c of keys;
+    numbers run through all choices, and ``totals[k]`` is U_pi(k0), the records of combination k.
+    """
+
+    counts: Counts
+    choices: tuple[tuple[str, ...], ...]
+    codes: IntArray
+    numbers: FloatArray
+    fixed: NDArray[np.bool_]
+    combination: IntArray
+    totals: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        counts: Counts,
+        *,
+        width: int,
+        choices: Sequence[Sequence[str]] = (),
+        possible: Sequence[tuple[Label, ...]] | None = None,
+        fixed: Collection[tuple[Label, ...]] = (),
+    ) -> KeyCells:
+        """Number the cells and their combinations."""
+        asked = choices_of_keys(counts.columns, width=width, choices=choices)
+        _require_room(counts, possible)
+        codes = _codes(counts, possible)
+        numbers = _numbers(counts, codes)
+        parts, start = [], 0
+        for keys in asked:
+            places = [counts.columns.index(name) for name in keys]
+            flat = _flat(codes[:, places], [counts.sizes[place] for place in places])
+            _, local = np.unique(flat, return_inverse=True)
+            parts.append(local.astype(np.int64) + start)
+            start = int(parts[-1].max()) + 1
+        combination = np.column_stack(parts)
+        totals = np.zeros(start)
+        for part in parts:
+            totals += np.bincount(part, numbers, start)
+        held = np.zeros(len(codes), dtype=bool)
+        if fixed:
+            frozen = set(fixed)
+            held = np.array([label in frozen for label in _labels(counts, codes)])
+        return cls(counts, asked, codes, numbers, held, combination, totals)
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return len(self.codes)
+
+    @property
+    def labels(self) -> tuple[tuple[Label, ...], ...]:
+        """The cells as tuples of labels."""
+        return tuple(_labels(self.counts, self.codes))
+
+    def rare(self, alpha: float) -> IntArray:
+        """Cells that occur with fewer than 1/alpha records: C1 is about them [Cator, eq. 2]."""
+        return np.flatnonzero((self.numbers > 0) & (self.numbers * alpha < 1))
+
+    def identity_posterior(self) -> float:
+        """The largest posterior if nothing is changed: one over the rarest combination."""
+        occurring = self.totals[self.totals > 0]
+        return float(1 / occurring.min()) if len(occurring) else 0.0
+
+
+def as_counts(
+    counts: Counts | Mapping[tuple[Label, ...], int] | NDArray[Any],
+    *,
+    columns: Sequence[str] | None = None,
+) -> Counts:
+    """Counts as they are, from a mapping of cells, or from an array with one axis a key."""
+    if isinstance(counts, Counts):
+        return counts
+    given = isinstance(counts, np.ndarray)
+    labels, codes, numbers = _of_array(counts) if given else _of_mapping(dict(counts))
+    if (numbers < 0).any() or (numbers != np.floor(numbers)).any():
+        raise InvalidNumber("Counts must be whole numbers at or above 0.")
+    names = columns if columns is not None else [f"key{i + 1}" for i in range(len(labels))]
+    if len(names) != len(labels):
+        raise InvalidNumber(f"{len(labels)} keys need as many names, got {len(names)}.")
+    occurs = numbers > 0
+    counter = Counter(tuple(names), labels)
+    kept = [code[occurs].astype(np.uint32) for code in codes]
+    counter.add(kept, numbers[occurs].astype(np.int64))
+    return counter.result()
+
+
+def _of_array(table: Any) -> tuple[tuple[tuple[Label, ...], ...], list[IntArray], NDArray[Any]]:
+    labels = tuple(tuple(range(size)) for size in table.shape)
+    codes = [code.ravel() for code in np.indices(table.shape, dtype=np.int64)]
+    return labels, codes, table.ravel()
+
+
+def _of_mapping(
+    counts: dict[Any, int],
+) -> tuple[tuple[tuple[Label, ...], ...], list[IntArray], NDArray[Any]]:
+    cells = [cell if isinstance(cell, tuple) else (cell,) for cell in counts]
+    width = len(cells[0]) if cells else 0
+    if width == 0 or any(len(cell) != width for cell in cells):
+        raise InvalidNumber("Cells must be tuples with one value a key, all of one length.")
+    places = [
+        {label: code for code, label in enumerate(dict.fromkeys(cell[key] for cell in cells))}
+        for key in range(width)
+    ]
+    codes = [np.array([place[cell[key]] for cell in cells]) for key, place in enumerate(places)]
+    return tuple(tuple(place) for place in places), codes, np.array(list(counts.values()))
+
+
+def _require_room(counts: Counts, possible: Sequence[tuple[Label, ...]] | None) -> None:
+    cells = prod(counts.sizes) if possible is None else len(possible)
+    if cells > MOST_CELLS:
+        largest = max(range(len(counts.sizes)), key=lambda place: counts.sizes[place])
+        raise TooLarge(
+            f"The keys have {cells:,} joint cells, and at most {MOST_CELLS:,} can be served. "
+            f"Coarsen '{counts.columns[largest]}', which has {counts.sizes[largest]:,} values."
+        )
+
+
+def _codes(counts: Counts, possible: Sequence[tuple[Label, ...]] | None) -> IntArray:
+    if possible is None:
+        return np.indices(counts.sizes).reshape(len(counts.sizes), -1).T.astype(np.int64)
+    where = [{label: i for i, label in enumerate(labels)} for labels in counts.labels]
+    try:
+        rows = [[where[p][value] for p, value in enumerate(cell)] for cell in possible]
+    except KeyError:
+        raise OutsideDomain("Possible cells must use the labels of the counted columns.") from None
+    return np.array(rows, dtype=np.int64)
+
+
+def _numbers(counts: Counts, codes: IntArray) -> FloatArray:
+    flat, cells = _flat(codes, counts.sizes), _flat(counts.cells.astype(np.int64), counts.sizes)
+    order = np.argsort(flat)
+    found = order[np.minimum(np.searchsorted(flat[order], cells), len(flat) - 1)]
+    missing = flat[found] != cells
+    if missing.any():
+        raise OutsideDomain(
+            f"{int(counts.numbers[missing].sum())} records are in cells that cannot exist."
+        )
+    numbers = np.zeros(len(codes))
+    numbers[found] = counts.numbers
+    return numbers
+
+
+def _flat(codes: IntArray, sizes: Sequence[int]) -> IntArray:
+    flat = np.zeros(len(codes), dtype=np.int64)
+    for place, size in enumerate(sizes):
+        flat = flat * size + codes[:, place]
+    return flat
+
+
+def _labels(counts: Counts, codes: IntArray) -> list[tuple[Label, ...]]:
+    columns = [
+        [labels[code] for code in codes[:, place].tolist()]
+        for place, labels in enumerate(counts.labels)
+    ]
+    return list(zip(*columns, strict=True))

@@ -1,0 +1,225 @@
+"""The least loss on a small joint domain, by linear programs on the exact gradient.
+
+Condition C1 is linear in P. The loss is not, and is not convex everywhere. Three stages:
+
+1. the linear program of the fewest changes, with a bound on the diagonal (a bare program would
+   return a singular matrix, since cells without records cost it nothing);
+2. short steps: the program of the exact gradient inside a box around where we stand;
+3. fully corrective steps: the program of the gradient over *all* matrices that meet C1 gives a new
+   corner, and the exact loss is minimised over the mixtures of the corners found so far.
+
+The last program also gives the certificate: no matrix that meets C1 improves the loss, to first
+order, by more than grad . (P - corner). Where the loss is convex that bounds the distance to the
+optimum, and it is what ``gap`` reports.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pramana.designs.optimal_cells import KeyCells
+from pramana.designs.optimal_loss import dense_gradient, dense_loss
+
+__all__ = ["DenseAnswer", "solve_dense"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+FLOORS = (0.55, 0.3, 0.1, 0.02)
+"""Bounds on the diagonal that are tried in turn for the first program."""
+
+SINGULAR = 1e6
+"""A loss above this many times the records is that of a matrix that cannot be undone."""
+
+MANY = 4.0
+STEPS = 18
+CORNERS = 12
+ENOUGH = 4e-3
+"""The relative gap at which the last stage stops."""
+
+
+@dataclass(frozen=True)
+class DenseAnswer:
+    """A matrix that meets C1 up to the tolerance of the programs, and its first-order gap."""
+
+    matrix: FloatArray
+    gap: float
+
+
+@dataclass(frozen=True)
+class _Programs:
+    """C1 as linear constraints on the entries off the diagonal and on the denominators."""
+
+    numbers: FloatArray
+    member: FloatArray  # cells x combinations
+    alpha: float
+    fixed: NDArray[np.bool_]
+
+    @cached_property
+    def pairs(self) -> tuple[IntArray, IntArray]:
+        """The transitions that may happen."""
+        free = ~self.fixed
+        rows, columns = np.nonzero(~np.eye(len(self.numbers), dtype=bool) & np.outer(free, free))
+        return rows, columns
+
+    @cached_property
+    def parts(self) -> dict[str, Any]:
+        """Matrices of the program: denominators (equations), C1, sums of rows."""
+        from scipy import sparse
+
+        rows, columns = self.pairs
+        shape = (self.member.shape[1], len(rows))
+        change = self.member[columns] - self.member[rows]
+        entry, k = np.nonzero(change)
+        value = change[entry, k]
+        flow = sparse.csr_array((self.numbers[rows[entry]] * value, (k, entry)), shape=shape)
+        rare = np.flatnonzero((self.numbers > 0) & (self.numbers * self.alpha < 1))
+        place = np.full(len(self.numbers), -1)
+        place[rare] = np.arange(len(rare))
+        own = place[rows[entry]] >= 0
+        where = (place[rows[entry[own]]] * shape[0] + k[own], entry[own])
+        size = (len(rare) * shape[0], len(rows))
+        above = sparse.csr_array((value[own], where), shape=size)
+        below = sparse.vstack([-self.alpha * sparse.eye_array(shape[0])] * max(len(rare), 1))
+        ones = sparse.csr_array(
+            (np.ones(len(rows)), (rows, np.arange(len(rows)))), shape=(len(self.numbers), len(rows))
+        )
+        nothing = sparse.csr_array((len(self.numbers), shape[0]))
+        return {
+            "equal": sparse.hstack([flow, -sparse.eye_array(shape[0])]).tocsc(),
+            "equal_to": -(self.numbers @ self.member),
+            "upper": sparse.vstack(
+                [sparse.hstack([above, below]), sparse.hstack([ones, nothing])]
+            ).tocsc(),
+            "upper_to": -self.member[rare].ravel(),
+        }
+
+    def solve(
+        self, cost: FloatArray, *, floor: float, around: FloatArray | None = None, box: float = 1.0
+    ) -> FloatArray | None:
+        """The matrix of least cost that meets C1, with the diagonal bounded from below."""
+        from scipy.optimize import linprog
+
+        rows, columns = self.pairs
+        here = np.zeros(len(rows)) if around is None else around[rows, columns]
+        slack = len(self.parts["equal_to"])
+        low = np.concatenate([np.maximum(here - box, 0), np.zeros(slack)])
+        high = np.concatenate([np.minimum(here + box, 1), np.full(slack, np.inf)])
+        answer = linprog(
+            np.concatenate([cost[rows, columns] - cost[rows, rows], np.zeros(slack)]),
+            A_ub=self.parts["upper"],
+            b_ub=np.concatenate([self.parts["upper_to"], np.full(len(self.numbers), 1 - floor)]),
+            A_eq=self.parts["equal"],
+            b_eq=self.parts["equal_to"],
+            bounds=np.column_stack([low, high]),
+            method="highs",
+        )
+        if answer.x is None or answer.status != 0:
+            return None
+        P = np.zeros((len(self.numbers), len(self.numbers)))
+        P[rows, columns] = np.clip(answer.x[: len(rows)], 0, 1)
+        np.fill_diagonal(P, 1 - P.sum(axis=1))
+        return P
+
+
+def solve_dense(cells: KeyCells, alpha: float, *, keep: float) -> DenseAnswer | None:
+    """The three stages; nothing if no matrix with a diagonal of at least ``keep`` meets C1."""
+    member = np.zeros((cells.size, len(cells.totals)))
+    for column in cells.combination.T:
+        member[np.arange(cells.size), column] = 1
+    # Combinations with many times 1/alpha records hold by themselves, unless the answer is far out.
+    for watched in (cells.totals * alpha < MANY, cells.totals >= 0):
+        programs = _Programs(cells.numbers, member[:, watched], alpha, cells.fixed)
+        answer = _stages(programs, cells.numbers, keep)
+        if answer is None or _holds(answer.matrix, member, cells.numbers, alpha):
+            return answer
+    return answer
+
+
+def _holds(P: FloatArray, member: FloatArray, numbers: FloatArray, alpha: float) -> bool:
+    """C1 in floating point, over all combinations."""
+    chance = P @ member
+    return bool((chance[numbers > 0] <= alpha * (1 + 1e-6) * (numbers @ chance)).all())
+
+
+def _stages(programs: _Programs, numbers: FloatArray, keep: float) -> DenseAnswer | None:
+    # A cell without records costs a little too, so that its row is left alone.
+    fewest = numbers + 1e-3
+    # Where the corner of fewest changes is singular, its mixture with another one need not be.
+    other = fewest * (0.5 + np.arange(len(numbers)) * 0.618 % 1)
+    for floor in FLOORS:
+        least, start = max(floor / 10, keep), None
+        for cost in (fewest, other):
+            corner = programs.solve(-np.diag(cost), floor=max(floor, keep))
+            if corner is None:
+                break
+            start = corner if start is None else (start + corner) / 2
+            if dense_loss(start, numbers) < SINGULAR * numbers.sum():
+                P = _short_steps(programs, start, numbers, floor=least)
+                return _corners(programs, P, numbers, floor=least)
+    return None
+
+
+def _short_steps(
+    programs: _Programs, P: FloatArray, numbers: FloatArray, *, floor: float
+) -> FloatArray:
+    """Programs of the gradient inside a box that shrinks where the loss bends."""
+    box, value = 0.2, dense_loss(P, numbers)
+    for _ in range(STEPS):
+        gradient = dense_gradient(P, numbers)
+        corner = programs.solve(gradient, floor=floor, around=P, box=box)
+        if corner is None:
+            break
+        tries = [(dense_loss(P + t * (corner - P), numbers), t) for t in (1.0, 0.6, 0.3, 0.1)]
+        best, t = min(tries)
+        promised = float((gradient * (P - corner)).sum())
+        if best < value:
+            P, value = P + t * (corner - P), best
+        box *= 1.3 if best < value or t >= 0.6 else 0.4
+        if promised < ENOUGH * value / 4:
+            break
+    return P
+
+
+def _corners(
+    programs: _Programs, P: FloatArray, numbers: FloatArray, *, floor: float
+) -> DenseAnswer:
+    """Fully corrective steps over the corners that the gradients point to."""
+    corners, weights, gap = [P], np.ones(1), np.inf
+    for _ in range(CORNERS):
+        gradient = dense_gradient(P, numbers)
+        corner = programs.solve(gradient, floor=floor)
+        value = dense_loss(P, numbers)
+        if corner is None or value <= 0:
+            return DenseAnswer(P, 0.0 if value <= 0 else gap)
+        gap = max(float((gradient * (P - corner)).sum()) / value, 0.0)
+        if gap < ENOUGH:
+            break
+        weights = _mix(np.array([*corners, corner]), np.append(weights, 0.0), numbers)
+        used = weights > 1e-9
+        corners = [c for c, kept in zip([*corners, corner], used, strict=True) if kept]
+        weights = weights[used] / weights[used].sum()
+        P = np.tensordot(weights, np.array(corners), 1)
+    return DenseAnswer(P, gap)
+
+
+def _mix(corners: FloatArray, start: FloatArray, numbers: FloatArray) -> FloatArray:
+    """The mixture of corners with the least exact loss; weights are rescaled to sum to one."""
+    from scipy.optimize import minimize
+
+    def value(weights: FloatArray) -> tuple[float, FloatArray]:
+        total = max(float(weights.sum()), 1e-9)
+        P = np.tensordot(weights / total, corners, 1)
+        slope = np.tensordot(corners, dense_gradient(P, numbers), 2)
+        return dense_loss(P, numbers), (slope - (slope @ weights) / total) / total
+
+    bounds = [(0.0, None)] * len(start)
+    options = {"maxiter": 60, "ftol": 1e-10}
+    answer = minimize(value, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    weights = np.maximum(answer.x, 0)
+    return np.asarray(weights / weights.sum())

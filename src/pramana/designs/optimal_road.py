@@ -1,0 +1,99 @@
+"""The sparse road from end to end: cover, move, look for what was missed, and repeat."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pramana.designs.optimal_cells import KeyCells
+from pramana.designs.optimal_loss import squared_error
+from pramana.designs.optimal_sparse import Covering, cover
+from pramana.designs.optimal_transport import SMALL_SHARE, transitions
+from pramana.matrices import SparseRows
+
+__all__ = ["solve_sparse"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+ROUNDS = 12
+NEARLY = 1.3
+"""Combinations with up to this many times 1/alpha records are under constraint from the start."""
+
+WAYS = 4
+"""A rare cell that is left is spread over this many targets."""
+
+
+def solve_sparse(cells: KeyCells, alpha: float, *, keep: float) -> tuple[SparseRows, float] | None:
+    """A sparse matrix that meets C1 in floating point, and its relative gap.
+
+    Targets are cells that stay: empty ones if they can cover all, else any.
+    """
+    for empty_targets in (True, False):
+        answer = _repeat(cells, alpha, empty_targets=empty_targets, keep=keep)
+        if answer is not None:
+            return answer
+    return None
+
+
+def _repeat(
+    cells: KeyCells, alpha: float, *, empty_targets: bool, keep: float
+) -> tuple[SparseRows, float] | None:
+    """Add the combinations that turn out violated, until none is."""
+    near = (cells.totals * alpha >= 1) & (cells.totals * alpha < NEARLY)
+    also = np.flatnonzero(near)
+    common = np.where(cells.numbers * alpha >= 1, cells.numbers, 0.0)
+    frequent = _by_combination(cells, common)
+    share, ways = SMALL_SHARE, WAYS
+    for _ in range(ROUNDS):
+        sure = cells.totals - share * frequent
+        covering = cover(cells, alpha, also=also, sure=sure, empty_targets=empty_targets, keep=keep)
+        if covering is None:
+            return None
+        watched = (cells.totals > 0) & (cells.totals * alpha < 1)
+        watched[also] = True
+        found = transitions(cells, covering, alpha, ways=ways, watched=watched)
+        if found is None:
+            return None
+        matrix = SparseRows.of(
+            cells.labels, rows=found.rows, columns=found.columns, probabilities=found.chances
+        )
+        missed = _violated(cells, matrix, alpha)
+        if len(missed) == 0:
+            return matrix, _gap(cells, matrix, covering)
+        if found.share > share:
+            share = 1.1 * found.share
+        elif np.isin(missed, also).all():
+            ways *= 2  # not too few records there: too much of one cell arrives
+        also = np.union1d(also, missed)
+    return None
+
+
+def _gap(cells: KeyCells, matrix: SparseRows, covering: Covering) -> float:
+    return max(squared_error(matrix, cells.numbers) / covering.least - 1, 0.0)
+
+
+def _by_combination(cells: KeyCells, amounts: FloatArray) -> FloatArray:
+    """Amounts of cells added up by combination."""
+    total = np.zeros(len(cells.totals))
+    for column in cells.combination.T:
+        total += np.bincount(column, amounts, len(total))
+    return total
+
+
+def _violated(cells: KeyCells, matrix: SparseRows, alpha: float) -> IntArray:
+    """The combinations at which some rare cell exceeds alpha, in floating point."""
+    expected = _by_combination(cells, matrix.apply(cells.numbers))
+    rare = cells.rare(alpha)
+    entries = matrix.sparse.tocsr()[rare].tocoo()
+    missed = []
+    for column in cells.combination.T:
+        width = len(cells.totals)
+        pairs, inverse = np.unique(
+            entries.row.astype(np.int64) * width + column[entries.col], return_inverse=True
+        )
+        chance = np.bincount(inverse, entries.data)
+        combination = pairs % width
+        bad = chance > alpha * expected[combination] * (1 + 1e-9)
+        missed.append(combination[bad])
+    return np.unique(np.concatenate(missed))

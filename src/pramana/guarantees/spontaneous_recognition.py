@@ -1,0 +1,127 @@
+"""Spontaneous recognition: nobody is recognised by looking at a few keys at once.
+
+A user who looks at ``width`` keys of a record and thinks of John, who has that combination, holds a
+posterior that the record is John's. Condition C1 of [Cator, Sec. 2] bounds it by alpha for every
+cell that occurs, every choice of keys and every combination of values:
+
+    N_m(k0) / sum_l U(l) N_l(k0) <= alpha.
+
+A bound for choices of three keys holds for any part of them too: the ratio for fewer keys is a
+mean of ratios for more. Proof: docs/proofs/spontaneous_recognition.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pramana.errors import InvalidNumber, UnknownColumn
+from pramana.guarantees.recognition_posterior import worst_posterior
+from pramana.matrices import Mechanism, Step, TransitionMatrix
+from pramana.numeric import require_number
+
+if TYPE_CHECKING:
+    from pramana.table.counts import Counts
+
+__all__ = ["SpontaneousRecognition"]
+
+Choices = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SpontaneousRecognition:
+    """Who looks at ``width`` keys of a record is at most ``alpha`` sure whose it is.
+
+    ``choices`` lists the choices of keys that are protected; empty means all of that width.
+    ``keys`` says for which choice the posterior was the largest, where it was computed.
+    """
+
+    alpha: float
+    width: int = 3
+    choices: Choices = ()
+    keys: tuple[str, ...] = field(default=(), compare=False)
+
+    name: ClassVar[str] = "spontaneous-recognition"
+    rests_on_data: ClassVar[bool] = True
+    assumption: ClassVar[str] = (
+        "The user looks at a few keys at a time, thinks each record equally likely to be the "
+        "person's beforehand, and knows the matrix; the figure rests on the true counts."
+    )
+
+    def __post_init__(self) -> None:
+        require_number("alpha", self.alpha, low=0, high=1)
+        require_number("width", self.width, low=1)
+
+    @classmethod
+    def of(
+        cls,
+        mechanism: Mechanism | TransitionMatrix,
+        counts: Counts,
+        *,
+        width: int = 3,
+        choices: Sequence[Sequence[str]] = (),
+    ) -> SpontaneousRecognition:
+        """The strongest such guarantee that holds for these counts, rounded up.
+
+        The columns of ``counts`` are the keys. A key that no step of the mechanism touches is
+        read as released as it is.
+        """
+        if isinstance(mechanism, TransitionMatrix):
+            mechanism = Mechanism((Step(counts.columns, mechanism),))
+        asked = choices_of_keys(counts.columns, width=width, choices=choices)
+        worst = worst_posterior(mechanism, counts, asked)
+        listed = asked if choices else ()
+        return cls(alpha=worst.posterior, width=width, choices=listed, keys=worst.keys)
+
+    def implies(self, other: SpontaneousRecognition) -> bool:
+        """A smaller posterior, for choices that contain those of the other."""
+        if self.alpha > other.alpha:
+            return False
+        if not self.choices:
+            return all(len(keys) <= self.width for keys in other.choices) and (
+                bool(other.choices) or other.width <= self.width
+            )
+        return bool(other.choices) and all(
+            any(set(keys) <= set(own) for own in self.choices) for keys in other.choices
+        )
+
+    def sentence(self) -> str:
+        """The promise in plain words."""
+        if self.choices:
+            looked = f"one of {len(self.choices)} listed choices of keys"
+        else:
+            looked = f"any {self.width} keys" if self.width > 1 else "any one key"
+        return (
+            f"Who looks at {looked} of a released record is at most {100 * self.alpha:.4g} % sure "
+            "whose record it is."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers by name; which keys are the worst, never which values."""
+        form: dict[str, Any] = {"alpha": self.alpha, "width": self.width}
+        if self.choices:
+            form["choices"] = [list(keys) for keys in self.choices]
+        return form
+
+
+def choices_of_keys(
+    columns: Sequence[str], *, width: int, choices: Sequence[Sequence[str]] = ()
+) -> Choices:
+    """All choices of ``width`` columns, or those listed, checked."""
+    if choices:
+        for keys in choices:
+            unknown = [name for name in keys if name not in columns]
+            if unknown or len(set(keys)) != len(keys) or not keys:
+                raise UnknownColumn(
+                    f"A choice of keys must list different keys of {', '.join(columns)}, got "
+                    f"{', '.join(map(str, keys)) or 'none'}."
+                )
+        return tuple(tuple(keys) for keys in choices)
+    if not 1 <= width <= len(columns):
+        raise InvalidNumber(
+            f"width must be between 1 and the number of keys, {len(columns)}, got {width}. "
+            "Lower width, or declare more keys."
+        )
+    return tuple(combinations(columns, width))
