@@ -7,7 +7,7 @@ Command line and studio are shells over this module; it alone builds engines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from pramana.designs.given import given_design, read_matrix
+from pramana.designs.grouped import GROUPED_METHODS, grouped_plan
 from pramana.designs.plan import Plan
 from pramana.designs.retention import Spread, retention_design
 from pramana.errors import DoesNotHold, InvalidNumber, OutsideDomain
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.evaluate import from_matrices
+from pramana.matrices.grouping import Grouping
 from pramana.matrices.transition import TransitionMatrix
 from pramana.published import Published
 from pramana.randomise.protect import Randomiser
@@ -30,9 +32,10 @@ from pramana.release.folder import require_free
 from pramana.release.release import load_release, write_release
 from pramana.release.verify import Verdict, verify_folder
 from pramana.table.codec import Refused, count_refused, refuse
+from pramana.table.counts import Counts
 from pramana.table.files import open_table, write_table
 from pramana.table.frames import is_spark
-from pramana.table.opened import Labels, OpenedTable, TableFormat
+from pramana.table.opened import Labels, OpenedTable, TableFormat, is_number
 from pramana.table.schema import Column, Role, Schema
 
 if TYPE_CHECKING:
@@ -42,7 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["METHODS", "describe", "design", "load", "protect", "verify"]
 
-METHODS = ("retention", "matrix")
+METHODS = ("retention", "optimal", "inverse-frequency", "matrix", *GROUPED_METHODS)
 """The designs, by the names that commands use."""
 
 Progress = Callable[[int], None]
@@ -89,6 +92,7 @@ def design(
     max_error: float | None = None,
     retention: float | None = None,
     matrices: Mapping[str, TransitionMatrix | str | Path] | None = None,
+    grouping: Grouping | None = None,
 ) -> Plan:
     """Find what to do to each record so that every guarantee asked is met at the least loss.
 
@@ -104,13 +108,17 @@ def design(
         max_error: instead of guarantees: the strongest within this expected error.
         retention: instead of guarantees: this retention in every column.
         matrices: for method ``matrix``: a matrix, or the path of one, for each randomised column.
+        grouping: for k-anonymity: how groups are formed, where the usual way will not do.
     """
-    method = method or ("matrix" if matrices else "retention")
+    method = method or _usual_method(guarantees, matrices)
+    if method not in METHODS:
+        raise InvalidNumber(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
     # A description is a schema that remembers what it saw; a plan must not.
     schema = Schema(schema.columns, schema.impossible, schema.strata, schema.choices)
+    opened = None
     if data is not None:
         opened = _open(data, schema=schema)
-        schema = _completed(schema, opened)
+        schema = _completed(schema, opened, numbers_stay=method in GROUPED_METHODS)
         records, crowd = opened.rows, _smallest_group(schema, opened)
     elif records is None:
         raise InvalidNumber("A design needs the number of records, or the data to count them.")
@@ -128,7 +136,16 @@ def design(
         )
     if method == "matrix":
         return given_design(schema, _matrices(matrices), guarantees, records=records, crowd=crowd)
-    raise InvalidNumber(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+    if method in GROUPED_METHODS:
+        return grouped_plan(
+            schema, guarantees, method=method, records=records, crowd=crowd, grouping=grouping
+        )
+    if opened is None:
+        raise InvalidNumber(f"Method {method} chooses the matrix from the data: give the data.")
+    from pramana.designs.data_driven import inverse_frequency_plan, optimal_plan
+
+    make = optimal_plan if method == "optimal" else inverse_frequency_plan
+    return make(schema, guarantees, counts=_counts(schema, opened), crowd=crowd)
 
 
 def protect(
@@ -158,17 +175,10 @@ def protect(
     if to is not None:
         require_free(Path(to), force=force)
     opened = _open(table, schema=plan.schema)
-    plan = _on_these_records(plan, opened)
     keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
-    certificate = _certificate(plan, keystream)
-    randomiser = Randomiser(plan.schema, plan.mechanism, opened.schema, keystream)
-    made = (
-        _engine(opened, coded=plan.mechanism.columns)
-        .map_batches(randomiser.encode, schema=randomiser.coded)
-        .shuffle(keystream=keystream)
-        .map_batches(randomiser.decode, schema=randomiser.released)
-    )
     try:
+        made, plan = _made(plan, opened, keystream)
+        certificate = _certificate(plan, keystream)
         if to is None:
             return Published(certificate, _in_memory(made), like=table)
         file_format = file_format or _writable(opened.format)
@@ -211,6 +221,40 @@ def verify(
 # -- between the verbs ---------------------------------------------------------------------
 
 
+def _made(
+    plan: Plan, opened: OpenedTable, keystream: Keystream
+) -> tuple[LocalTable | SparkTable, Plan]:
+    """The released records, not yet drawn, and the plan with the numbers of this very table."""
+    if plan.grouping is not None:
+        from pramana.engines.local import LocalTable
+        from pramana.randomise.grouped import regrouped
+
+        plan = replace(plan, records=opened.rows, crowd=_smallest_group(plan.schema, opened))
+        table, plan = regrouped(opened, plan, known=_known(plan.schema), keystream=keystream)
+        return LocalTable.of(table).shuffle(keystream=keystream), plan
+    plan = _on_these_records(plan, opened)
+    randomiser = Randomiser(plan.schema, plan.mechanism, opened.schema, keystream)
+    made = (
+        _engine(opened, coded=plan.mechanism.columns)
+        .map_batches(randomiser.encode, schema=randomiser.coded)
+        .shuffle(keystream=keystream)
+        .map_batches(randomiser.decode, schema=randomiser.released)
+    )
+    return made, plan
+
+
+def _usual_method(guarantees: Sequence[Guarantee], matrices: object) -> str:
+    """The method whose target was stated."""
+    names = {guarantee.name for guarantee in guarantees}
+    if "spontaneous-recognition" in names:
+        return "optimal"
+    if "correct-match" in names:
+        return "inverse-frequency"
+    if "k-anonymity" in names:
+        return "resample"
+    return "matrix" if matrices else "retention"
+
+
 def _open(table: Any, *, schema: Schema | None = None) -> OpenedTable:
     """A file or a data frame, opened; one of Spark by Spark."""
     if not is_spark(table):
@@ -231,6 +275,11 @@ def _engine(opened: OpenedTable, *, coded: Collection[str]) -> LocalTable | Spar
     return LocalTable.of(opened, coded=coded)
 
 
+def _counts(schema: Schema, opened: OpenedTable) -> Counts:
+    """How many records have which combination of values in the randomised columns."""
+    return _engine(opened, coded=schema.names).count(schema.randomised)
+
+
 def _in_memory(made: LocalTable | SparkTable) -> OpenedTable:
     """The records of a release that is not written: where their engine keeps records."""
     kept = getattr(made, "to_opened", None)
@@ -246,11 +295,21 @@ def _matrices(
     }
 
 
-def _completed(schema: Schema, opened: OpenedTable) -> Schema:
-    """The schema with undeclared domains and unstated policies for missing values filled in."""
+def _completed(schema: Schema, opened: OpenedTable, *, numbers_stay: bool = False) -> Schema:
+    """The schema with undeclared domains and unstated policies for missing values filled in.
+
+    Where groups are formed, a number without bins stays a number.
+    """
     from pramana.table.describe import complete
 
-    return complete(schema, opened)
+    completed = complete(schema, opened)
+    if not numbers_stay:
+        return completed
+    return completed.replace_columns(
+        column
+        for column in schema.columns
+        if column.domain is None and is_number(opened.schema.field(column.name).type)
+    )
 
 
 def _known(schema: Schema) -> list[str]:
@@ -283,10 +342,14 @@ def _smallest_group(schema: Schema, opened: OpenedTable) -> int:
 def _on_these_records(plan: Plan, opened: OpenedTable) -> Plan:
     """The plan with the numbers of this very table; refused if they fall short of the target."""
     crowd = _smallest_group(plan.schema, opened)
-    if (opened.rows, crowd) == (plan.records, plan.crowd):
-        return plan
-    attained = from_matrices(plan.mechanism, crowd=crowd, asked=plan.asked)
     try:
+        if plan.data_dependent:
+            from pramana.designs.data_driven import on_counts
+
+            return on_counts(plan, _counts(plan.schema, opened), crowd=crowd)
+        if (opened.rows, crowd) == (plan.records, plan.crowd):
+            return plan
+        attained = from_matrices(plan.mechanism, crowd=crowd, asked=plan.asked)
         return replace(plan, records=opened.rows, crowd=crowd, attained=attained)
     except DoesNotHold as error:
         raise DoesNotHold(
@@ -308,6 +371,8 @@ def _certificate(plan: Plan, keystream: Keystream) -> Certificate:
         data_dependent=plan.data_dependent,
         reproducible=keystream.reproducible,
         expected_error=plan.expected_error.sentence() if plan.expected_error else None,
+        figures=plan.public,
+        grouping=plan.grouping,
     )
 
 

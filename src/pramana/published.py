@@ -17,25 +17,32 @@ import pyarrow as pa
 from pramana.engines.sums import Comparison, Condition, grouped_sums
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
 from pramana.estimation.counts import Method, estimate_counts
+from pramana.estimation.grouped import grouped_counts
 from pramana.estimation.independence import IndependenceTest, independence_test
 from pramana.estimation.layout import Layout
 from pramana.estimation.means import estimate_means, estimate_totals
 from pramana.estimation.moments import Moments
+from pramana.estimation.rebuild import Rebuild, rebuild_records
 from pramana.estimation.results import Estimate
 from pramana.estimation.unchanged import invariant_counts
 from pramana.estimation.variance import Inference, Question
 from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.transition import Label
+from pramana.randomness import Keystream
 from pramana.release.release import Release
 from pramana.release.verify import Verdict, verify_folder
-from pramana.table.codec import encode_released
+from pramana.table.codec import decode, encode_released
 from pramana.table.domains import label_text
+from pramana.table.frames import to_kind
+from pramana.table.opened import is_number
 from pramana.table.schema import Column
 
 __all__ = ["Published", "Where"]
 
 Where = Mapping[str, Label | Sequence[Label]] | Sequence[str] | None
 """A filter: ``{"sex": "F", "age": ["[20, 30)", "[30, 40)"]}`` or ``["sex=F", "income>=50000"]``."""
+
+REBUILT = "Rebuilt by pramana from a release: drawn values, no row is anyone's truth."
 
 COMPARISONS: tuple[Comparison, ...] = ("!=", "<=", ">=", "=", "<", ">")
 
@@ -67,6 +74,15 @@ class Published(Release):
         """
         question = Question(level=level, infer=infer, simultaneous=simultaneous)
         sums = self._sums(by, where)
+        if self.certificate.grouping is not None and sums.randomised:
+            return grouped_counts(
+                sums.moments,
+                sums.layout,
+                method=self.certificate.method,
+                keys_only=set(by) <= set(sums.randomised) and where is None,
+                question=question,
+                share=share,
+            )
         if self.certificate.mechanism is None and sums.randomised:
             return self._unchanged(sums, question)
         return estimate_counts(
@@ -107,6 +123,44 @@ class Published(Release):
         """Whether two columns of the true table are independent, by a test valid under noise."""
         sums = self._sums((first, second), where)
         return independence_test(sums.moments, sums.layout)
+
+    def rebuild(self, *, method: Rebuild = "posterior", seed: int | None = None) -> Any:
+        """A table for any learner: true values drawn anew, given each whole released record.
+
+        The randomised columns come in the form of the release, the others as they are. The table
+        says that it is rebuilt: no row of it is anyone's truth.
+
+        Args:
+            method: ``posterior`` brings dependence between columns back, ``rank`` margins only.
+            seed: makes the draw reproducible.
+        """
+        keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
+        return to_kind(self.rebuilt(keystream, method=method), self.like)
+
+    def rebuilt(self, keystream: Keystream, *, method: Rebuild = "posterior") -> pa.Table:
+        """The rebuilt records as an Arrow table, with a note in its metadata."""
+        mechanism = self.certificate.mechanism
+        if mechanism is None or not mechanism.steps:
+            raise NotCovered(
+                "Only a release with published matrices can be rebuilt; this one is to be read as "
+                "it stands."
+            )
+        schema = self.certificate.schema
+        names = list(dict.fromkeys((*mechanism.strata, *mechanism.columns)))
+        table = self.opened.to_arrow()
+        codes, labels = self._coded(table, names)
+        layout = Layout.of_records(list(mechanism.columns), labels=labels, mechanism=mechanism)
+        found = rebuild_records(
+            [codes[name] for name in layout.columns], layout, keystream=keystream, method=method
+        )
+        for name, own in zip(found.columns, found.codes, strict=True):
+            if name not in mechanism.columns:
+                continue
+            words = keystream.words(f"rebuild inside {name}", 0, len(own))
+            kind = table.schema.field(name).type
+            values = decode(schema.column(name), own, words, like=kind)
+            table = table.set_column(table.column_names.index(name), name, values)
+        return table.replace_schema_metadata({"pramana": f"{REBUILT} Method {method}: {found.why}"})
 
     @classmethod
     def of(cls, release: Release) -> Published:
@@ -166,15 +220,14 @@ class Published(Release):
     def _unchanged(self, sums: _Sums, question: Question) -> Estimate:
         """Frequencies of a withheld matrix: unbiased as they stand, with the stated variance."""
         (name,) = sums.randomised
-        variances = self.certificate.figures.get("variances", {})
-        if name not in variances:
+        errors = self.certificate.figures.get("standard_errors", {})
+        if name not in errors:
             raise NotCovered(
                 f"The matrix of '{name}' is withheld and no variance is stated: only the released "
                 "frequencies themselves can be read."
             )
-        return invariant_counts(
-            sums.moments.w, sums.layout, variance=variances[name], question=question
-        )
+        variance = np.square(errors[name])
+        return invariant_counts(sums.moments.w, sums.layout, variance=variance, question=question)
 
     def _randomised(self, name: str) -> bool:
         return self.certificate.schema.column(name).randomised
@@ -193,10 +246,7 @@ class Published(Release):
                 f"'{name}' is randomised; means and totals are of columns released as they are. "
                 f"Ask for the table of '{name}' instead."
             )
-        kind = self.opened.schema.field(name).type
-        if not (
-            pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-        ):
+        if not is_number(self.opened.schema.field(name).type):
             raise InvalidNumber(f"'{name}' must be a column of numbers to have a mean or a total.")
 
     def _condition(self, entry: tuple[str, Comparison, tuple[Label, ...]]) -> Condition:

@@ -18,8 +18,10 @@ from pramana.cli.audit import audit
 from pramana.cli.demo import demo
 from pramana.cli.describe import describe
 from pramana.cli.design import design
+from pramana.cli.estimate import estimate
 from pramana.cli.keygen import keygen
 from pramana.cli.protect import protect
+from pramana.cli.rebuild import rebuild
 from pramana.cli.report import report
 from pramana.cli.verify import verify
 from pramana.errors import PramanaError
@@ -73,7 +75,19 @@ def _help(verb: Callable[..., None]) -> str:
     return cleandoc(verb.__doc__ or "").replace("\n\nExample:", "\n\n\b\nExample:")
 
 
-for verb in (describe, design, protect, verify, audit, attack, report, keygen, demo):
+for verb in (
+    describe,
+    design,
+    protect,
+    verify,
+    estimate,
+    rebuild,
+    audit,
+    attack,
+    report,
+    keygen,
+    demo,
+):
     app.command(name=verb.__name__, help=_help(verb))(verb)
 
 

@@ -15,6 +15,7 @@ from pramana.errors import DoesNotHold
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.evaluate import Standing, standings
 from pramana.matrices.families import UniformMixture
+from pramana.matrices.grouping import Grouping
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.table.schema import Schema
 
@@ -37,7 +38,10 @@ class Plan:
         expected_error: how far off tables will be; ``None`` where no formula covers it.
         data_dependent: whether the matrices were chosen by looking at the data.
         publish_matrices: whether the certificate carries them.
-        figures: what else the design wants known, such as its loss or its gain.
+        figures: what else the design wants the owner to know, such as its loss or its gain.
+        public: what it wants analysts to know; goes into the certificate.
+        basis: a fingerprint of the counts that a data-dependent plan was made for.
+        grouping: where keys are replaced within groups instead: how.
     """
 
     schema: Schema
@@ -51,6 +55,9 @@ class Plan:
     data_dependent: bool = False
     publish_matrices: bool = True
     figures: Mapping[str, Any] = field(default_factory=dict)
+    public: Mapping[str, Any] = field(default_factory=dict)
+    basis: str | None = None
+    grouping: Grouping | None = None
 
     def __post_init__(self) -> None:
         known = {standing.name for standing in self.standings}
@@ -88,10 +95,15 @@ class Plan:
             "expected_error": None if error is None else finite(error.mean),
             "data_dependent": self.data_dependent,
         }
+        if self.grouping is not None:
+            form["grouping"] = self.grouping.to_json()
         if error is not None:
             form["expected_errors"] = error.to_json()["tables"]
             form["expected_error_sentence"] = error.sentence()
-        return form | dict(self.figures)
+        return form | {
+            name: finite(figure) if isinstance(figure, float) else figure
+            for name, figure in self.figures.items()
+        }
 
 
 def finite(number: float) -> float | None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from pramana.errors import InvalidNumber, NotARelease
 from pramana.table.domains import Label, label_text
-from pramana.table.opened import OpenedTable
+from pramana.table.opened import OpenedTable, is_number
 
 __all__ = ["Comparison", "Condition", "grouped_sums", "number_in", "require_number"]
 
@@ -130,8 +130,7 @@ def _condition(condition: Condition, *, number: bool) -> tuple[str, list[Any]]:
 
 def require_number(kind: pa.DataType, condition: Condition) -> bool:
     """Whether the column holds numbers; refused if it does not and is compared like one."""
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    number = _is_number(kind)
+    number = is_number(kind)
     if not number and condition.comparison not in ("=", "!="):
         raise InvalidNumber(
             f"'{condition.column}' is not a number, so it cannot be compared by "
@@ -146,12 +145,6 @@ def number_in(text: str, column: str) -> float:
         return float(text)
     except ValueError:
         raise InvalidNumber(f"'{column}' holds numbers; it cannot be compared with text.") from None
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    )
 
 
 def _quoted(name: str | None) -> str:

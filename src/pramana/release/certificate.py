@@ -18,6 +18,7 @@ from typing import Any
 from pramana.errors import NotARelease, PramanaError
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.registry import guarantee_from_json
+from pramana.matrices.grouping import Grouping
 from pramana.matrices.mechanism import Mechanism
 from pramana.release.forms import schema_from_json, schema_to_json
 from pramana.table.schema import Role, Schema
@@ -96,6 +97,7 @@ class Certificate:
         figures: what else the method wants analysts to know.
         data: the data file, once there is one.
         signature: hexadecimal, once signed.
+        grouping: where keys were replaced within groups instead of by matrices: how.
     """
 
     schema: Schema
@@ -110,6 +112,7 @@ class Certificate:
     figures: Mapping[str, Any] = field(default_factory=dict)
     data: DataFile | None = None
     signature: str | None = None
+    grouping: Grouping | None = None
 
     @property
     def known_columns(self) -> tuple[str, ...]:
@@ -121,6 +124,11 @@ class Certificate:
             if column.role in (Role.PLAIN, Role.KEY) or column.name in strata
         )
 
+    @property
+    def treatment(self) -> str:
+        """What was done to the columns that are not released as they are."""
+        return "randomised" if self.grouping is None else "replaced within groups"
+
     def to_json(self) -> dict[str, Any]:
         """The claim without digest and signature."""
         as_is = [column.name for column in self.schema.released_as_is]
@@ -129,7 +137,8 @@ class Certificate:
             "version": FORMAT_VERSION,
             "method": self.method,
             "records": self.records,
-            "schema": schema_to_json(self.schema),
+            "schema": schema_to_json(self.schema, treatment=self.treatment),
+            "grouping": None if self.grouping is None else self.grouping.to_json(),
             "mechanism": None if self.mechanism is None else self.mechanism.to_json(),
             "matrices": {
                 "published": self.mechanism is not None,
@@ -204,6 +213,7 @@ class Certificate:
             figures=form["figures"],
             data=None if data is None else DataFile(**data),
             signature=form.get("signature"),
+            grouping=None if form["grouping"] is None else Grouping.from_json(form["grouping"]),
         )
 
     def with_data(self, data: DataFile) -> Certificate:

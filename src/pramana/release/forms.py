@@ -10,9 +10,12 @@ from pramana.table.schema import Column, Impossible, Role, Schema
 __all__ = ["schema_from_json", "schema_to_json"]
 
 
-def schema_to_json(schema: Schema) -> dict[str, Any]:
+AS_IT_IS = "released as it is"
+
+
+def schema_to_json(schema: Schema, *, treatment: str = "randomised") -> dict[str, Any]:
     """The released columns only: what was dropped is not named."""
-    form: dict[str, Any] = {"columns": [_column(column) for column in schema.released]}
+    form: dict[str, Any] = {"columns": [_column(column, treatment) for column in schema.released]}
     if schema.impossible:
         form["impossible"] = [rule.to_dict() for rule in schema.impossible]
     if schema.strata:
@@ -32,13 +35,13 @@ def schema_from_json(form: dict[str, Any]) -> Schema:
     )
 
 
-def _column(column: Column) -> dict[str, Any]:
+def _column(column: Column, treatment: str) -> dict[str, Any]:
     form: dict[str, Any] = {
         "name": column.name,
         "role": str(column.role),
-        "treatment": "randomised" if column.randomised else "released as it is",
+        "treatment": treatment if column.randomised else AS_IT_IS,
     }
-    if not column.randomised:
+    if not column.randomised or column.domain is None:
         return form  # a domain that nothing is drawn from could only tell what occurred
     form |= _domain(column.domain)
     form["domain"] = "declared" if column.declared else "read off the data"
@@ -70,6 +73,6 @@ def _column_back(form: dict[str, Any]) -> Column:
         domain,
         missing=form.get("missing"),
         exempt=tuple(form.get("exempt", ())),
-        randomise=form["treatment"] == "randomised",
+        randomise=form["treatment"] != AS_IT_IS,
         declared=form.get("domain", "declared") == "declared",
     )

@@ -197,14 +197,15 @@ class _Seen:
         self.certificate = certificate
         self.records = 0
         self.impossible = 0
-        self.refused = {column.name: Refused() for column in certificate.schema.randomised}
+        self.coded = [c for c in certificate.schema.randomised if c.domain is not None]
+        self.refused = {column.name: Refused() for column in self.coded}
         self.groups = GroupSizes(certificate.known_columns)
 
     def look_at(self, batch: pa.RecordBatch) -> None:
         schema = self.certificate.schema
         self.records += batch.num_rows
         good = True
-        for column in schema.randomised:
+        for column in self.coded:
             found = count_refused(column, batch.column(column.name), released=True)
             self.refused[column.name] += found
             good = good and not found

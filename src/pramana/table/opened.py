@@ -13,7 +13,7 @@ import pyarrow as pa
 from pramana.errors import InvalidTable, UnknownColumn
 from pramana.table.domains import Label
 
-__all__ = ["BATCH", "Labels", "OpenedTable", "TableFormat", "require_distinct_names"]
+__all__ = ["BATCH", "Labels", "OpenedTable", "TableFormat", "is_number", "require_distinct_names"]
 
 BATCH = 131_072
 """Records in a batch, unless told otherwise."""
@@ -115,3 +115,12 @@ def require_distinct_names(names: Sequence[str], *, where: str) -> None:
             f"Column names must differ, and {where} has '{double}' {times[double]} times. "
             "Rename them."
         )
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether values of an Arrow type can be added up, also behind a dictionary."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )

@@ -1,0 +1,89 @@
+"""Tests of plans that look at the data: from a target to a release and its estimates."""
+
+from __future__ import annotations
+
+import pyarrow.compute as pc
+import pytest
+from tests.release.people import SCHEMA, people
+
+from pramana import api
+from pramana.errors import DoesNotHold, Infeasible, InvalidNumber, InvalidSchema, NotCovered
+from pramana.guarantees import PkAnonymity
+from pramana.guarantees.correct_match import CorrectMatch
+from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
+from pramana.table import Schema
+
+PEOPLE = people(4000)
+FREE = Schema(SCHEMA.columns)
+
+
+@pytest.fixture(scope="module")
+def recognition():
+    """A plan for alpha = 0.05 that keeps children unmarried."""
+    return api.design(SCHEMA, SpontaneousRecognition(alpha=0.05), data=PEOPLE)
+
+
+@pytest.fixture(scope="module")
+def match():
+    """A plan for xi = 0.01."""
+    return api.design(FREE, CorrectMatch(xi=0.01), data=PEOPLE)
+
+
+def test_the_target_chooses_the_method(recognition, match):
+    """alpha means optimal, xi means inverse-frequency; both say that they rest on the data."""
+    assert (recognition.method, match.method) == ("optimal", "inverse-frequency")
+    assert recognition.data_dependent
+    assert not match.publish_matrices
+    form = recognition.to_json()
+    assert {"loss", "expected_changes", "smallest_diagonal", "gap"} <= set(form)
+    assert {"theta", "expected_changes", "smallest_diagonal", "gap"} <= set(match.to_json())
+    assert all(standing.holds for standing in (*recognition.standings, *match.standings))
+
+
+def test_an_optimal_release_is_verified_and_estimated(recognition, tmp_path):
+    """The owner recomputes alpha, impossible cells stay empty, counts come back unbiased."""
+    release = api.protect(PEOPLE, recognition, to=tmp_path / "release", seed=1)
+    verdict = api.verify(tmp_path / "release", original=PEOPLE)
+    truth = pc.sum(pc.equal(PEOPLE["sex"], "F")).as_py()
+    cell = release.crosstab("sex", method="inverse").cell("F")
+
+    assert verdict.valid, verdict.to_json()
+    assert "spontaneous-recognition of the original" in {check.name for check in verdict.checks}
+    assert abs(cell["estimate"] - truth) < 4.5 * cell["se"]
+    assert release.crosstab("age", "marital").cell("[0, 16)", "married")["estimate"] == 0
+
+
+def test_a_withheld_matrix_leaves_one_column_at_a_time(match, tmp_path):
+    """Frequencies as they stand, with a rounded error; nothing that needs the matrix."""
+    release = api.protect(PEOPLE, match, to=tmp_path / "release", seed=1)
+    truth = pc.sum(pc.equal(PEOPLE["sex"], "F")).as_py()
+    cell = release.crosstab("sex").cell("F")
+
+    assert api.verify(tmp_path / "release").valid
+    assert release.certificate.mechanism is None
+    assert abs(cell["estimate"] - truth) < 4.5 * cell["se"]
+    assert release.crosstab("region").cell("north")["se"] == 0
+    with pytest.raises(NotCovered, match="one column at a time"):
+        release.crosstab("sex", "age")
+    with pytest.raises(NotCovered, match="published matrices"):
+        release.rebuild()
+
+
+def test_another_table_is_assessed_anew(recognition):
+    """The guarantee rests on the data: for other people it is computed again, and may fail."""
+    assert api.protect(PEOPLE, recognition, seed=1).certificate.claims[0].attained.alpha <= 0.05
+    with pytest.raises(DoesNotHold, match="Design again with these data"):
+        api.protect(people(4000, seed=8), recognition)
+
+
+def test_what_the_methods_cannot_do_is_refused():
+    """Two kinds of targets at once, no data, rules that single columns cannot keep."""
+    alpha, xi = SpontaneousRecognition(alpha=0.05), CorrectMatch(xi=0.01)
+    with pytest.raises(Infeasible, match="aims at alpha alone"):
+        api.design(FREE, alpha, PkAnonymity(k=5), data=PEOPLE)
+    with pytest.raises(InvalidNumber, match="give the data"):
+        api.design(FREE, alpha, records=4000, smallest_group=100)
+    with pytest.raises(InvalidSchema, match="impossible"):
+        api.design(SCHEMA, xi, data=PEOPLE)
+    with pytest.raises(InvalidNumber, match="alpha must be at least 1/n"):
+        api.design(FREE, SpontaneousRecognition(alpha=1e-5), data=PEOPLE)

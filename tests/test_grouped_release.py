@@ -1,0 +1,113 @@
+"""Tests of k-anonymous releases: from a table to a folder, and back to counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from pramana import api
+from pramana.errors import Infeasible, InvalidSchema, NotCovered
+from pramana.guarantees import PkAnonymity
+from pramana.guarantees.k_anonymity import KAnonymity
+from pramana.matrices.grouping import Grouping
+from pramana.table import Categories, Column, Role, Schema
+from tests.release.people import SCHEMA, people
+
+PEOPLE = people(3000)
+FREE = Schema(SCHEMA.columns)
+
+
+@pytest.mark.parametrize("method", ["centroid", "resample", "permute", "gaussian"])
+def test_every_method_gives_a_valid_release(tmp_path, method):
+    """Certified, verified, with keys in the types of the schema and the rest as it was."""
+    plan = api.design(FREE, KAnonymity(k=5), data=PEOPLE, method=method)
+    release = api.protect(PEOPLE, plan, to=tmp_path / "release", seed=1)
+    verdict = api.verify(tmp_path / "release", original=PEOPLE)
+
+    assert verdict.valid, verdict.to_json()
+    (claim,) = release.certificate.claims
+    assert claim.attained.k >= 5
+    assert any("Only the owner can recompute: k-anonymity" in note for note in verdict.notes)
+    assert sorted(release.table["income"].to_pylist()) == sorted(PEOPLE["income"].to_pylist())
+    text = (tmp_path / "release" / "certificate.json").read_text()
+    assert "replaced within groups" in text
+    assert claim.attained.means(method) in text
+
+
+def test_handing_round_changes_no_table_of_the_keys():
+    """``permute`` keeps every count, within each known region."""
+    release = api.protect(PEOPLE, api.design(FREE, KAnonymity(k=4), data=PEOPLE, method="permute"))
+    truth = PEOPLE.group_by("marital").aggregate([([], "count_all")])
+    counts = dict(zip(truth["marital"].to_pylist(), truth["count_all"].to_pylist(), strict=True))
+
+    for cell in release.crosstab("marital").cells:
+        assert cell["estimate"] == counts[cell["marital"]]
+        assert cell["se"] == 0
+
+
+def test_groups_never_cross_known_columns():
+    """The married of the north stay as many: keys move inside a region only."""
+    release = api.protect(PEOPLE, api.design(FREE, KAnonymity(k=4), data=PEOPLE, method="permute"))
+    both = ["region", "marital"]
+    before, after = (
+        table.group_by(both)
+        .aggregate([([], "count_all")])
+        .sort_by([(n, "ascending") for n in both])
+        for table in (PEOPLE, release.table)
+    )
+
+    assert after["count_all"].to_pylist() == before["count_all"].to_pylist()
+
+
+def test_numbers_without_bins_stay_numbers():
+    """A key that is a number is grouped and released as one."""
+    random = np.random.default_rng(3)
+    table = pa.table({"height": random.normal(170, 10, 500), "sex": random.choice(["F", "M"], 500)})
+    schema = Schema((Column("height", Role.KEY), Column("sex", Role.KEY, Categories(("F", "M")))))
+    release = api.protect(table, api.design(schema, KAnonymity(k=5), data=table), seed=1)
+
+    assert pa.types.is_floating(release.table["height"].type)
+    assert set(release.table["height"].to_pylist()) <= set(table["height"].to_pylist())
+
+
+def test_impossible_records_are_never_made():
+    """Keys are those of real records; centres are not, and are refused."""
+    plan = api.design(SCHEMA, KAnonymity(k=5), data=PEOPLE, method="gaussian")
+    table = api.protect(PEOPLE, plan, seed=2).table
+    children = table.filter(pc.equal(table["age"].cast(pa.string()), "[0, 16)"))
+
+    assert set(children["marital"].to_pylist()) == {"single"}
+    with pytest.raises(InvalidSchema, match="impossible"):
+        api.design(SCHEMA, KAnonymity(k=5), data=PEOPLE, method="centroid")
+
+
+def test_sensitive_values_can_be_made_diverse():
+    """At least two distinct diagnoses in every group."""
+    random = np.random.default_rng(5)
+    table = pa.table(
+        {
+            "age": random.integers(20, 70, 400),
+            "ill": random.choice(["a", "b", "c"], 400, p=[0.8, 0.15, 0.05]),
+        }
+    )
+    schema = Schema((Column("age", Role.KEY), Column("ill", Role.SENSITIVE)))
+    plan = api.design(
+        schema, KAnonymity(k=3), data=table, grouping=Grouping("resample", 3, distinct=2)
+    )
+
+    assert api.protect(table, plan, seed=1).certificate.grouping.distinct == 2
+
+
+def test_what_cannot_be_promised_or_said_is_refused():
+    """More than the smallest region, another guarantee beside, tables of centres."""
+    with pytest.raises(Infeasible, match="cannot be met"):
+        api.design(FREE, KAnonymity(k=2500), data=PEOPLE)
+    with pytest.raises(Infeasible, match="k-anonymity alone"):
+        api.design(FREE, KAnonymity(k=5), PkAnonymity(k=5), data=PEOPLE, method="resample")
+    centres = api.protect(
+        PEOPLE, api.design(FREE, KAnonymity(k=5), data=PEOPLE, method="centroid"), seed=1
+    )
+    with pytest.raises(NotCovered, match="keeps no distribution"):
+        centres.crosstab("age")
