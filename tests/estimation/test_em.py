@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.estimation.worlds import (
     FOUR_WAY,
+    columns,
     dependent_truth,
     joint_step,
     layout_of,
@@ -22,7 +23,7 @@ from pramana.estimation.em import Climb, expected_truth, log_likelihood
 from pramana.estimation.hierarchical import fit
 from pramana.estimation.moments import Moments
 from pramana.estimation.spectral import first_guess, onto_simplex, shrink_singular_values
-from pramana.matrices import Mechanism
+from pramana.matrices import Dense, Mechanism, Step, UniformMixture, with_fixed
 
 
 def error(estimate, truth):
@@ -180,3 +181,56 @@ def test_the_four_way_table_is_within_a_twelfth_of_the_error_of_solving():
     assert solved > 4
     assert fitted < solved / 12
     assert fitted < 0.33
+
+
+mechanisms = st.sampled_from(["mixture", "dense", "fixed", "joint", "strata", "as it is"])
+
+
+def world_of(kind):
+    """A layout of two or three columns under one kind of step."""
+    labels = columns((3, 2, 4))
+    steps = list(mixtures((3, 2, 4), 0.4).steps)
+    if kind == "dense":
+        steps[0] = Step(
+            ("a",), Dense.of(labels["a"], [[0.8, 0.1, 0.1], [0, 0.7, 0.3], [0.2, 0, 0.8]])
+        )
+    elif kind == "fixed":
+        steps[2] = Step(("c",), with_fixed(labels["c"], {"c3"}, retention=0.3))
+    elif kind == "joint":
+        steps = [joint_step(), steps[2]]
+    elif kind == "strata":
+        kept = {("b0",): 0.2, ("b1",): 0.9}
+        matrices = {key: UniformMixture.of(labels["a"], retention=r) for key, r in kept.items()}
+        steps = [Step(("a",), strata=("b",), by_stratum=matrices), steps[2]]
+    elif kind == "as it is":
+        steps = steps[:1]
+    return layout_of((3, 2, 4), Mechanism(tuple(steps)))
+
+
+@settings(max_examples=25)
+@given(mechanisms, st.integers(0, 2**32 - 1), st.floats(0.02, 30))
+def test_em_gives_a_table_of_people_whatever_was_released(kind, seed, density):
+    """Law: finite, non-negative, of the right total, with an interval around every estimate."""
+    layout = world_of(kind)
+    table = np.random.default_rng(seed).poisson(density, size=layout.shape)
+    table.flat[seed % table.size] += 1
+
+    result = estimate_counts(Moments.of_counts(table), layout, method="em")
+
+    assert np.isfinite(result.estimate).all()
+    assert (result.estimate >= 0).all()
+    assert np.isclose(result.estimate.sum(), table.sum())
+    assert np.isfinite(result.se).all()
+    assert ((result.low <= result.estimate) & (result.estimate <= result.high)).all()
+
+
+def test_weighted_tables_are_fitted_as_so_many_equal_records():
+    """The same weight for all changes the scale and nothing else."""
+    layout = layout_of((4, 5), mixtures((4, 5), 0.4))
+    table = np.random.default_rng(9).integers(5, 40, (4, 5)).astype(float)
+
+    plain = estimate_counts(Moments.of_counts(table), layout, method="em")
+    heavy = estimate_counts(Moments(table, 3 * table, 9 * table), layout, method="em")
+
+    assert np.allclose(heavy.estimate, 3 * plain.estimate)
+    assert np.allclose(heavy.se, 3 * plain.se)

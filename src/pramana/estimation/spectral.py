@@ -62,6 +62,8 @@ Shrinker = Callable[[FloatArray], FloatArray]
 def first_guess(released: FloatArray, channels: Channels) -> FloatArray:
     """A positive table that fits all denoised two-way margins of the truth."""
     total, ways = float(released.sum()), released.ndim
+    if total <= 0:  # the rest of a single record that is held out
+        return np.ones(released.shape)
 
     def counted(axes: tuple[int, ...]) -> FloatArray:
         out = tuple(axis for axis in range(ways) if axis not in axes)

@@ -1,0 +1,305 @@
+"""Errors, coverage, bias and speed of the estimates from a release.
+
+--show four-way   the full table of four columns by every method
+--show coverage   how often 95 % intervals hold, by size of the cell
+--show unbiased   the mean of solving over many releases, in every cell
+--show errors     errors by method and k on the ACS sample (needs --data)
+--show rebuild    dependence between columns after rebuilding
+--show speed      large tables and many records
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from benchmarks import _worlds as worlds
+from benchmarks._measure import Result
+from pramana.estimation import (
+    Layout,
+    Moments,
+    estimate_counts,
+    estimate_means,
+    estimate_totals,
+    rebuild_records,
+)
+from pramana.estimation.channels import Channels
+from pramana.estimation.counts import clip
+from pramana.estimation.em import Climb
+from pramana.estimation.hierarchical import fit
+from pramana.matrices import Dense, Mechanism, Step
+from pramana.randomness import Keystream
+
+RETENTION = 0.3255
+"""Equal retention of columns of 2, 18, 12 and 3 values at n = 100,000 and k = 2."""
+
+
+def arguments(parser) -> None:
+    shows = [name.replace("_", "-") for name in SHOWS]
+    parser.add_argument("--show", choices=shows, default="four-way")
+    parser.add_argument("--data", help="folder of real data; or the variable PRAMANA_DATA")
+    parser.add_argument("--draws", type=int, help="releases to draw")
+
+
+def run(options) -> Result:
+    return SHOWS[options.show.replace("-", "_")](options)
+
+
+def four_way(options) -> Result:
+    truths = {"generated": worlds.generated(5, worlds.FOUR_WAY, 100_000)}
+    data = worlds.folder(options.data)
+    if data:
+        for name in ("Status3", "Race3"):
+            codes = worlds.survey(data, ["Gender", "Age18", "Income12", name], 100_000)
+            truths[f"ACS, {name}"] = worlds.table_of(codes)
+    head = ("truth", "inverse", "clipped", "plain EM", "pairwise", "default", "inverse / default")
+    result = Result("Error of the four-way table, share of the records", head)
+    for name, truth in truths.items():
+        errors = _four_way_errors(truth, options.draws or 5)
+        ratio = errors[0] / errors[-1]
+        result.rows.append((name, *(f"{value:.3f}" for value in errors), f"{ratio:.1f}"))
+    result.notes.append(f"n = 100,000, equal retention {RETENTION}, mean of the draws.")
+    return result
+
+
+def _four_way_errors(truth, draws):
+    rng = np.random.default_rng(1)
+    layout = worlds.layout_of(truth.shape, [RETENTION] * truth.ndim)
+    channels, errors = Channels(layout), []
+    pairs = [(a, b) for a in range(truth.ndim) for b in range(a)]
+    even = np.full(truth.shape, truth.sum() / truth.size)
+    for _ in range(draws):
+        table = worlds.released(truth, layout, rng)
+        solved = channels.solve(table)
+        pairwise = Climb(channels, even, pairs, tolerance=1e-5, most=900)
+        estimates = (
+            solved,
+            clip(solved),
+            _plain_em(table, channels),
+            pairwise.run(table, pull=0.0, start=even),
+            fit(table, channels).truth(table, channels),
+        )
+        errors.append([worlds.error(estimate, truth) for estimate in estimates])
+    return np.mean(errors, axis=0)
+
+
+def _plain_em(table, channels):
+    """Unregularised EM, stopped when chi-squared falls to one a cell."""
+    guess = np.full(table.shape, table.sum() / table.size)
+    for _ in range(2000):
+        expected = channels.forward(guess)
+        if ((table - expected) ** 2 / expected).sum() <= table.size:
+            break
+        guess = guess * channels.backward(table / expected)
+    return guess
+
+
+def coverage(options) -> Result:
+    """One- and two-way tables by default and by inverse; means and totals."""
+    draws = options.draws or 1000
+    truth = worlds.generated(5, (2, 18, 12), 100_000)
+    head = ("table", "method", "0-29", "30-299", "300-2999", "3000+")
+    result = Result(f"Coverage of 95 % intervals over {draws} releases, by size of the cell", head)
+    for keep in ((1,), (0, 1), (1, 2)):
+        margin = truth.sum(axis=tuple(axis for axis in range(3) if axis not in keep))
+        for method in ("inverse", "auto"):
+            result.rows.append(_coverage_of_counts(margin, method, draws))
+    result.rows += _coverage_of_values(truth.sum(axis=2), draws)
+    return result
+
+
+def _coverage_of_counts(truth, method, draws):
+    rng = np.random.default_rng(2)
+    layout, held, used = worlds.layout_of(truth.shape, [RETENTION] * truth.ndim), 0.0, set()
+    for _ in range(draws):
+        moments = Moments.of_counts(worlds.released(truth, layout, rng))
+        found = estimate_counts(moments, layout, method=method)
+        used.add(found.method)
+        held = held + ((found.low <= truth) & (truth <= found.high))
+    name = " x ".join(map(str, truth.shape))
+    return (name, f"{method} ({', '.join(sorted(used))})", *_by_size(held / draws, truth))
+
+
+def _coverage_of_values(truth, draws):
+    """A value whose level and spread depend on the true cell; sums drawn cell by cell."""
+    rng = np.random.default_rng(3)
+    layout = worlds.layout_of(truth.shape, [RETENTION] * truth.ndim)
+    codes = np.argwhere(np.ones(truth.shape)).repeat(truth.ravel(), axis=0)
+    values = 20 + 2 * codes[:, 0] + codes[:, 1] + rng.exponential(10, len(codes))
+    flat = np.ravel_multi_index(tuple(codes.T), truth.shape)
+    total = np.bincount(flat, weights=values, minlength=truth.size).reshape(truth.shape)
+    mean = np.divide(total, truth, out=np.full(truth.shape, np.nan), where=truth > 0)
+    held = {"mean": 0.0, "total": 0.0}
+    for _ in range(draws):
+        moved = np.stack(worlds.released_records(list(codes.T), layout, rng), axis=1)
+        moments = Moments.of_records(layout, moved, values=values)
+        found = estimate_means(moments, layout, of="value")
+        held["mean"] = held["mean"] + ((found.low <= mean) & (mean <= found.high))
+        found = estimate_totals(moments, layout, of="value")
+        held["total"] = held["total"] + ((found.low <= total) & (total <= found.high))
+    name = " x ".join(map(str, truth.shape))
+    return [(f"{name}, {what}", "inverse", *_by_size(held[what] / draws, truth)) for what in held]
+
+
+def _by_size(held, truth):
+    classes = np.digitize(truth, [30, 300, 3000])
+    return tuple(
+        f"{held[classes == size].mean():.3f}" if (classes == size).any() else "-"
+        for size in range(4)
+    )
+
+
+def unbiased(options) -> Result:
+    """A joint step with an impossible cell, bins and missing values, crossed with a mixture."""
+    draws = options.draws or 10_000
+    rng = np.random.default_rng(4)
+    labels = {"age": ("[0, 16)", "[16, 65)", "[65, 99]", None), "married": ("no", "yes")}
+    cells = tuple((a, m) for a in labels["age"] for m in labels["married"])
+    cells = tuple(cell for cell in cells if cell != ("[0, 16)", "yes"))
+    joint = Dense.of(cells, 0.4 * np.eye(7) + 0.6 * rng.dirichlet(np.ones(7), size=7))
+    other = worlds.layout_of((5,), [0.35]).axes[0]
+    mechanism = Mechanism((Step(("age", "married"), joint), Step(("c0",), other.step.matrix)))
+    layout = Layout.of(
+        ["age", "married", "c0"], labels=labels | {"c0": tuple(range(5))}, mechanism=mechanism
+    )
+    truth = rng.integers(0, 200, size=layout.shape)
+    channels, tables = Channels(layout), np.zeros((draws, *layout.shape))
+    whole = np.kron(joint.values, other.step.matrix.values)
+    whole /= whole.sum(axis=1, keepdims=True)
+    for cell, count in enumerate(truth.ravel()):
+        tables += rng.multinomial(count, whole[cell], size=draws).reshape(tables.shape)
+    found = np.array([channels.solve(table) for table in tables])
+    z = (found.mean(0) - truth) / (found.std(0, ddof=1) / np.sqrt(draws))
+    spread = np.array([channels.spread(table) - channels.solve(table) for table in tables])
+    ratio = spread.mean(0) / found.var(0, ddof=1)
+    head = ("cells", "largest |z|", "rms z", "variance ratio", "to")
+    result = Result(f"Mean of inverse over {draws:,} releases against the truth", head)
+    figures = (np.abs(z).max(), np.sqrt((z**2).mean()), ratio.min(), ratio.max())
+    result.rows.append((str(truth.size), *(f"{figure:.3f}" for figure in figures)))
+    result.notes.append("z = (mean - truth) / Monte Carlo error; rms 1 is what chance alone gives.")
+    return result
+
+
+def errors(options) -> Result:
+    """One-, two- and four-way tables of gender, age in 10 bins, education, and state."""
+    data = worlds.folder(options.data)
+    if data is None:
+        raise SystemExit(
+            "--show errors needs --data, the folder with acs2018_income_sample.parquet."
+        )
+    codes = worlds.survey(data, ["Gender", "Age10", "Education", "State"])
+    truth, draws = worlds.table_of(codes), options.draws or 3
+    head = ("k", "table", "cells", "inverse", "clipped", "em", "default takes")
+    title = f"Error by method and k: ACS sample, {truth.sum():,} records, share of the records"
+    result = Result(title, head)
+    for k in (2, 10, 100, 1000):
+        kept = retentions(truth.shape, k, int(truth.sum()))
+        for keep, name in (((1,), "age"), ((0, 1), "gender x age"), ((1, 2), "age x education"),
+                           ((1, 3), "age x state"), ((0, 1, 2), "gender x age x education"),
+                           ((0, 1, 2, 3), "all four")):  # fmt: skip
+            margin = truth.sum(axis=tuple(axis for axis in range(4) if axis not in keep))
+            row = _errors_of(margin, [kept[axis] for axis in keep], draws)
+            result.rows.append((str(k), name, f"{margin.size:,}", *row))
+    result.notes.append("Retentions as designed for Pk-anonymity with the given k.")
+    return result
+
+
+def retentions(shape, k: int, records: int) -> list[float]:
+    """The retentions of the default design."""
+    import pramana as pm
+    from pramana.designs.retention import retention_design
+    from pramana.table.domains import Categories
+    from pramana.table.schema import Column, Role, Schema
+
+    columns = [
+        Column(f"c{place}", Role.KEY, Categories(tuple(range(size))), missing="refuse")
+        for place, size in enumerate(shape)
+    ]
+    plan = retention_design(Schema(tuple(columns)), [pm.PkAnonymity(k=k)], records=records)
+    return [float(step.matrix.retention) for step in plan.mechanism]
+
+
+def _errors_of(truth, kept, draws):
+    rng = np.random.default_rng(5)
+    layout, found = worlds.layout_of(truth.shape, kept), []
+    channels, takes = Channels(layout), set()
+    for _ in range(draws):
+        table = worlds.released(truth, layout, rng)
+        solved = channels.solve(table)
+        fitted = fit(table, channels).truth(table, channels)
+        found.append([worlds.error(part, truth) for part in (solved, clip(solved), fitted)])
+        se = np.sqrt(np.maximum(channels.spread(table) - solved, 0))
+        takes.add("inverse" if np.sqrt(2 / np.pi) * se.sum() / table.sum() <= 0.05 else "em")
+    return (*(f"{value:.3f}" for value in np.mean(found, axis=0)), ", ".join(sorted(takes)))
+
+
+def rebuild(options) -> Result:
+    """Mean absolute difference of pairwise Cramer's V to the truth."""
+    worlds_of = {"generated, 4 columns": _expanded(worlds.generated(5, worlds.FOUR_WAY, 100_000))}
+    data = worlds.folder(options.data)
+    if data:
+        four = worlds.survey(data, ["Gender", "Age10", "Income12", "Marital Status"])
+        more = worlds.survey(data, ["Workclass", "Education", "Race", "Citizenship status"])
+        worlds_of["ACS, 4 columns"], worlds_of["ACS, 8 columns"] = four, [*four, *more]
+    head = ("records", "retention", "mean V", "rank", "posterior", "ratio", "seconds")
+    result = Result("Mean error of pairwise Cramer's V after rebuilding", ("truth", *head))
+    for name, codes in worlds_of.items():
+        for kept in (RETENTION, 0.6):
+            result.rows.append((name, *_rebuilt(codes, kept)))
+    return result
+
+
+def _expanded(truth):
+    cells = np.repeat(np.arange(truth.size), truth.ravel())
+    np.random.default_rng(0).shuffle(cells)
+    return [np.asarray(axis) for axis in np.unravel_index(cells, truth.shape)]
+
+
+def _rebuilt(codes, kept):
+    shape = [int(code.max()) + 1 for code in codes]
+    layout = worlds.layout_of(shape, [kept] * len(shape))
+    moved = worlds.released_records(codes, layout, np.random.default_rng(6))
+    truth, off = worlds.cramers_v(codes, shape), {}
+    for method in ("rank", "posterior"):
+        begin = time.perf_counter()
+        found = rebuild_records(moved, layout, keystream=Keystream.from_seed(1), method=method)
+        seconds = time.perf_counter() - begin
+        off[method] = float(np.abs(worlds.cramers_v(found.codes, shape) - truth).mean())
+    figures = (truth.mean(), off["rank"], off["posterior"], off["posterior"] / off["rank"])
+    numbers = (f"{figure:.3f}" for figure in figures)
+    return (f"{len(codes[0]):,}", f"{kept:g}", *numbers, f"{seconds:.1f}")
+
+
+def speed(_options) -> Result:
+    """Seconds of one process on one core."""
+    result = Result("Speed", ("what", "seconds", "of the processor"))
+    rng = np.random.default_rng(7)
+    for shape in ((10,) * 6, (100, 100, 100)):
+        layout = worlds.layout_of(shape, [0.5] * len(shape))
+        truth = worlds.generated(1, shape, 1_000_000, (0.5, 0.25))
+        moments = Moments.of_counts(worlds.released(truth, layout, rng))
+        what = f"em, {truth.size:,} cells of {len(shape)} columns, errors included"
+        result.rows.append((what, *_timed(estimate_counts, moments, layout, method="em")))
+    shape = (2, 10, 8, 5, 10, 25, 9, 5)
+    layout = worlds.layout_of(shape, [0.5] * 8)
+    hidden = rng.integers(0, 6, 1_000_000)
+    codes = [(hidden + rng.integers(0, size, len(hidden)) ** 2) % size for size in shape]
+    moved = worlds.released_records(codes, layout, rng)
+    what = "rebuild, 1,000,000 records x 8 columns"
+    key = Keystream.from_seed(1)
+    result.rows.append((what, *_timed(rebuild_records, moved, layout, keystream=key)))
+    return result
+
+
+def _timed(function, *arguments, **options) -> tuple[str, str]:
+    clock, processor = time.perf_counter(), time.process_time()
+    function(*arguments, **options)
+    spent = time.perf_counter() - clock, time.process_time() - processor
+    return f"{spent[0]:.1f}", f"{spent[1]:.1f}"
+
+
+SHOWS = {
+    function.__name__: function
+    for function in (four_way, coverage, unbiased, errors, rebuild, speed)
+}

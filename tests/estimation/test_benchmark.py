@@ -1,0 +1,43 @@
+"""The benchmark of the estimates runs, on a small scale, and finds what the pages say."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+from benchmarks import estimation
+
+
+def result_of(*arguments):
+    parser = argparse.ArgumentParser()
+    estimation.arguments(parser)
+    return estimation.run(parser.parse_args(arguments))
+
+
+@pytest.fixture(autouse=True)
+def _no_data(monkeypatch):
+    monkeypatch.delenv("PRAMANA_DATA", raising=False)
+
+
+def test_the_default_beats_every_other_method_on_the_four_way_table():
+    """One release: inverse, clipped, plain EM and the pairwise model stand behind the default."""
+    (row,) = result_of("--show", "four-way", "--draws", "1").rows
+
+    *others, default = map(float, row[1:-1])
+    assert default < min(others)
+
+
+def test_bias_and_coverage_are_measured():
+    """A few releases each: numbers of the right kind come out."""
+    (bias,) = result_of("--show", "unbiased", "--draws", "300").rows
+    coverage = result_of("--show", "coverage", "--draws", "3").rows
+
+    assert float(bias[1]) < 4.5
+    assert len(coverage) == 8
+    assert all(0 <= float(share) <= 1 for row in coverage for share in row[2:] if share != "-")
+
+
+def test_real_data_are_asked_for():
+    """Without a folder there is nothing to show."""
+    with pytest.raises(SystemExit, match="--data"):
+        result_of("--show", "errors")
