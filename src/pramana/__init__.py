@@ -34,8 +34,10 @@ if TYPE_CHECKING:
         CorrectMatch,
         DifferentialPrivacy,
         Guarantee,
+        KAnonymity,
         PkAnonymity,
         PrivacyBreach,
+        SpontaneousRecognition,
     )
     from pramana.kanonymity import cluster
     from pramana.matrices import Dense, Mechanism, Step, TransitionMatrix, UniformMixture
@@ -60,6 +62,7 @@ __all__ = [
     "InvalidNumber",
     "InvalidSchema",
     "InvalidTable",
+    "KAnonymity",
     "Mechanism",
     "MissingExtra",
     "NotARelease",
@@ -74,6 +77,7 @@ __all__ = [
     "Role",
     "Schema",
     "SingularMatrix",
+    "SpontaneousRecognition",
     "Step",
     "TooLarge",
     "TransitionMatrix",
@@ -93,7 +97,8 @@ _ROOMS = {
     "api": "describe design load protect verify",
     "designs": "Plan",
     "estimation": "Estimate",
-    "guarantees": "CorrectMatch DifferentialPrivacy Guarantee PkAnonymity PrivacyBreach",
+    "guarantees": "CorrectMatch DifferentialPrivacy Guarantee KAnonymity PkAnonymity "
+    "PrivacyBreach SpontaneousRecognition",
     "kanonymity": "cluster",
     "matrices": "Dense Mechanism Step TransitionMatrix UniformMixture",
     "release": "Certificate Release Verdict make_keys",

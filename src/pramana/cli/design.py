@@ -10,11 +10,17 @@ import typer
 from pramana.cli.options import (
     Alpha,
     AsJson,
+    Closeness,
+    Clustering,
+    Distinct,
     Epsilon,
     K,
     Matrices,
     MaxError,
+    MaxSize,
     Method,
+    Responses,
+    ResponseWeight,
     Retention,
     Rho1,
     Rho2,
@@ -57,6 +63,12 @@ def design(
     method: Method = None,
     spread: Spread = "best",
     matrix: Matrices = None,
+    clustering: Clustering = None,
+    response: Responses = None,
+    response_weight: ResponseWeight = None,
+    max_size: MaxSize = None,
+    distinct: Distinct = None,
+    closeness: Closeness = None,
     smallest_group: Annotated[
         int | None,
         typer.Option(
@@ -79,9 +91,10 @@ def design(
       pramana design people.csv --schema schema.toml --k 100 --epsilon 6
       pramana design --schema schema.toml --records 100000 --k 100    (before collecting)
       pramana design people.csv --schema schema.toml --max-error 0.05
+      pramana design people.csv --schema schema.toml --alpha 0.1      (from the data)
     """
     from pramana.cli.rendering import matrices_of_plan, show_json, show_matrices, show_plan
-    from pramana.cli.targets import Targets, make_plan
+    from pramana.cli.targets import Targets, grouping_of, make_plan
 
     plan = make_plan(
         Targets(k=k, epsilon=epsilon, rho1=rho1, rho2=rho2, alpha=alpha, width=width, xi=xi),
@@ -94,6 +107,16 @@ def design(
         max_error=max_error,
         retention=retention,
         matrices=matrices_of(matrix),
+        grouping=grouping_of(
+            method,
+            k=k,
+            clustering=clustering,
+            responses=response,
+            response_weight=response_weight,
+            max_size=max_size,
+            distinct=distinct,
+            closeness=closeness,
+        ),
     )
     if as_json:
         show_json(plan.to_json() | (matrices_of_plan(plan) if show_matrix else {}))

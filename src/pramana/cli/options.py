@@ -12,11 +12,17 @@ from pramana.errors import InputError
 __all__ = [
     "Alpha",
     "AsJson",
+    "Closeness",
+    "Clustering",
+    "Distinct",
     "Epsilon",
     "K",
     "Matrices",
     "MaxError",
+    "MaxSize",
     "Method",
+    "ResponseWeight",
+    "Responses",
     "Retention",
     "Rho1",
     "Rho2",
@@ -109,6 +115,33 @@ Matrices: TypeAlias = Annotated[
         show_default=False,
         help="Your own matrix for a column, as CSV or JSON; once for each key.",
     ),
+]
+
+
+def _groups(name: str, metavar: str, text: str) -> object:
+    return typer.Option(name, metavar=metavar, show_default=False, help=f"Groups: {text}")
+
+
+Clustering: TypeAlias = Annotated[
+    str | None,
+    _groups("--clustering", "default|greedy|mdav|cells", "how they are found."),
+]
+Responses: TypeAlias = Annotated[
+    list[str] | None,
+    _groups("--response", "COLUMNS", "numbers that similar records should share."),
+]
+ResponseWeight: TypeAlias = Annotated[
+    float | None, _groups("--response-weight", "NUMBER", "the weight of a response beside a key.")
+]
+MaxSize: TypeAlias = Annotated[
+    int | None, _groups("--max-size", "NUMBER", "at most so many records in each.")
+]
+Distinct: TypeAlias = Annotated[
+    int | None, _groups("--distinct", "NUMBER", "so many values of each sensitive column in each.")
+]
+Closeness: TypeAlias = Annotated[
+    float | None,
+    _groups("--closeness", "NUMBER", "their sensitive values at most so far from those of all."),
 ]
 
 

@@ -10,11 +10,17 @@ import typer
 from pramana.cli.options import (
     Alpha,
     AsJson,
+    Closeness,
+    Clustering,
+    Distinct,
     Epsilon,
     K,
     Matrices,
     MaxError,
+    MaxSize,
     Method,
+    Responses,
+    ResponseWeight,
     Retention,
     Rho1,
     Rho2,
@@ -57,6 +63,12 @@ def protect(
     method: Method = None,
     spread: Spread = "best",
     matrix: Matrices = None,
+    clustering: Clustering = None,
+    response: Responses = None,
+    response_weight: ResponseWeight = None,
+    max_size: MaxSize = None,
+    distinct: Distinct = None,
+    closeness: Closeness = None,
     file_format: Annotated[
         str | None,
         typer.Option(
@@ -89,11 +101,12 @@ def protect(
 
     Example:
       pramana protect people.csv --schema schema.toml --k 100 --epsilon 6 -o release/
+      pramana protect people.csv --schema schema.toml --k 5 --method resample -o release/
     """
     from pramana import api
     from pramana.cli.progress import progress_bar
     from pramana.cli.rendering import show_json
-    from pramana.cli.targets import Targets, make_plan
+    from pramana.cli.targets import Targets, grouping_of, make_plan
     from pramana.release.folder import require_free
 
     place, form = _place(to), _format(file_format)
@@ -101,6 +114,16 @@ def protect(
     targets = Targets(k=k, epsilon=epsilon, rho1=rho1, rho2=rho2, alpha=alpha, width=width, xi=xi)
     how: dict[str, Any] = {"method": method, "spread": spread}
     how |= {"max_error": max_error, "retention": retention, "matrices": matrices_of(matrix)}
+    how["grouping"] = grouping_of(
+        method,
+        k=k,
+        clustering=clustering,
+        responses=response,
+        response_weight=response_weight,
+        max_size=max_size,
+        distinct=distinct,
+        closeness=closeness,
+    )
     plan = make_plan(targets, schema=schema, table=table, **how)
     with progress_bar("Protecting", total=PASSES * plan.records) as advance:
         release = api.protect(

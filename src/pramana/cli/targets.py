@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from pramana.cli.options import require_schema
+from pramana.cli.options import names_of, require_schema
 from pramana.errors import InputError, InvalidTable
 
 if TYPE_CHECKING:
     from pramana.designs import Plan
     from pramana.guarantees import Guarantee
+    from pramana.matrices.grouping import Grouping
 
-__all__ = ["Targets", "make_plan"]
+__all__ = ["Targets", "grouping_of", "make_plan"]
 
 Choices: TypeAlias = tuple[tuple[str, ...], ...]
 
@@ -38,12 +39,19 @@ class Targets:
         if self.width is not None and self.alpha is None:
             raise InputError("--width says how many keys --alpha speaks of: give --alpha too.")
 
-    def guarantees(self, choices: Choices = ()) -> list[Guarantee]:
-        """The guarantees asked, in the order of the options; ``choices`` are the schema's."""
+    def guarantees(self, choices: Choices = (), *, method: str | None = None) -> list[Guarantee]:
+        """The guarantees asked, in the order of the options; ``choices`` are the schema's.
+
+        With a method that forms groups, k is that of k-anonymity.
+        """
+        from pramana.designs.grouped import GROUPED_METHODS
         from pramana.guarantees import DifferentialPrivacy, PkAnonymity, PrivacyBreach
+        from pramana.guarantees.k_anonymity import KAnonymity
 
         asked: list[Guarantee] = []
-        if self.k is not None:
+        if self.k is not None and method in GROUPED_METHODS:
+            asked.append(KAnonymity(k=cast("int", self.k)))
+        elif self.k is not None:
             asked.append(PkAnonymity(k=self.k))
         if self.epsilon is not None:
             asked.append(DifferentialPrivacy(epsilon=self.epsilon))
@@ -66,6 +74,39 @@ class Targets:
         return asked
 
 
+def grouping_of(
+    method: str | None,
+    *,
+    k: float | None,
+    clustering: str | None,
+    responses: list[str] | None,
+    response_weight: float | None,
+    max_size: int | None,
+    distinct: int | None,
+    closeness: float | None,
+) -> Grouping | None:
+    """How groups are formed, where anything was said about it."""
+    from pramana.designs.grouped import GROUPED_METHODS
+    from pramana.matrices.grouping import Grouping
+
+    given = {
+        "clustering": clustering,
+        "responses": tuple(names_of(responses)) or None,
+        "response_weight": response_weight,
+        "max_size": max_size,
+        "distinct": distinct,
+        "closeness": closeness,
+    }
+    stated: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if not stated:
+        return None
+    if method not in GROUPED_METHODS or k is None:
+        raise InputError(
+            f"Options about groups go with --k and --method {', '.join(GROUPED_METHODS)}."
+        )
+    return Grouping(method, int(k), **stated)
+
+
 def make_plan(
     targets: Targets,
     *,
@@ -81,7 +122,7 @@ def make_plan(
     if table is not None and records is not None:
         raise InputError("The table tells the number of records: give FILE or --records, not both.")
     described = Schema.load(require_schema(schema, table))
-    asked = targets.guarantees(described.choices)
+    asked = targets.guarantees(described.choices, method=how.get("method"))
     plan = api.design(described, *asked, data=table, records=records, **how)
     if plan.records < FEWEST:
         raise InvalidTable("A release needs at least two records, got 1: nobody hides alone.")

@@ -1,0 +1,111 @@
+"""Tests of ``pramana estimate`` and ``pramana rebuild``."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from pramana import api
+from pramana.cli.app import main
+from tests.release.people import people, plan
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory):
+    """A release folder of 20,000 people."""
+    folder = tmp_path_factory.mktemp("estimate") / "release"
+    api.protect(people(20_000), plan(records=20_000), to=folder, seed=5)
+    return str(folder)
+
+
+def run(capsys, *arguments):
+    """Exit code, stdout and stderr of a command."""
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    captured = capsys.readouterr()
+    return left.value.code, captured.out, captured.err
+
+
+def test_a_table_in_json_in_csv_and_on_screen(capsys, release):
+    """The same numbers in every form."""
+    code, out, _ = run(capsys, "estimate", release, "--by", "sex,region", "--json")
+    form = json.loads(out)
+    assert code == 0
+    assert {"by", "method", "level", "cells"} <= set(form)
+    assert set(form["cells"][0]) == {"sex", "region", "estimate", "se", "low", "high"}
+
+    _, out, _ = run(capsys, "estimate", release, "--by", "sex,region", "--csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert float(rows[0]["estimate"]) == pytest.approx(form["cells"][0]["estimate"])
+
+    _, out, _ = run(capsys, "estimate", release, "--by", "sex,region")
+    assert "95 % interval" in out
+    assert "Method" in out
+
+
+def test_means_totals_shares_and_a_test(capsys, release):
+    """By groups and with filters."""
+    for arguments in (
+        ("--by", "sex", "--mean", "income", "--where", "region=north"),
+        ("--total", "income"),
+        ("--by", "age", "--share", "--simultaneous", "--infer", "population"),
+        ("--by", "sex,region", "--independence"),
+    ):
+        code, out, err = run(capsys, "estimate", release, *arguments, "--json")
+        assert code == 0, err
+        assert json.loads(out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "Say what to estimate"),
+        (("--by", "name"), "dropped or never there"),
+        (("--mean", "region"), "column of numbers"),
+        (("--mean", "income", "--total", "income"), "one at a time"),
+        (("--by", "sex", "--where", "region=west"), "meets the filter"),
+        (("--by", "sex", "--method", "magic"), "method must be one of"),
+        (("--by", "sex", "--infer", "everything"), "infer"),
+        (("--by", "sex", "--independence"), "two columns"),
+    ],
+)
+def test_what_cannot_be_estimated_is_one_line(capsys, release, arguments, message):
+    """Exit 2, one line, nothing on stdout."""
+    code, out, err = run(capsys, "estimate", release, *arguments)
+
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_a_folder_that_is_no_release(capsys, tmp_path):
+    """One line that says so."""
+    code, _, err = run(capsys, "estimate", str(tmp_path), "--by", "sex")
+
+    assert code == 2
+    assert "must be a release folder" in err
+
+
+def test_rebuild_writes_a_table_that_says_what_it_is(capsys, release, tmp_path):
+    """With a note in the file, the same again by seed, and never over an existing file."""
+    target = tmp_path / "mining.parquet"
+    code, out, _ = run(capsys, "rebuild", release, "-o", str(target), "--seed", "1", "--json")
+    table = pq.read_table(target)
+
+    assert code == 0
+    assert "no row is anyone's truth" in json.loads(out)["note"]
+    assert b"no row is anyone's truth" in table.schema.metadata[b"pramana"]
+    assert table.num_rows == 20_000
+    assert table.column_names == ["sex", "age", "marital", "region", "income"]
+    pairs = set(zip(table["age"].to_pylist(), table["marital"].to_pylist(), strict=True))
+    assert ("[0, 16)", "married") not in pairs
+
+    code, _, err = run(capsys, "rebuild", release, "-o", str(target))
+    assert code == 2
+    assert "exists already" in err
+    code, _, _ = run(capsys, "rebuild", release, "-o", str(target), "--force", "--method", "rank")
+    assert code == 0
