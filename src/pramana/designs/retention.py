@@ -129,13 +129,22 @@ def _dial_of_k(k: float, crowd: int, steps: Sequence[StepDomain]) -> float:
 def _dial_of_error(
     max_error: float, model: ErrorModel, divide: Callable[[float], list[float]]
 ) -> float:
-    """The smallest total whose expected error is within bounds, by bisection."""
+    """The smallest total whose expected error is within bounds: errors fall as the total grows."""
+    from scipy.optimize import brentq
+
     require_number("the maximal error", max_error, low=0, low_open=True)
-    low, high = 0.0, IDENTITY_DIAL * len(model.steps)
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if model.mean(divide(middle)) <= max_error else (middle, high)
-    return high
+    low, high = 1e-6, IDENTITY_DIAL * len(model.steps)
+
+    def excess(dial: float) -> float:
+        error = model.mean(divide(dial))
+        return math.log(max(error, 1e-300) / max_error)
+
+    if excess(low) <= 0:  # even near pure noise is good enough
+        return low
+    found = float(brentq(excess, low, high, xtol=1e-12, rtol=1e-12))
+    while excess(found) > 0:  # the root may lie a hair on the wrong side
+        found *= 1 + 1e-9
+    return found
 
 
 def _refuse_fixed(steps: Sequence[StepDomain], asked: Sequence[Guarantee]) -> None:
