@@ -1,6 +1,7 @@
 """Designs: from a target stated as a number to the matrices that meet it at the least loss."""
 
 from pramana.designs.expected_error import ErrorModel, ExpectedError
+from pramana.designs.invariant import InvariantDesign, invariant_design
 from pramana.designs.inverse_frequency import (
     InverseFrequencyDesign,
     block_design,
@@ -15,12 +16,14 @@ from pramana.designs.steps import StepDomain, step_domains
 __all__ = [
     "ErrorModel",
     "ExpectedError",
+    "InvariantDesign",
     "InverseFrequencyDesign",
     "OptimalDesign",
     "Plan",
     "StepDomain",
     "block_design",
     "block_size",
+    "invariant_design",
     "inverse_frequency_design",
     "optimal_design",
     "retention_design",

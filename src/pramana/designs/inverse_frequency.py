@@ -8,7 +8,7 @@ hold for every value of the block, not only for the one that the block was made 
 By default flows are free to be any symmetric table (``symmetric_flows``), which serves all rare
 values at once with the fewest expected changes. ``block_design`` gives the paper's blocks.
 
-Probabilities are integers over 2**64, so that t P = t holds to 2**-64 of each frequency. The bound
+Probabilities are integers over 2**64, rounded pair by pair so that t P = t holds exactly. The bound
 xi is checked on the integers themselves.
 """
 
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.designs.symmetric_flows import Flows, least_flows, theta_of
+from pramana.designs.symmetric_flows import Flows, balanced, least_flows, theta_of
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema
 from pramana.guarantees.correct_match import CorrectMatch, frequencies_by_label
 from pramana.matrices import Label, SparseRows
@@ -140,21 +140,18 @@ def _serve_group(times: NDArray[np.int64], xi: float, column: str) -> tuple[Flow
 
 
 def _moves_of_flows(times: NDArray[np.int64], flows: Flows) -> Transitions:
-    rows = np.concatenate([flows.first, flows.second])
-    columns = np.concatenate([flows.second, flows.first])
-    chances = np.concatenate([flows.flow, flows.flow]) / times[rows]
-    return rows.tolist(), columns.tolist(), [int(chance) for chance in np.ldexp(chances, 64)]
+    rows, columns, moves = balanced(times.tolist(), flows.first, flows.second, flows.flow, up=True)
+    return rows.tolist(), columns.tolist(), moves.tolist()
 
 
 def _full_mixing(times: NDArray[np.int64], xi: float) -> Transitions:
     """p_ij = T_j / n for all pairs with a rare value: the most that symmetric flows can do."""
-    total = int(times.sum())
+    unit = TOTAL // int(times.sum())
+    occurs = times > 0
     rare = np.array([0 < number * Fraction(xi) < 1 for number in times.tolist()])
-    rows, columns = np.nonzero((rare[:, None] | rare[None, :]) & (times > 0) & (times > 0)[:, None])
-    off = rows != columns
-    rows, columns = rows[off], columns[off]
-    weights = [int(times[j]) * TOTAL // total for j in columns.tolist()]
-    return rows.tolist(), columns.tolist(), weights
+    pairs = (rare[:, None] | rare[None, :]) & occurs[:, None] & occurs[None, :]
+    rows, columns = np.nonzero(pairs & ~np.eye(len(times), dtype=bool))
+    return rows.tolist(), columns.tolist(), [int(times[j]) * unit for j in columns.tolist()]
 
 
 def block_design(
@@ -181,16 +178,15 @@ def block_design(
                 f"few frequent values; the nearest that they can is xi = 1/{m}. Raise xi, or use "
                 "flows, which need no blocks."
             )
-        where = {label: position for position, label in enumerate(times)}
+        labels = list(times)
         moves: Transitions = ([], [], [])
         for members, theta in blocks:
-            for i in members:
-                share = theta / ((len(members) - 1) * times[i])
-                for j in members:
-                    if i != j:
-                        moves[0].append(where[i])
-                        moves[1].append(where[j])
-                        moves[2].append(int(math.ldexp(share, 64)))
+            places = np.array([labels.index(label) for label in members])
+            i, j = np.triu_indices(len(members), 1)
+            flow = np.full(len(i), theta / (len(members) - 1))
+            part = balanced([*times.values()], places[i], places[j], flow, up=True)
+            for total, new in zip(moves, part, strict=True):
+                total.extend(new.tolist())
         return _design(times, xi, moves, blocks=tuple(tuple(block) for block, _ in blocks))
     raise Infeasible(f"No block on {column} gives any bound below 1: too few values occur.")
 

@@ -21,14 +21,16 @@ which hides nothing from anyone who learns of it. Such designs are not considere
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pramana.designs.flow_programs import FlowProblem, improve
+from pramana.numeric import TOTAL
 
-__all__ = ["Flows", "least_flows", "outflow_bound", "theta_of"]
+__all__ = ["Flows", "balanced", "least_flows", "outflow_bound", "theta_of"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -212,3 +214,23 @@ def _least(times: IntArray, rare: IntArray, m: float) -> float:
     needed = outflow_bound(times[times > 0].astype(float), m)[times[times > 0] < m]
     among = size * (size.sum() - size) / m
     return float((needed + np.maximum(needed - among, 0)).sum())
+
+
+def balanced(
+    times: Sequence[int], first: IntArray, second: IntArray, flow: FloatArray, *, up: bool = False
+) -> tuple[IntArray, IntArray, NDArray[np.uint64]]:
+    """Rows, columns and integer weights that move exactly as many records from i to j as back.
+
+    With g = gcd(T_i, T_j) and one integer c for the pair, the weights c T_j / g and c T_i / g make
+    T_i w_ij = T_j w_ji: t P = t holds in integers, not only up to rounding. The flow is rounded to
+    such a multiple, down or up.
+    """
+    moves = []
+    for i, j, amount in zip(first.tolist(), second.tolist(), flow.tolist(), strict=True):
+        common = math.gcd(times[i], times[j])
+        to, back = times[j] // common, times[i] // common
+        c = (int(math.ldexp(amount, 64)) + (times[i] * to - 1 if up else 0)) // (times[i] * to)
+        c = min(c, (TOTAL - 1) // max(to, back))
+        moves.append((c * to, c * back))
+    weights = np.array(moves, dtype=np.uint64).reshape(-1, 2).T.ravel()
+    return np.concatenate([first, second]), np.concatenate([second, first]), weights

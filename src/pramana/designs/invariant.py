@@ -1,0 +1,209 @@
+"""Method ``invariant``: expected frequencies stay as they are, whatever matrix one starts from.
+
+From a matrix P and frequencies t the two-stage matrix is R = P Q with Q the Bayes inverse of P,
+Q_kj = t_j P_jk / s_k, s = t P. The flows it makes are symmetric,
+
+    F_ij = t_i R_ij = t_i t_j sum_k P_ik P_jk / s_k = F_ji,
+
+so that t R = t. Any mixture alpha R + (1 - alpha) I is invariant too; sdcMicro's pair (pd, alpha)
+is that mixture, with P of diagonal pd. Unlike there, the diagonal is not drawn at random, and it
+never falls below the minimum stated: alpha is lowered where R would.
+
+Flows are rounded so that integers over 2**64 keep t R = t exactly (``symmetric_flows.balanced``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pramana.designs.symmetric_flows import balanced
+from pramana.errors import InvalidMatrix, InvalidNumber, InvalidSchema, OutsideDomain
+from pramana.matrices import Label, SparseRows, Step, TransitionMatrix
+from pramana.numeric import require_number
+
+if TYPE_CHECKING:
+    from pramana.table.counts import Counts
+
+__all__ = ["InvariantDesign", "invariant_design"]
+
+FloatArray = NDArray[np.float64]
+Stratum = tuple[Label, ...]
+
+
+@dataclass(frozen=True)
+class InvariantDesign:
+    """One invariant matrix, or one for each stratum; all of them are kept."""
+
+    by_stratum: Mapping[Stratum, SparseRows] = field(repr=False)
+    frequencies: Mapping[Stratum, Mapping[Label, int]] = field(repr=False)
+    column: str
+    strata: tuple[str, ...]
+    minimum: float
+    expected_changes: float
+    smallest_diagonal: float
+
+    @property
+    def matrix(self) -> SparseRows:
+        """The matrix, where there are no strata."""
+        if self.strata:
+            raise InvalidSchema(
+                f"'{self.column}' has a matrix for each of {len(self.by_stratum)} strata. "
+                "Use by_stratum."
+            )
+        return self.by_stratum[()]
+
+    @property
+    def step(self) -> Step:
+        """The step of a mechanism."""
+        if self.strata:
+            return Step((self.column,), strata=self.strata, by_stratum=dict(self.by_stratum))
+        return Step((self.column,), self.matrix)
+
+
+def invariant_design(
+    frequencies: Mapping[Label, int] | Counts,
+    *,
+    matrix: TransitionMatrix | None = None,
+    pd: float | Mapping[Label, float] | None = None,
+    alpha: float = 1.0,
+    minimum: float | None = None,
+    zeros: str = "refuse",
+    strata: Sequence[str] = (),
+    column: str | None = None,
+) -> InvariantDesign:
+    """The two-stage invariant matrix for a column, in each stratum.
+
+    Args:
+        frequencies: of the column; or counts that hold the column and its strata.
+        matrix: where to start from.
+        pd: instead of a matrix: its diagonal, one number or one a label, as in sdcMicro.
+        alpha: the share of the two-stage matrix in the mixture with the identity.
+        minimum: no diagonal entry falls below it; ``pd`` by default.
+        zeros: what to do if the two-stage matrix would fill transitions that ``matrix`` rules out:
+            ``refuse``, or ``respect`` by balancing each pair at the smaller of its two flows.
+        strata: the columns whose values have a matrix each.
+        column: the column, where the counts hold several.
+    """
+    require_number("alpha", alpha, low=0, high=1)
+    if (matrix is None) == (pd is None):
+        raise InvalidNumber("Give a matrix or pd, and not both.")
+    if zeros not in ("refuse", "respect"):
+        raise InvalidNumber(f"zeros must be 'refuse' or 'respect', got {zeros!r}.")
+    name, labels, tables = _tables(frequencies, tuple(strata), column)
+    start = matrix if matrix is not None else None
+    if start is not None and set(labels) - set(start.labels):
+        raise OutsideDomain(f"The matrix on '{name}' must have a row for every value that occurs.")
+    order = start.labels if start is not None else labels
+    P = start.values if start is not None else _of_diagonal(order, pd)
+    least = _minimum(minimum, pd)
+    made = {
+        stratum: _invariant(order, P, times, alpha=alpha, minimum=least, zeros=zeros, name=name)
+        for stratum, times in tables.items()
+    }
+    changes = 0.0
+    for stratum, result in made.items():
+        numbers = np.array([tables[stratum].get(label, 0) for label in order], dtype=float)
+        changes += float((numbers * (1 - result.diagonal)).sum())
+    return InvariantDesign(
+        by_stratum=made,
+        frequencies=tables,
+        column=name,
+        strata=tuple(strata),
+        minimum=least,
+        expected_changes=changes,
+        smallest_diagonal=min(float(result.diagonal.min()) for result in made.values()),
+    )
+
+
+def _minimum(minimum: float | None, pd: float | Mapping[Label, float] | None) -> float:
+    if minimum is None:
+        minimum = 0.0 if pd is None else (min(pd.values()) if isinstance(pd, Mapping) else pd)
+    require_number("minimum", minimum, low=0, high=1)
+    return float(minimum)
+
+
+def _of_diagonal(labels: tuple[Label, ...], pd: float | Mapping[Label, float] | None) -> FloatArray:
+    """The stated diagonal, and the rest of each row spread evenly."""
+    values = [pd[label] if isinstance(pd, Mapping) else pd for label in labels]
+    for value in values:
+        require_number("pd", value if value is not None else math.nan, low=0, high=1)
+    diagonal = np.array(values, dtype=np.float64)
+    P = np.repeat(((1 - diagonal) / (len(labels) - 1))[:, None], len(labels), axis=1)
+    np.fill_diagonal(P, diagonal)
+    return P
+
+
+def _tables(
+    frequencies: Mapping[Label, int] | Counts, strata: tuple[str, ...], column: str | None
+) -> tuple[str, tuple[Label, ...], dict[Stratum, dict[Label, int]]]:
+    """The name of the column, its labels, and its frequencies in each stratum."""
+    tables: dict[Stratum, dict[Label, int]] = {}
+    if isinstance(frequencies, Mapping):
+        if strata:
+            raise InvalidNumber("Strata need counts that name columns.")
+        times = {label: int(number) for label, number in frequencies.items()}
+        if any(number < 0 or number != frequencies[label] for label, number in times.items()):
+            raise InvalidNumber("Frequencies must be whole numbers at or above 0.")
+        name, labels, tables[()] = column or "the column", tuple(times), times
+    else:
+        rest = [other for other in frequencies.columns if other not in strata]
+        if column is None and len(rest) != 1:
+            raise InvalidNumber(f"Name the column: the counts hold {', '.join(rest) or 'none'}.")
+        name = column if column is not None else rest[0]
+        joint = frequencies.margin(*strata, name)
+        labels = joint.labels[-1]
+        for cell, number in zip(joint.cells.tolist(), joint.numbers.tolist(), strict=True):
+            values = tuple(part[code] for part, code in zip(joint.labels, cell, strict=True))
+            tables.setdefault(values[:-1], {})[values[-1]] = number
+    if len(labels) < 2:
+        raise InvalidSchema(
+            f"A design for '{name}' needs at least two categories to exchange, got {len(labels)}. "
+            "Leave the column out, or declare its other categories."
+        )
+    return name, labels, tables
+
+
+def _invariant(
+    labels: tuple[Label, ...],
+    P: FloatArray,
+    frequencies: Mapping[Label, int],
+    *,
+    alpha: float,
+    minimum: float,
+    zeros: str,
+    name: str,
+) -> SparseRows:
+    """The matrix of one stratum."""
+    times = [int(frequencies.get(label, 0)) for label in labels]
+    t = np.array(times, dtype=np.float64)
+    flows = _two_stage(P, t)
+    filled = (P == 0) & (flows > 0)
+    if filled.any():
+        if zeros == "refuse":
+            raise InvalidMatrix(
+                f"The two-stage matrix on '{name}' would fill {int(filled.sum())} transitions that "
+                "the given matrix rules out. Ask for zeros='respect', or give one without zeros."
+            )
+        flows = np.minimum(t[:, None] * P, (t[:, None] * P).T)
+    np.fill_diagonal(flows, 0)
+    leaving = np.divide(flows.sum(axis=1), t, out=np.zeros(len(t)), where=t > 0).max(initial=0.0)
+    # A hair less than allowed: rounding must not push a diagonal entry below the minimum.
+    share = min(alpha, (1 - minimum) / leaving * (1 - 1e-14)) if leaving > 0 else 0.0
+    i, j = np.nonzero(np.triu(flows, 1))
+    rows, columns, moves = balanced(times, i, j, share * flows[i, j])
+    return SparseRows.from_moves(labels, rows=rows, columns=columns, moves=moves)
+
+
+def _two_stage(P: FloatArray, t: FloatArray) -> FloatArray:
+    """t_i R_ij, symmetric by construction."""
+    released = t @ P
+    roots = np.divide(1.0, np.sqrt(released), out=np.zeros(len(t)), where=released > 0)
+    half = t[:, None] * P * roots[None, :]
+    flows: FloatArray = half @ half.T
+    return (flows + flows.T) / 2
