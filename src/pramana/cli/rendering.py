@@ -102,6 +102,25 @@ def show_plan(plan: Plan) -> None:
             f"Choosing each column's retention by itself lowers the average error by "
             f"{100 * gain:.1f} % at the same k and epsilon."
         )
+    for line in _changes(form):
+        console.print(line)
+
+
+def _changes(form: dict[str, Any]) -> Iterable[str]:
+    """What a design that looked at the data does to them."""
+    if form.get("unchanged"):
+        yield "The data meet the target as they are: nothing is changed."
+        return
+    if "expected_changes" in form:
+        gap = form.get("gap")
+        yield (
+            f"About {form['expected_changes']:,.1f} of {form['records']:,} values or records change; "
+            f"each stays as it is with at least {form['smallest_diagonal']:.4f}."
+        )
+        if gap is not None:
+            yield f"At most {100 * gap:.2g} % above the least that could be found (the gap)."
+    if "loss" in form and form["loss"] is not None:
+        yield f"Expected squared error of the estimated shares: {form['loss']:.3g}."
 
 
 def _is_first(plan: Plan, name: str) -> bool:
