@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from pramana.engines.sums import Comparison, Condition, grouped_sums
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
+from pramana.estimation.companions import Companion, companion_of
 from pramana.estimation.counts import Method, estimate_counts
 from pramana.estimation.grouped import grouped_counts
 from pramana.estimation.independence import IndependenceTest, independence_test
@@ -149,7 +150,13 @@ class Published(Release):
         names = list(dict.fromkeys((*mechanism.strata, *mechanism.columns)))
         table = self.opened.to_arrow()
         codes, labels = self._coded(table, names)
-        layout = Layout.of_records(list(mechanism.columns), labels=labels, mechanism=mechanism)
+        others = [column.name for column in schema.released_as_is if column is not schema.weight]
+        company = _company(table, [name for name in others if name not in names])
+        codes |= {name: companion.codes for name, companion in company.items()}
+        labels |= {name: companion.labels for name, companion in company.items()}
+        layout = Layout.of_records(
+            [*mechanism.columns, *company], labels=labels, mechanism=mechanism
+        )
         found = rebuild_records(
             [codes[name] for name in layout.columns], layout, keystream=keystream, method=method
         )
@@ -285,6 +292,12 @@ class _Sums:
     layout: Layout
     moments: Moments
     randomised: list[str]
+
+
+def _company(table: pa.Table, names: Sequence[str]) -> dict[str, Companion]:
+    """Columns released as they are that can tell something about the randomised ones."""
+    found = {name: companion_of(table.column(name)) for name in names}
+    return {name: companion for name, companion in found.items() if companion is not None}
 
 
 def _to_count(by: Sequence[str], inside: Mapping[str, Any], mechanism: Mechanism) -> list[str]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pramana.estimation.channels import Channels
 from pramana.estimation.joint import likelihood_of
 from pramana.estimation.layout import FloatArray, IntArray
-from pramana.estimation.spectral import margins_and_pairs
+from pramana.estimation.spectral import pair_margin, single_margin
 from pramana.randomness import Keystream
 
 __all__ = ["draw_from_pairs"]
@@ -201,13 +201,14 @@ def _targets(places: list[IntArray], channels: Channels) -> Targets:
         flat = np.ravel_multi_index(tuple(places[axis] for axis in axes), shape)
         return np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
 
-    singles: list[FloatArray | None] = [None] * len(sizes)
+    axes = channels.layout.axes
+    singles = [single_margin(counted, channels, axis) / records for axis in range(len(sizes))]
     pairs: dict[tuple[int, int], FloatArray] = {}
     for pair in combinations(range(len(sizes)), 2):
-        own, table = margins_and_pairs(counted, channels, pair)
-        for axis, single in zip(pair, own, strict=True):
-            singles[axis] = single / records
-        independent = np.outer(*own) / records
-        if np.abs(table - independent).sum() > 1e-6 * records:
+        if all(axes[axis].step is None for axis in pair):
+            continue  # neither will be redrawn
+        rows, columns = (singles[axis] * records for axis in pair)
+        table = pair_margin(counted, channels, pair, (rows, columns))
+        if np.abs(table - np.outer(rows, columns) / records).sum() > 1e-6 * records:
             pairs[pair] = table / records
-    return Targets([single for single in singles if single is not None], pairs)
+    return Targets(singles, pairs)

@@ -19,7 +19,7 @@ from pramana.estimation.channels import Channels
 from pramana.estimation.em import divide, fit_margins
 from pramana.estimation.layout import FloatArray
 
-__all__ = ["first_guess", "margins_and_pairs", "onto_simplex", "shrink_singular_values"]
+__all__ = ["first_guess", "onto_simplex", "pair_margin", "shrink_singular_values", "single_margin"]
 
 WIDEST = 600
 """Singular values of a pair are only taken up to this many values on its smaller side."""
@@ -69,7 +69,7 @@ def first_guess(released: FloatArray, channels: Channels) -> FloatArray:
         out = tuple(axis for axis in range(ways) if axis not in axes)
         return np.asarray(released.sum(axis=out), dtype=np.float64)
 
-    singles = [_single(counted, channels, axis) for axis in range(ways)]
+    singles = [single_margin(counted, channels, axis) for axis in range(ways)]
     independent = np.full(released.shape, total)
     for axis, single in enumerate(singles):
         independent = independent * _spanning(single / max(total, 1e-300), (axis,), ways)
@@ -86,13 +86,14 @@ def first_guess(released: FloatArray, channels: Channels) -> FloatArray:
     return (1 - INDEPENDENT_SHARE) * guess + INDEPENDENT_SHARE * independent + floor
 
 
-def margins_and_pairs(
-    counted: Counted, channels: Channels, pair: tuple[int, int]
-) -> tuple[tuple[FloatArray, FloatArray], FloatArray]:
-    """The one-way tables of two axes and their two-way table, of the right strength."""
-    rows, columns = (_single(counted, channels, axis) for axis in pair)
-    table = _pair(counted, channels, pair, (rows, columns), of_right_strength)
-    return (rows, columns), table
+def pair_margin(
+    counted: Counted,
+    channels: Channels,
+    pair: tuple[int, int],
+    margins: tuple[FloatArray, FloatArray],
+) -> FloatArray:
+    """The two-way table of two axes with the given margins, its dependence of right strength."""
+    return _pair(counted, channels, pair, margins, of_right_strength)
 
 
 def _spanning(table: FloatArray, axes: tuple[int, ...], ways: int) -> FloatArray:
@@ -116,7 +117,7 @@ def _assemble(
     return table
 
 
-def _single(counted: Counted, channels: Channels, axis: int) -> FloatArray:
+def single_margin(counted: Counted, channels: Channels, axis: int) -> FloatArray:
     """The margin of one axis, non-negative; shrunk if it is noise."""
     places = channels.closure((axis,))
     sub = Channels(channels.layout.only(places))
