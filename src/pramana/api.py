@@ -45,7 +45,14 @@ if TYPE_CHECKING:
 
 __all__ = ["METHODS", "describe", "design", "load", "protect", "verify"]
 
-METHODS = ("retention", "optimal", "inverse-frequency", "matrix", *GROUPED_METHODS)
+METHODS = (
+    "retention",
+    "optimal",
+    "inverse-frequency",
+    "invariant",
+    "matrix",
+    *GROUPED_METHODS,
+)
 """The designs, by the names that commands use."""
 
 Progress = Callable[[int], None]
@@ -93,6 +100,8 @@ def design(
     retention: float | None = None,
     matrices: Mapping[str, TransitionMatrix | str | Path] | None = None,
     grouping: Grouping | None = None,
+    stay: float | None = None,
+    mixture: float = 1.0,
 ) -> Plan:
     """Find what to do to each record so that every guarantee asked is met at the least loss.
 
@@ -109,6 +118,8 @@ def design(
         retention: instead of guarantees: this retention in every column.
         matrices: for method ``matrix``: a matrix, or the path of one, for each randomised column.
         grouping: for k-anonymity: how groups are formed, where the usual way will not do.
+        stay: for method ``invariant``: the least chance of a value to stay (sdcMicro's pd).
+        mixture: for method ``invariant``: the share of change in it (sdcMicro's alpha).
     """
     method = method or _usual_method(guarantees, matrices)
     if method not in METHODS:
@@ -142,10 +153,21 @@ def design(
         )
     if opened is None:
         raise InvalidNumber(f"Method {method} chooses the matrix from the data: give the data.")
-    from pramana.designs.data_driven import inverse_frequency_plan, optimal_plan
+    from pramana.designs import data_driven
 
-    make = optimal_plan if method == "optimal" else inverse_frequency_plan
-    return make(schema, guarantees, counts=_counts(schema, opened), crowd=crowd)
+    counts = _counts(schema, opened)
+    if method == "invariant":
+        return data_driven.invariant_plan(
+            schema,
+            guarantees,
+            counts=counts,
+            crowd=crowd,
+            stay=stay,
+            mixture=mixture,
+            matrices=_matrices(matrices),
+        )
+    make = data_driven.optimal_plan if method == "optimal" else data_driven.inverse_frequency_plan
+    return make(schema, guarantees, counts=counts, crowd=crowd)
 
 
 def protect(
@@ -276,8 +298,9 @@ def _engine(opened: OpenedTable, *, coded: Collection[str]) -> LocalTable | Spar
 
 
 def _counts(schema: Schema, opened: OpenedTable) -> Counts:
-    """How many records have which combination of values in the randomised columns."""
-    return _engine(opened, coded=schema.names).count(schema.randomised)
+    """How many records have which combination of values in the randomised columns and strata."""
+    strata = [schema.column(name) for name in schema.strata]
+    return _engine(opened, coded=schema.names).count([*schema.randomised, *strata])
 
 
 def _in_memory(made: LocalTable | SparkTable) -> OpenedTable:

@@ -87,3 +87,24 @@ def test_what_the_methods_cannot_do_is_refused():
         api.design(SCHEMA, xi, data=PEOPLE)
     with pytest.raises(InvalidNumber, match="alpha must be at least 1/n"):
         api.design(FREE, SpontaneousRecognition(alpha=1e-5), data=PEOPLE)
+
+
+def test_invariant_matrices_keep_frequencies_in_every_stratum(tmp_path):
+    """Withheld, with one matrix a region; no value stays with less than the stated chance."""
+    schema = Schema(FREE.columns, strata=("region",))
+    plan = api.design(schema, data=PEOPLE, method="invariant", stay=0.8)
+    release = api.protect(PEOPLE, plan, to=tmp_path / "release", seed=1)
+    step = plan.mechanism.step_of("marital")
+
+    assert len(step.by_stratum) == 2
+    assert plan.figures["smallest_diagonal"] >= 0.8
+    assert api.verify(tmp_path / "release", original=PEOPLE).valid
+    for region, matrix in step.by_stratum.items():
+        part = PEOPLE.filter(pc.equal(PEOPLE["region"], region[0]))["marital"].to_pylist()
+        times = [part.count(label) for label in matrix.labels]
+        assert matrix.apply(times) == pytest.approx(times, rel=1e-12)
+    truth = PEOPLE["marital"].to_pylist().count("married")
+    cell = release.crosstab("marital").cell("married")
+    assert abs(cell["estimate"] - truth) < 4.5 * cell["se"]
+    with pytest.raises(InvalidNumber, match="needs the least chance to stay"):
+        api.design(schema, data=PEOPLE, method="invariant")

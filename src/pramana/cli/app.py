@@ -15,6 +15,7 @@ import typer
 
 from pramana.cli.attack import attack
 from pramana.cli.audit import audit
+from pramana.cli.compare import compare
 from pramana.cli.demo import demo
 from pramana.cli.describe import describe
 from pramana.cli.design import design
@@ -84,6 +85,7 @@ for verb in (
     rebuild,
     audit,
     attack,
+    compare,
     report,
     keygen,
     demo,

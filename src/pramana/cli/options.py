@@ -21,6 +21,7 @@ __all__ = [
     "MaxError",
     "MaxSize",
     "Method",
+    "Mixture",
     "ResponseWeight",
     "Responses",
     "Retention",
@@ -28,6 +29,7 @@ __all__ = [
     "Rho2",
     "SchemaFile",
     "Spread",
+    "Stay",
     "TableFile",
     "Width",
     "Xi",
@@ -106,6 +108,13 @@ Spread: TypeAlias = Annotated[
         metavar="equal|best",
         help="One retention for all columns, or for each its own at the same k and epsilon.",
     ),
+]
+Stay: TypeAlias = Annotated[
+    float | None,
+    _target("--stay", "Method invariant: each value stays with at least this (sdcMicro's pd)."),
+]
+Mixture: TypeAlias = Annotated[
+    float, typer.Option("--mixture", metavar="NUMBER", help="Method invariant: sdcMicro's alpha.")
 ]
 Matrices: TypeAlias = Annotated[
     list[str] | None,

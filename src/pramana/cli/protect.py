@@ -19,6 +19,7 @@ from pramana.cli.options import (
     MaxError,
     MaxSize,
     Method,
+    Mixture,
     Responses,
     ResponseWeight,
     Retention,
@@ -26,6 +27,7 @@ from pramana.cli.options import (
     Rho2,
     SchemaFile,
     Spread,
+    Stay,
     TableFile,
     Width,
     Xi,
@@ -63,6 +65,8 @@ def protect(
     method: Method = None,
     spread: Spread = "best",
     matrix: Matrices = None,
+    stay: Stay = None,
+    mixture: Mixture = 1.0,
     clustering: Clustering = None,
     response: Responses = None,
     response_weight: ResponseWeight = None,
@@ -114,6 +118,7 @@ def protect(
     targets = Targets(k=k, epsilon=epsilon, rho1=rho1, rho2=rho2, alpha=alpha, width=width, xi=xi)
     how: dict[str, Any] = {"method": method, "spread": spread}
     how |= {"max_error": max_error, "retention": retention, "matrices": matrices_of(matrix)}
+    how |= {"stay": stay, "mixture": mixture}
     how["grouping"] = grouping_of(
         method,
         k=k,

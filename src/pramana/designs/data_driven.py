@@ -1,4 +1,6 @@
-"""Plans whose matrices are chosen by looking at the data: ``optimal`` and ``inverse-frequency``.
+"""Plans whose matrices are chosen by looking at the data.
+
+Methods ``optimal``, ``inverse-frequency`` and ``invariant``.
 
 Far fewer records change than under a matrix for all possible data; in exchange the guarantees rest
 on counts that are not published, and only the owner can recompute them.
@@ -10,17 +12,19 @@ import contextlib
 import hashlib
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from pramana.designs.given import by_labels
+from pramana.designs.invariant import InvariantDesign, invariant_design
 from pramana.designs.inverse_frequency import InverseFrequencyDesign, inverse_frequency_design
 from pramana.designs.optimal import optimal_design
 from pramana.designs.plan import Plan
 from pramana.designs.steps import StepDomain, step_domains
-from pramana.errors import Infeasible, InvalidSchema, NotCovered
+from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, NotCovered
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.evaluate import from_matrices
@@ -31,13 +35,20 @@ from pramana.matrices.transition import TransitionMatrix
 from pramana.table.counts import Counts
 from pramana.table.schema import Schema, require_keys
 
-__all__ = ["from_counts", "inverse_frequency_plan", "on_counts", "optimal_plan"]
+__all__ = [
+    "from_counts",
+    "invariant_plan",
+    "inverse_frequency_plan",
+    "on_counts",
+    "optimal_plan",
+]
 
 
 def optimal_plan(schema: Schema, asked: Sequence[Guarantee], *, counts: Counts, crowd: int) -> Plan:
     """The least loss under condition C1 [Cator], on the joint cells of all randomised columns."""
     require_keys(schema)
     (target,) = _only(asked, SpontaneousRecognition, "optimal")
+    counts = counts.margin(*(column.name for column in schema.randomised))
     cells = _joint_cells(schema, counts)
     design = optimal_design(
         counts,
@@ -91,6 +102,7 @@ def inverse_frequency_plan(
             "Method inverse-frequency moves one column at a time, so it cannot rule out impossible "
             "combinations. Drop the rules, or use another method."
         )
+    counts = counts.margin(*(column.name for column in schema.randomised))
     designs: dict[str, InverseFrequencyDesign] = {}
     for column in schema.randomised:
         margin = counts.margin(column.name)
@@ -118,16 +130,75 @@ def inverse_frequency_plan(
         data_dependent=True,
         publish_matrices=False,
         figures=_flow_figures(designs),
-        public={
-            "frequencies": "unbiased as they stand",
-            "standard_errors": {name: _coarse_errors(design) for name, design in designs.items()},
+        public=_as_they_stand(
+            {name: list(design.variances().values()) for name, design in designs.items()}
+        ),
+        basis=fingerprint(counts),
+    )
+
+
+def invariant_plan(
+    schema: Schema,
+    asked: Sequence[Guarantee],
+    *,
+    counts: Counts,
+    crowd: int,
+    stay: float | None = None,
+    mixture: float = 1.0,
+    matrices: Mapping[str, TransitionMatrix] | None = None,
+) -> Plan:
+    """Matrices that leave expected frequencies unchanged, column by column and in each stratum.
+
+    They are withheld: the frequencies that a matrix leaves unchanged could be read off it.
+
+    Args:
+        schema: what each column is; its strata have a matrix each.
+        asked: checked in the end; the method aims at none.
+        counts: of the randomised columns and the strata.
+        crowd: the size of the smallest group of known columns.
+        stay: the least chance of a value to stay as it is (sdcMicro: pd).
+        mixture: the share of the two-stage matrix beside the identity (sdcMicro: alpha).
+        matrices: instead of ``stay``: where to start from, for each column.
+    """
+    require_keys(schema)
+    if (stay is None) == (not matrices):
+        raise InvalidNumber(
+            "Method invariant needs the least chance to stay (--stay), or a matrix for each column."
+        )
+    designs = {
+        column.name: invariant_design(
+            counts.margin(column.name, *schema.strata),
+            matrix=by_labels(matrices[column.name], column) if matrices else None,
+            pd=stay,
+            alpha=mixture,
+            strata=schema.strata,
+            column=column.name,
+        )
+        for column in schema.randomised
+    }
+    mechanism = Mechanism(tuple(design.step for design in designs.values()))
+    return Plan(
+        schema=schema,
+        mechanism=mechanism,
+        method="invariant",
+        records=counts.total,
+        crowd=crowd,
+        asked=tuple(asked),
+        attained=(*from_counts(mechanism, counts), *from_matrices(mechanism, crowd=crowd)),
+        data_dependent=True,
+        publish_matrices=False,
+        figures={
+            "expected_changes": math.fsum(d.expected_changes for d in designs.values()),
+            "smallest_diagonal": min(d.smallest_diagonal for d in designs.values()),
         },
+        public=_as_they_stand({name: _variances(design) for name, design in designs.items()}),
         basis=fingerprint(counts),
     )
 
 
 def on_counts(plan: Plan, counts: Counts, *, crowd: int) -> Plan:
     """The plan with its guarantees for these counts; refused if they fall short of the target."""
+    counts = counts.margin(*plan.mechanism.columns, *plan.mechanism.strata)
     if (fingerprint(counts), crowd) == (plan.basis, plan.crowd):
         return plan
     renewed: dict[str, Guarantee] = {
@@ -157,7 +228,8 @@ def from_counts(
     found: list[Guarantee] = []
     if leave_out is not SpontaneousRecognition:
         width = min(3, len(counts.columns))
-        found.append(SpontaneousRecognition.of(mechanism, counts, width=width))
+        with contextlib.suppress(NotCovered):
+            found.append(SpontaneousRecognition.of(mechanism, counts, width=width))
     if leave_out is not CorrectMatch:
         with contextlib.suppress(NotCovered):  # a joint step: the paper speaks of one column
             found.append(CorrectMatch.of(mechanism, counts))
@@ -229,9 +301,26 @@ def _flow_figures(designs: dict[str, InverseFrequencyDesign]) -> dict[str, Any]:
     }
 
 
-def _coarse_errors(design: InverseFrequencyDesign) -> list[float]:
-    """The standard error of each released frequency, rounded up to one significant digit."""
-    return [_one_digit_up(math.sqrt(variance)) for variance in design.variances().values()]
+def _variances(design: InvariantDesign) -> list[float]:
+    """The variance of each released frequency: sum_i t_i P_ij (1 - P_ij), over all strata."""
+    labels = next(iter(design.by_stratum.values())).labels
+    total = np.zeros(len(labels))
+    for stratum, matrix in design.by_stratum.items():
+        times = np.array([design.frequencies[stratum].get(label, 0) for label in labels], float)
+        entries = matrix.sparse.tocoo()
+        spread = times[entries.row] * entries.data * (1 - entries.data)
+        total += np.bincount(entries.col, spread, len(labels))
+    found: list[float] = total.tolist()
+    return found
+
+
+def _as_they_stand(variances: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+    """What analysts are told: standard errors are rounded up to one significant digit."""
+    errors = {
+        name: [_one_digit_up(math.sqrt(max(variance, 0.0))) for variance in own]
+        for name, own in variances.items()
+    }
+    return {"frequencies": "unbiased as they stand", "standard_errors": errors}
 
 
 def _one_digit_up(number: float) -> float:
