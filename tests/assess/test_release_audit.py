@@ -13,6 +13,7 @@ from pramana import api
 from pramana.assess.release_audit import audit_release
 from pramana.errors import DoesNotHold, InvalidTable, NotCovered
 from pramana.guarantees import PkAnonymity
+from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.release.certificate import Claim
 from pramana.table.files import open_table
 
@@ -107,3 +108,17 @@ def test_small_tables_leave_out_what_they_cannot_measure():
 
     assert any("needs at least 10" in note for note in found.notes)
     assert any("halves of at least 10" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("method", ["resample", "permute", "gaussian"])
+def test_grouped_releases_are_attacked_by_the_nearest_record(truth, method):
+    """Groups are formed again on the same people; the link stays within 1/k [Wei, Sec. 4.3]."""
+    release = api.protect(truth, api.design(SCHEMA, KAnonymity(k=5), data=truth, method=method))
+    found = audit_release(release, open_table(truth))
+
+    assert [measured.name for measured in found.measured] == ["nearest record"]
+    assert found.measured[0].bound == pytest.approx(
+        1 / next(c.attained.k for c in release.certificate.claims)
+    )
+    assert found.holds
+    assert "no matrices" in found.notes[0]

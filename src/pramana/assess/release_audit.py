@@ -14,10 +14,12 @@ from functools import partial
 from typing import Any
 
 from pramana.attacks.closest import closest_risk
+from pramana.attacks.grouped import grouped_linkage
 from pramana.attacks.inference import SensitiveValues, inference_risk
 from pramana.attacks.linkage import linkage_risks
 from pramana.attacks.records import Records, read_pair, require_belongs, require_matrices
 from pramana.errors import DoesNotHold, InvalidNumber, InvalidTable
+from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream
@@ -36,6 +38,11 @@ SEED = 20
 """Audits give the same figures every time: nothing that is drawn here is published."""
 
 Progress = Callable[[str], None]
+
+GROUPED = (
+    "Keys were replaced within groups: there are no matrices, so that only the nearest record is "
+    "tried; what members of a group share is not hidden by it."
+)
 
 
 @dataclass(frozen=True)
@@ -85,7 +92,7 @@ class ReleaseAudit:
 def linking_bound(certificate: Certificate) -> float | None:
     """1/k of the certificate: the most that a link may be believed."""
     for claim in certificate.claims:
-        if isinstance(claim.attained, PkAnonymity):
+        if isinstance(claim.attained, PkAnonymity | KAnonymity):
             return 1 / claim.attained.k
     return None
 
@@ -117,7 +124,31 @@ def audit_release(
     _require_truth(certificate, release.opened, truth)
     keys = [column.name for column in certificate.schema.keys]
     before, after = (audit_table(t, keys=keys, k=k) for t in (truth, release.opened))
+    keystream = Keystream.from_seed(seed)
+    if certificate.grouping is not None:
+        say("Forming groups and linking records")
+        linked = grouped_linkage(
+            certificate, truth, bound=linking_bound(certificate), keystream=keystream
+        )
+        return ReleaseAudit(truth.rows, (linked,), before, after, (GROUPED,))
     matrices = mechanism or require_matrices(certificate)
+    measured, notes = _attacks(
+        certificate, release, truth, matrices, sensitive=sensitive, keystream=keystream, say=say
+    )
+    return ReleaseAudit(truth.rows, measured, before, after, notes)
+
+
+def _attacks(
+    certificate: Certificate,
+    release: Release,
+    truth: OpenedTable,
+    matrices: Mechanism,
+    *,
+    sensitive: Sequence[str] | None,
+    keystream: Keystream,
+    say: Progress,
+) -> tuple[tuple[Measured, ...], tuple[str, ...]]:
+    """Every attack on a release by matrices, and what could not be measured."""
     people, _ = read_pair(
         certificate.schema,
         matrices,
@@ -125,7 +156,6 @@ def audit_release(
         released=release.opened,
         known=certificate.known_columns,
     )
-    keystream = Keystream.from_seed(seed)
     say("Linking records")
     bound = linking_bound(certificate)
     measured = [
@@ -138,7 +168,7 @@ def audit_release(
     say("Measuring distances")
     closest = partial(closest_risk, certificate.schema, matrices, people, keystream=keystream)
     _try(notes, measured, closest)
-    return ReleaseAudit(truth.rows, tuple(measured), before, after, tuple(notes))
+    return tuple(measured), tuple(notes)
 
 
 def _try(notes: list[str], measured: list[Measured], attack: Callable[[], Measured]) -> None:

@@ -7,18 +7,38 @@ from pathlib import Path
 from typing import Any
 
 from pramana.assess.attack import AttackResult, attack_release
+from pramana.assess.compare import (
+    Comparison,
+    Design,
+    Outcome,
+    Protect,
+    Scenario,
+    compare_scenarios,
+    scenarios_of,
+)
 from pramana.assess.release_audit import ReleaseAudit, audit_release
 from pramana.assess.report import Report, make_report
 from pramana.errors import InvalidNumber
 from pramana.matrices.mechanism import Mechanism
 from pramana.release.release import Release, load_release
+from pramana.report.comparison import render_comparison
+from pramana.report.content import Row
+from pramana.report.plots import Point
 from pramana.risk.frequencies import MISSING_POLICIES, MissingPolicy
 from pramana.risk.table_audit import TableAudit, audit_table
 from pramana.table.files import open_table
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
 
-__all__ = ["attack", "audit", "report"]
+__all__ = [
+    "attack",
+    "audit",
+    "compare",
+    "comparison_page",
+    "comparison_rows",
+    "report",
+    "scenarios",
+]
 
 Progress = Callable[[str], None]
 
@@ -105,6 +125,75 @@ def report(release: Any, *, original: Any = None, external: bool = False) -> Rep
     """
     truth = None if external or original is None else open_table(original)
     return make_report(_release(release), original=truth, external=external)
+
+
+def compare(
+    table: Any,
+    schema: Schema | str | Path,
+    scenarios: Sequence[Scenario],
+    *,
+    design: Design,
+    protect: Protect,
+    progress: Callable[[int], None] | None = None,
+) -> Comparison:
+    """Run several scenarios on the same table and put them side by side.
+
+    Args:
+        table: the true table: a file or data frame.
+        schema: what each column is.
+        scenarios: what to try, see :func:`scenarios`.
+        design: the verb of the same name.
+        protect: the verb of the same name.
+        progress: is told of each scenario done.
+    """
+    described = schema if isinstance(schema, Schema) else Schema.load(schema)
+    return compare_scenarios(
+        table, described, scenarios, design=design, protect=protect, progress=progress
+    )
+
+
+scenarios = scenarios_of
+
+
+def comparison_rows(comparison: Comparison) -> tuple[Row, list[Row]]:
+    """The comparison as a table of text."""
+    best = comparison.frontier
+    rows: list[Row] = []
+    for outcome in comparison.outcomes:
+        risk, loss = outcome.risk, outcome.loss
+        rows.append(
+            (
+                outcome.scenario.method,
+                outcome.scenario.target,
+                _attained(outcome),
+                "" if risk is None else f"{100 * risk.value:.3g} %",
+                "" if loss is None else f"{100 * loss:.3g} %",
+                f"{outcome.seconds:.1f} s" if outcome.promises else "",
+                "on the frontier" if outcome in best else ("" if outcome.promises else "refused"),
+            )
+        )
+    heads = ("method", "target", "attained", "strongest link", "wrong cell", "time", "")
+    return heads, rows
+
+
+def _attained(outcome: Outcome) -> str:
+    asked = outcome.promises.get(outcome.scenario.guarantee.name, {})
+    numbers = {key: value for key, value in asked.items() if isinstance(value, int | float)}
+    return ", ".join(f"{key} = {value:.4g}" for key, value in numbers.items())
+
+
+def comparison_page(comparison: Comparison) -> str:
+    """The comparison as one self-contained HTML page."""
+    heads, rows = comparison_rows(comparison)
+    best = comparison.frontier
+    points = [
+        Point(one.scenario.name, one.loss, one.risk.value, one in best)
+        for one in comparison.outcomes
+        if one.risk is not None and one.loss is not None
+    ]
+    return render_comparison(
+        heads=(*heads[:-1], "verdict"), rows=rows, points=points, sentences=comparison.sentences()
+    )
 
 
 def as_release(table: Any) -> Release | None:

@@ -167,32 +167,26 @@ def _log_place(share: float) -> float:
 
 def frontier(identity: str, points: Sequence[Point], *, title: str) -> Markup:
     """Loss to the right, risk upwards: the frontier is what nothing else beats in both."""
-    height, most = 300.0, max((p.loss for p in points), default=0) or 1
-
-    def place(point: Point) -> tuple[float, float]:
-        x = 8 + 82 * point.loss / most
-        return round(x, 2), round(20 + (height - 60) * (1 - _log_place(point.risk) / 100), 1)
-
+    height = 320.0
+    places = _placed(points, height)
     parts = [
-        element("line", x1="6%", x2="100%", y1=f"{height - 30}", y2=f"{height - 30}",
+        element("line", x1="0", x2="100%", y1=f"{height - 30}", y2=f"{height - 30}",
                 stroke="#6b6b6b"),
-        element("line", x1="6%", x2="6%", y1="8", y2=f"{height - 30}", stroke="#6b6b6b"),
+        element("line", x1="0", x2="0", y1="8", y2=f"{height - 30}", stroke="#6b6b6b"),
         element("text", "more is lost \N{RIGHTWARDS ARROW}", x="100%", y=f"{height - 10}",
                 class_="value", text_anchor="end"),
-        element("text", "more risk \N{UPWARDS ARROW}", x="7%", y="16", class_="value"),
+        element("text", "more risk \N{UPWARDS ARROW}", x="1%", y="16", class_="value"),
     ]  # fmt: skip
-    for point in points:
-        x, y = place(point)
+    for point, (x, y, label) in zip(points, places, strict=True):
         colour = COLOURS["estimated" if point.best else "truth"]
         parts.append(
             element("circle", cx=f"{x}%", cy=f"{y}", r="6", fill=colour if point.best else "#fff",
                     stroke=colour, stroke_width="2")
         )  # fmt: skip
-        anchor = "end" if x > 60 else "start"
-        offset = -10 if anchor == "end" else 10
+        right = x > 55  # the label stands where there is room for it
         parts.append(
-            element("text", point.name, x=f"{x}%", y=f"{y + 4}", dx=f"{offset}", class_="value",
-                    text_anchor=anchor)
+            element("text", point.name, x=f"{x}%", y=f"{label + 4}", dx="-11" if right else "11",
+                    class_="value", text_anchor="end" if right else "start")
         )  # fmt: skip
     text = "; ".join(
         f"{p.name}: loss {100 * p.loss:.3g} %, risk {100 * p.risk:.3g} %"
@@ -200,3 +194,24 @@ def frontier(identity: str, points: Sequence[Point], *, title: str) -> Markup:
         for p in points
     )
     return _svg(identity, height, title, text, *parts)
+
+
+def _placed(points: Sequence[Point], height: float) -> list[tuple[float, float, float]]:
+    """Where each point stands, and the height of its label: labels keep a line apart."""
+    most = max((p.loss for p in points), default=0) or 1
+    logs = [math.log10(max(p.risk, 1e-5)) for p in points]
+    low, span = min(logs, default=0), (max(logs, default=0) - min(logs, default=0)) or 1
+    spots = [
+        (round(3 + 90 * p.loss / most, 2), round(height - 50 - (height - 90) * (v - low) / span, 1))
+        for p, v in zip(points, logs, strict=True)
+    ]
+    labels = [0.0] * len(spots)
+    taken: list[int] = []
+    for place in sorted(range(len(spots)), key=lambda at: spots[at][1]):
+        x, y = spots[place]
+        near = [labels[other] for other in taken if abs(x - spots[other][0]) < 45]
+        while any(abs(y - other) < 15 for other in near):
+            y += 3
+        labels[place] = y
+        taken.append(place)
+    return [(x, y, label) for (x, y), label in zip(spots, labels, strict=True)]

@@ -1,0 +1,132 @@
+"""Linking against releases whose keys were replaced within groups of at least k.
+
+There are no matrices to weigh records with. The attacker of [Wei, Sec. 4.3] takes the nearest
+record, ties at random. Groups are formed and keys replaced once more on the same people, with the
+pairing kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pramana.designs.plan import Plan
+from pramana.errors import NotCovered
+from pramana.kanonymity.distance import Key
+from pramana.kanonymity.numbers import numbers_of
+from pramana.matrices.mechanism import Mechanism
+from pramana.randomise.grouped import regrouped
+from pramana.randomness import Keystream
+from pramana.release.certificate import Certificate
+from pramana.risk.coded_table import CodedTable, Grouping
+from pramana.risk.measured import Measured
+from pramana.risk.reidentification import link_chances
+from pramana.table.codec import encode, encode_released
+from pramana.table.domains import Bins
+from pramana.table.files import open_table
+from pramana.table.opened import OpenedTable
+from pramana.table.schema import Column
+
+__all__ = ["grouped_linkage"]
+
+FloatArray = NDArray[np.float64]
+
+TRIALS = 5_000
+APART = 1e4
+"""So far apart, in standard deviations, are records of different crowds: nobody links across."""
+
+
+def grouped_linkage(
+    certificate: Certificate,
+    truth: OpenedTable,
+    *,
+    bound: float | None,
+    keystream: Keystream,
+    trials: int = TRIALS,
+) -> Measured:
+    """How often the nearest record is the person's own."""
+    plan = _plan(certificate)
+    runs = max(1, -(-trials // truth.rows))
+    columns = list(certificate.schema.randomised)
+    known = list(certificate.known_columns)
+    crowd = _crowd(truth, known)
+    chances = []
+    for run in range(runs):
+        words = Keystream.from_seed(int(keystream.words("grouped runs", run, 1)[0] >> np.uint64(1)))
+        made, _ = regrouped(truth, plan, known=known, keystream=words)
+        before, after = _points(columns, truth, open_table(made))
+        chances.append(link_chances(np.c_[before, crowd], np.c_[after, crowd]))
+    chance = np.concatenate(chances)
+    hits = int((keystream.uniforms("ties of grouped", 0, len(chance)) < chance).sum())
+    times = "once" if runs == 1 else f"{runs} times"
+    sizes = np.bincount(np.unique(crowd, return_inverse=True)[1])
+    return Measured.of(
+        "nearest record",
+        hits=hits,
+        trials=len(chance),
+        baseline=float(len(sizes) / truth.rows),
+        bound=bound,
+        promised_by=None if bound is None else "k-anonymity",
+        note=f"Nearest record: groups were formed and keys replaced {times} more on the same "
+        "people, with the pairing kept; the attacker knows the true keys of a person.",
+    )
+
+
+def _plan(certificate: Certificate) -> Plan:
+    """The plan that a certificate of a grouped release describes."""
+    if certificate.grouping is None:
+        raise NotCovered(f"Method {certificate.method} forms no groups.")
+    return Plan(
+        schema=certificate.schema,
+        mechanism=Mechanism(()),
+        method=certificate.method,
+        records=certificate.records,
+        crowd=certificate.crowd,
+        asked=(),
+        attained=tuple(claim.attained for claim in certificate.claims),
+        data_dependent=True,
+        grouping=certificate.grouping,
+    )
+
+
+def _crowd(truth: OpenedTable, known: Sequence[str]) -> FloatArray:
+    if not known:
+        return np.zeros(truth.rows)
+    coded = CodedTable.of(truth, known)
+    return Grouping.of(coded.codes, coded.sizes).of_record * APART
+
+
+def _points(
+    columns: Sequence[Column], truth: OpenedTable, released: OpenedTable
+) -> tuple[FloatArray, FloatArray]:
+    """Both tables as points: numbers in units of their spread, unordered values apart by one."""
+    sides: tuple[list[FloatArray], list[FloatArray]] = ([], [])
+    for column in columns:
+        before, after = (
+            _values(column, table, released=side)
+            for table, side in ((truth, False), (released, True))
+        )
+        if before.kind == "unordered":
+            size = len(column.labels)
+            for side, key in zip(sides, (before, after), strict=True):
+                side.append(np.eye(size)[key.values.astype(np.int64)] / np.sqrt(2))
+            continue
+        mean, spread = np.nanmean(before.values), np.nanstd(before.values) or 1.0
+        for side, key in zip(sides, (before, after), strict=True):
+            # A missing value stands one spread beyond the others, as near to itself as any.
+            lost = np.isnan(key.values)
+            place = (np.nanmax(before.values) - mean) / spread + 1
+            side.append(np.where(lost, place, (key.values - mean) / spread)[:, None])
+    return np.concatenate(sides[0], axis=1), np.concatenate(sides[1], axis=1)
+
+
+def _values(column: Column, table: OpenedTable, *, released: bool) -> Key:
+    values = table.to_arrow([column.name]).column(0)
+    if column.domain is None:
+        return Key(column.name, numbers_of(column.name, values))
+    codes = (encode_released if released else encode)(column, values).astype(np.float64)
+    if isinstance(column.domain, Bins) or column.domain.ordered:
+        return Key(column.name, np.where(codes >= column.domain.size, np.nan, codes), "ordered")
+    return Key(column.name, codes, "unordered")

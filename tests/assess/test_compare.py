@@ -1,0 +1,98 @@
+"""Scenarios side by side."""
+
+from __future__ import annotations
+
+import pytest
+from tests.release.people import SCHEMA, people
+
+from pramana import api
+from pramana.assess.compare import Comparison, Outcome, Scenario, scenarios_of
+from pramana.assess.verbs import compare, comparison_page, comparison_rows
+from pramana.errors import InvalidNumber
+from pramana.guarantees import DifferentialPrivacy, PkAnonymity
+from pramana.guarantees.correct_match import CorrectMatch
+from pramana.guarantees.k_anonymity import KAnonymity
+from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
+from pramana.risk import Measured
+
+
+@pytest.fixture(scope="module")
+def found() -> Comparison:
+    planned = scenarios_of(SCHEMA, methods=["retention", "resample"], k=[2, 200, 10_000])
+    done: list[int] = []
+    comparison = compare(
+        people(800), SCHEMA, planned, design=api.design, protect=api.protect, progress=done.append
+    )
+    assert sum(done) == len(planned)
+    return comparison
+
+
+def outcome(name: str, risk: float, loss: float) -> Outcome:
+    hits = round(risk * 1000)
+    return Outcome(
+        Scenario(name, "k = 2", PkAnonymity(k=2)),
+        {"pk-anonymity": {"k": 2.0}},
+        Measured.of("nearest record", hits=hits, trials=1000),
+        loss,
+    )
+
+
+def test_more_privacy_costs_more(found):
+    """k = 200 has less measured risk and more loss than k = 2, for the same method."""
+    weak, strong = found.outcomes[0], found.outcomes[1]
+
+    assert strong.loss > weak.loss
+    assert strong.risk.value < weak.risk.value
+    assert weak.promises["pk-anonymity"]["k"] >= 2
+    assert not any(o.risk.broken for o in found.outcomes if o.risk is not None)
+
+
+def test_what_cannot_be_met_is_noted_and_does_not_stop_the_rest(found):
+    """k above the number of records: refused with the reason."""
+    refused = [o for o in found.outcomes if not o.promises]
+
+    assert [o.scenario.target for o in refused] == ["k = 10000", "k = 10000"]
+    assert all(o.note for o in refused)
+
+
+def test_the_frontier_by_hand():
+    """Three scenarios, one of them beaten in both; of the two left the nearer to zero is chosen."""
+    good, cheap, bad = outcome("a", 0.1, 0.2), outcome("b", 0.4, 0.1), outcome("c", 0.5, 0.3)
+    comparison = Comparison((good, cheap, bad))
+
+    assert comparison.frontier == (good, cheap)
+    assert comparison.recommended in comparison.frontier
+    assert "Beaten in both: c, k = 2" in " ".join(comparison.sentences())
+
+
+def test_nothing_measured_is_said():
+    """No recommendation out of thin air."""
+    empty = Comparison((Outcome(Scenario("a", "k = 2", PkAnonymity(k=2)), {}, note="refused"),))
+
+    assert empty.recommended is None
+    assert empty.sentences() == ["No scenario could be measured; see the notes."]
+
+
+def test_a_target_means_for_each_method_what_it_promises():
+    """One in k is k, alpha or xi; epsilon is for retention alone."""
+    methods = ["retention", "optimal", "inverse-frequency", "resample"]
+    made = scenarios_of(SCHEMA, methods=methods, k=[10], epsilon=[2])
+
+    assert [type(s.guarantee) for s in made] == [
+        PkAnonymity, SpontaneousRecognition, CorrectMatch, KAnonymity, DifferentialPrivacy,
+    ]  # fmt: skip
+    assert made[1].guarantee.alpha == 0.1
+    with pytest.raises(InvalidNumber, match="needs methods and targets"):
+        scenarios_of(SCHEMA, methods=["optimal"], epsilon=[2])
+
+
+def test_rows_and_page_show_every_scenario(found):
+    """One row a scenario; the page has the plot with its words and loads nothing."""
+    heads, rows = comparison_rows(found)
+    page = comparison_page(found)
+
+    assert len(rows) == 6
+    assert len(heads) == len(rows[0])
+    assert "retention, k = 2: loss" in page
+    assert "Recommendation" in page
+    assert "http" not in page

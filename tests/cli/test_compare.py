@@ -1,0 +1,47 @@
+"""``pramana compare`` on real files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+COMPARE = "compare people.csv --schema schema.toml --k 5,20 --method retention"
+
+
+def test_compare_shows_scenarios_and_recommends(steward: Path, run: Run) -> None:
+    """A table, the recommendation, and a page with the plot."""
+    found = run(f"{COMPARE} -o page.html")
+
+    assert found.code == 0, found
+    assert "strongest link" in found.out
+    assert "on the frontier" in found.out
+    assert "Risk and loss" in Path("page.html").read_text()
+    assert run(f"{COMPARE} -o page.html").code == 2
+
+
+def test_compare_as_json(steward: Path, run: Run) -> None:
+    """One object with scenarios, frontier and recommendation."""
+    form = run(f"{COMPARE} --json").json
+
+    assert [s["target"] for s in form["scenarios"]] == ["k = 5", "k = 20"]
+    assert form["recommended"] in form["frontier"]
+    assert form["scenarios"][0]["risk"]["bound"] == pytest.approx(0.2, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("compare people.csv --schema schema.toml", "needs methods and targets"),
+        ("compare people.csv --schema schema.toml --k ten", "--k takes numbers"),
+        ("compare people.csv --k 5", "schema"),
+    ],
+)
+def test_bad_input_is_said(steward: Path, run: Run, command: str, message: str) -> None:
+    """What is missing, and how it is given."""
+    found = run(command)
+
+    assert found.code == 2
+    assert message in found.err
