@@ -98,7 +98,7 @@ def _plain_em(table, channels):
 def coverage(options) -> Result:
     """One- and two-way tables by default and by inverse; means and totals."""
     draws = options.draws or 1000
-    truth = worlds.generated(5, (2, 18, 12), 100_000)
+    truth = worlds.generated(5, (2, 18, 12), 100_000, (1.0, 0.5, 0.15))
     head = ("table", "method", "0-29", "30-299", "300-2999", "3000+")
     result = Result(f"Coverage of 95 % intervals over {draws} releases, by size of the cell", head)
     for keep in ((1,), (0, 1), (1, 2)):

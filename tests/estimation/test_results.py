@@ -12,7 +12,9 @@ import pytest
 from tests.estimation.worlds import layout_of, mixtures
 
 from pramana.estimation.counts import estimate_counts
+from pramana.estimation.layout import Layout
 from pramana.estimation.moments import Moments
+from pramana.matrices import Mechanism, Step, UniformMixture
 
 
 @pytest.fixture
@@ -69,3 +71,14 @@ def test_an_estimate_cannot_be_changed(estimate):
     """Arrays are read-only."""
     with pytest.raises(ValueError, match="read-only"):
         estimate.estimate[0, 0] = 1
+
+
+def test_labels_of_several_kinds_become_text():
+    """A column may list 1, "x" and a missing value side by side."""
+    labels = (1, "x", None)
+    step = Step(("a",), UniformMixture.of(labels, retention=0.5))
+    layout = Layout.of(["a"], labels={"a": labels}, mechanism=Mechanism((step,)))
+
+    table = estimate_counts(Moments.of_counts([5, 6, 7]), layout, method="inverse").to_arrow()
+
+    assert table["a"].to_pylist() == ["1", "x", None]

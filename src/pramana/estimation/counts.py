@@ -184,12 +184,12 @@ def _figures(
     return estimate, se, np.minimum(low, estimate), np.maximum(high, estimate)
 
 
-TAKEN_IN = 1.25
+TAKEN_IN = 1.2
 """How many times the misses asked for an interval starts with before it takes in the EM estimate.
 
 When the unbiased interval lies to one side of the truth, the EM estimate lies beyond the truth at
-most every other time: taking it in catches up to half of the misses. With 1.25 times the misses
-to begin with, between 0.63 and 1.25 times those asked for remain.
+most every other time: taking it in catches up to half of the misses. With 1.2 times the misses
+to begin with, between 0.6 and 1.2 times those asked for remain.
 """
 
 

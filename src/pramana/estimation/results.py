@@ -14,6 +14,7 @@ import pyarrow as pa
 from pramana.estimation.layout import FloatArray, Layout
 from pramana.estimation.variance import Inference, Question
 from pramana.matrices import Label
+from pramana.table.domains import label_text
 
 __all__ = ["Estimate"]
 
@@ -140,7 +141,7 @@ class Estimate:
         columns: dict[str, Any] = {}
         grid = np.indices(self.estimate.shape).reshape(len(self.by), -1)
         for name, labels, places in zip(self.by, self.labels, grid, strict=True):
-            columns[name] = pa.array([labels[place] for place in places.tolist()])
+            columns[name] = _arrow([labels[place] for place in places.tolist()])
         for name in ("estimate", "se", "low", "high"):
             columns[name] = pa.array(getattr(self, name).ravel())
         return pa.table(columns)
@@ -169,6 +170,14 @@ class Estimate:
             f"<table><caption>{note}</caption><thead><tr>{header}</tr></thead>"
             f"<tbody>{body}</tbody></table>"
         )
+
+
+def _arrow(labels: list[Label]) -> pa.Array:
+    """Labels of one kind keep it; numbers beside text become text."""
+    try:
+        return pa.array(labels)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([None if label is None else label_text(label) for label in labels])
 
 
 def _laid_out(layout: Layout, figure: FloatArray) -> FloatArray:
