@@ -114,7 +114,7 @@ def _changes(form: dict[str, Any]) -> Iterable[str]:
     if "expected_changes" in form:
         gap = form.get("gap")
         yield (
-            f"About {form['expected_changes']:,.1f} of {form['records']:,} values change; "
+            f"About {form['expected_changes']:,.1f} values change in {form['records']:,} records; "
             f"each stays as it is with at least {form['smallest_diagonal']:.4f}."
         )
         if gap is not None:

@@ -77,7 +77,7 @@ class PrivacyBreach:
 
     def sentence(self) -> str:
         """The promise in plain words."""
-        if self.rho2 == 1:
+        if self.rho2 > 0.9995:  # would be shown as 100 %
             return "No bound on a breach: a release may turn a suspicion into certainty."
         return (
             f"A fact about a person's randomised values that was at most {100 * self.rho1:.3g} % "

@@ -71,7 +71,7 @@ class PkAnonymity:
 
     def sentence(self) -> str:
         """The promise in plain words."""
-        if self.k <= 1:
+        if self.k < 1.01:  # "1 in 1" would sound like a promise
             return "No anonymity is promised: some released record may be pinned on a person."
         return (
             f"Whatever is known about the true table, no released record can be pinned on a person "
