@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: help demo test check bench clean setup
+.PHONY: help demo test test-spark check bench clean setup java
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -13,6 +13,9 @@ demo: .venv/.user ## protect a generated population of 100,000 people and show t
 test: .venv/.developer ## run every test
 	@$(BIN)/python -m pytest -q -n $(WORKERS)
 
+test-spark: java .venv/.spark ## run every test of the Spark engine; installs pyspark, needs Java 17 or later
+	@PRAMANA_TEST_SPARK=1 $(BIN)/python -m pytest -q tests/spark
+
 check: .venv/.developer ## ruff, mypy strict, import-linter, doctests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -20,8 +23,8 @@ check: .venv/.developer ## ruff, mypy strict, import-linter, doctests
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q --doctest-modules src
 
-bench: .venv/.developer ## measure against the bare engine and against peers
-	$(BIN)/python -m benchmarks
+bench: .venv/.bench ## measure against bare engines and against peers, into benchmarks/RESULTS.md
+	$(BIN)/python -m benchmarks --write
 
 setup: .venv/.developer ## only set up the virtual environment
 
@@ -38,3 +41,17 @@ clean:           ## remove what the other commands made
 .venv/.developer: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ .venv/.user
+
+.venv/.spark: .venv/.developer
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark]'
+	@touch $@
+
+# What cannot be installed is skipped by its benchmark, with the reason.
+.venv/.bench: .venv/.developer
+	for extra in '.[spark]' multi-freq-ldpy pure-ldp k-means-constrained; do \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check $$extra || true; done
+	@touch $@
+
+java:
+	@"$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])' || \
+	  { echo "Spark needs a Java runtime of version 17 or later, and none was found. Install one, or set JAVA_HOME." >&2; exit 2; }

@@ -49,7 +49,7 @@ def _translated(error: Exception) -> PramanaError:
     if found := NO_PACKAGE.search(text):
         return MissingExtra(
             f"Spark's workers lack {found[1]}. Install 'pramana[spark]' in the Python that "
-            "spark.pyspark.python names, on every machine."
+            "PYSPARK_PYTHON names, on every machine."
         )
     condition = _condition(error)
     if any(name in condition or name in text for name in DIFFERENT):

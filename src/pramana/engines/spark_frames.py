@@ -31,6 +31,7 @@ from pramana.engines.spark_tasks import (
     from_stream,
 )
 from pramana.errors import InputError, InvalidTable
+from pramana.table.domains import Bins, Categories, Label, label_text
 from pramana.table.files import require_columns, require_types
 from pramana.table.opened import OpenedTable, TableFormat, require_distinct_names
 from pramana.table.schema import Schema
@@ -101,6 +102,7 @@ def open_spark(
         require_types(arrow)
         if schema is not None:
             require_columns(schema, arrow.names)
+            _require_kinds(schema, frame, arrow)
         if computed:
             _require_order(frame)
         sizes = _sizes(frame, arrow)
@@ -180,6 +182,37 @@ def _arrow_schema(frame: DataFrame) -> pa.Schema:
             ) from None
         fields.append(pa.field(field.name, kind))
     return pa.schema(fields)
+
+
+def _require_kinds(schema: Schema, frame: DataFrame, arrow: pa.Schema) -> None:
+    """Refuse types that can hold none of a domain's values, before any record is read."""
+    for column in schema.randomised:
+        kind = arrow.field(column.name).type
+        told = frame.schema[column.name].dataType.simpleString()
+        if isinstance(column.domain, Bins) and (pa.types.is_temporal(kind) or _is_bytes(kind)):
+            raise InvalidTable(
+                f"'{column.name}' must hold numbers to be cut into bins, and is {told} in Spark. "
+                "Convert it, or declare categories."
+            )
+        numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        labels = column.labels if isinstance(column.domain, Categories) else ()
+        if numeric and labels and not any(map(_is_number, labels)):
+            raise InvalidTable(
+                f"'{column.name}' is {told} in Spark, and none of the schema's {len(labels)} "
+                "categories is a number. Convert it, or correct the categories."
+            )
+
+
+def _is_number(label: Label) -> bool:
+    try:
+        float(label_text(label))
+    except ValueError:
+        return False
+    return True
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def _timezone(frame: DataFrame) -> str:

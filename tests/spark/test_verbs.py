@@ -1,0 +1,122 @@
+"""The verbs on Spark data frames: the same plan, certificate and numbers as on one machine."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pytest
+
+import pramana as pm
+from pramana.engines.spark_frames import open_spark
+from pramana.errors import InvalidTable, OutsideDomain
+from pramana.table.files import open_table
+from pramana.table.tally import tally
+from tests.release.people import SCHEMA, people
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return people(3000)
+
+
+@pytest.fixture
+def frame(frame_of, truth):
+    return frame_of(truth)
+
+
+@pytest.fixture(scope="module")
+def plan(truth):
+    return pm.design(SCHEMA, pm.PkAnonymity(k=20), data=truth)
+
+
+def test_describe_says_the_same(frame, truth):
+    """Values, roles, reasons and unique records: counted by the workers."""
+    here, there = pm.describe(truth), pm.describe(frame)
+
+    assert there.rows() == here.rows()
+    assert (there.records, there.unique) == (here.records, here.unique)
+
+
+def test_tallies_put_together_are_tallies_of_all(frame, truth):
+    """Numbers of every value, not only which there are."""
+    mine, theirs = tally(open_table(truth)), tally(open_spark(frame))
+
+    for name in truth.column_names:
+        pairs = [
+            sorted(zip(t.values.to_pylist(), t.numbers.tolist(), strict=True))
+            for t in (mine[name], theirs[name])
+        ]
+        assert pairs[0] == pairs[1]
+
+
+def test_design_gives_the_same_plan(frame, plan):
+    """Crowd and domains are found by the workers."""
+    assert pm.design(SCHEMA, pm.PkAnonymity(k=20), data=frame) == plan
+
+
+def test_a_seeded_release_is_that_of_the_local_engine(frame, truth, plan, tmp_path):
+    """The same records in the same order; certificates differ in the data file alone."""
+    there = pm.protect(frame, plan, to=tmp_path / "spark", seed=4)
+    here = pm.protect(truth, plan, to=tmp_path / "local", seed=4)
+
+    assert there.opened.to_arrow().to_pydict() == here.opened.to_arrow().to_pydict()
+    forms = []
+    for release in (there, here):
+        form = json.loads(release.certificate.to_bytes())
+        form.pop("digest", None)
+        forms.append({name: value for name, value in form.items() if name != "data"})
+    assert forms[0] == forms[1]
+    assert sorted(p.name for p in (tmp_path / "spark").iterdir()) == [
+        "certificate.json",
+        "data.parquet",
+    ]
+
+
+def test_a_release_verifies_and_estimates(frame, plan, tmp_path):
+    """From the folder, without Spark, and against the truth that Spark holds."""
+    pm.protect(frame, plan, to=tmp_path / "release")
+
+    verdict = pm.verify(tmp_path / "release", original=frame)
+    assert verdict.valid, verdict
+    assert pm.load(tmp_path / "release").crosstab("sex", "region").records == 3000
+
+
+def test_a_release_in_memory_is_a_spark_data_frame(frame, truth, plan, tmp_path):
+    """It answers by Spark what the local one answers, needs no key any more, and can be saved."""
+    there, here = pm.protect(frame, plan, seed=4), pm.protect(truth, plan, seed=4)
+
+    assert type(there.table) is type(frame)
+    assert there.table.columns == here.table.column_names
+    assert there.opened.to_arrow().to_pydict() == here.opened.to_arrow().to_pydict()
+    for ask in (
+        lambda release: release.crosstab("sex", where=["income>=20000", "region=north"]),
+        lambda release: release.crosstab("sex", "region", where={"age": ["[16, 40)"]}),
+        lambda release: release.mean("income", by=["region"]),
+        lambda release: release.total("income", where=["region!=north"]),
+    ):
+        mine, theirs = ask(here), ask(there)
+        for ours, other in zip(mine.to_json()["cells"], theirs.to_json()["cells"], strict=True):
+            assert other == pytest.approx(ours)
+    there.save(tmp_path / "saved")
+    assert pm.verify(tmp_path / "saved").valid
+
+
+def test_refused_records_are_counted_over_all_partitions(frame_of, truth, plan, tmp_path):
+    """The number of the whole table, the column, no value, no release."""
+    sexes = truth["sex"].to_pylist()
+    for at in (5, 1500, 2999):
+        sexes[at] = "CELLVALUE"
+    wrong = frame_of(truth.set_column(1, "sex", pa.array(sexes)))
+
+    with pytest.raises(OutsideDomain, match="^3 records of 'sex' hold values outside") as error:
+        pm.protect(wrong, plan, to=tmp_path / "release")
+    assert "CELLVALUE" not in str(error.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_formats_are_refused(frame, plan, tmp_path):
+    """Spark writes Parquet."""
+    with pytest.raises(InvalidTable, match="Spark writes Parquet, not csv"):
+        pm.protect(frame, plan, to=tmp_path / "release", file_format="csv")
+    assert list(tmp_path.iterdir()) == []
