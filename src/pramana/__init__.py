@@ -9,7 +9,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pramana.api import describe, design, load, protect, verify
+    from pramana.api import (
+        attack,
+        audit,
+        compare,
+        describe,
+        design,
+        load,
+        protect,
+        report,
+        verify,
+    )
     from pramana.designs import Plan
     from pramana.errors import (
         DoesNotHold,
@@ -84,17 +94,21 @@ __all__ = [
     "UniformMixture",
     "UnknownColumn",
     "Verdict",
+    "attack",
+    "audit",
     "cluster",
+    "compare",
     "describe",
     "design",
     "load",
     "make_keys",
     "protect",
+    "report",
     "verify",
 ]
 
 _ROOMS = {
-    "api": "describe design load protect verify",
+    "api": "attack audit compare describe design load protect report verify",
     "designs": "Plan",
     "estimation": "Estimate",
     "guarantees": "CorrectMatch DifferentialPrivacy Guarantee KAnonymity PkAnonymity "

@@ -1,6 +1,7 @@
 """The verbs: each takes the frozen object before it and gives the next one.
 
     describe -> Schema;  design -> Plan;  protect -> Release;  load, verify
+    audit, attack, compare, report: what could go wrong, and what is lost
 
 Command line and studio are shells over this module; it alone builds engines.
 """
@@ -39,11 +40,28 @@ from pramana.table.opened import Labels, OpenedTable, TableFormat, is_number
 from pramana.table.schema import Column, Role, Schema
 
 if TYPE_CHECKING:
+    from pramana.assess.attack import AttackResult
+    from pramana.assess.compare import Comparison
+    from pramana.assess.release_audit import ReleaseAudit
+    from pramana.assess.report import Report
     from pramana.engines.local import LocalTable
     from pramana.engines.spark import SparkTable
+    from pramana.risk.table_audit import TableAudit
     from pramana.table.describe import Description
 
-__all__ = ["METHODS", "describe", "design", "load", "protect", "verify"]
+__all__ = [
+    "METHODS",
+    "attack",
+    "audit",
+    "compare",
+    "describe",
+    "design",
+    "load",
+    "protect",
+    "read_spark",
+    "report",
+    "verify",
+]
 
 METHODS = (
     "retention",
@@ -218,6 +236,13 @@ def protect(
         raise
 
 
+def read_spark(path: str | Path, *, master: str | None = None) -> Any:
+    """A Spark data frame of Parquet or CSV files, wherever Spark reads; starts Spark if need be."""
+    from pramana.engines.spark_session import read_path
+
+    return read_path(str(path), master=master)
+
+
 def load(folder: str | Path) -> Published:
     """Open a release folder."""
     return Published.of(load_release(folder))
@@ -238,6 +263,62 @@ def verify(
 
     release = load_release(folder)
     return verdict.with_checks(against_truth(release.certificate, release.opened, _open(original)))
+
+
+def audit(table: Any, **how: Any) -> TableAudit | ReleaseAudit:
+    """What could go wrong with a table, or with a release whose original is at hand.
+
+    The arguments are those of :func:`pramana.assess.verbs.audit`: ``keys``, ``k``, ``sensitive``,
+    ``weight``, ``schema``, ``missing``, ``width``; for a release ``original``.
+    """
+    from pramana.assess import verbs
+
+    return verbs.audit(table, **how)
+
+
+def attack(name: str, *releases: Any, knowledge: Any = None, **how: Any) -> AttackResult:
+    """Attack a release, or several of the same people, with what an attacker would have.
+
+    ``name`` is ``linkage``, ``repeated``, ``recovery`` or ``average``; ``knowledge`` is what the
+    attacker knows of the truth. See :func:`pramana.assess.verbs.attack`.
+    """
+    from pramana.assess import verbs
+
+    return verbs.attack(name, *releases, knowledge=knowledge, **how)
+
+
+def compare(
+    table: Any,
+    schema: Schema | str | Path,
+    *,
+    k: Sequence[float] = (),
+    epsilon: Sequence[float] = (),
+    methods: Sequence[str] = ("retention",),
+    progress: Progress | None = None,
+) -> Comparison:
+    """Try several targets and methods on a table, and put them side by side.
+
+    Each scenario is designed, protected, attacked and compared with the truth in memory. One in k
+    means alpha = 1/k for method ``optimal`` and xi = 1/k for ``inverse-frequency``.
+    """
+    from pramana.assess import verbs
+
+    described = schema if isinstance(schema, Schema) else Schema.load(schema)
+    planned = verbs.scenarios(described, methods=methods, k=k, epsilon=epsilon)
+    return verbs.compare(
+        table, described, planned, design=design, protect=protect, progress=progress
+    )
+
+
+def report(release: Any, *, original: Any = None, external: bool = False) -> Report:
+    """One self-contained HTML document about a release; shows itself in a notebook.
+
+    With the original it is for the owner and has attacks and losses; ``external`` makes it from
+    the release and its certificate alone, whatever else was given.
+    """
+    from pramana.assess import verbs
+
+    return verbs.report(release, original=original, external=external)
 
 
 # -- between the verbs ---------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,14 @@ class Published(Release):
         if self.folder is None:
             raise InvalidTable("Only a saved release can be verified: save it to a folder first.")
         return verify_folder(self.folder, key=key)
+
+    def report(self, *, original: Any = None, external: bool = False) -> Any:
+        """One HTML document about this release, which shows itself in a notebook.
+
+        As ``pramana.report``. That verb stands above this room, so it is found by name when asked.
+        """
+        verb = import_module("pramana.api").report
+        return verb(self, original=original, external=external)
 
     # -- from records to sums --------------------------------------------------------------
 

@@ -14,8 +14,8 @@ from pramana.matrices.families import UniformMixture
 from pramana.published import Published
 from pramana.release.release import Release
 from pramana.release.verify import verify_folder
-from pramana.report.content import ColumnView, ReportContent, Row, Section
-from pramana.report.page import render
+from pramana.reports.content import ColumnView, ReportContent, Row, Section
+from pramana.reports.page import render
 from pramana.table.codec import encode, encode_released
 from pramana.table.domains import Bins, label_text
 from pramana.table.opened import OpenedTable

@@ -21,9 +21,9 @@ from pramana.assess.report import Report, make_report
 from pramana.errors import InvalidNumber
 from pramana.matrices.mechanism import Mechanism
 from pramana.release.release import Release, load_release
-from pramana.report.comparison import render_comparison
-from pramana.report.content import Row
-from pramana.report.plots import Point
+from pramana.reports.comparison import render_comparison
+from pramana.reports.content import Row
+from pramana.reports.plots import Point
 from pramana.risk.frequencies import MISSING_POLICIES, MissingPolicy
 from pramana.risk.table_audit import TableAudit, audit_table
 from pramana.table.files import open_table

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pramana.release.certificate import Certificate, Claim
-from pramana.report.content import ColumnView, ReportContent, Section
-from pramana.report.markup import Markup, details_table, element, joined, table
-from pramana.report.plots import Range, Series, bars, ranges
-from pramana.report.style import STYLE
-from pramana.report.words import NOT_PROMISED, TREATMENT_OF_ROLE
+from pramana.reports.content import ColumnView, ReportContent, Section
+from pramana.reports.markup import Markup, details_table, element, joined, table
+from pramana.reports.plots import Range, Series, bars, ranges
+from pramana.reports.style import STYLE
+from pramana.reports.words import NOT_PROMISED, TREATMENT_OF_ROLE
 
 __all__ = ["document", "render"]
 

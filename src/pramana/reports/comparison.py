@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pramana.report.content import Row
-from pramana.report.markup import element, joined, table
-from pramana.report.page import document
-from pramana.report.plots import Point, frontier
+from pramana.reports.content import Row
+from pramana.reports.markup import element, joined, table
+from pramana.reports.page import document
+from pramana.reports.plots import Point, frontier
 
 __all__ = ["render_comparison"]
 

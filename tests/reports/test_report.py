@@ -19,10 +19,10 @@ from pramana import api
 from pramana.assess.report import make_report
 from pramana.assess.verbs import report
 from pramana.guarantees.registry import GUARANTEES
-from pramana.report.markup import Markup, element, table
-from pramana.report.plots import COLOURS, Point, Range, frontier, ranges
-from pramana.report.style import STYLE
-from pramana.report.words import NOT_PROMISED
+from pramana.reports.markup import Markup, element, table
+from pramana.reports.plots import COLOURS, Point, Range, frontier, ranges
+from pramana.reports.style import STYLE
+from pramana.reports.words import NOT_PROMISED
 from pramana.table.files import open_table
 
 

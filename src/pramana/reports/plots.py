@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pramana.report.markup import Markup, element, joined
+from pramana.reports.markup import Markup, element, joined
 
 __all__ = ["COLOURS", "Point", "Range", "Series", "bars", "frontier", "ranges"]
 
