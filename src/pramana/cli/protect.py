@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,6 +33,7 @@ from pramana.cli.options import (
     Width,
     Xi,
     matrices_of,
+    require_schema,
 )
 from pramana.errors import InputError
 
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["protect"]
 
+ENGINES = ("local", "spark")
 FORMATS = ("parquet", "csv", "feather", "sav", "dta")
 PASSES = 2
 """Every record is reported once when it is randomised and once when it is written."""
@@ -96,6 +99,19 @@ def protect(
             help="For tests only: who knows the seed can undo the release.",
         ),
     ] = None,
+    engine: Annotated[
+        str,
+        typer.Option("--engine", metavar="|".join(ENGINES), help="Who does the work."),
+    ] = "local",
+    master: Annotated[
+        str | None,
+        typer.Option(
+            "--master",
+            metavar="URL",
+            show_default=False,
+            help="With --engine spark: the cluster, such as local[2] or spark://host:7077.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a release: randomised, shuffled, certified.
@@ -106,6 +122,7 @@ def protect(
     Example:
       pramana protect people.csv --schema schema.toml --k 100 --epsilon 6 -o release/
       pramana protect people.csv --schema schema.toml --k 5 --method resample -o release/
+      pramana protect s3a://bucket/people --schema schema.toml --k 100 -o release/ --engine spark
     """
     from pramana import api
     from pramana.cli.progress import progress_bar
@@ -129,10 +146,12 @@ def protect(
         distinct=distinct,
         closeness=closeness,
     )
-    plan = make_plan(targets, schema=schema, table=table, **how)
+    require_schema(schema, table)
+    data = _data(table, engine, master, method)
+    plan = make_plan(targets, schema=schema, table=data, **how)
     with progress_bar("Protecting", total=PASSES * plan.records) as advance:
         release = api.protect(
-            table,
+            data,
             plan,
             to=place,
             file_format=form,
@@ -145,6 +164,24 @@ def protect(
         show_json(_to_json(plan, release, place))
     else:
         _show(plan, release, place)
+
+
+def _data(table: Path, engine: str, master: str | None, method: str | None) -> Any:
+    """What the engine reads: a path, or a data frame of Spark."""
+    if engine not in ENGINES:
+        raise InputError(f"--engine must be one of {', '.join(ENGINES)}, got '{engine}'.")
+    if engine == "local":
+        if master is not None:
+            raise InputError("--master names a Spark cluster: add --engine spark.")
+        return table
+    from pramana import api
+    from pramana.cli.rendering import note
+    from pramana.designs.grouped import GROUPED_METHODS
+
+    if method in GROUPED_METHODS:
+        note("Groups are formed on one machine: all records are brought to the driver.")
+    # A path object has made one slash of the two in s3a://bucket.
+    return api.read_spark(re.sub(r"^(\w{2,}):/(?!/)", r"\1://", str(table)), master=master)
 
 
 def _place(to: Path | None) -> Path:

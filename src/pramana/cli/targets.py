@@ -111,7 +111,7 @@ def make_plan(
     targets: Targets,
     *,
     schema: Path | None,
-    table: Path | None,
+    table: Any,
     records: int | None = None,
     **how: Any,
 ) -> Plan:

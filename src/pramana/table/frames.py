@@ -124,6 +124,10 @@ def to_kind(table: pa.Table, like: Any) -> Any:
 
     Text that was plain text in ``like`` comes back as plain text and not as categories.
     """
+    if is_spark(like):
+        plain = [(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type)
+                 for f in table.schema]  # fmt: skip
+        return like.sparkSession.createDataFrame(table.cast(pa.schema(plain)))
     if _is_duckdb(like):
         import duckdb
 
