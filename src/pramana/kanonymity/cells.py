@@ -17,7 +17,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.kanonymity.groups import Floats, Ints, centres, compact, group_sums
+from pramana.kanonymity.groups import (
+    Floats,
+    Ints,
+    centres,
+    compact,
+    group_sums,
+    search_space,
+)
 
 NEAR = 6  # centres that are looked at for a partner
 
@@ -49,9 +56,10 @@ def merge_along(values: Floats, weights: Ints, k: int) -> Ints:
 
     from pramana.kanonymity import kernels
 
-    order = cKDTree(values).indices  # near cells side by side make the search several times faster
-    values, weights = np.ascontiguousarray(values[order]), weights[order]
-    graph = cKDTree(values).query(values, min(NEAR + 1, len(values)), workers=-1)[1]
+    space = search_space(values)
+    order = cKDTree(space).indices  # near cells side by side make the search several times faster
+    values, weights, space = values[order], weights[order], space[order]
+    graph = cKDTree(space).query(space, min(NEAR + 1, len(values)), workers=-1)[1]
     graph = graph.reshape(len(values), -1).astype(np.int32)
     labels, middle, sizes = np.arange(len(values)), values, weights
     while (short := sizes < k).any():
@@ -80,7 +88,8 @@ def merge_short(points: Floats, labels: Ints, short: Short) -> Ints:
         if sizes.size == 1 or not wanting.any():
             return labels
         middle, who = centres(points, labels), np.flatnonzero(wanting)
-        gap, other = cKDTree(middle).query(middle[who], min(NEAR + 1, sizes.size))
+        space = search_space(middle)
+        gap, other = cKDTree(space).query(space[who], min(NEAR + 1, sizes.size))
         ours, theirs = sizes[who, None], sizes[other]
         rise = np.where(other == who[:, None], np.inf, gap**2 * (ours * theirs / (ours + theirs)))
         rows, best = np.arange(who.size), rise.argmin(axis=1)

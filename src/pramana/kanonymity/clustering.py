@@ -157,17 +157,18 @@ def _cluster_part(
     if limit < NO_LIMIT:
         labels = chop(points, labels, limit)
     if method == "default" and n >= 2 * k:
-        words = _epoch_words(n, k, keystream, stream)
+        words = _epoch_words(labels, k, keystream, stream)
         labels = improve(points, labels, k=k, limit=limit, words=words)
         if limit < NO_LIMIT:
             labels = chop(points, labels, limit)
     return labels
 
 
-def _epoch_words(n: int, k: int, keystream: Keystream, stream: str) -> Iterator[Ints]:
-    """Random words for every epoch: more epochs for small tables, where they cost nothing."""
-    count = n // k
-    for number in range(min(40, max(4, 120_000 // n)) if k <= LARGE else 4):
+def _epoch_words(labels: Ints, k: int, keystream: Keystream, stream: str) -> Iterator[Ints]:
+    """Random words for every epoch: more epochs where there are few groups, as they cost less."""
+    groups, count = int(labels.max()) + 1, labels.size // k
+    epochs = min(24, max(4, 100_000 // (groups * k))) if k <= LARGE else 4
+    for number in range(epochs):
         yield keystream.words(stream, number * count, count).view(np.int64)
 
 

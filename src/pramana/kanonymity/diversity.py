@@ -3,7 +3,7 @@
 Both are reached by merging: a group that falls short joins the group where that raises the
 sum of squares least. Merging never lowers the number of distinct values, and the distance of
 a merged group to the whole is at most the larger of the two, so this ends with all groups in
-order, at worst with one [Li07 for t-closeness, Machanavajjhala07 for l-diversity].
+order, at worst with one [Li07], [Machanavajjhala06].
 """
 
 from __future__ import annotations

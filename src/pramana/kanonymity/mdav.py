@@ -1,6 +1,6 @@
 """MDAV, maximum distance to average vector: the clustering that the field uses.
 
-Domingo-Ferrer and Mateo-Sanz's heuristic with fixed group size [DomingoFerrer05].
+The heuristic with fixed group size of Domingo-Ferrer and Torra [DomingoFerrer05].
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def split(means: Floats, weights: Floats, most: int) -> Ints:
         _, old, widest, members = heapq.heappop(heap)
         along = means[members, widest]
         right = along > np.average(along, weights=weights[members])
-        if not right.any():  # equal but for rounding
+        if right.all() or not right.any():  # equal but for rounding
             continue
         labels[members[right]] = name
         push(old, members[~right])

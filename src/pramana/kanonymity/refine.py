@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pramana.kanonymity.cells import cells_of
-from pramana.kanonymity.groups import Floats, Ints, bounds, centres, compact, rank_within
+from pramana.kanonymity.groups import (
+    Floats,
+    Ints,
+    bounds,
+    centres,
+    compact,
+    rank_within,
+    search_space,
+)
 
 REACH = 16  # members of a group that are tried for a swap
 SMALL = 5000  # records for which there is time to look at more groups together
@@ -72,6 +80,7 @@ def neighbours_of(middle: Floats, near: int) -> tuple[Ints, Ints]:
     """A new number for every group, near ones side by side, and the nearest groups of each."""
     from scipy.spatial import cKDTree
 
+    middle = search_space(middle)
     order = cKDTree(middle).indices
     place = np.empty(order.size, np.int64)
     place[order] = np.arange(order.size)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pramana.errors import InvalidTable
-from pramana.risk.measured import wilson
+from pramana.risk.measured import clopper_pearson
 
 __all__ = ["ClassRisk", "link_chances", "reidentification"]
 
@@ -85,8 +85,8 @@ def reidentification(
 ) -> ClassRisk:
     """Frequencies of right links over several releases of the same people.
 
-    Intervals are Wilson's for one attack a release on every class: people of one class share a
-    release, so their number is not counted as further evidence.
+    Intervals are the exact binomial ones for one attack a release on every class: people of one
+    class share a release, so their number is not counted as further evidence.
     """
     of_person = np.unique(truth, axis=0, return_inverse=True)[1].ravel()
     sizes = np.bincount(of_person)
@@ -97,7 +97,9 @@ def reidentification(
     if trials == 0:
         raise InvalidTable("Re-identification needs at least one release.")
     frequency = np.bincount(of_person, total) / (sizes * trials)
-    ends = np.array([wilson(round(hits), trials, level=level) for hits in frequency * trials])
+    ends = np.array(
+        [clopper_pearson(round(hits), trials, level=level) for hits in frequency * trials]
+    )
     return ClassRisk(
         sizes.astype(np.int64),
         frequency,
