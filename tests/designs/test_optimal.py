@@ -14,6 +14,7 @@ from pramana.designs.optimal import optimal_design
 from pramana.designs.optimal_cells import KeyCells, as_counts
 from pramana.designs.optimal_dense import solve_dense
 from pramana.designs.optimal_loss import dense_gradient, dense_loss, squared_error
+from pramana.designs.optimal_road import solve_sparse
 from pramana.errors import Infeasible, InvalidNumber, OutsideDomain, TooLarge
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.matrices import Dense, SparseRows
@@ -25,17 +26,16 @@ TRIPLES = list(itertools.combinations(range(5), 3))
 
 
 def like_the_paper(seed):
-    """48 cells, 2,500 records, some rare cells [Cator, Sec. 4]."""
-    odds = {(i, v): (0.12, 0.88)[v] for i in range(4) for v in (0, 1)}
+    """48 cells, 2,500 records; seed 25 has 17 rare cells and 5 rare triples, as [Cator, Sec. 4]."""
+    odds = {(i, v): (0.14, 0.86)[v] for i in range(4) for v in (0, 1)}
     odds |= {(4, 0): 0.3, (4, 1): 0.3, (4, 2): 0.4}
     chance = np.array([np.prod([odds[i, v] for i, v in enumerate(cell)]) for cell in CELLS])
-    chance *= [1.5 if cell[0] == cell[1] else 0.6 for cell in CELLS]
     return np.random.default_rng(seed).multinomial(2500, chance / chance.sum())
 
 
 @pytest.fixture(scope="module")
 def example():
-    numbers = like_the_paper(0)
+    numbers = like_the_paper(25)
     return numbers, optimal_design(dict(zip(CELLS, numbers.tolist(), strict=True)))
 
 
@@ -114,6 +114,24 @@ def test_example_of_the_paper_holds_by_brute_force(example):
     assert estimate == pytest.approx(numbers, abs=1e-8)
 
 
+def test_figures_of_the_paper():
+    """17 rare cells, 5 rare triples: a handful of changes, a diagonal near 1, loss 2 changes / n^2.
+
+    The paper reports 4 changes, 0.9971 and 6.4e-7 (changes / n^2: short by its factor of 2).
+    """
+    numbers = like_the_paper(86)
+    totals = numbers @ members()
+    assert ((numbers > 0) & (numbers < 10)).sum() == 17
+    assert ((totals > 0) & (totals < 10)).sum() == 5
+
+    design = optimal_design(dict(zip(CELLS, numbers.tolist(), strict=True)))
+
+    assert design.expected_changes == pytest.approx(5, rel=0.01)
+    assert design.smallest_diagonal > 0.99
+    assert design.loss == pytest.approx(2 * design.expected_changes / 2500**2, rel=0.01)
+    assert sum(list(design.arrivals().values())[:8]) > 0.95 * design.expected_changes
+
+
 def test_where_changed_records_go(example):
     """A few target cells take nearly all changed records, as in the paper."""
     numbers, design = example
@@ -126,48 +144,47 @@ def test_where_changed_records_go(example):
     assert all(change < 0.02 for number, change in chance.values() if number >= 100)
 
 
-def test_independent_optimiser_finds_nothing_better(example):
-    """An augmented Lagrangian with L-BFGS on free logits: no linear program, other start.
+def conditional_gradient(numbers, rounds, seed=0):
+    """An independent method: plain Frank-Wolfe with line search, own programs, a random start."""
+    from scipy import sparse
+    from scipy.optimize import linprog, minimize_scalar
 
-    Ours is within 1 % of what it finds.
-    """
-    from scipy.optimize import minimize
+    inside = sparse.csr_array(members().T)
+    below = sparse.kron(sparse.csr_array(numbers[None, :].astype(float)), inside)
+    rare = np.flatnonzero((numbers > 0) & (numbers < 10))
+    own = [sparse.kron(sparse.csr_array(np.eye(48)[[m]]), inside) for m in rare]
+    upper = sparse.vstack([row - 0.1 * below for row in own]).tocsc()
+    sums = sparse.kron(sparse.eye_array(48), np.ones((1, 48))).tocsc()
+    low = np.where(np.eye(48, dtype=bool), 0.05, 0).ravel()
+    bounds = np.column_stack([low, np.ones(48 * 48)])
 
+    def corner(cost):
+        zero, one = np.zeros(upper.shape[0]), np.ones(48)
+        answer = linprog(cost.ravel(), upper, zero, sums, one, bounds, method="highs")
+        return answer.x.reshape(48, 48)
+
+    generator = np.random.default_rng(seed)
+    costs = [-np.diag(generator.uniform(0.5, 1.5, 48) * (numbers + 1)) for _ in range(3)]
+    P = np.mean([corner(cost) for cost in costs], axis=0)
+    for _ in range(rounds):
+        step = corner(dense_gradient(P, numbers)) - P
+        along = minimize_scalar(
+            lambda t, P=P, step=step: dense_loss(P + t * step, numbers),
+            bounds=(0, 1),
+            method="bounded",
+        )
+        P = P + along.x * step
+    return dense_loss(P, numbers)
+
+
+def test_independent_method_finds_nothing_better(example):
+    """Ours is within 1 % of what another method finds from another start, and that one is close."""
     numbers, design = example
-    member, alpha = members(), 0.1
-    rare = (numbers > 0) & (numbers < 10)
 
-    def matrix_of(logits):
-        logits = logits.reshape(48, 48)
-        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return powers / powers.sum(axis=1, keepdims=True)
+    found = conditional_gradient(numbers, 10)
 
-    def shortfall(P):
-        chance = P @ member
-        return chance[rare] - alpha * (numbers @ chance)
-
-    def objective(logits, prices, weight):
-        P = matrix_of(logits)
-        loss, slope = dense_loss(P, numbers), dense_gradient(P, numbers)
-        push = np.maximum(prices + weight * shortfall(P), 0)
-        loss += (push**2 - prices**2).sum() / (2 * weight)
-        slope = slope - alpha * np.outer(numbers, member @ push.sum(axis=0))
-        slope[rare] += push @ member.T
-        slope = P * (slope - (P * slope).sum(axis=1, keepdims=True))
-        return loss, slope.ravel()
-
-    logits = np.full((48, 48), -9.0) + np.random.default_rng(0).normal(0, 0.1, (48, 48))
-    np.fill_diagonal(logits, 0.0)
-    logits, prices, weight = logits.ravel(), np.zeros((rare.sum(), 104)), 20.0
-    for _ in range(10):
-        logits = minimize(
-            objective, logits, (prices, weight), "L-BFGS-B", True, options={"maxiter": 150}
-        ).x
-        prices = np.maximum(prices + weight * shortfall(matrix_of(logits)), 0)
-        weight = min(2 * weight, 400)
-
-    found = dense_loss(matrix_of(logits), numbers)
     assert design.loss * 2500**2 <= 1.01 * found
+    assert found <= 1.05 * design.loss * 2500**2
 
 
 def test_the_paper_moves_frequent_cells_only(example):
@@ -204,7 +221,7 @@ def test_identity_is_kept_where_it_meets_c1():
     assert design.attained.alpha == pytest.approx(1 / 40)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 0.2, 0.34]))
 def test_c1_holds_on_random_small_tables(seed, alpha):
     """Any counts: the design meets C1 in integers."""
@@ -219,7 +236,7 @@ def test_c1_holds_on_random_small_tables(seed, alpha):
     assert exact <= alpha
 
 
-def larger_counts(seed=0, sizes=(4, 5, 3, 4, 3), records=20_000):
+def larger_counts(seed=0, sizes=(6, 6, 5, 4, 3), records=20_000):
     generator = np.random.default_rng(seed)
     codes = [
         np.minimum(generator.geometric(0.45, records) - 1, size - 1).astype(np.uint8)
@@ -230,14 +247,15 @@ def larger_counts(seed=0, sizes=(4, 5, 3, 4, 3), records=20_000):
 
 
 def test_sparse_road_meets_c1_with_few_entries():
-    """720 cells: few transitions, exact check on all triples, a stated gap, a solvable matrix."""
+    """2,160 cells: few transitions, exact check on all triples, a stated gap, a solvable matrix."""
     counts = larger_counts()
     design = optimal_design(counts, alpha=0.1)
 
+    assert not design.unchanged
     assert isinstance(design.matrix, SparseRows)
     assert SpontaneousRecognition.of(design.matrix, counts, width=3).alpha <= 0.1
     assert len(design.matrix.moves) < 4 * design.matrix.size
-    assert 0 <= design.gap < 0.6
+    assert 0 <= design.gap < 0.1
     numbers = counts.dense().ravel().astype(float)
     assert design.loss == pytest.approx(dense_loss(design.matrix.values, numbers) / 20_000**2)
     assert design.matrix.solve(design.matrix.apply(numbers)) == pytest.approx(numbers, abs=1e-6)
@@ -245,19 +263,20 @@ def test_sparse_road_meets_c1_with_few_entries():
 
 def test_sparse_road_by_brute_force():
     """The guarantee's own evaluation is not the only judge."""
-    counts = larger_counts(seed=1, sizes=(3, 3, 2, 2, 2), records=3_000)
+    counts = larger_counts(seed=1, sizes=(4, 4, 3, 2, 2), records=1_500)
     design = optimal_design(counts, alpha=0.1)
     cells = [tuple(label) for label in design.matrix.labels]
 
     exact = brute_force(design.matrix.weights, counts.dense().ravel().tolist(), cells, TRIPLES)
 
-    assert design.matrix.size == 72
+    assert design.matrix.size == 192
+    assert not design.unchanged
     assert exact <= 0.1
 
 
 def test_fixed_and_impossible_cells():
     """Fixed cells neither leave nor are reached; impossible ones are not in the matrix."""
-    numbers = like_the_paper(0)
+    numbers = like_the_paper(25)
     counts = as_counts(dict(zip(CELLS, numbers.tolist(), strict=True)))
     frequent = CELLS[int(numbers.argmax())]
     empty = CELLS[int(np.flatnonzero(numbers == 0)[0])]
@@ -274,7 +293,7 @@ def test_fixed_and_impossible_cells():
 
 def test_listed_choices_cost_less_than_all():
     """Protecting one choice of keys needs fewer changes than protecting all."""
-    numbers = dict(zip(CELLS, like_the_paper(0).tolist(), strict=True))
+    numbers = dict(zip(CELLS, like_the_paper(25).tolist(), strict=True))
 
     one = optimal_design(numbers, choices=[("key1", "key2", "key5")])
     every = optimal_design(numbers)
@@ -306,7 +325,7 @@ def test_refusals():
 def test_dense_answer_is_stochastic():
     """Rows of the answer are probabilities before they become integers."""
     cells = KeyCells.of(
-        as_counts(dict(zip(CELLS, like_the_paper(2).tolist(), strict=True))), width=3
+        as_counts(dict(zip(CELLS, like_the_paper(47).tolist(), strict=True))), width=3
     )
     answer = solve_dense(cells, 0.1, keep=0.05)
 
@@ -314,3 +333,21 @@ def test_dense_answer_is_stochastic():
     assert answer.matrix.min() >= 0
     assert answer.matrix.sum(axis=1) == pytest.approx(1)
     assert Dense.of(cells.labels, answer.matrix).size == 48
+
+
+def test_moderate_domains_are_tuned():
+    """72 cells: the exact loss is minimised over the transitions found, and C1 still holds."""
+    generator = np.random.default_rng(0)
+    sizes = (4, 3, 3, 2)
+    codes = [
+        np.minimum(generator.geometric(0.45, 600) - 1, size - 1).astype(np.uint8) for size in sizes
+    ]
+    counts = Counts.of_codes("abcd", tuple(tuple(range(size)) for size in sizes), codes)
+    cells = KeyCells.of(counts, width=3)
+    found = solve_sparse(cells, 0.1, keep=0.05)
+
+    design = optimal_design(counts)
+
+    assert found is not None
+    assert design.loss * 600**2 < 1.001 * found[2]
+    assert design.attained.alpha <= 0.1

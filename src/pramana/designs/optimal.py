@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pramana.designs.optimal_cells import KeyCells, as_counts
-from pramana.designs.optimal_dense import solve_dense
-from pramana.designs.optimal_loss import KlLoss, kl_loss, squared_error
+from pramana.designs.optimal_dense import polish, solve_dense
+from pramana.designs.optimal_loss import KlLoss, dense_loss, kl_loss, squared_error
 from pramana.designs.optimal_road import solve_sparse
 from pramana.errors import Infeasible, InvalidNumber
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
@@ -31,6 +31,9 @@ __all__ = ["OptimalDesign", "optimal_design"]
 DENSE_CELLS = 64
 """Up to this many joint cells all matrices are considered."""
 
+TUNED_CELLS = 150
+"""Up to this many the transitions of the sparse road are tuned by the exact loss."""
+
 INSIDE = 1e-6
 """How far inside alpha the programs aim, so that their tolerance and rounding cannot cross it."""
 
@@ -42,9 +45,10 @@ class OptimalDesign:
     """A joint matrix that meets C1, and what it costs.
 
     ``loss`` is the expected squared error of the estimated shares, l2 of [Cator, Sec. 3].
-    ``gap`` is relative. On a small domain it is the first-order gap over all matrices that meet C1,
-    which bounds the excess loss where the loss is convex; on a large domain it is the excess over
-    a lower bound for matrices whose targets stay as they are.
+    ``gap`` is relative. On a small domain it is the first-order gap over all matrices that meet
+    C1, which bounds the excess loss where the loss is convex; on a domain of moderate size the same
+    over the transitions considered; on a large domain it is the excess over a lower bound for
+    matrices whose targets stay as they are.
     """
 
     matrix: TransitionMatrix = field(repr=False)
@@ -129,8 +133,9 @@ def optimal_design(
         return OptimalDesign(identity, table, alpha, attained, 0.0, 0.0, 1.0, 0.0)
 
     def solve(goal: float) -> Answer | None:
-        road = _dense if cells.size <= DENSE_CELLS else solve_sparse
-        return road(cells, goal, keep=keep)
+        if cells.size <= DENSE_CELLS:
+            return _dense(cells, goal, keep=keep)
+        return _sparse(cells, goal, keep=keep)
 
     def check(matrix: TransitionMatrix) -> SpontaneousRecognition:
         return SpontaneousRecognition.of(matrix, table, width=width, choices=choices)
@@ -180,6 +185,23 @@ def _dense(cells: KeyCells, alpha: float, *, keep: float) -> Answer | None:
     if answer is None:
         return None
     return Dense.of(cells.labels, answer.matrix), answer.gap
+
+
+def _sparse(cells: KeyCells, alpha: float, *, keep: float) -> Answer | None:
+    """Few transitions; on a domain of moderate size their probabilities are tuned once more."""
+    found = solve_sparse(cells, alpha, keep=keep)
+    if found is None:
+        return _dense(cells, alpha, keep=keep) if cells.size <= 2 * DENSE_CELLS else None
+    matrix, gap, loss, targets = found
+    if cells.size > TUNED_CELLS:
+        return matrix, gap
+    better = polish(cells, alpha, matrix.values, targets, keep=keep)
+    if better is None or dense_loss(better.matrix, cells.numbers) >= loss:
+        return matrix, gap
+    rows, columns = np.nonzero((better.matrix > 1e-12) & ~np.eye(cells.size, dtype=bool))
+    chances = better.matrix[rows, columns]
+    tuned = SparseRows.of(cells.labels, rows=rows, columns=columns, probabilities=chances)
+    return tuned, better.gap
 
 
 def _numbers(matrix: TransitionMatrix, counts: Counts) -> NDArray[np.float64]:

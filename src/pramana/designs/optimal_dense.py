@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from pramana.designs.optimal_cells import KeyCells
 from pramana.designs.optimal_loss import dense_gradient, dense_loss
 
-__all__ = ["DenseAnswer", "solve_dense"]
+__all__ = ["DenseAnswer", "polish", "solve_dense"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -37,8 +37,11 @@ SINGULAR = 1e6
 """A loss above this many times the records is that of a matrix that cannot be undone."""
 
 MANY = 4.0
+"""Combinations with this many times 1/alpha records are not watched at first."""
+
+SOURCES = 24
 STEPS = 18
-CORNERS = 12
+CORNERS = 20
 ENOUGH = 4e-3
 """The relative gap at which the last stage stops."""
 
@@ -58,14 +61,7 @@ class _Programs:
     numbers: FloatArray
     member: FloatArray  # cells x combinations
     alpha: float
-    fixed: NDArray[np.bool_]
-
-    @cached_property
-    def pairs(self) -> tuple[IntArray, IntArray]:
-        """The transitions that may happen."""
-        free = ~self.fixed
-        rows, columns = np.nonzero(~np.eye(len(self.numbers), dtype=bool) & np.outer(free, free))
-        return rows, columns
+    pairs: tuple[IntArray, IntArray]  # the transitions that may happen
 
     @cached_property
     def parts(self) -> dict[str, Any]:
@@ -129,16 +125,46 @@ class _Programs:
 
 def solve_dense(cells: KeyCells, alpha: float, *, keep: float) -> DenseAnswer | None:
     """The three stages; nothing if no matrix with a diagonal of at least ``keep`` meets C1."""
-    member = np.zeros((cells.size, len(cells.totals)))
-    for column in cells.combination.T:
-        member[np.arange(cells.size), column] = 1
+    member = _members(cells)
     # Combinations with many times 1/alpha records hold by themselves, unless the answer is far out.
+    pairs = np.nonzero(~np.eye(cells.size, dtype=bool) & np.outer(~cells.fixed, ~cells.fixed))
     for watched in (cells.totals * alpha < MANY, cells.totals >= 0):
-        programs = _Programs(cells.numbers, member[:, watched], alpha, cells.fixed)
+        programs = _Programs(cells.numbers, member[:, watched], alpha, (pairs[0], pairs[1]))
         answer = _stages(programs, cells.numbers, keep)
         if answer is None or _holds(answer.matrix, member, cells.numbers, alpha):
             return answer
     return answer
+
+
+def polish(
+    cells: KeyCells, alpha: float, start: FloatArray, targets: IntArray, *, keep: float
+) -> DenseAnswer | None:
+    """Stages 2 and 3 from a matrix that meets C1, over transitions to a few targets only.
+
+    Rare cells and the most frequent ones may move; to the targets, and to the most frequent ones.
+    """
+    member = _members(cells)
+    common = np.argsort(-cells.numbers, kind="stable")[:SOURCES]
+    rows = np.union1d(cells.rare(alpha), common)
+    allowed = np.zeros((cells.size, cells.size), dtype=bool)
+    allowed[np.ix_(rows, np.union1d(targets, common[:4]))] = True
+    allowed |= start > 0
+    allowed &= ~np.eye(cells.size, dtype=bool) & np.outer(~cells.fixed, ~cells.fixed)
+    pairs = np.nonzero(allowed)
+    watched = cells.totals * alpha < MANY
+    programs = _Programs(cells.numbers, member[:, watched], alpha, (pairs[0], pairs[1]))
+    floor = max(keep, min(0.02, float(np.diag(start).min())))
+    P = _short_steps(programs, start, cells.numbers, floor=floor)
+    answer = _corners(programs, P, cells.numbers, floor=floor)
+    return answer if _holds(answer.matrix, member, cells.numbers, alpha) else None
+
+
+def _members(cells: KeyCells) -> FloatArray:
+    """Cells x combinations: 1 where a cell has the combination."""
+    member = np.zeros((cells.size, len(cells.totals)))
+    for column in cells.combination.T:
+        member[np.arange(cells.size), column] = 1
+    return member
 
 
 def _holds(P: FloatArray, member: FloatArray, numbers: FloatArray, alpha: float) -> bool:

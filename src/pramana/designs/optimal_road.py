@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from pramana.designs.optimal_cells import KeyCells
 from pramana.designs.optimal_loss import squared_error
-from pramana.designs.optimal_sparse import Covering, cover
+from pramana.designs.optimal_sparse import cover
 from pramana.designs.optimal_transport import SMALL_SHARE, transitions
 from pramana.matrices import SparseRows
 
@@ -16,7 +16,11 @@ __all__ = ["solve_sparse"]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-ROUNDS = 12
+Answer = tuple[SparseRows, float, float, IntArray]
+"""The matrix, its gap, its loss, and the targets."""
+
+ROUNDS = 16
+TRY_BOTH = 5_000
 NEARLY = 1.3
 """Combinations with up to this many times 1/alpha records are under constraint from the start."""
 
@@ -24,32 +28,45 @@ WAYS = 4
 """A rare cell that is left is spread over this many targets."""
 
 
-def solve_sparse(cells: KeyCells, alpha: float, *, keep: float) -> tuple[SparseRows, float] | None:
+def solve_sparse(cells: KeyCells, alpha: float, *, keep: float) -> Answer | None:
     """A sparse matrix that meets C1 in floating point, and its relative gap.
 
-    Targets are cells that stay: empty ones if they can cover all, else any.
+    Targets should be cells that stay. Empty ones do; where they do not cover all, or the domain is
+    small enough to try both, rare cells that serve as targets are made to stay.
     """
+    answers = []
     for empty_targets in (True, False):
         answer = _repeat(cells, alpha, empty_targets=empty_targets, keep=keep)
         if answer is not None:
-            return answer
-    return None
+            answers.append(answer)
+            if cells.size > TRY_BOTH:
+                break
+    return min(answers, key=lambda answer: answer[2], default=None)
 
 
-def _repeat(
-    cells: KeyCells, alpha: float, *, empty_targets: bool, keep: float
-) -> tuple[SparseRows, float] | None:
+def _repeat(cells: KeyCells, alpha: float, *, empty_targets: bool, keep: float) -> Answer | None:
     """Add the combinations that turn out violated, until none is."""
     near = (cells.totals * alpha >= 1) & (cells.totals * alpha < NEARLY)
     also = np.flatnonzero(near)
-    common = np.where(cells.numbers * alpha >= 1, cells.numbers, 0.0)
-    frequent = _by_combination(cells, common)
+    frequent = _by_combination(cells, np.where(cells.numbers * alpha >= 1, cells.numbers, 0.0))
+    staying = np.zeros(cells.size, dtype=bool)
     share, ways = SMALL_SHARE, WAYS
     for _ in range(ROUNDS):
-        sure = cells.totals - share * frequent
-        covering = cover(cells, alpha, also=also, sure=sure, empty_targets=empty_targets, keep=keep)
+        covering = cover(
+            cells,
+            alpha,
+            also=also,
+            sure=cells.totals - share * frequent,
+            staying=staying,
+            empty_targets=empty_targets,
+            keep=keep,
+        )
         if covering is None:
             return None
+        torn = np.intersect1d(covering.targets, covering.movers)
+        if len(torn):
+            staying[torn] = True
+            continue
         watched = (cells.totals > 0) & (cells.totals * alpha < 1)
         watched[also] = True
         found = transitions(cells, covering, alpha, ways=ways, watched=watched)
@@ -60,17 +77,14 @@ def _repeat(
         )
         missed = _violated(cells, matrix, alpha)
         if len(missed) == 0:
-            return matrix, _gap(cells, matrix, covering)
+            loss = squared_error(matrix, cells.numbers)
+            return matrix, max(loss / covering.least - 1, 0.0), loss, covering.targets
         if found.share > share:
             share = 1.1 * found.share
         elif np.isin(missed, also).all():
             ways *= 2  # not too few records there: too much of one cell arrives
         also = np.union1d(also, missed)
     return None
-
-
-def _gap(cells: KeyCells, matrix: SparseRows, covering: Covering) -> float:
-    return max(squared_error(matrix, cells.numbers) / covering.least - 1, 0.0)
 
 
 def _by_combination(cells: KeyCells, amounts: FloatArray) -> FloatArray:

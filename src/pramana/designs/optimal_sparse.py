@@ -80,13 +80,14 @@ def cover(
     *,
     also: IntArray,
     sure: FloatArray,
+    staying: NDArray[np.bool_],
     empty_targets: bool,
     keep: float,
 ) -> Covering | None:
     """Targets and leaving chances of least cost for the rare combinations, and those in ``also``.
 
     ``sure`` is the number of records of each combination that can be counted on (frequent cells
-    that are sources lose a small share); with
+    that are sources lose a small share); ``staying`` cells do not leave; with
     ``empty_targets`` only cells that nobody leaves are targets: what arrives in a cell that is left
     again costs more than the program knows. Nothing if the program has no solution.
     """
@@ -96,6 +97,7 @@ def cover(
     troubled[problem] = True
     rare = cells.rare(alpha)
     movers = rare[troubled[cells.combination[rare]].any(axis=1) & ~cells.fixed[rare]]
+    movers = movers[~staying[movers]]
     barred = cells.fixed.copy()
     if empty_targets:
         barred[movers] = True
