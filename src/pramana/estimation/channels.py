@@ -23,7 +23,9 @@ from typing import Protocol
 import numpy as np
 
 from pramana.errors import NotCovered
+from pramana.estimation.along import sum_along, times_along
 from pramana.estimation.layout import Axis, FloatArray, Layout
+from pramana.estimation.sparse_channel import Sparse, has_sparse_inverse
 from pramana.matrices import SparseRows, TransitionMatrix, UniformMixture
 
 __all__ = ["Channel", "Channels"]
@@ -72,13 +74,13 @@ class Same:
 
     def solve(self, table: FloatArray) -> FloatArray:
         """Merge into groups."""
-        return table if self.axis.whole else _times(table, self.axis.membership, self.place)
+        return table if self.axis.whole else times_along(table, self.axis.membership, self.place)
 
     spread = cross = solve  # the entries are 0 and 1, one to a row
 
     def gross(self, table: FloatArray) -> FloatArray:
         """The sum of what is not left out."""
-        return _sum(self.solve(table), self.place)
+        return sum_along(self.solve(table), self.place)
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ class Mixture:
     def forward(self, table: FloatArray) -> FloatArray:
         """Keep a part, spread the rest evenly."""
         kept, other, _ = self._entries
-        return _sum(table, self.place) * other + kept * table
+        return sum_along(table, self.place) * other + kept * table
 
     backward = forward  # the matrix is symmetric
 
@@ -106,7 +108,7 @@ class Mixture:
         """The same with squared entries."""
         kept, other, _ = self._entries
         own = (kept + other) ** 2 - other**2
-        return _sum(table, self.place) * other**2 + own * table
+        return sum_along(table, self.place) * other**2 + own * table
 
     backward_squared = squared
 
@@ -114,25 +116,27 @@ class Mixture:
         """By the closed form of the inverse, or its merged columns."""
         if self.axis.whole:
             return self.matrix.solve(table, axis=self.place)
-        return _times(table, self._merged, self.place)
+        return times_along(table, self._merged, self.place)
 
     def spread(self, table: FloatArray) -> FloatArray:
         """By the closed form of the inverse, or its merged columns."""
         if self.axis.whole:
             return self.matrix.spread(table, axis=self.place)
-        return _times(table, self._merged**2, self.place)
+        return times_along(table, self._merged**2, self.place)
 
     def cross(self, table: FloatArray) -> FloatArray:
         """Rows of a whole inverse sum to 1."""
         if self.axis.whole:
             return self.solve(table)
-        return _times(table, self._merged * self._merged.sum(axis=1, keepdims=True), self.place)
+        return times_along(
+            table, self._merged * self._merged.sum(axis=1, keepdims=True), self.place
+        )
 
     def gross(self, table: FloatArray) -> FloatArray:
         """Rows of a whole inverse sum to 1."""
         if self.axis.whole:
-            return _sum(table, self.place)
-        return _times(table, self._merged.sum(axis=1, keepdims=True) ** 2, self.place)
+            return sum_along(table, self.place)
+        return times_along(table, self._merged.sum(axis=1, keepdims=True) ** 2, self.place)
 
     @cached_property
     def _merged(self) -> FloatArray:
@@ -144,7 +148,7 @@ class Mixture:
 
 @dataclass(frozen=True)
 class General:
-    """Any matrix; a sparse one is never written out."""
+    """Any matrix."""
 
     place: int
     axis: Axis
@@ -156,26 +160,26 @@ class General:
 
     def backward(self, table: FloatArray) -> FloatArray:
         """The matrix times values of released cells."""
-        return _times(table, self._transposed, self.place)
+        return times_along(table, self._transposed, self.place)
 
     def squared(self, table: FloatArray) -> FloatArray:
         """Counts times the squared matrix."""
-        return _times(table, self._squares, self.place)
+        return times_along(table, self._squares, self.place)
 
     def backward_squared(self, table: FloatArray) -> FloatArray:
         """The squared matrix times values of released cells."""
-        return _times(table, self._squares.T, self.place)
+        return times_along(table, self._squares.T, self.place)
 
     def solve(self, table: FloatArray) -> FloatArray:
         """Counts times the inverse, then merged."""
         found = self.matrix.solve(table, axis=self.place)
-        return found if self.axis.whole else _times(found, self.axis.membership, self.place)
+        return found if self.axis.whole else times_along(found, self.axis.membership, self.place)
 
     def spread(self, table: FloatArray) -> FloatArray:
         """Merged columns of the inverse, squared."""
         if self.axis.whole:
             return self.matrix.spread(table, axis=self.place)
-        return _times(table, self._merged**2, self.place)
+        return times_along(table, self._merged**2, self.place)
 
     @cached_property
     def _transposed(self) -> FloatArray:
@@ -191,22 +195,19 @@ class General:
         """Rows of a whole inverse sum to 1."""
         if self.axis.whole:
             return self.solve(table)
-        return _times(table, self._merged * self._merged.sum(axis=1, keepdims=True), self.place)
+        return times_along(
+            table, self._merged * self._merged.sum(axis=1, keepdims=True), self.place
+        )
 
     def gross(self, table: FloatArray) -> FloatArray:
         """Rows of a whole inverse sum to 1."""
         if self.axis.whole:
-            return _sum(table, self.place)
-        return _times(table, self._merged.sum(axis=1, keepdims=True) ** 2, self.place)
+            return sum_along(table, self.place)
+        return times_along(table, self._merged.sum(axis=1, keepdims=True) ** 2, self.place)
 
     @cached_property
     def _merged(self) -> FloatArray:
-        member = self.axis.membership
-        if isinstance(self.matrix, SparseRows):
-            from scipy.sparse.linalg import splu
-
-            return np.asarray(splu(self.matrix.sparse).solve(member), dtype=np.float64)
-        return self.matrix.inverse @ member
+        return self.matrix.inverse @ self.axis.membership
 
 
 @dataclass(frozen=True)
@@ -333,7 +334,7 @@ class Channels:
         """True counts merged into groups."""
         for place, axis in enumerate(self.layout.axes):
             if not axis.whole:
-                table = _times(table, axis.membership, place)
+                table = times_along(table, axis.membership, place)
         return table
 
     def _grouped(self, verb: str, table: FloatArray) -> FloatArray:
@@ -356,6 +357,8 @@ def _channel(place: int, layout: Layout) -> Channel:
 def _plain(place: int, axis: Axis, matrix: TransitionMatrix) -> Channel:
     if isinstance(matrix, UniformMixture):
         return Mixture(place, axis, matrix)
+    if isinstance(matrix, SparseRows) and has_sparse_inverse(matrix):
+        return Sparse(place, axis, matrix)
     return General(place, axis, matrix)
 
 
@@ -384,15 +387,3 @@ def _place_of(name: str, axes: Sequence[Axis]) -> int:
         f"The matrix depends on '{name}', which was itself randomised: there is no estimate "
         "of what it was. Release strata as they are."
     )
-
-
-def _sum(table: FloatArray, place: int) -> FloatArray:
-    return np.asarray(table.sum(axis=place, keepdims=True), dtype=np.float64)
-
-
-def _times(table: FloatArray, matrix: FloatArray, place: int) -> FloatArray:
-    """Multiply one axis of a table by a matrix, dense or sparse."""
-    moved = np.moveaxis(table, place, -1)
-    flat = moved.reshape(-1, moved.shape[-1])
-    product = np.asarray(flat @ matrix, dtype=np.float64)
-    return np.moveaxis(product.reshape(*moved.shape[:-1], -1), -1, place)

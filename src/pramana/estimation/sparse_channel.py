@@ -1,0 +1,115 @@
+"""The channel of a matrix that is the identity and a few transitions.
+
+With D its diagonal and O its other entries, P = D (I + D^-1 O), and where D^-1 O is small
+
+    P^-1 = (I - D^-1 O + (D^-1 O)^2 - ...) D^-1
+
+ends after a few terms that are all sparse. So the inverse of a matrix over many thousand cells is
+written down entry by entry, and its squares, which every variance needs, with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pramana.estimation.along import sum_along, times_along
+from pramana.estimation.layout import Axis, FloatArray
+from pramana.matrices import SparseRows
+
+__all__ = ["Sparse", "has_sparse_inverse"]
+
+SMALL = 0.5
+"""The series is used where transitions have at most this weight beside the diagonal."""
+
+NEGLIGIBLE = 1e-17
+
+
+def _transitions(matrix: SparseRows) -> Any:
+    """D^-1 O."""
+    from scipy import sparse
+
+    whole = matrix.sparse.tocsr()
+    diagonal = matrix.diagonal
+    return sparse.diags_array(1 / diagonal) @ (whole - sparse.diags_array(diagonal))
+
+
+def has_sparse_inverse(matrix: SparseRows) -> bool:
+    """Whether the series ends soon."""
+    if not (matrix.diagonal > 0).all():
+        return False
+    return float(abs(_transitions(matrix)).sum(axis=1).max()) <= SMALL
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """Nothing of the size of the matrix squared is ever formed."""
+
+    place: int
+    axis: Axis
+    matrix: SparseRows
+
+    def forward(self, table: FloatArray) -> FloatArray:
+        """Counts times the matrix."""
+        return times_along(table, self.matrix.sparse, self.place)
+
+    def backward(self, table: FloatArray) -> FloatArray:
+        """The matrix times values of released cells."""
+        return times_along(table, self.matrix.sparse.T, self.place)
+
+    def squared(self, table: FloatArray) -> FloatArray:
+        """Counts times the squared matrix."""
+        return times_along(table, self.matrix.sparse.power(2), self.place)
+
+    def backward_squared(self, table: FloatArray) -> FloatArray:
+        """The squared matrix times values of released cells."""
+        return times_along(table, self.matrix.sparse.power(2).T, self.place)
+
+    def solve(self, table: FloatArray) -> FloatArray:
+        """Counts times merged columns of the inverse."""
+        return times_along(table, self._merged, self.place)
+
+    def spread(self, table: FloatArray) -> FloatArray:
+        """Counts times merged columns of the inverse, squared."""
+        return times_along(table, self._merged.power(2), self.place)
+
+    def cross(self, table: FloatArray) -> FloatArray:
+        """Merged columns times their sum over all groups."""
+        rows = np.asarray(self._merged.sum(axis=1)).reshape(-1, 1)
+        return times_along(table, self._merged.multiply(rows).tocsr(), self.place)
+
+    def gross(self, table: FloatArray) -> FloatArray:
+        """That sum squared."""
+        rows = np.asarray(self._merged.sum(axis=1)).reshape(-1)
+        shape = [1] * table.ndim
+        shape[self.place] = -1
+        return sum_along(table * (rows**2).reshape(shape), self.place)
+
+    @cached_property
+    def _merged(self) -> Any:
+        inverse = self._inverse
+        if self.axis.whole:
+            return inverse
+        from scipy import sparse
+
+        groups = np.array(self.axis.groups)
+        inside = np.flatnonzero(groups >= 0)
+        shape = (self.axis.size, max(len(self.axis.group_cells), 1))
+        entries = (np.ones(len(inside)), (inside, groups[inside]))
+        return (inverse @ sparse.csr_array(entries, shape=shape)).tocsr()
+
+    @cached_property
+    def _inverse(self) -> Any:
+        from scipy import sparse
+
+        moves = _transitions(self.matrix)
+        term = total = sparse.eye_array(self.axis.size, format="csr")
+        while term.nnz:
+            term = -(term @ moves)
+            term.data[np.abs(term.data) < NEGLIGIBLE] = 0
+            term.eliminate_zeros()
+            total = total + term
+        return (total @ sparse.diags_array(1 / self.matrix.diagonal)).tocsr()
