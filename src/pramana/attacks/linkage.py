@@ -24,7 +24,7 @@ from pramana.table.schema import Schema
 
 __all__ = ["linkage_risks"]
 
-TRIALS = 20_000
+TRIALS = 10_000
 """So many links are tried, over several runs where the table is smaller."""
 
 CONFIDENT = 0.01

@@ -39,8 +39,8 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 
 TIE = 1e-9
-BLOCK = 2_000_000
-"""Scores that are held in memory at once."""
+BLOCK = 200_000
+"""Scores that are worked on at once: they stay in the cache."""
 
 MOST_PAIRS = 2_000_000_000
 """Pairs of cells that are compared before targets are sampled."""
@@ -73,7 +73,7 @@ class Scores:
                 rows = own[0][truth.codes[step]]
             else:
                 rows = np.stack(own)[strata, truth.codes[step]]
-            total += rows[:, released.codes[step]]
+            total += np.take(rows, released.codes[step], axis=1)
         return total
 
 
