@@ -170,6 +170,29 @@ def test_full_mixing_gives_one_over_all_records(frequency):
     assert CorrectMatch.of(matrix, times).xi == pytest.approx(1 / (4 * frequency), rel=1e-5)
 
 
+@pytest.mark.parametrize(("stays", "arrives"), [(0.3, 0.4), (0.05, 0.5), (0.6, 0.65)])
+def test_many_released_records_with_likelier_arrivals(stays, arrives):
+    """400 and 3,000 records, odds of arriving above those of staying: R peaks far from one record.
+
+    Second road: E[true c among a] / (a T) for every a, summed over all splits in logarithms.
+    """
+    from scipy.stats import binom
+
+    matrix = Dense.of(("a", "b"), [[stays, 1 - stays], [arrives, 1 - arrives]])
+    own = binom.logpmf(np.arange(401), 400, stays)
+    others = binom.logpmf(np.arange(3001), 3000, arrives)
+    best = 0.0
+    for a in range(1, 3401):
+        j = np.arange(max(0, a - 3000), min(400, a) + 1)
+        logs = own[j] + others[a - j]
+        share = np.exp(logs - logs.max())
+        best = max(best, float((j * share).sum() / share.sum()) / (a * 400))
+
+    stated = match_risks(matrix, {"a": 400, "b": 3000})[0]
+
+    assert best <= stated <= best * (1 + 1e-5)
+
+
 def test_a_thousand_frequent_categories_take_a_moment():
     """Frequencies up to a million do not slow the calculation down."""
     times = {i: int(x) for i, x in enumerate(np.random.default_rng(1).integers(1, 10**6, 1000))}

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pramana.errors import InvalidNumber, OutsideDomain, TooLarge, UnknownColumn
-from pramana.guarantees import recognition_posterior
+from pramana.guarantees.recognition_margins import through_margins
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.matrices import Dense, Mechanism, SparseRows, Step, UniformMixture
 from pramana.table.counts import Counts
@@ -144,7 +144,7 @@ def test_families_and_roads_agree():
 
     first = SpontaneousRecognition.of(step, counts, width=2)
     second = SpontaneousRecognition.of(dense, counts, width=2)
-    third = recognition_posterior._through_margins(step, counts, first.keys)
+    third = through_margins(step, counts, first.keys)
 
     assert first.alpha == second.alpha
     assert third == pytest.approx(first.alpha, rel=1e-12)
