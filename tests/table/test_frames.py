@@ -11,6 +11,7 @@ import pytest
 
 from pramana.errors import InvalidTable
 from pramana.table.files import open_table, to_kind
+from pramana.table.frames import empty_like
 
 TABLE = pa.table({"sex": ["F", "M", None], "age": [31, 28, 90]})
 
@@ -114,3 +115,15 @@ def test_a_relation_can_be_left_half_read():
         next(batches)
         batches.close()
         assert sum(batch.num_rows for batch in opened.batches()) == opened.rows == 500_000
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "polars lazy", "pyarrow", "duckdb"])
+def test_the_kind_of_a_table_can_be_kept_without_its_records(kind):
+    """An empty object of the same kind is enough to give the same kind back."""
+    frame = frames()[kind]
+    empty = empty_like(frame)
+
+    assert type(empty) is type(frame)
+    with pytest.raises(InvalidTable, match="no records"):
+        open_table(empty)
+    assert type(to_kind(TABLE, empty)) is type(frame)

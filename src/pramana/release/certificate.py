@@ -21,7 +21,7 @@ from pramana.guarantees.registry import guarantee_from_json
 from pramana.matrices.grouping import Grouping
 from pramana.matrices.mechanism import Mechanism
 from pramana.release.forms import schema_from_json, schema_to_json
-from pramana.table.schema import Role, Schema
+from pramana.table.schema import Schema
 
 __all__ = ["FORMAT_VERSION", "Certificate", "Claim", "DataFile", "canonical"]
 
@@ -117,12 +117,7 @@ class Certificate:
     @property
     def known_columns(self) -> tuple[str, ...]:
         """Columns that are released as they are and that an adversary may know."""
-        strata = set(self.schema.strata)
-        return tuple(
-            column.name
-            for column in self.schema.released_as_is
-            if column.role in (Role.PLAIN, Role.KEY) or column.name in strata
-        )
+        return self.schema.known
 
     @property
     def treatment(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from os import PathLike
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow as pa
 from pramana.errors import InvalidTable
 from pramana.table.opened import OpenedTable, require_distinct_names
 
-__all__ = ["is_spark", "open_frame", "to_kind"]
+__all__ = ["empty_like", "is_spark", "open_frame", "to_kind"]
 
 
 def open_frame(frame: Any) -> OpenedTable:
@@ -117,6 +118,26 @@ def _quiet_database() -> Iterator[None]:
         busy = type(error).__name__ == "ResourceInUseException"
         why = "its connection is busy with another result" if busy else "its query fails"
         raise InvalidTable(f"The DuckDB relation cannot be read: {why}.") from None
+
+
+def empty_like(frame: Any) -> Any:
+    """An object of the same kind and types without a single record: what ``to_kind`` needs.
+
+    A release remembers the kind of table that went in, and must not hold on to its records.
+    """
+    if is_spark(frame) or isinstance(frame, str | PathLike):
+        return frame  # a plan of work, or a place; no records are held
+    if _is_pandas(frame):
+        return frame.iloc[:0].copy()
+    if _is_duckdb(frame):
+        import duckdb
+
+        return duckdb.from_arrow(_open_relation(frame).schema.empty_table())
+    if isinstance(frame, pa.RecordBatchReader):
+        return pa.RecordBatchReader.from_batches(frame.schema, [])
+    if isinstance(frame, pa.Table):
+        return frame.schema.empty_table()
+    return frame.clear() if hasattr(frame, "clear") and hasattr(frame, "lazy") else None
 
 
 def to_kind(table: pa.Table, like: Any) -> Any:

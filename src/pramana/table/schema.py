@@ -283,6 +283,15 @@ class Schema:
         )
 
     @property
+    def known(self) -> tuple[str, ...]:
+        """Columns that are published unchanged and that an adversary may know."""
+        return tuple(
+            column.name
+            for column in self.released_as_is
+            if column.role in (Role.PLAIN, Role.KEY) or column.name in self.strata
+        )
+
+    @property
     def released(self) -> tuple[Column, ...]:
         """The columns of the release, in order: all but the identifiers."""
         return tuple(column for column in self.columns if column.role is not Role.IDENTIFIER)

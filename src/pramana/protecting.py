@@ -1,0 +1,172 @@
+"""From the truth and a plan to a release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from pramana.designs.plan import Plan
+from pramana.engines.choose import counts_of, engine_of, in_memory, open_source, smallest_crowd
+from pramana.errors import DoesNotHold, OutsideDomain
+from pramana.guarantees.evaluate import from_matrices
+from pramana.published import Published
+from pramana.randomise.protect import Randomiser
+from pramana.randomness import Keystream
+from pramana.release.certificate import Certificate, Claim
+from pramana.release.folder import require_free
+from pramana.release.release import write_release
+from pramana.table.codec import Refused, count_refused, refuse
+from pramana.table.files import write_table
+from pramana.table.frames import empty_like
+from pramana.table.opened import Labels, OpenedTable, TableFormat
+from pramana.table.schema import Column, Schema
+
+if TYPE_CHECKING:
+    from pramana.engines.local import LocalTable
+    from pramana.engines.spark import SparkTable
+
+__all__ = ["protect"]
+
+Progress = Callable[[int], None]
+
+
+def protect(
+    table: Any,
+    plan: Plan,
+    *,
+    to: str | Path | None = None,
+    file_format: TableFormat | None = None,
+    seed: int | None = None,
+    force: bool = False,
+    sign_with: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Published:
+    """Randomise and shuffle a table as planned.
+
+    Args:
+        table: a file or a data frame, the true one.
+        plan: what to do.
+        to: a folder to write the release to, however large; in memory where not given.
+        file_format: of the data file; that of the table where not given.
+        seed: for tests and demonstrations only: the certificate then says that the release is not
+            for publication.
+        force: replace an existing release folder.
+        sign_with: a private key to sign the certificate with.
+        progress: is told how many more records are done.
+    """
+    if to is not None:
+        require_free(Path(to), force=force)
+    opened = open_source(table, schema=plan.schema)
+    keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
+    try:
+        made, plan = _made(plan, opened, keystream)
+        certificate = _certificate(plan, keystream)
+        if to is None:
+            return Published(certificate, in_memory(made), like=empty_like(table))
+        file_format = file_format or _writable(opened.format)
+        written = write_release(
+            certificate,
+            _writer(made, file_format, labels=opened.labels, progress=progress),
+            folder=Path(to),
+            file_format=file_format,
+            force=force,
+            sign_with=sign_with,
+        )
+        return Published.of(written)
+    except OutsideDomain:
+        _refuse_all(plan.schema, opened)  # the same error, with the count of all records
+        raise
+
+
+def _made(
+    plan: Plan, opened: OpenedTable, keystream: Keystream
+) -> tuple[LocalTable | SparkTable, Plan]:
+    """The released records, not yet drawn, and the plan with the numbers of this very table."""
+    if plan.grouping is not None:
+        from pramana.engines.local import LocalTable
+        from pramana.randomise.grouped import regrouped
+
+        plan = replace(plan, records=opened.rows, crowd=smallest_crowd(plan.schema, opened))
+        table, plan = regrouped(opened, plan, known=plan.schema.known, keystream=keystream)
+        return LocalTable.of(table).shuffle(keystream=keystream), plan
+    plan = _on_these_records(plan, opened)
+    randomiser = Randomiser(plan.schema, plan.mechanism, opened.schema, keystream)
+    made = (
+        engine_of(opened, coded=plan.mechanism.columns)
+        .map_batches(randomiser.encode, schema=randomiser.coded)
+        .shuffle(keystream=keystream)
+        .map_batches(randomiser.decode, schema=randomiser.released)
+    )
+    return made, plan
+
+
+def _on_these_records(plan: Plan, opened: OpenedTable) -> Plan:
+    """The plan with the numbers of this very table; refused if they fall short of the target."""
+    crowd = smallest_crowd(plan.schema, opened)
+    try:
+        if plan.data_dependent:
+            from pramana.designs.data_driven import on_counts
+
+            return on_counts(plan, counts_of(plan.schema, opened), crowd=crowd)
+        if (opened.rows, crowd) == (plan.records, plan.crowd):
+            return plan
+        attained = from_matrices(plan.mechanism, crowd=crowd, asked=plan.asked)
+        return replace(plan, records=opened.rows, crowd=crowd, attained=attained)
+    except DoesNotHold as error:
+        raise DoesNotHold(
+            f"{error} The plan was made for {plan.records:,} records in groups of at least "
+            f"{plan.crowd:,}; this table has {opened.rows:,} in groups of at least {crowd:,}. "
+            "Design again with these data."
+        ) from None
+
+
+def _certificate(plan: Plan, keystream: Keystream) -> Certificate:
+    asked = {guarantee.name: guarantee for guarantee in plan.asked}
+    return Certificate(
+        schema=replace(plan.schema, columns=plan.schema.released),
+        mechanism=plan.mechanism if plan.publish_matrices else None,
+        method=plan.method,
+        records=plan.records,
+        crowd=plan.crowd,
+        claims=tuple(Claim(g, asked.get(g.name)) for g in plan.attained),
+        data_dependent=plan.data_dependent,
+        reproducible=keystream.reproducible,
+        expected_error=plan.expected_error.sentence() if plan.expected_error else None,
+        figures=plan.public,
+        grouping=plan.grouping,
+    )
+
+
+def _refuse_all(schema: Schema, opened: OpenedTable) -> None:
+    """Raise with the number of refused records of the whole table, not of one batch."""
+    for column in schema.randomised:
+        parts = opened.summaries(partial(_refused, column), [column.name])
+        refuse(column, sum(parts, start=Refused()))
+
+
+def _refused(column: Column, batches: Iterable[pa.RecordBatch]) -> Refused:
+    counts = (count_refused(column, batch.column(column.name)) for batch in batches)
+    return sum(counts, start=Refused())
+
+
+def _writer(
+    made: LocalTable | SparkTable,
+    file_format: TableFormat,
+    *,
+    labels: Labels,
+    progress: Progress | None,
+) -> Callable[[Path], object]:
+    """How the data file gets written: by the engine where it knows the format."""
+    if file_format in ("parquet", "csv", "feather"):
+        return lambda path: made.write(path, file_format=file_format, progress=progress)
+    return lambda path: write_table(made.to_arrow(), path, file_format=file_format, labels=labels)
+
+
+def _writable(file_format: TableFormat) -> TableFormat:
+    """The same format out as in, where it can be written."""
+    return "parquet" if file_format in ("frame", "sas7bdat") else file_format
