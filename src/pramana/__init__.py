@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from pramana.matrices import Dense, Mechanism, Step, TransitionMatrix, UniformMixture
     from pramana.release import Certificate, Release, Verdict, make_keys
     from pramana.table import Bins, Categories, Column, Impossible, Role, Schema
+    from pramana.workloads import mine_tree
 
 __all__ = [
     "Bins",
@@ -102,6 +103,7 @@ __all__ = [
     "design",
     "load",
     "make_keys",
+    "mine_tree",
     "protect",
     "report",
     "verify",
@@ -117,6 +119,7 @@ _ROOMS = {
     "matrices": "Dense Mechanism Step TransitionMatrix UniformMixture",
     "release": "Certificate Release Verdict make_keys",
     "table": "Bins Categories Column Impossible Role Schema",
+    "workloads": "mine_tree",
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names.split()}
 

@@ -20,7 +20,9 @@ from pramana.cli.demo import demo
 from pramana.cli.describe import describe
 from pramana.cli.design import design
 from pramana.cli.estimate import estimate
+from pramana.cli.experiment import experiment
 from pramana.cli.keygen import keygen
+from pramana.cli.mine import mine
 from pramana.cli.protect import protect
 from pramana.cli.rebuild import rebuild
 from pramana.cli.report import report
@@ -83,10 +85,12 @@ for verb in (
     verify,
     estimate,
     rebuild,
+    mine,
     audit,
     attack,
     compare,
     report,
+    experiment,
     keygen,
     demo,
 ):

@@ -7,6 +7,15 @@ from typing import Annotated
 
 import typer
 
+from pramana.cli.guide import (
+    Accuracy,
+    Gamma,
+    GuideOptions,
+    GuideQuick,
+    GuideTarget,
+    GuideTest,
+    show_guide,
+)
 from pramana.cli.options import (
     Alpha,
     AsJson,
@@ -85,6 +94,11 @@ def design(
     show_matrix: Annotated[
         bool, typer.Option("--show-matrix", help="Show every matrix with its labels.")
     ] = False,
+    gamma: Gamma = None,
+    accuracy: Accuracy = None,
+    target: GuideTarget = None,
+    test: GuideTest = None,
+    quick: GuideQuick = False,
     as_json: AsJson = False,
 ) -> None:
     """State a target; see what it takes and what it costs.
@@ -96,7 +110,11 @@ def design(
       pramana design --schema schema.toml --records 100000 --k 100    (before collecting)
       pramana design people.csv --schema schema.toml --max-error 0.05
       pramana design people.csv --schema schema.toml --alpha 0.1      (from the data)
+      pramana design numbers.csv --target class --gamma 5:12 --accuracy 0.8  (for trees)
     """
+    if gamma is not None:
+        show_guide(GuideOptions(gamma, accuracy, target, table, test, quick), as_json=as_json)
+        return
     from pramana.cli.rendering import matrices_of_plan, show_json, show_matrices, show_plan
     from pramana.cli.targets import Targets, grouping_of, make_plan
 

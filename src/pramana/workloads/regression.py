@@ -112,7 +112,8 @@ def fit_cells(
     """
     x = _design(coding, cells, form)
     n, t = np.asarray(counts, dtype=np.float64), np.asarray(totals, dtype=np.float64)
-    scale = np.sqrt(np.maximum(x.T**2 @ np.abs(n), 1e-300))  # one unit for all terms
+    size = np.sqrt(x.T**2 @ np.abs(n))
+    scale = np.where(size > 0, size, 1.0)  # one unit for all terms that occur
     gram = (x.T * n) @ x / scale[:, None] / scale
     solution = np.linalg.lstsq(gram, x.T @ t / scale, rcond=1e-10)[0] / scale
     return AdditiveModel(coding, form, solution)

@@ -1,0 +1,138 @@
+"""``pramana design --gamma 5:12 --accuracy 0.8``: the guide to gamma and the number of bins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from pramana.errors import InputError
+
+__all__ = ["Accuracy", "Gamma", "GuideOptions", "GuideQuick", "GuideTarget", "GuideTest",
+           "show_guide"]  # fmt: skip
+
+Gamma: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--gamma",
+        metavar="LOW:HIGH",
+        show_default=False,
+        help="Instead of a target: find gamma in this range, and the number of bins, for trees.",
+    ),
+]
+Accuracy: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--accuracy",
+        metavar="SHARE",
+        show_default=False,
+        help="With --gamma: the accuracy that trees must reach on clean records.",
+    ),
+]
+GuideTarget: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        metavar="NAME",
+        show_default=False,
+        help="With --gamma and FILE: the column of classes to learn.",
+    ),
+]
+GuideTest: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--test",
+        metavar="FILE",
+        show_default=False,
+        help="With --gamma and FILE: records to test on; a third of FILE where not given.",
+    ),
+]
+GuideQuick: TypeAlias = Annotated[
+    bool, typer.Option("--quick", help="With --gamma: a small grid, for a first look.")
+]
+
+
+@dataclass(frozen=True)
+class GuideOptions:
+    """What was asked of the guide."""
+
+    gamma: str
+    accuracy: float | None
+    target: str | None
+    table: Path | None
+    test: Path | None
+    quick: bool
+
+
+def show_guide(asked: GuideOptions, *, as_json: bool) -> None:
+    """Try the grid, choose, and show the table behind the choice."""
+    from pramana.cli.progress import progress_bar
+    from pramana.cli.rendering import bullet, out, show_json, table_of
+    from pramana.designs.guide import parse_range
+    from pramana.experiments.tree_grid import guide_of, reference_sets, table_sets, try_grid
+
+    ends = parse_range(asked.gamma)
+    if asked.table is not None and asked.target is None:
+        raise InputError("The guide needs to know the class: add --target NAME.")
+    sets = (
+        reference_sets(quick=asked.quick)
+        if asked.table is None
+        else table_sets(asked.table, target=str(asked.target), test=asked.test)
+    )
+    gammas, bins = _grid(ends, quick=asked.quick)
+    with progress_bar("Trying the grid", total=len(sets) * len(gammas) * len(bins)) as advance:
+        trials = try_grid(sets, gammas=gammas, bins=bins, seed=2026, advance=advance)
+    guide = guide_of(trials)
+    choice = guide.choose(gammas=ends, accuracy=asked.accuracy)
+    reached = asked.accuracy is None or choice.accuracy >= asked.accuracy
+    if as_json:
+        show_json(_form(choice.to_json(), [p.to_json() for p in guide.points], reached, sets))
+        return
+    console = out()
+    console.print(
+        table_of(
+            ("gamma", "bins", "entropy", "accuracy", "error"),
+            [
+                (
+                    f"{p.gamma:g}",
+                    str(p.bins),
+                    f"{p.entropy:.3f}",
+                    f"{p.accuracy:.1%}",
+                    f"{p.error:.3f}",
+                )
+                for p in guide.points
+            ],
+            right=("gamma", "bins", "entropy", "accuracy", "error"),
+        )
+    )
+    bullet(
+        console,
+        f"Take N = {choice.bins} bins and gamma = {choice.gamma:g}: accuracy "
+        f"{choice.accuracy:.1%} on clean records, entropy {choice.entropy:.3f} bits."
+        + ("" if reached else " No combination reaches the accuracy asked; this is the highest."),
+        style="green" if reached else "bold red",
+    )
+    bullet(console, "An attribute with at most N distinct values is not binned.")
+
+
+def _grid(ends: tuple[float, float], *, quick: bool) -> tuple[Sequence[float], Sequence[int]]:
+    low, high = ends
+    if quick:
+        return sorted({low, high}), (5, 10)
+    middle = round((low * high) ** 0.5)
+    return sorted({low, float(middle), high}), (5, 10, 15, 20, 40)
+
+
+def _form(
+    choice: dict[str, Any], grid: list[dict[str, Any]], reached: bool, sets: Sequence[Any]
+) -> dict[str, Any]:
+    return {
+        "method": "guide",
+        "choice": choice,
+        "reached": reached,
+        "data": [one.name for one in sets],
+        "grid": grid,
+    }

@@ -1,0 +1,239 @@
+"""People with health-care costs, markets that differ in their demographics, plans that some join.
+
+[Wei, Sec. 4.2]. A market is the same people with other weights: a smooth tilt of sex, age,
+education and income and of their pairs. Joining a plan depends on age alone. Everything that a
+regression needs is a sum over the cells of the four variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pramana.experiments.harness import GENERATED, Setting
+from pramana.experiments.population import make_population
+from pramana.kanonymity.clustering import form_groups
+from pramana.kanonymity.distance import Key
+from pramana.kanonymity.release import new_keys
+from pramana.randomness import Keystream
+from pramana.workloads.cells import Coding
+from pramana.workloads.covariate_shift import ratio
+from pramana.workloads.features import Form, features
+from pramana.workloads.learners import logistic_regression
+from pramana.workloads.regression import fit_cells
+
+__all__ = ["People", "Score", "Split", "anonymised", "load_people", "make_markets", "make_splits",
+           "market_weight", "score"]  # fmt: skip
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+FILE = "meps2023_adults.csv"
+SHAPE = {"sex": 2, "age": 8, "education": 6, "income": 5}
+POVERTY = ("Poor/Negative", "Near Poor", "Low Income", "Middle Income", "High Income")
+AGES = (26, 35, 45, 55, 65, 70, 75)
+SCHOOL = (9, 12, 13, 16, 17)
+JOINS = (1.0, 0.9, 0.9, 1.0, 1.0, 0.4, 0.3, 0.2)
+"""The chance to join a plan by age group: few beyond 65, who have another insurance."""
+
+TILT = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Levels of the four variables, and the cost of a year."""
+
+    levels: tuple[IntArray, ...] = field(repr=False)
+    cost: FloatArray = field(repr=False)
+    words: str
+
+    @property
+    def size(self) -> int:
+        """The number of people."""
+        return len(self.cost)
+
+    @cached_property
+    def coding(self) -> Coding:
+        """All cells, occupied or not."""
+        return Coding(tuple(SHAPE), tuple(tuple(range(size)) for size in SHAPE.values()))
+
+    @cached_property
+    def cells(self) -> IntArray:
+        """The cell of every person."""
+        cells: IntArray = np.ravel_multi_index(self.levels, tuple(SHAPE.values())).astype(np.int64)
+        return cells
+
+    @cached_property
+    def joins(self) -> FloatArray:
+        """The chance of each cell to join."""
+        return np.array(JOINS)[self.coding.unravel(np.arange(self.coding.size))[:, 1]]
+
+    def sums(self, cells: IntArray, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Number, total cost and total squared cost by cell."""
+        cost, size = self.cost[rows], self.coding.size
+        return (
+            np.bincount(cells, minlength=size).astype(np.float64),
+            np.bincount(cells, cost, size).astype(np.float64),
+            np.bincount(cells, cost**2, size).astype(np.float64),
+        )
+
+
+def load_people(setting: Setting) -> People:
+    """The Medical Expenditure Panel Survey, or a generated population."""
+    path = setting.file(FILE)
+    if path is not None:
+        return _surveyed(path)
+    people = make_population(12_000 if setting.quick else 20_000, keystream=setting.keystream)
+    age = people["age"].to_numpy()
+    adult = age >= 18
+    school = people["education"].fill_null("primary").to_pylist()
+    order = {"primary": 1, "secondary": 2, "vocational": 3, "degree": 4}
+    income = people["income"].fill_null(0).to_numpy()[adult]
+    levels = (
+        (people["sex"].to_numpy(zero_copy_only=False)[adult] == "M").astype(np.int64),
+        np.digitize(age[adult], AGES),
+        np.array([order[level] for level in school])[adult],
+        np.digitize(income, np.quantile(income, (0.15, 0.3, 0.5, 0.75))),
+    )
+    # costs that depend on pairs of variables, so that a sum of functions of one is not the truth
+    sick = 1 + levels[1] * (4 - levels[3]) * (1 + levels[0]) / 4
+    return People(levels, people["cost"].to_numpy()[adult] * sick, GENERATED)
+
+
+def _surveyed(path: Path) -> People:
+    from pyarrow import csv
+
+    options = csv.ConvertOptions(null_values=["NA", ""], strings_can_be_null=True)
+    table = csv.read_csv(path, convert_options=options)
+    known = table["EDUCYR"].is_valid().to_numpy()
+    school = table["EDUCYR"].fill_null(0).to_numpy()
+    income = np.array([POVERTY.index(level) for level in table["POVCAT23"].to_pylist()])
+    levels = (
+        table["SEX"].to_numpy() - 1,
+        np.digitize(table["AGE23X"].to_numpy(), AGES),
+        np.digitize(school, SCHOOL),
+        income,
+    )
+    cost = table["TOTEXP23"].to_numpy().astype(np.float64)
+    words = f"{FILE}: {int(known.sum()):,} adults whose education is known"
+    return People(tuple(level[known].astype(np.int64) for level in levels), cost[known], words)
+
+
+def make_markets(people: People, number: int, setting: Setting) -> dict[str, FloatArray]:
+    """How much more frequent each cell is in a market: exp of a random quadratic form."""
+    places = people.coding.unravel(np.arange(people.coding.size)).astype(np.float64)
+    z = (places - places.mean(axis=0)) / places.std(axis=0)
+    pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
+    terms = np.column_stack([z, *(z[:, i] * z[:, j] for i, j in pairs)])
+    markets = {}
+    for market in range(number):
+        size = terms.shape[1]
+        draws = setting.keystream.normals("markets", market * size, size)
+        markets[f"market {market + 1}"] = np.exp(TILT * terms @ draws)
+    return markets
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Half of the people train, half test; of those that train some are enrolled."""
+
+    train: IntArray = field(repr=False)
+    test: IntArray = field(repr=False)
+    enrolled: IntArray = field(repr=False)
+
+
+def make_splits(people: People, number: int, keystream: Keystream) -> list[Split]:
+    """Random halves, each used both ways, so that luck of the division cancels."""
+    splits, half = [], people.size // 2
+    for split in range(number):
+        order = keystream.permutation(people.size, f"halves {split // 2}")
+        first, second = order[:half], order[half:]
+        train, test = (first, second) if split % 2 == 0 else (second, first)
+        chance = keystream.uniforms(f"enrolled {split}", 0, train.size)
+        splits.append(Split(train, test, train[chance < people.joins[people.cells[train]]]))
+    return splits
+
+
+def anonymised(
+    people: People, rows: IntArray, *, k: int, methods: tuple[str, ...], keystream: Keystream
+) -> dict[str, IntArray]:
+    """The cells that enrolled people are released with, by method, from the same groups."""
+    keys = [
+        Key(name, level[rows].astype(np.float64), "ordered")
+        for name, level in zip(SHAPE, people.levels, strict=True)
+    ]
+    cost = Key("cost", people.cost[rows], "number")
+    groups = form_groups(keys, k=k, keystream=keystream, responses=[cost])
+    released = {}
+    for method in methods:
+        new = new_keys(keys, groups.labels, method=method, keystream=keystream)
+        levels = tuple(key.values.astype(np.int64) for key in new)
+        released[method] = np.ravel_multi_index(levels, tuple(SHAPE.values())).astype(np.int64)
+    return released
+
+
+def market_weight(shift: str, existing: FloatArray, new: FloatArray, coding: Coding) -> FloatArray:
+    """w(x) of every cell: 1, by logistic regression, or cell by cell."""
+    if shift == "none":
+        return np.ones(existing.size)
+    p, q = existing / existing.sum(), new / new.sum()
+    if shift == "nonparametric":
+        return ratio(q, p)
+    cells = np.arange(existing.size)
+    x = features(coding, cells, form="numeric")
+    both = np.flatnonzero(p > 0), np.flatnonzero(q > 0)
+    model = logistic_regression(
+        np.concatenate([x[both[0]], x[both[1]]]),
+        np.repeat([0, 1], [both[0].size, both[1].size]),
+        weight=np.concatenate([p[both[0]], q[both[1]]]) * existing.size,
+    )
+    return np.exp(model(x))
+
+
+@dataclass(frozen=True)
+class Score:
+    """Relative bias, R squared, and how far the reached distribution overlaps the true one."""
+
+    bias: float
+    r_squared: float
+    similarity: float
+
+
+def score(
+    people: People,
+    split: Split,
+    released: IntArray,
+    *,
+    tilt: FloatArray,
+    weight: FloatArray,
+    form: Form,
+) -> Score:
+    """Learn on the released cells of enrolled people; predict the plan of a new market."""
+    count, total, _ = people.sums(released, split.enrolled)
+    cells = np.arange(people.coding.size)
+    model = fit_cells(people.coding, cells, weight * count, weight * total, form=form)
+    predicted = model.at_cells(cells)
+    joined = people.joins * tilt
+    n, y, yy = (joined * part for part in people.sums(people.cells[split.test], split.test))
+    mean = y.sum() / n.sum()
+    residual = float((yy - 2 * predicted * y + predicted**2 * n).sum())
+    spread = float(yy.sum() - 2 * mean * y.sum() + mean**2 * n.sum())
+    reached = weight * count
+    overlap = np.minimum(reached / max(reached.sum(), 1e-300), n / n.sum()).sum()
+    bias = float((n * predicted).sum() / y.sum()) - 1
+    return Score(bias, 1 - residual / spread, float(overlap))
+
+
+def mean_score(scores: list[Score]) -> Score:
+    """The average over splits."""
+    values = np.array([[s.bias, s.r_squared, s.similarity] for s in scores]).mean(axis=0)
+    return Score(*(float(value) for value in values))
+
+
+Scores = Mapping[tuple[Any, ...], Score]

@@ -1,0 +1,63 @@
+"""How often a record is found again by its keys [Wei, Sec. 4.3].
+
+Each original record is matched to the released record with the nearest keys, ties at random. The
+chance over the ties is computed, not drawn, so that trials differ by the release alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pramana.experiments.markets import SHAPE, People, anonymised
+from pramana.randomness import Keystream
+
+__all__ = ["found_again"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+def found_again(
+    people: People,
+    rows: IntArray,
+    *,
+    k: int,
+    methods: tuple[str, ...],
+    trials: int,
+    keystream: Keystream,
+) -> dict[str, FloatArray]:
+    """For each method the frequency of re-identification of every record, over ``trials``."""
+    cells = people.cells[rows]
+    distance = _distances(people, rows)
+    frequency = {method: np.zeros(rows.size) for method in methods}
+    for trial in range(trials):
+        seeded = Keystream.from_seed(
+            int(keystream.words(f"trial {k}", trial, 1)[0] >> np.uint64(16))
+        )
+        released = anonymised(people, rows, k=k, methods=methods, keystream=seeded)
+        for method, new in released.items():
+            frequency[method] += _chance(cells, new, distance) / trials
+    return frequency
+
+
+def _distances(people: People, rows: IntArray) -> FloatArray:
+    """Squared Euclidean distances between cells, each variable standardised."""
+    size = people.coding.size
+    places = people.coding.unravel(np.arange(size)).astype(np.float64)
+    for column in range(len(SHAPE)):
+        places[:, column] /= max(float(people.levels[column][rows].std()), 1e-9)
+    gaps = places[:, None, :] - places[None, :, :]
+    squared: FloatArray = np.square(gaps).sum(axis=2)
+    return squared
+
+
+def _chance(cells: IntArray, released: IntArray, distance: FloatArray) -> FloatArray:
+    """For every record: the chance that its match is itself."""
+    occupied, counts = np.unique(released, return_counts=True)
+    asked, where = np.unique(cells, return_inverse=True)
+    gaps = distance[np.ix_(asked, occupied)]
+    nearest = gaps <= gaps.min(axis=1, keepdims=True) + 1e-9
+    candidates = nearest @ counts
+    hit = nearest[where.ravel(), np.searchsorted(occupied, released)]
+    return np.where(hit, 1 / candidates[where.ravel()], 0.0)

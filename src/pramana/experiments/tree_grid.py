@@ -1,0 +1,187 @@
+"""Accuracy of trees over a grid of (gamma, N): what the guide of ``designs`` reads.
+
+Every point goes the whole way: bins, release, rebuild, tree, clean test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.designs.guide import GridPoint, Guide
+from pramana.errors import InvalidTable, UnknownColumn
+from pramana.estimation.counts import clip
+from pramana.experiments.learning_sets import (
+    Cut,
+    LearningSet,
+    applicants,
+    bin_schema,
+    release_at,
+)
+from pramana.published import Published
+from pramana.randomness import Keystream
+from pramana.table.codec import encode, encode_released
+from pramana.table.files import open_table
+from pramana.table.schema import Schema
+from pramana.workloads.attributes import attribute_of, codes_in_test, feature_table
+from pramana.workloads.learners import default_tree
+from pramana.workloads.trees import mine_tree
+
+__all__ = ["Trial", "guide_of", "original_accuracy", "reference_sets", "table_sets", "try_grid"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One data set at one point of the grid."""
+
+    name: str
+    gamma: float
+    bins: int
+    posterior: float
+    rank: float
+    error: float
+
+
+def try_grid(
+    sets: Sequence[LearningSet],
+    *,
+    gammas: Sequence[float],
+    bins: Sequence[int],
+    seed: int,
+    cut: Cut = "width",
+    repeats: int = 1,
+    advance: Callable[[int], None] | None = None,
+) -> list[Trial]:
+    """Every data set at every point, averaged over ``repeats`` releases."""
+    trials = []
+    for place, data in enumerate(sets):
+        for number in bins:
+            schema = bin_schema(data, number, cut=cut)
+            for gamma in gammas:
+                base = seed + 10_007 * place + 101 * number + int(13 * gamma)
+                tried = [_try(data, schema, number, gamma, base + 31 * r) for r in range(repeats)]
+                trials.append(_mean(tried))
+                if advance is not None:
+                    advance(1)
+    return trials
+
+
+def guide_of(trials: Iterable[Trial]) -> Guide:
+    """The average over data sets at each point [Dowd, Fig. 6]."""
+    by_point: dict[tuple[float, int], list[Trial]] = {}
+    for trial in trials:
+        by_point.setdefault((trial.gamma, trial.bins), []).append(trial)
+    return Guide(
+        tuple(
+            GridPoint(
+                gamma,
+                bins,
+                accuracy=float(np.mean([trial.posterior for trial in some])),
+                error=float(np.mean([trial.error for trial in some])),
+            )
+            for (gamma, bins), some in sorted(by_point.items())
+        )
+    )
+
+
+def reference_sets(*, quick: bool = False) -> list[LearningSet]:
+    """The five rules, for stewards who have no data yet."""
+    records, tests, functions = (
+        (3_000, 1_000, (1, 2)) if quick else (20_000, 5_000, (1, 2, 3, 4, 5))
+    )
+    return [applicants(f, records=records, tests=tests, seed=2026 + f) for f in functions]
+
+
+def table_sets(table: Any, *, target: str, test: Any = None, seed: int = 2026) -> list[LearningSet]:
+    """A table of the steward's own, with a file to test on or a third of the records held out."""
+    rows = open_table(table).to_arrow()
+    _require_numbers(rows, target)
+    if test is not None:
+        clean = open_table(test).to_arrow()
+        _require_numbers(clean.select([n for n in rows.column_names if n in clean.column_names]),
+                         target)  # fmt: skip
+        return [LearningSet("table", rows, clean, target=target)]
+    order = Keystream.from_seed(seed).permutation(rows.num_rows, "held out")
+    held = rows.num_rows // 3
+    return [LearningSet("table", rows.take(order[held:]), rows.take(order[:held]), target=target)]
+
+
+def _require_numbers(rows: pa.Table, target: str) -> None:
+    if target not in rows.column_names:
+        raise UnknownColumn(f"The table has no column '{target}' to learn.")
+    other = [
+        field.name
+        for field in rows.schema
+        if field.name != target
+        and not (pa.types.is_integer(field.type) or pa.types.is_floating(field.type))
+    ]
+    missing = [name for name in rows.column_names if rows[name].null_count]
+    if other or missing:
+        names = ", ".join((other or missing)[:5])
+        raise InvalidTable(
+            f"The guide tries tables of numbers without gaps; {len(other or missing)} columns are "
+            f"not: {names}. Leave them out, or fill them."
+        )
+
+
+def original_accuracy(data: LearningSet) -> float:
+    """The same tree on the original data, without bins."""
+    schema = bin_schema(data, 2)
+    pairs = [attribute_of(name, _bare(schema, name), data.train[name]) for name in data.attributes]
+    attributes, values = [own for own, _ in pairs], [value for _, value in pairs]
+    tests = [codes_in_test(own, data.test[own.name]) for own in attributes]
+    classes = np.asarray(data.train[data.target].to_pylist())
+    truth = np.asarray(data.test[data.target].to_pylist())
+    tree = default_tree(1).fit(feature_table(attributes, values), classes)
+    return float(np.mean(tree.predict(feature_table(attributes, tests)) == truth))
+
+
+def _bare(schema: Schema, name: str) -> Any:
+    """The column without its domain: a plain number."""
+    from dataclasses import replace
+
+    return replace(schema.column(name), domain=None, randomise=False)
+
+
+def _try(data: LearningSet, schema: Schema, bins: int, gamma: float, seed: int) -> Trial:
+    release = release_at(data, schema, gamma=gamma, seed=seed)
+    found = {}
+    for method in ("posterior", "rank"):
+        mined = mine_tree(release, target=data.target, test=data.test, rebuild=method, seed=seed)
+        found[method] = mined.accuracy.value if mined.accuracy else float("nan")
+    error = _estimation_error(data, schema, release)
+    return Trial(data.name, gamma, bins, found["posterior"], found["rank"], error)
+
+
+def _mean(trials: Sequence[Trial]) -> Trial:
+    first = trials[0]
+    return Trial(
+        first.name,
+        first.gamma,
+        first.bins,
+        *(
+            float(np.mean([getattr(trial, name) for trial in trials]))
+            for name in ("posterior", "rank", "error")
+        ),
+    )
+
+
+def _estimation_error(data: LearningSet, schema: Schema, release: Published) -> float:
+    """Mean over attributes of the corrected estimate's error [Dowd, Sec. 6.1]."""
+    mechanism = release.certificate.mechanism
+    released = release.opened.to_arrow(data.attributes)
+    errors = []
+    for column in schema.randomised:
+        step = None if mechanism is None else mechanism.step_of(column.name)
+        if step is None or step.matrix is None:
+            continue
+        size = len(column.labels)
+        truth = np.bincount(encode(column, data.train[column.name]), minlength=size)
+        seen = np.bincount(encode_released(column, released[column.name]), minlength=size)
+        estimate = clip(step.matrix.solve(seen))
+        errors.append(float(np.abs(estimate - truth).sum() / truth.sum()))
+    return float(np.mean(errors))

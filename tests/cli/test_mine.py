@@ -1,0 +1,119 @@
+"""``pramana mine`` and ``pramana experiment`` from the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from pramana.cli.app import main
+from pramana.experiments.learning_sets import applicants, bin_schema, release_at
+
+
+def command(line: str, capsys) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as left:
+        main(line.split())
+    shown = capsys.readouterr()
+    return int(left.value.code or 0), shown.out, shown.err
+
+
+@pytest.fixture(scope="module")
+def mined(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("mine")
+    data = applicants(1, records=3_000, tests=500, seed=1)
+    release_at(data, bin_schema(data, 6), gamma=8, seed=2).save(folder / "release")
+    pq.write_table(data.test, folder / "clean.parquet")
+    return folder
+
+
+def test_mine_shows_accuracy_and_rules(mined, capsys):
+    """In words for people, as one JSON object for machines; the rule is about age."""
+    line = f"mine {mined}/release --target class --test {mined}/clean.parquet --seed 1"
+    code, text, _ = command(line, capsys)
+    assert code == 0
+    assert "Right on" in text
+    assert "age" in text
+
+    _, text, _ = command(f"{line} --json", capsys)
+    assert json.loads(text)["accuracy"] > 0.85
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--target klass", "'klass' is not in the release"),
+        ("--target class --rebuild magic", "rebuild must be one of"),
+        ("--target class --test {folder}/release/certificate.json", ""),
+    ],
+)
+def test_bad_input_leaves_with_two_and_one_line(mined, capsys, options, message):
+    """Exit code 2; what is wrong is said in one line on stderr."""
+    code, _, error = command(f"mine {mined}/release {options.format(folder=mined)}", capsys)
+
+    assert code == 2
+    assert message in error
+    assert len(error.strip().splitlines()) == 1
+
+
+def test_a_test_file_with_other_columns_is_refused(mined, capsys, tmp_path):
+    """The lacking columns are named."""
+    pq.write_table(pq.read_table(mined / "clean.parquet").drop(["age"]), tmp_path / "t.parquet")
+    line = f"mine {mined}/release --target class --test {tmp_path}/t.parquet"
+    code, _, error = command(line, capsys)
+
+    assert code == 2
+    assert "lacks 1: age" in error
+
+
+def test_experiments_are_listed_and_run(capsys, tmp_path, monkeypatch):
+    """Five of them; a run writes its page and says where."""
+    monkeypatch.delenv("PRAMANA_DATA", raising=False)
+    _, text, _ = command("experiment list --json", capsys)
+    assert sorted(json.loads(text)["experiments"]) == ["cator", "dowd", "ghatak", "ikarashi", "wei"]
+
+    code, text, _ = command(f"experiment run ghatak --quick -o {tmp_path}/out", capsys)
+    assert code == 0
+    assert "Yes." in text
+    assert (tmp_path / "out" / "README.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("experiment walk", "takes 'list' or 'run NAME'"),
+        ("experiment run ghatak", "needs a NAME and a folder"),
+        ("experiment run newton -o out", "one of cator, dowd"),
+        ("experiment run dowd -o out --data nowhere", "does not exist"),
+    ],
+)
+def test_bad_experiments_leave_with_two(line, message, capsys):
+    """One line on stderr."""
+    code, _, error = command(line, capsys)
+
+    assert code == 2
+    assert message in error
+
+
+def test_the_guide_finds_gamma_and_bins_for_a_table(mined, capsys):
+    """A third of the table is held out; the grid and the choice as JSON."""
+    line = f"design {mined}/clean.parquet --target class --gamma 5:12 --accuracy 0.5 --quick --json"
+    code, text, _ = command(line, capsys)
+    form = json.loads(text)
+
+    assert code == 0
+    assert form["reached"]
+    assert (form["choice"]["bins"], form["choice"]["gamma"]) == (5, 5)
+    assert len(form["grid"]) == 4
+
+
+def test_the_guide_refuses_what_it_cannot_try(mined, capsys):
+    """A range that is none; no class named; a class that is not there."""
+    for options, message in (
+        ("--gamma 12:5", "must read like 5:12"),
+        ("--gamma 5:12", "add --target"),
+        ("--gamma 5:12 --target colour", "no column 'colour'"),
+    ):
+        code, _, error = command(f"design {mined}/clean.parquet {options}", capsys)
+        assert code == 2
+        assert message in error

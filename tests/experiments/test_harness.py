@@ -1,0 +1,107 @@
+"""All experiments run quickly on generated data, say yes or no, and come out the same again."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pramana.errors import InvalidNumber, InvalidTable, MissingExtra, OutputExists
+from pramana.experiments import figures, harness
+from pramana.experiments.harness import EXPERIMENTS, Setting, count_steps, run_experiment, title
+
+
+@pytest.fixture(autouse=True)
+def _no_data(monkeypatch):
+    monkeypatch.delenv("PRAMANA_DATA", raising=False)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_quick_run_writes_tables_figures_and_a_page_and_its_findings_hold(name, tmp_path):
+    """Without --data, and the page says so; progress adds up; every finding answers yes."""
+    done: list[int] = []
+    outcome = run_experiment(name, to=tmp_path, quick=True, progress=done.append)
+
+    page = (tmp_path / "README.md").read_text()
+    assert title(name) in page
+    assert outcome.data in page
+    assert sum(done) == count_steps(name, quick=True)
+    for file, columns in outcome.tables.items():
+        rows = list(csv.DictReader((tmp_path / f"{file}.csv").read_text().splitlines()))
+        assert len(rows) == len(next(iter(columns.values())))
+    for file in outcome.pictures:
+        assert (tmp_path / f"{file}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (tmp_path / f"{file}.svg").read_text()
+        assert f"({file}.svg)" in page
+    assert [f.question for f in outcome.findings if not f.holds] == []
+
+
+def test_the_same_seed_gives_the_same_files(tmp_path):
+    """Byte for byte, figures included; another seed gives other numbers."""
+    for folder, seed in (("a", 1), ("b", 1), ("c", 2)):
+        run_experiment("ghatak", to=tmp_path / folder, quick=True, seed=seed)
+    first, second, other = (
+        {path.name: path.read_bytes() for path in sorted((tmp_path / folder).iterdir())}
+        for folder in ("a", "b", "c")
+    )
+
+    assert first == second
+    assert first["simulation.csv"] != other["simulation.csv"]
+
+
+def test_parts_of_an_experiment_have_seeds_of_their_own():
+    """Different numbers, different seeds; the same numbers, the same seed."""
+    setting = Setting(None, quick=True, seed=5)
+    seeds = {setting.seeded(i, j) for i in range(20) for j in range(20)}
+
+    assert len(seeds) == 400
+    assert setting.seeded(3, 4) == Setting(None, quick=False, seed=5).seeded(3, 4)
+
+
+def test_bad_input_is_refused_in_one_line(tmp_path, monkeypatch):
+    """An unknown name, a folder of data that is not there or lacks a file, a file in the way."""
+    with pytest.raises(InvalidNumber, match="one of cator, dowd"):
+        run_experiment("newton", to=tmp_path)
+    with pytest.raises(InvalidTable, match="does not exist"):
+        run_experiment("ikarashi", to=tmp_path, data=tmp_path / "nowhere")
+    with pytest.raises(InvalidTable, match="must hold acs2018"):
+        run_experiment("ikarashi", to=tmp_path, data=tmp_path, quick=True)
+    monkeypatch.setenv("PRAMANA_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(InvalidTable, match="does not exist"):
+        run_experiment("ikarashi", to=tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputExists, match="is a file"):
+        run_experiment("ghatak", to=tmp_path / "file")
+
+
+def test_without_matplotlib_one_line_says_what_to_install(tmp_path, monkeypatch):
+    """Before anything is computed."""
+
+    def absent() -> None:
+        raise MissingExtra("Figures need matplotlib, an extra: pip install 'pramana[plots]'.")
+
+    monkeypatch.setattr(harness, "require_plots", absent)
+    with pytest.raises(MissingExtra, match=r"pramana\[plots\]"):
+        run_experiment("ghatak", to=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_every_kind_of_picture_is_drawn(tmp_path: Path):
+    """One small picture of each kind."""
+    series = {"a": ([1, 10], [0.1, 0.2])}
+    pictures = {
+        "lines": figures.Lines("t", "x", "y", series=series, log_x=True, log_y=True, level=0.15),
+        "panels": figures.Panels(
+            "t", "x", "y", panels={"p": figures.Lines("t", "x", "y", series=series)}
+        ),
+        "points": figures.Points("t", "x", "y", series=series),
+        "surface": figures.Surface(
+            "t", "x", "y", xs=[1, 2], ys=[1, 2, 3], panels={"p": np.ones((3, 2))}
+        ),
+        "histograms": figures.Histograms("t", "x", "y", panels={"p": [1, 2]}, level=1.5),
+    }
+    for name, picture in pictures.items():
+        figures.draw(picture, tmp_path / name)
+        assert (tmp_path / f"{name}.svg").stat().st_size > 1_000
