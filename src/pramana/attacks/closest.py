@@ -97,18 +97,28 @@ def distance_to_closest(left: Points, right: Points) -> FloatArray:
     asked, of_record = left.distinct()
     known, _ = right.distinct()
     numbers = np.ascontiguousarray(known.numbers.T)
-    codes = np.ascontiguousarray(known.codes.T)
+    own, codes = _narrow(asked.codes, known.codes)
     out = np.empty(len(asked), dtype=np.float32)
     parts = np.array_split(np.arange(len(asked)), THREADS)
 
     def work(rows: NDArray[Any]) -> None:
         part = slice(int(rows[0]), int(rows[-1]) + 1) if len(rows) else slice(0, 0)
-        closest_distances(asked.numbers[part], asked.codes[part], numbers, codes, out[part])
+        closest_distances(asked.numbers[part], own[part], numbers, codes, out[part])
 
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(work, parts))
     found: FloatArray = out[of_record].astype(np.float64)
     return found
+
+
+def _narrow(left: NDArray[np.int32], right: NDArray[np.int32]) -> tuple[NDArray[Any], ...]:
+    """Both sides in the smallest integers that tell all codes apart; the right one transposed."""
+    both = np.concatenate([left, right])
+    columns, sizes = _small_codes(both)
+    byte = len(columns) < 256 and max(sizes, default=0) <= 256
+    table = np.stack(columns, axis=1) if columns else both
+    table = table.astype(np.uint8 if byte else np.int32)
+    return np.ascontiguousarray(table[: len(left)]), np.ascontiguousarray(table[len(left) :].T)
 
 
 def closest_risk(

@@ -7,6 +7,27 @@ from numba import njit
 
 __all__ = ["closest_distances"]
 
+BLOCK = 512
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _distances(numbers, codes, right_numbers, right_codes, begin, differ, total):  # type: ignore[no-untyped-def]
+    """From one row to a block of rows; differing codes are counted in integers as small as they."""
+    size = len(total)
+    differ[:] = 0
+    for d in range(len(codes)):
+        other = right_codes[d, begin : begin + size]
+        code = codes[d]
+        for j in range(size):
+            differ[j] += other[j] != code
+    for j in range(size):
+        total[j] = np.float32(differ[j])
+    for d in range(len(numbers)):
+        line = right_numbers[d, begin : begin + size]
+        x = numbers[d]
+        for j in range(size):
+            total[j] += abs(line[j] - x)
+
 
 @njit(cache=True, nogil=True, fastmath=True)
 def closest_distances(left_numbers, left_codes, right_numbers, right_codes, out):  # type: ignore[no-untyped-def]
@@ -16,26 +37,16 @@ def closest_distances(left_numbers, left_codes, right_numbers, right_codes, out)
     transposed, so that the inner loops run along memory and work on many rows at once.
     """
     rows = right_numbers.shape[1]
-    block = 512
-    total = np.empty(block, dtype=np.float32)
+    total = np.empty(BLOCK, dtype=np.float32)
+    differ = np.empty(BLOCK, dtype=right_codes.dtype)
     out[:] = np.inf
-    for begin in range(0, rows, block):  # a block of the right side stays in the cache
-        size = min(block, rows - begin)
+    for begin in range(0, rows, BLOCK):  # a block of the right side stays in the cache
+        size = min(BLOCK, rows - begin)
         for i in range(len(out)):
             if out[i] == 0:
                 continue
-            for j in range(size):
-                total[j] = np.float32(0)
-            for d in range(left_numbers.shape[1]):
-                x = left_numbers[i, d]
-                line = right_numbers[d, begin : begin + size]
-                for j in range(size):
-                    total[j] += abs(line[j] - x)
-            for d in range(left_codes.shape[1]):
-                code = left_codes[i, d]
-                other = right_codes[d, begin : begin + size]
-                for j in range(size):
-                    total[j] += np.float32(1) if other[j] != code else np.float32(0)
+            own, code = left_numbers[i], left_codes[i]
+            _distances(own, code, right_numbers, right_codes, begin, differ[:size], total[:size])
             best = out[i]
             for j in range(size):
                 best = min(best, total[j])
