@@ -119,7 +119,8 @@ def _pools(times: IntArray, rare: IntArray, m: float) -> tuple[list[list[int]], 
             if total + times[i] <= enough:
                 pool.append(i)
                 total += int(times[i])
-        left = [i for i in waiting if i not in set(pool)]
+        taken = set(pool)
+        left = [i for i in waiting if i not in taken]
         while total < enough and left:  # no exact fit: take the smallest ones that remain
             pool.append(left.pop())
             total += int(times[pool[-1]])
