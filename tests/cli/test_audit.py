@@ -123,8 +123,10 @@ def test_every_attack_runs_from_release_and_knowledge(release: Path, run: Run) -
 
 
 def test_average_composes_releases(release: Path, run: Run) -> None:
-    """Twice the same epsilon adds up, and k falls."""
-    assert run(PROTECT.format("again")).code == 0
+    """Twice the same epsilon adds up, and k falls; protect warns of the release beside it."""
+    again = run(PROTECT.format("again"))
+    assert again.code == 0
+    assert "release has the same columns and number of records" in again.err
     found = run("attack average release again --json").json
 
     assert found["together"]["epsilon"] == pytest.approx(
