@@ -30,6 +30,8 @@ def test_estimates_are_nearer_to_the_truth_than_the_release(truth):
         assert found.mean_l1(width=width) < 0.6 * found.mean_l1(width=width, estimated=False)
     assert found.model.ratio > 1
     assert found.tree is not None
+    assert found.tree.rebuilt is not None
+    assert "on rebuilt records" in " ".join(found.sentences())
     assert "face value" in found.sentences()[0]
 
 
