@@ -85,15 +85,13 @@ def category_searcher(values, truth, c):
     The target is the first person of category c; every outcome of the release is enumerated.
     """
     target = int(np.flatnonzero(truth == c)[0])
-    right: dict[int, float] = {}
-    seen: dict[int, float] = {}
-    for outcome in itertools.product(range(len(values)), repeat=len(truth)):
-        chance = float(np.prod(values[truth, outcome]))
-        a = sum(released == c for released in outcome)
-        if a:
-            seen[a] = seen.get(a, 0.0) + chance
-            right[a] = right.get(a, 0.0) + chance * (outcome[target] == c) / a
-    return max(right[a] / seen[a] for a in seen if seen[a] > 0)
+    outcomes = np.array(list(itertools.product(range(len(values)), repeat=len(truth))))
+    chances = values[truth, outcomes].prod(axis=1)
+    alike = (outcomes == c).sum(axis=1)
+    seen = np.bincount(alike, weights=chances)
+    right = np.bincount(alike, weights=chances * (outcomes[:, target] == c) / np.maximum(alike, 1))
+    possible = (seen > 0) & (np.arange(len(seen)) > 0)
+    return float((right[possible] / seen[possible]).max())
 
 
 def test_the_category_searcher_stays_within_xi():
@@ -123,15 +121,13 @@ def few_variable_reader(values, cells, numbers, sizes, width):
     the person's record shows the combination over the sum of everybody's chances.
     """
     worst = 0.0
-    everywhere = list(np.ndindex(*sizes))
-    rows = [np.ravel_multi_index(cell, sizes) for cell in cells]
+    rows = np.ravel_multi_index(tuple(cells.T), sizes)
+    shown = values[rows].reshape(len(rows), *sizes)
     for choice in itertools.combinations(range(len(sizes)), width):
-        for shown in np.ndindex(*(sizes[place] for place in choice)):
-            fits = [tuple(cell[p] for p in choice) == shown for cell in everywhere]
-            chances = values[rows][:, fits].sum(axis=1)
-            total = float((numbers * chances).sum())
-            if total > 0:
-                worst = max(worst, float(chances.max()) / total)
+        hidden = tuple(1 + place for place in range(len(sizes)) if place not in choice)
+        chances = shown.sum(axis=hidden)
+        everybody = np.tensordot(numbers, chances, axes=1)
+        worst = max(worst, float((chances / everybody).max()))
     return worst
 
 
