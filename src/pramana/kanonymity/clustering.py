@@ -26,13 +26,14 @@ from pramana.kanonymity.greedy import greedy
 from pramana.kanonymity.groups import Floats, Ints, compact, within
 from pramana.kanonymity.mdav import mdav
 from pramana.kanonymity.numbers import number_columns
-from pramana.kanonymity.refine import LARGE, chop, improve
+from pramana.kanonymity.refine import LARGE, chop, improve, improve_large
 from pramana.randomness import Keystream
 
 Method = Literal["default", "greedy", "mdav", "cells"]
 METHODS: tuple[str, ...] = get_args(Method)
 
 NO_LIMIT = 2**60
+MDAV_PAYS = 200_000_000  # comparisons of two records that mdav may cost as a start
 NOTHING_PROTECTED = "k = 1 protects nothing: every record may stay as it is."
 
 
@@ -157,17 +158,29 @@ def _cluster_part(
     if limit < NO_LIMIT:
         labels = chop(points, labels, limit)
     if method == "default" and n >= 2 * k:
-        words = _epoch_words(labels, k, keystream, stream)
-        labels = improve(points, labels, k=k, limit=limit, words=words)
+        if k <= LARGE:
+            words = _epoch_words(labels, k, keystream, stream)
+            labels = improve(points, labels, k=k, limit=limit, words=words)
+        else:
+            labels = _best_of_large(points, labels, k, limit)
         if limit < NO_LIMIT:
             labels = chop(points, labels, limit)
     return labels
 
 
+def _best_of_large(points: Floats, labels: Ints, k: int, limit: int) -> Ints:
+    """For a large k, from whole cells and, where there is time, from mdav: whichever is better."""
+    starts = [labels]
+    if len(points) ** 2 // k <= MDAV_PAYS:
+        starts.append(mdav(points, k=k))
+    found = [improve_large(points, start, k=k, limit=limit) for start in starts]
+    return min(found, key=lambda groups: within(points, groups))
+
+
 def _epoch_words(labels: Ints, k: int, keystream: Keystream, stream: str) -> Iterator[Ints]:
     """Random words for every epoch: more epochs where there are few groups, as they cost less."""
     groups, count = int(labels.max()) + 1, labels.size // k
-    epochs = min(24, max(4, 100_000 // (groups * k))) if k <= LARGE else 4
+    epochs = min(24, max(4, 100_000 // (groups * k)))
     for number in range(epochs):
         yield keystream.words(stream, number * count, count).view(np.int64)
 

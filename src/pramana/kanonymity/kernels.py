@@ -264,18 +264,16 @@ def collect(a, wanted, neighbours, head, after, sizes, ids, names, old):
 def rework(points, labels, lists, free, neighbours, words, rules, pool):
     """Cluster each group together with a few of its neighbours again; keep what is better.
 
-    Turn t takes group t (or the group that words[t] names, where there are fewer words than
-    groups) and as many of its nearest groups as words[t] says, makes a new greedy start with
-    all their members and settles it. Groups without a name yet get those from ``free`` on.
-    Returns the number of turns that lowered the sum of squares.
+    Turn t takes group t and as many of its nearest groups as words[t] says, makes a new greedy
+    start with all their members and settles it. Groups without a name yet get those from
+    ``free`` on. Returns the number of turns that lowered the sum of squares.
     """
     head, after, before, sizes = lists
     k, limit, tolerance = rules
     ids, names, old, new, pull, gaps, sums, inner, members, edge, lies = pool
     better = 0
     for turn in range(words.size):
-        word = words[turn] & 0x7FFFFFFFFFFFFFFF
-        a = turn if words.size == neighbours.shape[0] else (word >> 8) % neighbours.shape[0]
+        a, word = turn, words[turn] & 0x7FFFFFFFFFFFFFFF
         wanted = 1 + word % max(1, neighbours.shape[1])
         count, held = collect(a, wanted, neighbours, head, after, sizes, ids, names, old)
         if held == 0 or count < 2 * k:

@@ -25,7 +25,7 @@ from pramana.kanonymity.groups import (
 
 REACH = 16  # members of a group that are tried for a swap
 SMALL = 5000  # records for which there is time to look at more groups together
-LARGE = 64  # a pool costs k squared: beyond this k, some of the groups have a turn in an epoch
+LARGE = 64  # a pool costs k squared: up to this k it pays
 
 
 def improve(points: Floats, labels: Ints, *, k: int, limit: int, words: Iterable[Ints]) -> Ints:
@@ -34,6 +34,14 @@ def improve(points: Floats, labels: Ints, *, k: int, limit: int, words: Iterable
     for some in words:
         labels = epoch(points, labels, k=k, limit=limit, words=some)
     return fuse(points, labels)[0]
+
+
+def improve_large(points: Floats, labels: Ints, *, k: int, limit: int) -> Ints:
+    """Better groups for a large k: cut those that are too large, then divide pairs anew."""
+    from pramana.kanonymity.halving import halve
+
+    labels = chop(points, peel(points, labels, k), min(limit, 2 * k - 1))
+    return fuse(points, halve(points, labels, k=k, limit=limit))[0]
 
 
 def peel(points: Floats, labels: Ints, k: int) -> Ints:
@@ -110,7 +118,7 @@ def scratch(k: int, most: int) -> tuple[NDArray[np.generic], ...]:
 def neighbours_in_a_pool(n: int, k: int) -> int:
     """How many nearest groups may be looked at together with a group."""
     if k > REACH:
-        return 2 if k <= LARGE else 1
+        return 2
     return 8 if n <= SMALL else 4
 
 
@@ -137,9 +145,8 @@ def epoch(points: Floats, labels: Ints, *, k: int, limit: int, words: Ints) -> I
     )
     kernels.link(active, *lists)
     rules = (k, limit, 1e-12 * float(ours.var(axis=0).sum()))
-    turns = place.size if k <= LARGE else min(place.size, max(4, place.size * LARGE // k))
     pool = scratch(k, 2 * k * (near + 1))
-    kernels.rework(ours, active, lists, place.size, around, words[:turns], rules, pool)
+    kernels.rework(ours, active, lists, place.size, around, words[: place.size], rules, pool)
     labels = labels + capacity
     labels[who] = active
     return compact(labels)
