@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -67,13 +68,21 @@ def grouped_sums(
     if groups:
         query += f" GROUP BY {', '.join(groups)}"
     needed = [*columns, *(c.column for c in where), *(n for n in (value, weight) if n)]
-    with duckdb.connect(":memory:") as connection:
+    with _database().cursor() as connection:
         _attach(connection, opened, list(dict.fromkeys(needed)))
         try:
             answer = connection.sql(query, params=parameters).to_arrow_table()
         except duckdb.Error:
             raise NotARelease("The released records cannot be read to their end.") from None
     return _with_unit_weights(answer, weight, value)
+
+
+@cache
+def _database() -> Any:
+    """One database in memory for the process: opening one costs more than many a question."""
+    import duckdb
+
+    return duckdb.connect(":memory:")
 
 
 def _needed(name: str, weight: str | None) -> bool:
@@ -92,11 +101,10 @@ def _with_unit_weights(answer: pa.Table, weight: str | None, value: str | None) 
 def _attach(connection: Any, opened: OpenedTable, columns: list[str]) -> None:
     """Make the released records known under one name; Parquet files are read where they lie."""
     if opened.format == "parquet" and isinstance(opened.source, Path):
-        folder = opened.source.is_dir()
-        relation = connection.read_parquet(
-            str(opened.source / "*.parquet" if folder else opened.source)
-        )
-        relation.create_view("released")
+        files = opened.source / "*.parquet" if opened.source.is_dir() else opened.source
+        place = str(files).replace("'", "''")
+        # A temporary view is this cursor's own, whatever others ask at the same time.
+        connection.execute(f"CREATE TEMP VIEW released AS FROM read_parquet('{place}')")
         return
     connection.register("released", opened.to_arrow(columns or None))
 
