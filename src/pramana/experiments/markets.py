@@ -7,11 +7,9 @@ regression needs is a sum over the cells of the four variables.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +26,8 @@ from pramana.workloads.features import Form, features
 from pramana.workloads.learners import logistic_regression
 from pramana.workloads.regression import fit_cells
 
-__all__ = ["People", "Score", "Split", "anonymised", "load_people", "make_markets", "make_splits",
-           "market_weight", "score"]  # fmt: skip
+__all__ = ["Grouped", "People", "Score", "Split", "anonymised", "group", "load_people",
+           "make_markets", "make_splits", "market_weight", "mean_score", "score"]  # fmt: skip
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -160,19 +158,27 @@ def make_splits(people: People, number: int, keystream: Keystream) -> list[Split
     return splits
 
 
-def anonymised(
-    people: People, rows: IntArray, *, k: int, methods: tuple[str, ...], keystream: Keystream
-) -> dict[str, IntArray]:
-    """The cells that enrolled people are released with, by method, from the same groups."""
+Grouped = tuple[list[Key], IntArray]
+
+
+def group(people: People, rows: IntArray, *, k: int, keystream: Keystream) -> Grouped:
+    """The keys of enrolled people, and groups of at least k by keys and cost."""
     keys = [
         Key(name, level[rows].astype(np.float64), "ordered")
         for name, level in zip(SHAPE, people.levels, strict=True)
     ]
     cost = Key("cost", people.cost[rows], "number")
-    groups = form_groups(keys, k=k, keystream=keystream, responses=[cost])
+    return keys, form_groups(keys, k=k, keystream=keystream, responses=[cost]).labels
+
+
+def anonymised(
+    grouped: Grouped, *, methods: tuple[str, ...], keystream: Keystream
+) -> dict[str, IntArray]:
+    """The cells that enrolled people are released with, by method, from the same groups."""
+    keys, labels = grouped
     released = {}
     for method in methods:
-        new = new_keys(keys, groups.labels, method=method, keystream=keystream)
+        new = new_keys(keys, labels, method=method, keystream=keystream)
         levels = tuple(key.values.astype(np.int64) for key in new)
         released[method] = np.ravel_multi_index(levels, tuple(SHAPE.values())).astype(np.int64)
     return released
@@ -234,6 +240,3 @@ def mean_score(scores: list[Score]) -> Score:
     """The average over splits."""
     values = np.array([[s.bias, s.r_squared, s.similarity] for s in scores]).mean(axis=0)
     return Score(*(float(value) for value in values))
-
-
-Scores = Mapping[tuple[Any, ...], Score]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.experiments.markets import SHAPE, People, anonymised
+from pramana.experiments.markets import SHAPE, People, anonymised, group
 from pramana.randomness import Keystream
 
 __all__ = ["found_again"]
@@ -31,11 +31,10 @@ def found_again(
     cells = people.cells[rows]
     distance = _distances(people, rows)
     frequency = {method: np.zeros(rows.size) for method in methods}
+    grouped = group(people, rows, k=k, keystream=keystream)  # once: trials differ by the draws
     for trial in range(trials):
-        seeded = Keystream.from_seed(
-            int(keystream.words(f"trial {k}", trial, 1)[0] >> np.uint64(16))
-        )
-        released = anonymised(people, rows, k=k, methods=methods, keystream=seeded)
+        seed = int(keystream.words("trials", trial, 1)[0] >> np.uint64(16))
+        released = anonymised(grouped, methods=methods, keystream=Keystream.from_seed(seed))
         for method, new in released.items():
             frequency[method] += _chance(cells, new, distance) / trials
     return frequency

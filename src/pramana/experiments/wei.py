@@ -19,6 +19,7 @@ from pramana.experiments.markets import (
     Score,
     Split,
     anonymised,
+    group,
     load_people,
     make_markets,
     make_splits,
@@ -53,7 +54,7 @@ class _Sizes:
 def _sizes(quick: bool) -> _Sizes:
     if quick:
         return _Sizes(4, 6, 1, 1, 1, (5, 50))
-    return _Sizes(18, 200, 40, 400, 10, (2, 5, 10, 20, 50, 100, 200, 500, 1000))
+    return _Sizes(18, 200, 20, 500, 20, (2, 5, 10, 20, 50, 100, 200, 500, 1000))
 
 
 def steps(quick: bool) -> int:
@@ -102,9 +103,8 @@ def _tables(
     scores: dict[tuple[str, ...], list[Score]] = {}
     for number, split in enumerate(splits):
         stream = Keystream.from_seed(setting.seeded(1, number))
-        released = anonymised(
-            people, split.enrolled, k=AT_K, methods=("centroid", "resample"), keystream=stream
-        )
+        grouped = group(people, split.enrolled, k=AT_K, keystream=stream)
+        released = anonymised(grouped, methods=("centroid", "resample"), keystream=stream)
         released["original"] = people.cells[split.enrolled]
         existing, _, _ = people.sums(people.cells[split.train], split.train)
         tested, _, _ = people.sums(people.cells[split.test], split.test)
@@ -201,7 +201,8 @@ def _curves(
     tilts = {"same market": np.ones(people.coding.size), last: markets[last]}
     for k, (number, split) in product(sizes.ks, enumerate(splits)):
         stream = Keystream.from_seed(setting.seeded(2, k, number))
-        released = anonymised(people, split.enrolled, k=k, methods=METHODS, keystream=stream)
+        grouped = group(people, split.enrolled, k=k, keystream=stream)
+        released = anonymised(grouped, methods=METHODS, keystream=stream)
         existing, _, _ = people.sums(people.cells[split.train], split.train)
         tested, _, _ = people.sums(people.cells[split.test], split.test)
         for market, tilt in tilts.items():
