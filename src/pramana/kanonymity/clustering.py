@@ -180,7 +180,7 @@ def _best_of_large(points: Floats, labels: Ints, k: int, limit: int) -> Ints:
 def _epoch_words(labels: Ints, k: int, keystream: Keystream, stream: str) -> Iterator[Ints]:
     """Random words for every epoch: more epochs where there are few groups, as they cost less."""
     groups, count = int(labels.max()) + 1, labels.size // k
-    epochs = min(24, max(4, 100_000 // (groups * k)))
+    epochs = min(24, max(4, 80_000 // (groups * k)))
     for number in range(epochs):
         yield keystream.words(stream, number * count, count).view(np.int64)
 
