@@ -11,6 +11,7 @@ import importlib
 import pkgutil
 
 import benchmarks
+from benchmarks import _report
 
 
 def modules():
@@ -25,7 +26,11 @@ def main() -> None:
     for name, module in modules().items():
         parsers[name] = verbs.add_parser(name, help=module.__doc__.splitlines()[0])
         module.arguments(parsers[name])
+    parser.add_argument("--write", action="store_true", help="write benchmarks/RESULTS.md")
     chosen = parser.parse_args()
+    if chosen.write:
+        _report.write(modules(), parsers)
+        return
     for name, module in modules().items():
         if chosen.name in (None, name):
             options = chosen if chosen.name else parsers[name].parse_args([])

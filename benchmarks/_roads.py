@@ -40,12 +40,10 @@ def polars_copy(source: Path, target: Path) -> None:
     polars.read_parquet(source).write_parquet(target, compression=CODEC)
 
 
-def pramana(source: Path, target: Path) -> None:
-    from pramana.engines.local import LocalTable
+def plan():
+    """The schema of the generated table, and a retention for every column."""
     from pramana.matrices.families import UniformMixture
     from pramana.matrices.mechanism import Mechanism, Step
-    from pramana.randomise.protect import Randomiser
-    from pramana.randomness import Keystream
     from pramana.table.domains import Categories
     from pramana.table.schema import Column, Role, Schema
 
@@ -53,10 +51,16 @@ def pramana(source: Path, target: Path) -> None:
         Column(f"key{at}", Role.KEY, Categories(tuple(f"value {at} {v}" for v in range(size))))
         for at, size in enumerate(SIZES)
     ]
-    schema = Schema(tuple(columns))
-    mechanism = Mechanism(
-        tuple(Step((c.name,), UniformMixture.of(c.labels, retention=0.3)) for c in columns)
-    )
+    steps = [Step((c.name,), UniformMixture.of(c.labels, retention=0.3)) for c in columns]
+    return Schema(tuple(columns)), Mechanism(tuple(steps))
+
+
+def pramana(source: Path, target: Path) -> None:
+    from pramana.engines.local import LocalTable
+    from pramana.randomise.protect import Randomiser
+    from pramana.randomness import Keystream
+
+    schema, mechanism = plan()
     keystream = Keystream.from_system()
     table = LocalTable.of(source, coded=schema.names)
     work = Randomiser(schema, mechanism, table.schema(), keystream)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 import pytest
-from benchmarks import protect, sampler
+from benchmarks import _report, crosstab, protect, sampler
 
 
 def _options(module, *arguments):
@@ -44,3 +44,25 @@ def test_a_road_that_fails_stops_the_benchmark(tmp_path):
 
     with pytest.raises(SystemExit, match="failed"):
         in_child("benchmarks._roads", "pramana", str(tmp_path / "none"), str(tmp_path / "out"))
+
+
+def test_a_table_of_a_release_is_compared_with_the_bare_question():
+    """One row a table, with the number of its cells."""
+    result = crosstab.run(_options(crosstab, "--records", "20000", "--rounds", "1"))
+
+    assert [row[1] for row in result.rows] == ["2", "10", "120", "30"]
+
+
+def test_results_are_written_with_the_machine_and_the_versions(tmp_path):
+    """As Markdown, with the command that makes each table again."""
+    parser = argparse.ArgumentParser()
+    sampler.arguments(parser)
+    parser.set_defaults(values=20000, rounds=1)
+    place = tmp_path / "RESULTS.md"
+    _report.write({"sampler": sampler}, {"sampler": parser}, names=["sampler"], place=place)
+
+    text = place.read_text()
+    assert "cores" in text
+    assert "duckdb" in text
+    assert "| uniform mixture |" in text
+    assert "`python -m benchmarks sampler`" in text

@@ -136,7 +136,7 @@ def _defaults(master: str) -> dict[str, str]:
     }
     if master.startswith("local"):
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    else:
+    elif not master.startswith("spark://"):  # there a secret must be shared by hand
         settings |= {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
     return settings
 

@@ -1,0 +1,109 @@
+"""How time grows: protect to 10^8 records, clustering to 10^6, ``optimal`` to 10^5 cells.
+
+Every point runs in a process of its own, start-up included; plots go to ``benchmarks/plots``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks import _roads
+from benchmarks._measure import Result, in_child
+
+PLOTS = Path(__file__).parent / "plots"
+SIZES = {
+    "protect": [10**4, 10**5, 10**6, 10**7, 10**8],
+    "clustering": [10**3, 10**4, 10**5, 10**6],
+    "optimal": [10**2, 10**3, 10**4, 10**5],
+}
+UNITS = {"protect": "records", "clustering": "records", "optimal": "cells"}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--work", nargs="+", choices=SIZES, default=list(SIZES))
+    parser.add_argument("--most", type=float, default=10**8, help="leave larger sizes out")
+
+
+def run(options: argparse.Namespace) -> Result:
+    result = Result("Growth of time and memory", ("work", "size", "seconds", "ns each", "peak GiB"))
+    for work in options.work:
+        points = []
+        for size in (size for size in SIZES[work] if size <= options.most):
+            measured = _measured(work, size)
+            points.append((size, measured.seconds))
+            result.rows.append(
+                (
+                    work,
+                    f"{size:,} {UNITS[work]}",
+                    f"{measured.seconds:.2f}",
+                    f"{measured.seconds / size * 1e9:,.0f}",
+                    f"{measured.peak / 2**30:.2f}",
+                )
+            )
+        _plot(work, points)
+    names = ", ".join(f"plots/{work}.svg" for work in options.work)
+    result.notes.append(f"Plots: {names}.")
+    return result
+
+
+def _measured(work: str, size: int):
+    with tempfile.TemporaryDirectory() as temporary:
+        source, target = Path(temporary) / "in.parquet", Path(temporary) / "out.parquet"
+        if work == "protect":
+            _roads.generate(size, source)
+            return in_child("benchmarks._roads", "pramana", str(source), str(target))
+        return in_child("benchmarks.scaling", work, str(size))
+
+
+def clustering(records: int) -> None:
+    import numpy as np
+
+    from pramana.kanonymity.clustering import form_groups
+    from pramana.kanonymity.distance import Key
+    from pramana.randomness import Keystream
+
+    points = np.random.default_rng(1).normal(size=(records, 5))
+    form_groups([Key(str(c), points[:, c]) for c in range(5)], k=5,
+                keystream=Keystream.from_seed(1))  # fmt: skip
+
+
+def optimal(cells: int) -> None:
+    """Skewed counts: many cells with one or two people, few with many."""
+    import numpy as np
+
+    from pramana.designs import optimal_design
+    from pramana.table.counts import Counts
+
+    rng = np.random.default_rng(1)
+    side = max(2, round(cells ** (1 / 3)))
+    shape = (side, side, -(-cells // side**2))
+    shares = rng.pareto(1.2, size=shape) + 0.01
+    table = rng.multinomial(5 * cells, (shares / shares.sum()).ravel()).reshape(shape)
+    labels = [tuple(range(size)) for size in shape]
+    optimal_design(Counts.from_dense(("a", "b", "c"), labels, table), alpha=0.1, width=3)
+
+
+def _plot(work: str, points) -> None:
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    from matplotlib import pyplot
+
+    PLOTS.mkdir(exist_ok=True)
+    figure, axes = pyplot.subplots(figsize=(5, 3.5), layout="constrained")
+    axes.loglog(*zip(*points, strict=True), "o-", color="#1f5f8b")
+    axes.set_xlabel(UNITS[work])
+    axes.set_ylabel("seconds, start-up included")
+    axes.set_title(work)
+    axes.grid(True, which="major", color="#dddddd")
+    figure.savefig(PLOTS / f"{work}.svg", metadata={"Date": None})
+    pyplot.close(figure)
+
+
+if __name__ == "__main__":
+    begin = time.perf_counter()
+    globals()[sys.argv[1]](int(sys.argv[2]))
