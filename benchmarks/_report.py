@@ -15,6 +15,7 @@ from benchmarks._measure import Result
 PLACE = Path(__file__).parent / "RESULTS.md"
 RUNS = (
     ("protect", []),
+    ("stages", []),
     ("sampler", []),
     ("crosstab", []),
     ("estimation", ["--show", "four-way"]),
