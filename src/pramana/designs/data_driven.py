@@ -24,7 +24,7 @@ from pramana.designs.inverse_frequency import InverseFrequencyDesign, inverse_fr
 from pramana.designs.optimal import optimal_design
 from pramana.designs.plan import Plan
 from pramana.designs.steps import StepDomain, step_domains
-from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, NotCovered
+from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, NotCovered, TooLarge
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.evaluate import from_matrices
@@ -228,10 +228,11 @@ def from_counts(
     found: list[Guarantee] = []
     if leave_out is not SpontaneousRecognition:
         width = min(3, len(counts.columns))
-        with contextlib.suppress(NotCovered):
+        with contextlib.suppress(NotCovered, TooLarge):
             found.append(SpontaneousRecognition.of(mechanism, counts, width=width))
     if leave_out is not CorrectMatch:
-        with contextlib.suppress(NotCovered):  # a joint step: the paper speaks of one column
+        # A joint step: the paper speaks of one column.
+        with contextlib.suppress(NotCovered, TooLarge):
             found.append(CorrectMatch.of(mechanism, counts))
     return tuple(found)
 
