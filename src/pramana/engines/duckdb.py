@@ -80,9 +80,15 @@ def grouped_sums(
 @cache
 def _database() -> Any:
     """One database in memory for the process: opening one costs more than many a question."""
+    import atexit
+
     import duckdb
 
-    return duckdb.connect(":memory:")
+    database = duckdb.connect(":memory:")
+    # A connection that outlives the interpreter makes the library complain when Python leaves.
+    atexit.register(_database.cache_clear)
+    atexit.register(database.close)
+    return database
 
 
 def _needed(name: str, weight: str | None) -> bool:
