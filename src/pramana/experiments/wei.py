@@ -176,7 +176,7 @@ def _shift_findings(shifted: dict[tuple[str, ...], Score]) -> tuple[Finding, ...
             f"Does protection by centroid at k = {AT_K} spoil it?",
             "yes: covariate shift methods fail (Figure 7)",
             f"{words('centroid')}: "
-            f"{'not halved' if not halved('centroid') else 'halved, and still'} "
+            f"{'halved' if halved('centroid') else 'not halved'}, and "
             f"{size['centroid', 'nonparametric'] / size['resample', 'nonparametric']:.1f} times "
             "the bias under resample",
             not halved("centroid")
