@@ -60,11 +60,11 @@ class KeyDoor:
                 line.sendall(public + _mark(self.token, public))
                 line.shutdown(socket.SHUT_WR)
                 answer = _received(line)
-        except OSError:
+        except OSError as error:
             raise InputError(
                 "A Spark worker must reach the driver to be given its part of the work, and "
-                f"cannot connect to {self.host}:{self.port}. Open spark.driver.host and that port, "
-                "or choose the port by spark.pramana.port."
+                f"cannot at {self.host}:{self.port} ({type(error).__name__}). Open "
+                "spark.driver.host and that port, or choose the port by spark.pramana.port."
             ) from None
         if len(answer) < _SIZE:
             raise InputError("The driver does not know this Spark task: its action has ended.")
@@ -130,6 +130,7 @@ def open_door(keystreams: list[Keystream], *, host: str, bind: str, port: int) -
     """Hand out these keystreams to whoever shows the token, as long as the block runs."""
     token = keystreams[0].words(f"spark token {next(_ACTIONS)}", 0, _SIZE // 8).tobytes()
     exports = b"".join(keystream.export() for keystream in keystreams)
+    X25519PrivateKey.generate()  # its first use imports, which threads should not have to wait for
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:
