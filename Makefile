@@ -48,7 +48,7 @@ clean:           ## remove what the other commands made
 
 # What cannot be installed is skipped by its benchmark, with the reason.
 .venv/.bench: .venv/.developer
-	for extra in '.[spark]' multi-freq-ldpy pure-ldp statsmodels k-means-constrained; do \
+	for extra in '--editable .[spark]' multi-freq-ldpy pure-ldp statsmodels k-means-constrained; do \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check $$extra || true; done
 	@touch $@
 

@@ -72,6 +72,22 @@ def pramana(source: Path, target: Path) -> None:
     )
 
 
+def release(source: Path, target: Path) -> None:
+    """The whole verb: a release folder with its certificate and fingerprint."""
+    import pyarrow.parquet as pq
+
+    import pramana as pm
+
+    pm.protect(source, whole_plan(pq.read_metadata(source).num_rows), to=target)
+
+
+def whole_plan(records: int):
+    """What ``release`` promises: that nobody is found among fewer than 100."""
+    import pramana as pm
+
+    return pm.design(plan()[0], pm.PkAnonymity(k=100), records=records)
+
+
 def _copy(duckdb, query: str, path: Path) -> None:
     connection = duckdb.connect()
     connection.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet, COMPRESSION {CODEC})")

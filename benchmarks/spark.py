@@ -23,6 +23,7 @@ ROADS = {
     "moved": "Spark, copy with repartition",
     "shuffled": "Spark, copy with orderBy(rand())",
     "pramana": "pramana: count, draw, shuffle, write",
+    "release": "pramana.protect: the same, with certificate and fingerprint",
 }
 
 
@@ -79,6 +80,8 @@ def _timed(session, road: str, source: Path, folder: Path) -> float:
     frame = session.read.parquet(source.as_uri())
     if road == "pramana":
         _pramana(frame, target)
+    elif road == "release":
+        _release(frame, source, target)
     else:
         _copied(frame, road).write.parquet(target.as_uri())
     seconds = time.perf_counter() - begin
@@ -92,6 +95,15 @@ def _copied(frame, road: str):
     if road == "shuffled":
         return frame.orderBy(rand())
     return frame.repartition(16) if road == "moved" else frame
+
+
+def _release(frame, source: Path, target: Path) -> None:
+    import pyarrow.parquet as pq
+
+    import pramana as pm
+
+    plan = _roads.whole_plan(pq.read_metadata(source).num_rows)
+    pm.protect(frame, plan, to=target, file_format="parquet")
 
 
 def _pramana(frame, target: Path) -> None:

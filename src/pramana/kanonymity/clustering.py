@@ -4,8 +4,9 @@
 ``form_groups`` is the same for keys of all kinds, with the quality of the result.
 
 The default merges whole cells of equal records in Ward's way and then regroups the members of
-neighbouring groups while that pays. It costs time n log n, and its within-group sum of squares is
-well below those of ``greedy`` (the paper's) and ``mdav`` (the field's): benchmarks/clustering.py.
+neighbouring groups while that pays; a table of few records is annealed on top. It costs time
+n log n, and its within-group sum of squares is well below those of ``greedy`` (the paper's) and
+``mdav`` (the field's): benchmarks/clustering.py.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable
+from pramana.kanonymity.anneal import CHUNK, FEW, anneal, tries_for
 from pramana.kanonymity.cells import merge_cells
 from pramana.kanonymity.distance import Key, embed
 from pramana.kanonymity.diversity import Sensitive, diversify
@@ -136,6 +138,8 @@ def form_groups(
         words = f"clustering/{number}"
         some = tuple(Sensitive(c.name, c.codes[rows], c.l, c.t, c.ordered) for c in sensitive)
         part = _cluster_part(points[rows], k, method, limit, keystream, words)
+        if method == "default" and n <= FEW and k <= LARGE:
+            part = _annealed(points[rows], part, k, limit, keystream, words)
         labels[rows] = labels.max() + 1 + diversify(points[rows], part, some)
     labels = compact(labels)
     return Groups(labels, within(points, labels), within(points, np.zeros(n, np.int64)))
@@ -166,6 +170,23 @@ def _cluster_part(
         if limit < NO_LIMIT:
             labels = chop(points, labels, limit)
     return labels
+
+
+def _annealed(
+    points: Floats, labels: Ints, k: int, limit: int, keystream: Keystream, stream: str
+) -> Ints:
+    """Better groups of a table of few records, and once more what annealing leaves at hand."""
+    if k == 1 or labels.max() == 0:
+        return labels
+    points = np.ascontiguousarray(points)
+    tries = (
+        keystream.words(f"{stream}/anneal", at * CHUNK, count).view(np.int64)
+        for at, count in enumerate(tries_for(len(points)))
+    )
+    labels = anneal(points, labels, k=k, limit=limit, words=tries)
+    words = _epoch_words(labels, k, keystream, f"{stream}/polish")
+    labels = improve(points, labels, k=k, limit=limit, words=words)
+    return chop(points, labels, limit) if limit < NO_LIMIT else labels
 
 
 def _best_of_large(points: Floats, labels: Ints, k: int, limit: int) -> Ints:
