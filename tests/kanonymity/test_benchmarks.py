@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 
+import numpy as np
 import pytest
-from benchmarks import clustering, kanonymity
+from benchmarks import clustering, floor, kanonymity
+
+from pramana.kanonymity.groups import compact, within
 
 
 def options(module, *arguments):
@@ -48,3 +52,19 @@ def test_releases_are_measured_by_k_and_method():
     assert all(float(row[3]) <= float(row[2]) for row in result.rows)
     fresh = float(result.notes[0].split()[-1].rstrip("."))
     assert all(float(row[6]) > fresh - 0.05 for row in result.rows if row[0] != "centroid")
+
+
+def test_the_floor_is_below_every_partition_and_not_far():
+    """Against all partitions of nine records into groups of three or more."""
+    for number in range(4):
+        points = np.random.default_rng(number).normal(size=(9, 2))
+        partitions = [
+            np.array(labels)
+            for labels in itertools.product(range(3), repeat=9)
+            if all(count == 0 or count >= 3 for count in np.bincount(labels, minlength=3))
+        ]
+        best = min(within(points, compact(labels)) for labels in partitions)
+        low, groups = floor.floor(points, 3, [np.arange(9) // 3], 60.0)
+
+        assert 0.9 * best < low <= best * (1 + 1e-9)
+        assert groups > 3
