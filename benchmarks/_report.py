@@ -22,6 +22,7 @@ RUNS = (
     ("clustering", ["--records", "100000"]),
     ("peers", []),
     ("spark", []),
+    ("spark", ["--records", "100000000", "--rounds", "1", "--roads", "release"]),
     ("scaling", []),
 )
 """Which benchmarks, with which options, in this order."""

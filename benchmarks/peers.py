@@ -2,15 +2,20 @@
 
 Randomised response on one column of 50 values at epsilon 2. Errors are the mean absolute error of
 the estimated shares, over the same truth; seconds are of one core, with everything loaded before.
-Libraries that are not installed are skipped with the reason.
+What is not installed is skipped with the reason. sdcMicro runs in R, and ARX in Java where ARX_JAR
+names its library: see ``others``.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import os
 import shutil
+import subprocess
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -25,24 +30,40 @@ VALUES, EPSILON = 50, 2.0
 HEAD = ("work", "by", "records", "seconds", "records a second", "of pramana", "error")
 
 
+K = 5
+OTHERS = Path(__file__).parent / "others"
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--records", type=int, default=1_000_000)
-    parser.add_argument("--points", type=int, default=1_000)
+    parser.add_argument("--points", type=int, nargs="+", default=[1_000, 3_000])
+    parser.add_argument("--people", type=int, default=20_000)
 
 
 def run(options: argparse.Namespace) -> Result:
-    result = Result(f"{VALUES} values, epsilon {EPSILON}; groups of at least 5", HEAD)
+    result = Result(f"{VALUES} values, epsilon {EPSILON}; groups of at least {K}", HEAD)
     rng = np.random.default_rng(1)
     shares = np.sort(rng.dirichlet(np.ones(VALUES)))[::-1]
     truth = rng.choice(VALUES, options.records, p=shares).astype(np.uint8)
-    roads = {"pramana": _pramana, "multi-freq-ldpy": _multi_freq, "pure-ldp": _pure}
-    _compare(result, "randomise and estimate", roads, truth)
-    points = rng.normal(size=(options.points, 5))
-    _compare(result, "groups, sum of squares", {"pramana": _groups, "k-means-constrained": _kmeans},
-             points)  # fmt: skip
-    for name, reason in _absent().items():
-        result.notes.append(f"{name}: skipped, {reason}.")
+    people = rng.integers(0, [2, 5, 10, 18, 12, 3], size=(options.people, 6))
+    with tempfile.TemporaryDirectory() as folder:
+        roads = {"pramana": _pramana, "multi-freq-ldpy": _multi_freq, "pure-ldp": _pure}
+        _compare(result, "randomise and estimate", roads, truth)
+        sdcmicro = _SdcMicro(Path(folder))
+        roads = {"pramana": _randomised, "sdcMicro, pram": sdcmicro.pram}
+        _compare(result, "randomise", roads, truth)
+        for count in options.points:
+            roads = {"pramana": _groups, "k-means-constrained": _kmeans,
+                     "sdcMicro, mdav": sdcmicro.microaggregation}  # fmt: skip
+            _compare(result, "groups, sum of squares", roads, rng.normal(size=(count, 5)))
+        arx = _Arx(Path(folder))
+        roads = {"pramana, resample": _resampled, "ARX": arx.generalised}
+        _compare(result, "k-anonymous table of 6 keys", roads, people)
     return result
+
+
+class _Skipped(ImportError):
+    """A peer that is not there."""
 
 
 def _compare(result: Result, work: str, roads, data) -> None:
@@ -52,10 +73,14 @@ def _compare(result: Result, work: str, roads, data) -> None:
             road(data[:200])  # loads and compiles
             begin = time.perf_counter()
             error = road(data)
+            seconds = time.perf_counter() - begin
         except ImportError as reason:
-            result.notes.append(f"{name}: skipped, {reason}.")
+            note = f"{name}: skipped, {reason}."
+            result.notes += [] if note in result.notes else [note]
             continue
-        speed = len(data) / (time.perf_counter() - begin)
+        if isinstance(error, tuple):  # a program of its own tells its seconds without its start
+            seconds, error = error
+        speed = len(data) / seconds
         ours = ours or speed
         result.rows.append(
             (
@@ -65,7 +90,7 @@ def _compare(result: Result, work: str, roads, data) -> None:
                 f"{len(data) / speed:.3f}",
                 f"{speed:,.0f}",
                 f"{ours / speed:.1f} x",
-                f"{error:.4g}",
+                "" if math.isnan(error) else f"{error:.4g}",
             )
         )
 
@@ -128,9 +153,70 @@ def _squares(points, labels) -> float:
     )
 
 
-def _absent() -> dict[str, str]:
-    reasons = {}
-    if shutil.which("Rscript") is None:
-        reasons["sdcMicro (pram, microaggregation)"] = "R is not installed"
-    reasons["ARX"] = "it is a Java program without a package for Python or the command line"
-    return reasons
+def _randomised(truth) -> float:
+    matrix = UniformMixture.of(tuple(range(VALUES)), epsilon=EPSILON)
+    randomise(matrix, truth, keystream=Keystream.from_seed(1), stream="s")
+    return math.nan
+
+
+def _resampled(people) -> float:
+    import pyarrow as pa
+
+    import pramana as pm
+
+    columns = {f"key{c}": [str(v) for v in people[:, c].tolist()] for c in range(people.shape[1])}
+    table = pa.table(columns)
+    schema = pm.describe(table, keys=list(columns))
+    pm.protect(table, pm.design(schema, pm.KAnonymity(k=K), method="resample", data=table))
+    return math.nan
+
+
+class _SdcMicro:
+    """sdcMicro's seconds, from one run of R for both of its tasks."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def pram(self, truth) -> tuple[float, float]:
+        seconds, *_ = self._told("pram", truth, np.zeros((2 * K, 1)))
+        return seconds, math.nan
+
+    def microaggregation(self, points) -> tuple[float, float]:
+        seconds, squares = self._told("microaggregation", np.zeros(2, np.uint8), points)
+        return seconds, squares
+
+    def _told(self, task: str, truth, points) -> list[float]:
+        if shutil.which("Rscript") is None:
+            raise _Skipped("R is not installed")
+        values, numbers = self.folder / "values.csv", self.folder / "points.csv"
+        np.savetxt(values, truth, fmt="%d", header="value", comments="")
+        names = ",".join(f"x{c}" for c in range(points.shape[1]))
+        np.savetxt(numbers, points, delimiter=",", header=names, comments="")
+        command = ["Rscript", str(OTHERS / "sdcmicro.R"), str(values), str(numbers), str(K)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode == 3:
+            raise _Skipped("R is there, sdcMicro is not installed in it")
+        if done.returncode:
+            raise _Skipped(f"its script failed: {done.stderr.strip().splitlines()[-1:]}")
+        lines = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if line.strip())
+        return [float(figure) for figure in lines[task].split()]
+
+
+class _Arx:
+    """ARX's seconds, from its library by Java's launcher of single files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def generalised(self, people) -> tuple[float, float]:
+        library = os.environ.get("ARX_JAR")
+        if not library:
+            raise _Skipped("ARX_JAR does not name its library")
+        place = self.folder / "people.csv"
+        names = ",".join(f"key{c}" for c in range(people.shape[1]))
+        np.savetxt(place, people, fmt="%d", delimiter=",", header=names, comments="")
+        command = ["java", "-cp", library, str(OTHERS / "Arx.java"), str(place), str(K)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise _Skipped(f"its script failed: {done.stderr.strip().splitlines()[-1:]}")
+        return float(done.stdout), math.nan

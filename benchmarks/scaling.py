@@ -72,7 +72,7 @@ def clustering(records: int) -> None:
 
 
 def optimal(cells: int) -> None:
-    """Skewed counts: many cells with one or two people, few with many."""
+    """Skewed margins, and 40 records a cell: about a third of the cells are rare."""
     import numpy as np
 
     from pramana.designs import optimal_design
@@ -81,8 +81,9 @@ def optimal(cells: int) -> None:
     rng = np.random.default_rng(1)
     side = max(2, round(cells ** (1 / 3)))
     shape = (side, side, -(-cells // side**2))
-    shares = rng.pareto(1.2, size=shape) + 0.01
-    table = rng.multinomial(5 * cells, (shares / shares.sum()).ravel()).reshape(shape)
+    margins = [np.arange(1, size + 1) ** -0.7 for size in shape]
+    shares = np.einsum("i,j,k->ijk", *margins) * rng.lognormal(0, 0.5, size=shape)
+    table = rng.multinomial(40 * cells, (shares / shares.sum()).ravel()).reshape(shape)
     labels = [tuple(range(size)) for size in shape]
     optimal_design(Counts.from_dense(("a", "b", "c"), labels, table), alpha=0.1, width=3)
 

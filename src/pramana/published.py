@@ -49,7 +49,7 @@ REBUILT = "Rebuilt by pramana from a release: drawn values, no row is anyone's t
 COMPARISONS: tuple[Comparison, ...] = ("!=", "<=", ">=", "=", "<", ">")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Published(Release):
     """A release with the verbs of an analyst."""
 

@@ -52,6 +52,8 @@ class ExpectedError:
         kind = (
             "two-way table of " + " by ".join(columns) if widest > 1 else "table of " + columns[0]
         )
+        if error >= 1:
+            return f"A {kind} is off by more than all records together: nearly pure noise."
         return f"A {kind} is off by about {100 * error:.2g} % of the records."
 
     def to_json(self) -> dict[str, Any]:

@@ -81,6 +81,14 @@ class Plan:
         promises = [guarantee.sentence() for guarantee in self.attained]
         return promises + ([self.expected_error.sentence()] if self.expected_error else [])
 
+    def __repr__(self) -> str:
+        attained = ", ".join(str(guarantee) for guarantee in self.attained)
+        return f"<Plan: {self.method}, {self.records:,} records, {attained}>"
+
+    def __str__(self) -> str:
+        head = f"Method {self.method}, {self.records:,} records."
+        return "\n".join([head, *(f"* {sentence}" for sentence in self.sentences())])
+
     def to_json(self) -> dict[str, Any]:
         """The JSON form of a design."""
         error = self.expected_error

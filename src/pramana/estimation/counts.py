@@ -196,7 +196,8 @@ to begin with, between 0.6 and 1.2 times those asked for remain.
 def _chosen(method: Method, solved: Solved, channels: Channels) -> tuple[Method, str]:
     if not channels.randomised:
         return "inverse", "these columns were released as they are."
-    error = f"the expected total error of undoing the matrices is {solved.error:.2g} of the records"
+    share = f"{solved.error:.2g} of the records" if solved.error < 1 else "more than all records"
+    error = f"the expected total error of undoing the matrices is {share}"
     if method == "inverse":
         return method, f"unbiased as asked; {error}."
     if method == "clipped":

@@ -6,7 +6,8 @@ import html
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,9 @@ from pramana.matrices import Label
 from pramana.table.domains import label_text
 
 __all__ = ["Estimate"]
+
+MOST_LINES: Final = 40
+"""Cells that are printed; all of them are in ``cells``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +159,24 @@ class Estimate:
 
         backend = nw.from_native(like).implementation
         return nw.from_arrow(table, backend=backend).to_native()
+
+    def __repr__(self) -> str:
+        head = [*self.by, self.what, "se", "low", "high"]
+        rows = [head]
+        for cell in islice(self.cells, MOST_LINES):
+            numbers = [_figure(cell[name]) for name in ("estimate", "se", "low", "high")]
+            rows.append([*(_text(cell[name]) for name in self.by), *numbers])
+        widths = [max(len(row[at]) for row in rows) for at in range(len(head))]
+        lines = [
+            "  ".join(
+                entry.ljust(width) if at < len(self.by) else entry.rjust(width)
+                for at, (entry, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+        if len(self) > MOST_LINES:
+            lines.append(f"... {len(self) - MOST_LINES:,} more cells")
+        return "\n".join([*lines, f"{self.method}: {self.why} Intervals at level {self.level:g}."])
 
     def _repr_html_(self) -> str:
         head = [*self.by, self.what, "se", "low", "high"]

@@ -219,6 +219,14 @@ class Certificate:
         """The promises in plain words."""
         return [claim.attained.sentence() for claim in self.claims]
 
+    def __repr__(self) -> str:
+        attained = ", ".join(str(claim.attained) for claim in self.claims)
+        return f"<Certificate: {self.method}, {self.records:,} records, {attained}>"
+
+    def __str__(self) -> str:
+        head = f"Method {self.method}, {self.records:,} records."
+        return "\n".join([head, *(f"* {sentence}" for sentence in self.sentences())])
+
 
 def _scope(as_is: list[str]) -> str:
     if not as_is:

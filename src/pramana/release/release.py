@@ -44,6 +44,14 @@ class Release:
     like: Any = field(default=None, repr=False, compare=False)
     folder: Path | None = None
 
+    def __repr__(self) -> str:
+        columns = ", ".join(self.opened.schema.names)
+        return f"<Release: {self.records:,} records of {columns}>"
+
+    def __str__(self) -> str:
+        columns = ", ".join(self.opened.schema.names)
+        return f"{self.records:,} released records of {columns}.\n{self.certificate}"
+
     @cached_property
     def table(self) -> Any:
         """The released records as the kind of data frame that went in (PyArrow from a folder)."""

@@ -67,7 +67,7 @@ class Profile:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Description(Schema):
     """A proposed schema that says why. It can be used wherever a schema can.
 

@@ -217,6 +217,18 @@ class Schema:
         rules = tuple(self._checked(rule) for rule in self.impossible)
         object.__setattr__(self, "impossible", rules)
 
+    def __repr__(self) -> str:
+        roles = ", ".join(f"{column.name} {column.role}" for column in self.columns)
+        return f"<{type(self).__name__}: {roles}>"
+
+    def __str__(self) -> str:
+        wide = max(len(column.name) for column in self.columns)
+        lines = []
+        for column in self.columns:
+            values = "" if column.domain is None else f"{len(column.labels):,} values"
+            lines.append(f"{column.name.ljust(wide)}  {column.role!s:<10}  {values}".rstrip())
+        return "\n".join(lines)
+
     def _check_columns(self) -> None:
         if not self.columns:
             raise InvalidSchema("A schema must have at least one column, got none.")

@@ -1,0 +1,20 @@
+# The same work by sdcMicro: Rscript sdcmicro.R VALUES.csv POINTS.csv K
+#
+# Prints one line a task: its name, seconds, and for groups the within-group sum of squares.
+# Leaves with status 3 where sdcMicro is not installed.
+if (!requireNamespace("sdcMicro", quietly = TRUE)) quit(status = 3)
+
+given <- commandArgs(trailingOnly = TRUE)
+values <- read.csv(given[1], colClasses = "factor")
+points <- read.csv(given[2])
+
+seconds <- system.time(
+  invisible(sdcMicro::pram(values, variables = names(values), pd = 0.3, alpha = 1))
+)[["elapsed"]]
+cat("pram", seconds, "\n")
+
+seconds <- system.time(
+  made <- sdcMicro::microaggregation(points, variables = names(points), aggr = as.integer(given[3]),
+                                     method = "mdav")
+)[["elapsed"]]
+cat("microaggregation", seconds, sum((as.matrix(points) - as.matrix(made$mx))^2), "\n")

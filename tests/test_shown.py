@@ -1,0 +1,80 @@
+"""What is seen at the prompt: a line or a table, and no cell of the truth."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import pramana as pm
+
+
+@pytest.fixture(scope="module")
+def people():
+    return pa.table(
+        {
+            "sex": ["m", "f"] * 500,
+            "region": ["north", "south", "east", "west"] * 250,
+            "secret": [f"diagnosis-{number}" for number in range(1000)],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def plan(people):
+    schema = pm.describe(people, keys=["sex", "region"], sensitive=["secret"])
+    return pm.design(schema, pm.PkAnonymity(k=10), data=people)
+
+
+def test_a_schema_shows_a_line_a_column(plan):
+    """Name, role and number of values."""
+    assert repr(plan.schema).startswith("<Schema: sex key, region key")
+    assert str(plan.schema).splitlines()[:2] == ["sex     key         2 values",
+                                                 "region  key         4 values"]  # fmt: skip
+
+
+def test_a_plan_shows_what_it_promises(plan):
+    """In short at the prompt, in sentences when printed."""
+    assert repr(plan).startswith("<Plan: retention, 1,000 records, PkAnonymity(k=10.0")
+    assert "\n" not in repr(plan)
+    assert "* Whatever is known about the true table" in str(plan)
+
+
+def test_a_release_shows_its_columns_and_promises(people, plan):
+    """And its certificate likewise; neither shows a value."""
+    release = pm.protect(people, plan, seed=1)
+
+    assert repr(release) == "<Release: 1,000 records of sex, region, secret>"
+    assert repr(release.certificate).startswith("<Certificate: retention, 1,000 records, ")
+    shown = repr(release) + str(release) + repr(release.certificate) + str(release.certificate)
+    assert "* Whatever is known about the true table" in shown
+    assert "diagnosis" not in shown
+
+
+def test_an_estimate_shows_its_table(people, plan):
+    """Aligned, with the method below."""
+    table = pm.protect(people, plan, seed=1).crosstab("sex", "region")
+    lines = repr(table).splitlines()
+
+    assert lines[0].split() == ["sex", "region", "count", "se", "low", "high"]
+    assert len(lines) == 1 + 8 + 1
+    assert lines[-1].startswith(f"{table.method}: ")
+
+
+def test_a_long_table_is_cut():
+    """Forty cells, and how many more there are."""
+    many = pa.table({"a": [str(n % 60) for n in range(6000)]})
+    schema = pm.describe(many, keys=["a"])
+    release = pm.protect(
+        many, pm.design(schema, pm.DifferentialPrivacy(epsilon=4), data=many), seed=1
+    )
+
+    assert "... 20 more cells" in repr(release.crosstab("a"))
+
+
+def test_errors_beyond_all_records_are_called_noise():
+    """Instead of percentages in the thousands."""
+    few = pa.table({"a": [str(n % 9) for n in range(200)], "b": [str(n % 7) for n in range(200)]})
+    schema = pm.describe(few, keys=["a", "b"])
+    plan = pm.design(schema, pm.DifferentialPrivacy(epsilon=0.05), data=few)
+
+    assert "nearly pure noise" in plan.expected_error.sentence()
