@@ -288,7 +288,10 @@ def rework(points, labels, lists, free, neighbours, words, rules, pool):
         state = (gaps, new, count, made, sums, inner, members)
         if settle_all(*state, k, limit, tolerance, edge, lies) >= was:
             continue
-        if members[:made].max() > limit:
+        largest = 0
+        for g in range(made):
+            largest = max(largest, members[g])
+        if largest > limit:
             continue
         better += 1
         for g in range(held, made):

@@ -59,7 +59,8 @@ def anneal(points, labels, best, near, picks, words, state, rules, levels):
     sums, sizes, inner, members, place = state
     k, limit, heat, cooling = rules
     now, lowest = levels
-    for word in words:
+    for turn in range(words.size):
+        word = words[turn]
         heat *= cooling
         i = picks[word & (PICKS - 1)]
         b = labels[near[i, (((word >> 16) & 0xFF) * near.shape[1]) >> 8]]
@@ -87,12 +88,12 @@ def anneal(points, labels, best, near, picks, words, state, rules, levels):
                 sums[b, c] += points[i, c]
         else:
             j = members[b, (((word >> 24) & 0xFFF) * sizes[b]) >> 12]
-            one, two = exchange(points, i, j, sums, a, b, sizes)
-            if not accepted(one + two, local, chance):
+            less, more = exchange(points, i, j, sums, a, b, sizes)
+            if not accepted(less + more, local, chance):
                 continue
-            now += one + two
-            inner[a] += one
-            inner[b] += two
+            now += less + more
+            inner[a] += less
+            inner[b] += more
             members[a, place[i]], members[b, place[j]] = j, i
             place[i], place[j] = place[j], place[i]
             labels[i], labels[j] = b, a
@@ -102,5 +103,6 @@ def anneal(points, labels, best, near, picks, words, state, rules, levels):
                 sums[b, c] += step
         if now < lowest:
             lowest = now
-            best[:] = labels
+            for one in range(labels.size):
+                best[one] = labels[one]
     return heat, now, lowest
