@@ -26,10 +26,15 @@ def main() -> None:
     for name, module in modules().items():
         parsers[name] = verbs.add_parser(name, help=module.__doc__.splitlines()[0])
         module.arguments(parsers[name])
-    parser.add_argument("--write", action="store_true", help="write benchmarks/RESULTS.md")
+    parser.add_argument(
+        "--write",
+        nargs="*",
+        metavar="NAME",
+        help="write benchmarks/RESULTS.md, or these parts anew",
+    )
     chosen = parser.parse_args()
-    if chosen.write:
-        _report.write(modules(), parsers)
+    if chosen.write is not None:
+        _report.write(modules(), parsers, names=chosen.write)
         return
     for name, module in modules().items():
         if chosen.name in (None, name):

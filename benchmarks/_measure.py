@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,14 +44,25 @@ class Result:
         return "\n".join([self.title, "", lines[0], rule, *lines[1:], *self.notes, ""])
 
 
+def peak_memory() -> int:
+    """The most memory that this process has held, in bytes."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024
+    except OSError:  # not Linux
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 def in_child(module: str, *arguments: str) -> Run:
-    """Run ``python -m module arguments`` and measure it from outside, start-up included."""
+    """Run ``python -m module arguments``, start-up included, in a process of its own."""
     root = Path(__file__).parent.parent
-    begin = time.perf_counter()
-    child = subprocess.Popen([sys.executable, "-m", module, *arguments], cwd=root)
-    _, status, usage = os.wait4(child.pid, 0)
-    seconds = time.perf_counter() - begin
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        raise SystemExit(f"{module} {' '.join(arguments)} failed with {child.returncode}.")
-    return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+    with tempfile.NamedTemporaryFile() as told:
+        command = [sys.executable, "-m", "benchmarks._child", told.name, module, *arguments]
+        begin = time.perf_counter()
+        child = subprocess.Popen(command, cwd=root)
+        _, status, usage = os.wait4(child.pid, 0)
+        seconds = time.perf_counter() - begin
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            raise SystemExit(f"{module} {' '.join(arguments)} failed with {child.returncode}.")
+        return Run(seconds, usage.ru_utime + usage.ru_stime, int(Path(told.name).read_text()))

@@ -32,23 +32,38 @@ PACKAGES = ("pramana", "numpy", "scipy", "numba", "pyarrow", "duckdb", "polars",
 
 
 def write(modules, parsers, *, names=None, place: Path = PLACE) -> None:
-    """Run the benchmarks and write what they gave; each is written as soon as it is there."""
-    text = [HEAD, *_machine(), ""]
+    """Run the benchmarks and write what they gave; each is written as soon as it is there.
+
+    With ``names`` only those are run, and the rest stays as it was.
+    """
+    sections, machine = (_sections(place) if names else {}), _machine()
     for name, options in RUNS:
         if names and name not in names:
             continue
         print(f"{name} ...", flush=True)
         result = modules[name].run(parsers[name].parse_args(options))
         print(result.text(), flush=True)
-        command = " ".join(["python -m benchmarks", name, *options])
-        text += [markdown(result), f"`{command}`", ""]
-        place.write_text("\n".join(text))
+        sections[_command(name, options)] = f"{markdown(result)}\n{_command(name, options)}\n"
+        known = [sections.get(_command(*one)) for one in RUNS]
+        place.write_text("\n".join([HEAD, *machine, "", *filter(None, known)]))
+
+
+def _sections(place: Path) -> dict[str, str]:
+    """What the file holds, by the command that made it."""
+    if not place.exists():
+        return {}
+    parts = [f"## {part.strip()}\n" for part in place.read_text().split("\n## ")[1:]]
+    return {part.strip().splitlines()[-1]: part for part in parts}
+
+
+def _command(name: str, options: list[str]) -> str:
+    return f"`{' '.join(['python -m benchmarks', name, *options])}`"
 
 
 HEAD = """# Measured
 
-Made by `make bench`. Ratios are of one run on one machine, and are what to compare; seconds are of
-that machine. docs/scale.md says what bounds them.
+Made by `make bench`. The ratios of a table are of one run on one machine, and are what to compare;
+seconds are of that machine. docs/scale.md says what bounds them.
 """
 
 

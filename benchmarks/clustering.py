@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -18,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks._measure import Result
+from benchmarks._measure import Result, peak_memory
 from benchmarks._tables import numeric_tables
 from pramana.kanonymity.clustering import form_groups
 from pramana.kanonymity.distance import Key
@@ -101,7 +100,7 @@ def _child(n: int, k: int) -> Result:
     processor = time.process_time()
     seconds = _timed(keys, k, "default")[1]
     processor = time.process_time() - processor
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    peak = peak_memory() / 2**30
     line = f"{n:,} x 5, k = {k}: {seconds:.1f} s ({processor:.1f} s of processor), {peak:.2f} GiB"
     return _Line(line)
 

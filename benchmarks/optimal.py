@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import resource
 import time
 from pathlib import Path
 
@@ -18,7 +17,7 @@ import pyarrow.parquet
 from tests.designs.test_optimal import CELLS, conditional_gradient, like_the_paper
 
 from benchmarks import _worlds as worlds
-from benchmarks._measure import Result
+from benchmarks._measure import Result, peak_memory
 from pramana.designs import inverse_frequency_design, optimal_design
 from pramana.guarantees import SpontaneousRecognition
 from pramana.guarantees.correct_match import match_risks
@@ -117,7 +116,7 @@ def survey(options) -> Result:
                 f"{design.gap:.3f}",
                 f"{again.alpha:.7f}",
                 f"{seconds:.1f}",
-                f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f}",
+                f"{peak_memory() / 2**20:.0f}",
             )
         )
     return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 import pytest
-from benchmarks import _report, crosstab, protect, sampler
+from benchmarks import _measure, _report, crosstab, protect, sampler
 
 
 def _options(module, *arguments):
@@ -66,3 +66,38 @@ def test_results_are_written_with_the_machine_and_the_versions(tmp_path):
     assert "duckdb" in text
     assert "| uniform mixture |" in text
     assert "`python -m benchmarks sampler`" in text
+
+
+def test_one_part_is_written_anew_and_the_rest_stays(tmp_path, monkeypatch):
+    """By the command that made each part."""
+    place = tmp_path / "RESULTS.md"
+    monkeypatch.setattr(_report, "RUNS", (("one", []), ("two", ["--fast"])))
+    figures = iter("123")
+
+    class Module:
+        @staticmethod
+        def run(_):
+            return _measure.Result("Figures", ("what", "much"), [("it", next(figures))])
+
+    modules = {"one": Module, "two": Module}
+    parsers = {name: argparse.ArgumentParser() for name in modules}
+    parsers["two"].add_argument("--fast", action="store_true")
+    _report.write(modules, parsers, place=place)
+    _report.write(modules, parsers, names=["one"], place=place)
+
+    text = place.read_text()
+    assert "| it | 1 |" not in text
+    assert text.index("| it | 3 |") < text.index("`python -m benchmarks one`")
+    assert text.index("| it | 2 |") < text.index("`python -m benchmarks two --fast`")
+    assert text.count("## Figures") == 2
+
+
+def test_memory_is_that_of_the_process_alone():
+    """A parent that holds much does not make its children look large."""
+    ballast = bytearray(300 * 2**20)
+    ballast[:: 2**12] = b"x" * len(ballast[:: 2**12])
+    run = _measure.in_child("benchmarks._measure")
+
+    assert 2**20 < run.peak < 200 * 2**20
+    assert _measure.peak_memory() > 300 * 2**20
+    assert ballast[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -22,7 +23,7 @@ from pramana.release.folder import require_free
 from pramana.release.release import write_release
 from pramana.table.codec import Refused, count_refused, refuse
 from pramana.table.files import write_table
-from pramana.table.frames import empty_like
+from pramana.table.frames import empty_like, is_spark
 from pramana.table.opened import Labels, OpenedTable, TableFormat
 from pramana.table.schema import Column, Schema
 
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 __all__ = ["protect"]
 
 Progress = Callable[[int], None]
+
+GROUPS_ON_THE_DRIVER = (
+    "Groups are formed on one machine: all records of the data frame are brought to the driver."
+)
 
 
 def protect(
@@ -91,6 +96,8 @@ def _made(
         from pramana.engines.local import LocalTable
         from pramana.randomise.grouped import regrouped
 
+        if is_spark(opened.source):
+            warnings.warn(GROUPS_ON_THE_DRIVER, UserWarning, stacklevel=3)
         plan = replace(plan, records=opened.rows, crowd=smallest_crowd(plan.schema, opened))
         table, plan = regrouped(opened, plan, known=plan.schema.known, keystream=keystream)
         return LocalTable.of(table).shuffle(keystream=keystream), plan

@@ -82,6 +82,24 @@ def test_a_release_verifies_and_estimates(frame, plan, tmp_path):
     assert pm.load(tmp_path / "release").crosstab("sex", "region").records == 3000
 
 
+def test_groups_are_formed_on_the_driver_which_is_said(frame, truth, tmp_path):
+    """The same records as on one machine, with a warning that all of them were brought together."""
+    plan = pm.design(SCHEMA, pm.KAnonymity(k=5), method="resample", data=frame)
+    with pytest.warns(UserWarning, match="brought to the driver"):
+        there = pm.protect(frame, plan, to=tmp_path / "release", seed=4)
+    here = pm.protect(truth, plan, seed=4)
+
+    assert there.verify().valid
+    assert there.opened.to_arrow().to_pydict() == here.opened.to_arrow().to_pydict()
+
+
+def test_designs_that_look_at_the_data_are_given_counts(frame, truth):
+    """Which the workers make, and the driver designs with."""
+    ask = {"method": "invariant", "stay": 0.8}
+
+    assert pm.design(SCHEMA, data=frame, **ask) == pm.design(SCHEMA, data=truth, **ask)
+
+
 def test_a_release_in_memory_is_a_spark_data_frame(frame, truth, plan, tmp_path):
     """It answers by Spark what the local one answers, needs no key any more, and can be saved."""
     there, here = pm.protect(frame, plan, seed=4), pm.protect(truth, plan, seed=4)

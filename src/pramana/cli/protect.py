@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -190,9 +191,11 @@ def _data(table: Path, engine: str, master: str | None, method: str | None) -> A
     from pramana import api
     from pramana.cli.rendering import note
     from pramana.designs.grouped import GROUPED_METHODS
+    from pramana.protecting import GROUPS_ON_THE_DRIVER
 
     if method in GROUPED_METHODS:
-        note("Groups are formed on one machine: all records are brought to the driver.")
+        note(GROUPS_ON_THE_DRIVER)
+        warnings.filterwarnings("ignore", re.escape(GROUPS_ON_THE_DRIVER))
     # A path object has made one slash of the two in s3a://bucket.
     return api.read_spark(re.sub(r"^(\w{2,}):/(?!/)", r"\1://", str(table)), master=master)
 
