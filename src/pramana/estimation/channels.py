@@ -84,69 +84,6 @@ class Same:
 
 
 @dataclass(frozen=True)
-class Mixture:
-    """A uniform mixture: everything takes time linear in the table."""
-
-    place: int
-    axis: Axis
-    matrix: UniformMixture
-
-    @cached_property
-    def _entries(self) -> tuple[float, float, float]:
-        """Retention, weight of every other value, and the smallest entry of the inverse."""
-        kept = float(self.matrix.retention)
-        return kept, (1 - kept) / self.matrix.size, float(self.matrix.inverse[0, -1])
-
-    def forward(self, table: FloatArray) -> FloatArray:
-        """Keep a part, spread the rest evenly."""
-        kept, other, _ = self._entries
-        return sum_along(table, self.place) * other + kept * table
-
-    backward = forward  # the matrix is symmetric
-
-    def squared(self, table: FloatArray) -> FloatArray:
-        """The same with squared entries."""
-        kept, other, _ = self._entries
-        own = (kept + other) ** 2 - other**2
-        return sum_along(table, self.place) * other**2 + own * table
-
-    backward_squared = squared
-
-    def solve(self, table: FloatArray) -> FloatArray:
-        """By the closed form of the inverse, or its merged columns."""
-        if self.axis.whole:
-            return self.matrix.solve(table, axis=self.place)
-        return times_along(table, self._merged, self.place)
-
-    def spread(self, table: FloatArray) -> FloatArray:
-        """By the closed form of the inverse, or its merged columns."""
-        if self.axis.whole:
-            return self.matrix.spread(table, axis=self.place)
-        return times_along(table, self._merged**2, self.place)
-
-    def cross(self, table: FloatArray) -> FloatArray:
-        """Rows of a whole inverse sum to 1."""
-        if self.axis.whole:
-            return self.solve(table)
-        return times_along(
-            table, self._merged * self._merged.sum(axis=1, keepdims=True), self.place
-        )
-
-    def gross(self, table: FloatArray) -> FloatArray:
-        """Rows of a whole inverse sum to 1."""
-        if self.axis.whole:
-            return sum_along(table, self.place)
-        return times_along(table, self._merged.sum(axis=1, keepdims=True) ** 2, self.place)
-
-    @cached_property
-    def _merged(self) -> FloatArray:
-        # Rows of the inverse are same - rest on the diagonal plus rest everywhere.
-        member, rest = self.axis.membership, self._entries[2]
-        merged: FloatArray = member / self._entries[0] + rest * member.sum(axis=0)
-        return merged
-
-
-@dataclass(frozen=True)
 class General:
     """Any matrix."""
 
@@ -208,6 +145,47 @@ class General:
     @cached_property
     def _merged(self) -> FloatArray:
         return self.matrix.inverse @ self.axis.membership
+
+
+@dataclass(frozen=True)
+class Mixture(General):
+    """A uniform mixture: everything takes time linear in the table."""
+
+    matrix: UniformMixture
+
+    @cached_property
+    def _entries(self) -> tuple[float, float, float]:
+        """Retention, weight of every other value, and the smallest entry of the inverse."""
+        kept = float(self.matrix.retention)
+        return kept, (1 - kept) / self.matrix.size, float(self.matrix.inverse[0, -1])
+
+    def forward(self, table: FloatArray) -> FloatArray:
+        """Keep a part, spread the rest evenly."""
+        kept, other, _ = self._entries
+        return sum_along(table, self.place) * other + kept * table
+
+    backward = forward  # the matrix is symmetric
+
+    def squared(self, table: FloatArray) -> FloatArray:
+        """The same with squared entries."""
+        kept, other, _ = self._entries
+        own = (kept + other) ** 2 - other**2
+        return sum_along(table, self.place) * other**2 + own * table
+
+    backward_squared = squared
+
+    def solve(self, table: FloatArray) -> FloatArray:
+        """By the closed form of the inverse, or its merged columns."""
+        if self.axis.whole:
+            return self.matrix.solve(table, axis=self.place)
+        return times_along(table, self._merged, self.place)
+
+    @cached_property
+    def _merged(self) -> FloatArray:
+        # Rows of the inverse are same - rest on the diagonal plus rest everywhere.
+        member, rest = self.axis.membership, self._entries[2]
+        merged: FloatArray = member / self._entries[0] + rest * member.sum(axis=0)
+        return merged
 
 
 @dataclass(frozen=True)
