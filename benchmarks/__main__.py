@@ -33,6 +33,9 @@ def main() -> None:
         help="write benchmarks/RESULTS.md, or these parts anew",
     )
     chosen = parser.parse_args()
+    unknown = set(chosen.write or ()) - {name for name, _ in _report.RUNS}
+    if unknown:
+        parser.error(f"--write knows {', '.join(dict(_report.RUNS))}, not {', '.join(unknown)}.")
     if chosen.write is not None:
         _report.write(modules(), parsers, names=chosen.write)
         return

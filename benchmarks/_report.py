@@ -43,7 +43,8 @@ def write(modules, parsers, *, names=None, place: Path = PLACE) -> None:
         print(f"{name} ...", flush=True)
         result = modules[name].run(parsers[name].parse_args(options))
         print(result.text(), flush=True)
-        sections[_command(name, options)] = f"{markdown(result)}\n{_command(name, options)}\n"
+        command = _command(name, options)
+        sections[command] = f"{markdown(result)}\n{command}, {dt.date.today():%Y-%m-%d}\n"
         known = [sections.get(_command(*one)) for one in RUNS]
         place.write_text("\n".join([HEAD, *machine, "", *filter(None, known)]))
 
@@ -53,7 +54,7 @@ def _sections(place: Path) -> dict[str, str]:
     if not place.exists():
         return {}
     parts = [f"## {part.strip()}\n" for part in place.read_text().split("\n## ")[1:]]
-    return {part.strip().splitlines()[-1]: part for part in parts}
+    return {part.strip().splitlines()[-1].split(", ")[0]: part for part in parts}
 
 
 def _command(name: str, options: list[str]) -> str:

@@ -172,34 +172,34 @@ def _resampled(people) -> float:
 
 
 class _SdcMicro:
-    """sdcMicro's seconds, from one run of R for both of its tasks."""
+    """sdcMicro's seconds, from R."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def pram(self, truth) -> tuple[float, float]:
-        seconds, *_ = self._told("pram", truth, np.zeros((2 * K, 1)))
+        place = self.folder / "values.csv"
+        np.savetxt(place, truth, fmt="%d", header="value", comments="")
+        (seconds,) = self._told("pram", str(place))
         return seconds, math.nan
 
     def microaggregation(self, points) -> tuple[float, float]:
-        seconds, squares = self._told("microaggregation", np.zeros(2, np.uint8), points)
+        place = self.folder / "points.csv"
+        names = ",".join(f"x{c}" for c in range(points.shape[1]))
+        np.savetxt(place, points, delimiter=",", header=names, comments="")
+        seconds, squares = self._told("microaggregation", str(place), str(K))
         return seconds, squares
 
-    def _told(self, task: str, truth, points) -> list[float]:
+    def _told(self, *asked: str) -> list[float]:
         if shutil.which("Rscript") is None:
             raise _Skipped("R is not installed")
-        values, numbers = self.folder / "values.csv", self.folder / "points.csv"
-        np.savetxt(values, truth, fmt="%d", header="value", comments="")
-        names = ",".join(f"x{c}" for c in range(points.shape[1]))
-        np.savetxt(numbers, points, delimiter=",", header=names, comments="")
-        command = ["Rscript", str(OTHERS / "sdcmicro.R"), str(values), str(numbers), str(K)]
+        command = ["Rscript", str(OTHERS / "sdcmicro.R"), *asked]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode == 3:
             raise _Skipped("R is there, sdcMicro is not installed in it")
         if done.returncode:
-            raise _Skipped(f"its script failed: {done.stderr.strip().splitlines()[-1:]}")
-        lines = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if line.strip())
-        return [float(figure) for figure in lines[task].split()]
+            raise SystemExit(f"sdcmicro.R failed: {done.stderr.strip()}")
+        return [float(figure) for figure in done.stdout.split()]
 
 
 class _Arx:
@@ -218,5 +218,5 @@ class _Arx:
         command = ["java", "-cp", library, str(OTHERS / "Arx.java"), str(place), str(K)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise _Skipped(f"its script failed: {done.stderr.strip().splitlines()[-1:]}")
+            raise SystemExit(f"Arx.java failed: {done.stderr.strip()}")
         return float(done.stdout), math.nan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 import pytest
-from benchmarks import _measure, _report, crosstab, protect, sampler
+from benchmarks import __main__, _measure, _report, crosstab, protect, sampler
 
 
 def _options(module, *arguments):
@@ -90,6 +90,15 @@ def test_one_part_is_written_anew_and_the_rest_stays(tmp_path, monkeypatch):
     assert text.index("| it | 3 |") < text.index("`python -m benchmarks one`")
     assert text.index("| it | 2 |") < text.index("`python -m benchmarks two --fast`")
     assert text.count("## Figures") == 2
+
+
+def test_parts_that_do_not_exist_are_refused(monkeypatch, capsys):
+    """Instead of writing nothing without a word."""
+    monkeypatch.setattr("sys.argv", ["benchmarks", "--write", "nosuch"])
+    with pytest.raises(SystemExit):
+        __main__.main()
+
+    assert "not nosuch" in capsys.readouterr().err
 
 
 def test_memory_is_that_of_the_process_alone():

@@ -50,6 +50,13 @@ def test_a_release_shows_its_columns_and_promises(people, plan):
     assert "diagnosis" not in shown
 
 
+def test_an_opened_table_does_not_show_its_records(people):
+    """Though it holds them."""
+    from pramana.table.files import open_table
+
+    assert "diagnosis" not in repr(open_table(people))
+
+
 def test_an_estimate_shows_its_table(people, plan):
     """Aligned, with the method below."""
     table = pm.protect(people, plan, seed=1).crosstab("sex", "region")

@@ -60,6 +60,20 @@ def test_html_names_the_method_and_escapes_labels(estimate):
     assert "<caption>" in text
 
 
+def test_columns_named_like_figures_keep_their_labels():
+    """In cells, tables and what is shown: such a name gets an underscore."""
+    matrix = UniformMixture.of(("x", "y"), retention=0.5)
+    mechanism = Mechanism((Step(("low",), matrix),))
+    layout = Layout.of(("low",), labels={"low": matrix.labels}, mechanism=mechanism)
+    made = estimate_counts(Moments.of_counts([60, 40]), layout, method="inverse")
+
+    assert [cell["low_"] for cell in made.cells] == ["x", "y"]
+    assert made.to_arrow().column_names == ["low_", "estimate", "se", "low", "high"]
+    assert repr(made).splitlines()[1].split()[0] == "x"
+    assert "<td>x</td>" in made._repr_html_()
+    assert made.to_json()["cells"][0]["low_"] == "x"
+
+
 def test_a_cell_is_found_by_its_labels(estimate):
     """Labels, not positions; an unknown one is a KeyError that names the columns only."""
     assert estimate.cell("a1", "b0")["estimate"] == estimate.estimate[1, 0]

@@ -228,6 +228,43 @@ def test_sensitive_columns_get_close_distributions():
     assert np.abs(np.array(shares) - share).max() <= 0.2 + 1e-12
 
 
+def test_closeness_is_to_the_whole_table_also_within_strata():
+    """A stratum that differs from the table cannot have groups like the table: refused."""
+    rng = np.random.default_rng(8)
+    points, strata = rng.normal(size=(400, 2)), np.repeat([0, 1], 200)
+    alike = rng.random(400) < 0.3
+    labels = cluster(points, k=5, sensitive=alike, t=0.2, strata=strata)
+    shares = [np.mean(alike[labels == g]) for g in range(labels.max() + 1)]
+
+    assert len(shares) > 2
+    assert np.abs(np.array(shares) - alike.mean()).max() <= 0.2 + 1e-12
+    with pytest.raises(Infeasible, match="merge strata"):
+        cluster(points, k=5, sensitive=rng.random(400) < 0.02 + 0.96 * strata, t=0.2, strata=strata)
+
+
+def test_a_limit_that_sensitive_columns_break_is_refused():
+    """One value in thirty cannot be in every group of six."""
+    points = np.random.default_rng(9).normal(size=(300, 2))
+    rare = np.arange(300) % 30 == 0
+
+    with pytest.raises(Infeasible, match="more than max_size = 6"):
+        cluster(points, k=3, max_size=6, sensitive=rare, l=2)
+    assert np.bincount(cluster(points, k=3, max_size=300, sensitive=rare, l=2)).min() >= 3
+
+
+@pytest.mark.parametrize("max_size", [None, 9])
+def test_few_records_are_annealed(monkeypatch, max_size):
+    """Which gets below what regrouping alone reaches, with k and the limit kept."""
+    points = np.random.default_rng(3).normal(size=(600, 5))
+    keys = [Key(str(c), points[:, c]) for c in range(5)]
+    made = form_groups(keys, k=5, max_size=max_size, keystream=Keystream.from_seed(1))
+    monkeypatch.setattr("pramana.kanonymity.clustering.FEW", 0)
+    plain = form_groups(keys, k=5, max_size=max_size, keystream=Keystream.from_seed(1))
+
+    assert made.within < 0.999 * plain.within
+    assert 5 <= made.sizes.min() <= made.sizes.max() <= (max_size or 600)
+
+
 def test_quality_is_reported():
     """The sum of squares within, and its share of the total."""
     keys = [Key("x", np.array([0.0, 0.0, 3.0, 3.0]))]

@@ -31,7 +31,7 @@ def show_estimate(estimate: Estimate) -> None:
     heads = [*estimate.by, estimate.what, "se", f"{100 * estimate.level:g} % interval", ""]
     rows = [
         (
-            *(_label(cell[name]) for name in estimate.by),
+            *(_label(cell[name]) for name in estimate.names),
             _number(cell["estimate"]),
             _number(cell["se"]),
             f"{_number(cell['low'])} to {_number(cell['high'])}",
@@ -59,7 +59,7 @@ def show_independence(test: IndependenceTest) -> None:
 
 def write_csv(estimate: Estimate) -> None:
     """All cells on stdout."""
-    heads = [*estimate.by, "estimate", "se", "low", "high"]
+    heads = [*estimate.names, "estimate", "se", "low", "high"]
     writer = csv.DictWriter(sys.stdout, heads, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
     writer.writerows(estimate.cells)

@@ -63,7 +63,7 @@ class KeyDoor:
         except OSError as error:
             raise InputError(
                 "A Spark worker must reach the driver to be given its part of the work, and "
-                f"cannot at {self.host}:{self.port} ({type(error).__name__}). Open "
+                f"cannot reach {self.host}:{self.port} ({type(error).__name__}). Open "
                 "spark.driver.host and that port, or choose the port by spark.pramana.port."
             ) from None
         if len(answer) < _SIZE:

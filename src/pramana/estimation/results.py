@@ -19,6 +19,8 @@ from pramana.table.domains import label_text
 
 __all__ = ["Estimate"]
 
+FIGURES: Final = ("estimate", "se", "low", "high")
+
 MOST_LINES: Final = 40
 """Cells that are printed; all of them are in ``cells``."""
 
@@ -97,14 +99,19 @@ class Estimate:
         return self.estimate.size
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The columns as cells and tables name them: one called ``low`` becomes ``low_``."""
+        return tuple(f"{name}_" if name in FIGURES else name for name in self.by)
+
+    @property
     def cells(self) -> Iterator[dict[str, Any]]:
         """One mapping a cell: its labels, then estimate, se, low, high."""
         for index in np.ndindex(self.estimate.shape):
             cell: dict[str, Any] = {
                 name: labels[place]
-                for name, labels, place in zip(self.by, self.labels, index, strict=True)
+                for name, labels, place in zip(self.names, self.labels, index, strict=True)
             }
-            for name in ("estimate", "se", "low", "high"):
+            for name in FIGURES:
                 cell[name] = float(getattr(self, name)[index])
             yield cell
 
@@ -119,13 +126,12 @@ class Estimate:
             )
         except ValueError:
             raise KeyError(f"The table of {', '.join(self.by)} has no such cell.") from None
-        names = ("estimate", "se", "low", "high")
-        return {name: float(getattr(self, name)[index]) for name in names}
+        return {name: float(getattr(self, name)[index]) for name in FIGURES}
 
     def to_json(self) -> dict[str, Any]:
         """A plain form; numbers that do not exist (a mean of nobody) become null."""
         cells = [
-            {key: _plain(value) if key not in self.by else value for key, value in cell.items()}
+            {key: _plain(value) if key in FIGURES else value for key, value in cell.items()}
             for cell in self.cells
         ]
         return {
@@ -144,9 +150,9 @@ class Estimate:
         """One row a cell."""
         columns: dict[str, Any] = {}
         grid = np.indices(self.estimate.shape).reshape(len(self.by), -1)
-        for name, labels, places in zip(self.by, self.labels, grid, strict=True):
+        for name, labels, places in zip(self.names, self.labels, grid, strict=True):
             columns[name] = _arrow([labels[place] for place in places.tolist()])
-        for name in ("estimate", "se", "low", "high"):
+        for name in FIGURES:
             columns[name] = pa.array(getattr(self, name).ravel())
         return pa.table(columns)
 
@@ -164,8 +170,8 @@ class Estimate:
         head = [*self.by, self.what, "se", "low", "high"]
         rows = [head]
         for cell in islice(self.cells, MOST_LINES):
-            numbers = [_figure(cell[name]) for name in ("estimate", "se", "low", "high")]
-            rows.append([*(_text(cell[name]) for name in self.by), *numbers])
+            numbers = [_figure(cell[name]) for name in FIGURES]
+            rows.append([*(_text(cell[name]) for name in self.names), *numbers])
         widths = [max(len(row[at]) for row in rows) for at in range(len(head))]
         lines = [
             "  ".join(
@@ -182,8 +188,8 @@ class Estimate:
         head = [*self.by, self.what, "se", "low", "high"]
         rows = []
         for cell in self.cells:
-            labels = [html.escape(_text(cell[name])) for name in self.by]
-            numbers = [_figure(cell[name]) for name in ("estimate", "se", "low", "high")]
+            labels = [html.escape(_text(cell[name])) for name in self.names]
+            numbers = [_figure(cell[name]) for name in FIGURES]
             rows.append("".join(f"<td>{entry}</td>" for entry in [*labels, *numbers]))
         header = "".join(f"<th>{html.escape(entry)}</th>" for entry in head)
         body = "".join(f"<tr>{row}</tr>" for row in rows)

@@ -136,12 +136,13 @@ def form_groups(
     labels = np.zeros(n, np.int64)
     for number, rows in enumerate(_strata(k, strata)):
         words = f"clustering/{number}"
-        some = tuple(Sensitive(c.name, c.codes[rows], c.l, c.t, c.ordered) for c in sensitive)
+        some = tuple(column.part(rows) for column in sensitive)
         part = _cluster_part(points[rows], k, method, limit, keystream, words)
         if method == "default" and n <= FEW and k <= LARGE:
             part = _annealed(points[rows], part, k, limit, keystream, words)
         labels[rows] = labels.max() + 1 + diversify(points[rows], part, some)
     labels = compact(labels)
+    _check_sizes(np.bincount(labels), max_size)
     return Groups(labels, within(points, labels), within(points, np.zeros(n, np.int64)))
 
 
@@ -183,9 +184,11 @@ def _annealed(
         keystream.words(f"{stream}/anneal", at * CHUNK, count).view(np.int64)
         for at, count in enumerate(tries_for(len(points)))
     )
-    labels = anneal(points, labels, k=k, limit=limit, words=tries)
-    words = _epoch_words(labels, k, keystream, f"{stream}/polish")
-    labels = improve(points, labels, k=k, limit=limit, words=words)
+    found = anneal(points, labels, k=k, limit=limit, words=tries)
+    if np.array_equal(found, labels):
+        return labels
+    words = _epoch_words(found, k, keystream, f"{stream}/polish")
+    labels = improve(points, found, k=k, limit=limit, words=words)
     return chop(points, labels, limit) if limit < NO_LIMIT else labels
 
 
@@ -235,6 +238,15 @@ def _check(n: int, k: int, method: str, max_size: int | None, weight: float) -> 
         )
     if not 0 <= weight < np.inf:
         raise InvalidNumber(f"The weight of a response must be a number >= 0, got {weight!r}.")
+
+
+def _check_sizes(sizes: Ints, max_size: int | None) -> None:
+    """Merging for the sake of sensitive columns knows no limit; a promised one must hold."""
+    if max_size is not None and sizes.max() > max_size:
+        raise Infeasible(
+            f"Groups with what is asked of the sensitive columns have up to {int(sizes.max())} "
+            f"records, more than max_size = {max_size}. Raise max_size, or ask for less."
+        )
 
 
 def _check_columns(n: int, sensitive: tuple[Sensitive, ...], strata: NDArray[Any] | None) -> None:

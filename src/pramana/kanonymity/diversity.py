@@ -3,12 +3,13 @@
 Both are reached by merging: a group that falls short joins the group where that raises the
 sum of squares least. Merging never lowers the number of distinct values, and the distance of
 a merged group to the whole is at most the larger of the two, so this ends with all groups in
-order, at worst with one [Li07], [Machanavajjhala06].
+order, at worst with one [Li07], [Machanavajjhala06]. Where groups stay within strata, even all of a
+stratum can be too far from the whole table, which is refused.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ class Sensitive:
         t: at most so far from the distribution in the whole table.
         ordered: distances between values count steps [Li07, ordered distance]; otherwise two
             different values are at distance 1, and the distance is the total variation.
+        whole: the share of every value in the whole table, where these records are a part of it.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Sensitive:
     l: int = 1  # noqa: E741 - the letter of the notion
     t: float = 1.0
     ordered: bool = False
+    whole: Floats | None = None
 
     def __post_init__(self) -> None:
         if self.l < 1:
@@ -64,6 +67,11 @@ class Sensitive:
         codes = np.unique(array, return_inverse=True)[1].ravel().astype(np.int64)
         return cls(name, codes, ordered=number, **asked)
 
+    def part(self, rows: Any) -> Sensitive:
+        """The same column on some rows, to be held against the whole table still."""
+        whole = shares(self.codes) if self.whole is None else self.whole
+        return replace(self, codes=self.codes[rows], whole=whole)
+
     def short(self, labels: Ints, sizes: Ints) -> NDArray[np.bool_]:
         """Which groups do not have what is asked."""
         wanting = np.zeros(sizes.size, bool)
@@ -71,7 +79,9 @@ class Sensitive:
             wanting |= distinct_values(labels, self.codes) < self.l
         if self.t < 1:
             # a whole table is at distance 0 but for rounding
-            wanting |= closeness(labels, self.codes, ordered=self.ordered) > self.t + 1e-12
+            whole = shares(self.codes) if self.whole is None else self.whole
+            far = closeness(labels, self.codes, whole, ordered=self.ordered)
+            wanting |= far > self.t + 1e-12
         return wanting
 
 
@@ -82,10 +92,14 @@ def distinct_values(labels: Ints, codes: Ints) -> Ints:
     return np.bincount(pairs // width, minlength=int(labels.max()) + 1)
 
 
-def closeness(labels: Ints, codes: Ints, *, ordered: bool) -> Floats:
+def shares(codes: Ints) -> Floats:
+    """How often every value occurs, as a share of all."""
+    return np.bincount(codes) / codes.size
+
+
+def closeness(labels: Ints, codes: Ints, whole: Floats, *, ordered: bool) -> Floats:
     """Distance of every group's distribution to that of the whole table, in [0, 1]."""
-    groups, width = int(labels.max()) + 1, int(codes.max()) + 1
-    whole = np.bincount(codes, minlength=width) / codes.size
+    groups, width = int(labels.max()) + 1, whole.size
     order = np.argsort(labels, kind="stable")
     labels, codes = labels[order], codes[order]
     result, step = np.empty(groups), max(1, SLICE // width)
@@ -114,4 +128,10 @@ def diversify(points: Floats, labels: Ints, columns: tuple[Sensitive, ...]) -> I
             wanting |= column.short(groups, sizes)
         return wanting
 
-    return merge_short(points, labels, short)
+    merged = merge_short(points, labels, short)
+    if short(merged, np.bincount(merged)).any():
+        raise Infeasible(
+            "In some stratum even all records together do not have what is asked of the sensitive "
+            "columns. Ask for less (closeness, distinct), or merge strata."
+        )
+    return merged

@@ -94,7 +94,8 @@ def neighbours_of(middle: Floats, near: int) -> tuple[Ints, Ints]:
     place[order] = np.arange(order.size)
     middle = np.ascontiguousarray(middle[order])
     near = min(near + 1, order.size)
-    found = cKDTree(middle).query(middle, near, workers=-1)[1].reshape(order.size, near)
+    workers = -1 if order.size > SMALL else 1  # threads take longer to start than few to be found
+    found = cKDTree(middle).query(middle, near, workers=workers)[1].reshape(order.size, near)
     others = found != np.arange(order.size)[:, None]
     others[others.all(axis=1), -1] = False  # equal centres can hide a group from itself
     return place, found[others].reshape(order.size, near - 1)

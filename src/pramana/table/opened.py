@@ -58,7 +58,7 @@ class OpenedTable:
     schema: pa.Schema
     rows: int
     format: TableFormat
-    source: Any
+    source: Any = field(repr=False)  # an object in memory would show its records
     opener: OpenBatches = field(repr=False, compare=False)
     labels: Labels = field(default_factory=Labels)
     delimiter: str = ","

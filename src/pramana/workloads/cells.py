@@ -189,7 +189,7 @@ def located(
 
 def _cells_of(estimate: Estimate) -> pa.Table:
     """One row for each cell of an estimated table."""
-    return estimate.to_arrow().select(list(estimate.by))
+    return estimate.to_arrow().select(list(estimate.names)).rename_columns(list(estimate.by))
 
 
 def _require_columns(columns: Sequence[str], table: pa.Table) -> None:
