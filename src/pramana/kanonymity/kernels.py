@@ -167,24 +167,34 @@ def best_move(held, side, p, q, best, sums, inner, sizes, ids):
 
 
 @internal
+def best_swap(held, kept, weight, best, gaps, ids, lies):
+    """The two members whose changing places beats ``best``: the change, and who (-1 if none)."""
+    x, y = -1, -1
+    for i in range(held):
+        for j in range(kept):
+            change = lies[0, i] + lies[1, j] - weight * gaps[ids[0, i], ids[1, j]]
+            if change < best:
+                best, x, y = change, ids[0, i], ids[1, j]
+    return best, x, y
+
+
+@internal
 def settle(gaps, labels, count, a, b, sums, inner, sizes, k, limit, tolerance, ids, lies):
     """Move and swap between groups a and b while that lowers the sum of squares; did it?"""
     for turn in range(4 * ids.shape[1]):
-        held = frontier(labels, count, sums, sizes, a, b, 0, ids, lies)
-        kept = frontier(labels, count, sums, sizes, b, a, 1, ids, lies)
+        held, kept = 0, 0
+        for side in range(2):  # a loop, as every constant in a call would be compiled for itself
+            p, q = (a, b) if side == 0 else (b, a)
+            found = frontier(labels, count, sums, sizes, p, q, side, ids, lies)
+            held, kept = (found, kept) if side == 0 else (held, found)
         weight = 1.0 / sizes[a] + 1.0 / sizes[b]
-        best, x, y = -tolerance, -1, -1
-        for i in range(held):
-            for j in range(kept):
-                change = lies[0, i] + lies[1, j] - weight * gaps[ids[0, i], ids[1, j]]
-                if change < best:
-                    best, x, y = change, ids[0, i], ids[1, j]
-        if sizes[a] > k and sizes[b] < limit:
-            best, who = best_move(held, 0, a, b, best, sums, inner, sizes, ids)
-            x, y = (who, -1) if who >= 0 else (x, y)
-        if sizes[b] > k and sizes[a] < limit:
-            best, who = best_move(kept, 1, b, a, best, sums, inner, sizes, ids)
-            x, y = (-1, who) if who >= 0 else (x, y)
+        best, x, y = best_swap(held, kept, weight, -tolerance, gaps, ids, lies)
+        for side in range(2):
+            p, q, found = (a, b, held) if side == 0 else (b, a, kept)
+            if sizes[p] > k and sizes[q] < limit:
+                best, who = best_move(found, side, p, q, best, sums, inner, sizes, ids)
+                if who >= 0:
+                    x, y = (who, -1) if side == 0 else (-1, who)
         if x < 0 and y < 0:
             return turn > 0
         if x >= 0:

@@ -17,13 +17,13 @@ PICKS = 2**16  # entries of the table that says how often a record is tried
 
 
 @internal
-def toll(points, i, sums, size, g, joins):
-    """What record i adds to the sum of squares of group g by joining, or takes off by leaving."""
+def apart(points, i, sums, size, g):
+    """Squared distance of record i from the centre of group g."""
     total = 0.0
     for c in range(points.shape[1]):
         step = points[i, c] - sums[g, c] / size
         total += step * step
-    return total * size / (size + 1.0) if joins else total * size / (size - 1.0)
+    return total
 
 
 @internal
@@ -70,8 +70,8 @@ def anneal(points, labels, best, near, picks, words, state, rules, levels):
         chance = ((word >> 36) & 0x7FFFFFF) / 134217728.0
         local = heat * max(0.0, inner[a] + inner[b]) / (sizes[a] + sizes[b])
         if sizes[a] > k and sizes[b] < limit and word < 0:
-            more = toll(points, i, sums, sizes[b], b, True)
-            less = toll(points, i, sums, sizes[a], a, False)
+            more = apart(points, i, sums, sizes[b], b) * sizes[b] / (sizes[b] + 1.0)
+            less = apart(points, i, sums, sizes[a], a) * sizes[a] / (sizes[a] - 1.0)
             if not accepted(more - less, local, chance):
                 continue
             now += more - less
