@@ -1,0 +1,54 @@
+"""Types that every room shares: arrays by what they hold, and what counts as a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Codes",
+    "Columnar",
+    "FloatArray",
+    "IntArray",
+    "Opened",
+    "SparkFrame",
+    "TableLike",
+    "Words",
+]
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.int64]
+Words: TypeAlias = NDArray[np.uint64]
+Codes: TypeAlias = NDArray[Any]
+"""Positions of values in a domain, in the smallest unsigned integers that hold them."""
+
+
+@runtime_checkable
+class Columnar(Protocol):
+    """A data frame of any library that hands over Arrow data: pandas, Polars, PyArrow, DuckDB."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The records as a stream in the Arrow C interface."""
+
+
+@runtime_checkable
+class SparkFrame(Protocol):
+    """A data frame of Spark, which stays where it lies."""
+
+    def mapInArrow(self, func: Any, schema: Any) -> Any:  # noqa: N802 - Spark's name
+        """Its batches through a function, on the workers."""
+
+
+@runtime_checkable
+class Opened(Protocol):
+    """A table that has been opened already and is handed on."""
+
+    def summaries(self, function: Any, columns: Any = None) -> Any:
+        """What a function makes of all records."""
+
+
+TableLike: TypeAlias = str | Path | Columnar | SparkFrame | Opened
+"""A path, a data frame, or a table that has been opened already."""
