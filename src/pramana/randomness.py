@@ -22,10 +22,10 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 from numpy.typing import ArrayLike, NDArray
 
 from pramana.errors import InvalidNumber
+from pramana.types import Words
 
 __all__ = ["CHUNK", "Keystream", "order_of_words"]
 
-Words = NDArray[np.uint64]
 
 CHUNK: Final = 2**17
 """How many words to ask for at a time: 1 MiB, which stays in the cache."""

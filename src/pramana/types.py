@@ -14,6 +14,7 @@ __all__ = [
     "FloatArray",
     "IntArray",
     "Opened",
+    "Positions",
     "SparkFrame",
     "TableLike",
     "Words",
@@ -24,6 +25,8 @@ IntArray: TypeAlias = NDArray[np.int64]
 Words: TypeAlias = NDArray[np.uint64]
 Codes: TypeAlias = NDArray[Any]
 """Positions of values in a domain, in the smallest unsigned integers that hold them."""
+Positions: TypeAlias = NDArray[np.integer[Any]]
+"""Places in a list, negative where there is none."""
 
 
 @runtime_checkable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import resource
 import subprocess
 import sys
@@ -170,3 +171,26 @@ def test_no_module_prints() -> None:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id != "print", f"{path}:{node.lineno}"
+
+
+def aliases_in(code: str) -> list[str]:
+    """Names that some code gives to a type of arrays."""
+    return [
+        f"{ast.unparse(node)} in line {node.lineno}"
+        for node in ast.parse(code).body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        and re.match(r"(npt?\.)?(NDArray|ndarray)\b", ast.unparse(node.value or node.target))
+    ]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_types_of_arrays_are_named_in_one_module(path: Path) -> None:
+    """``types.py`` names them; everyone else imports the names."""
+    if path.relative_to(SOURCE) != Path("types.py"):
+        assert not aliases_in(path.read_text())
+
+
+def test_a_second_name_would_be_found() -> None:
+    """The test above can fail."""
+    assert aliases_in("FloatArray = NDArray[np.float64]")
+    assert aliases_in("Codes: TypeAlias = npt.NDArray[np.uint8]")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pramana.attacks.records import IntArray, Records
+from pramana.attacks.records import Records
 from pramana.attacks.rerun import rerun
 from pramana.errors import InvalidNumber
 from pramana.matrices.mechanism import Mechanism
@@ -25,10 +25,10 @@ from pramana.risk.coded_table import Grouping
 from pramana.risk.measured import FEWEST_TRIALS, Measured
 from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Schema
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["Points", "closest_risk", "distance_to_closest"]
 
-FloatArray = NDArray[np.float64]
 
 THREADS = 2
 MOST_RECORDS = 50_000

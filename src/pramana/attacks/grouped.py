@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.designs.plan import Plan
 from pramana.errors import NotCovered
@@ -28,10 +27,10 @@ from pramana.table.domains import Bins
 from pramana.table.files import open_table
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column
+from pramana.types import FloatArray
 
 __all__ = ["grouped_linkage"]
 
-FloatArray = NDArray[np.float64]
 
 TRIALS = 5_000
 APART = 1e4

@@ -13,19 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.attacks.linkers import (
-    FloatArray,
-    Scores,
-    blocks,
-    expected_released,
-    likelihood_scores,
-)
-from pramana.attacks.records import Cells, IntArray, Records
+from pramana.attacks.linkers import Scores, blocks, expected_released, likelihood_scores
+from pramana.attacks.records import Cells, Records
 from pramana.attacks.rerun import rerun
 from pramana.errors import InvalidNumber
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream
 from pramana.risk.measured import FEWEST_TRIALS, Measured
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["SensitiveValues", "inference_risk"]
 

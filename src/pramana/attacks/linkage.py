@@ -15,12 +15,13 @@ from pramana.attacks.linkers import (
     link,
     nearest_scores,
 )
-from pramana.attacks.records import Cells, IntArray, Records
+from pramana.attacks.records import Cells, Records
 from pramana.attacks.rerun import rerun
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream
 from pramana.risk.measured import FEWEST_TRIALS, Measured
 from pramana.table.schema import Schema
+from pramana.types import IntArray
 
 __all__ = ["linkage_risks"]
 

@@ -17,14 +17,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pramana.attacks.records import Cells, IntArray, Records
+from pramana.attacks.records import Cells, Records
 from pramana.errors import TooLarge
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import TransitionMatrix
 from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Column, Schema
+from pramana.types import FloatArray, IntArray
 
 __all__ = [
     "Found",
@@ -36,7 +36,6 @@ __all__ = [
     "nearest_scores",
 ]
 
-FloatArray = NDArray[np.float64]
 
 TIE = 1e-9
 BLOCK = 200_000

@@ -18,16 +18,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pramana.attacks.linkers import Scores, likelihood_scores
-from pramana.attacks.records import Cells, IntArray, Records
+from pramana.attacks.records import Cells, Records
 from pramana.errors import InvalidTable, TooLarge
 from pramana.matrices.mechanism import Mechanism
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["OptimalLinkage", "exact_posterior", "optimal_linkage", "scaled_posterior"]
 
-FloatArray = NDArray[np.float64]
 
 EXACT_RECORDS = 14
 MOST_PAIRS = 25_000_000

@@ -24,6 +24,7 @@ from pramana.table.codec import encode, encode_released
 from pramana.table.domains import label_text
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
+from pramana.types import IntArray
 
 __all__ = [
     "Cells",
@@ -33,8 +34,6 @@ __all__ = [
     "require_belongs",
     "require_matrices",
 ]
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidNumber
+from pramana.types import FloatArray
 
 __all__ = ["METHODS", "Recovery", "kept_components", "recover", "recovery_attack"]
 
-FloatArray = NDArray[np.float64]
 Method = Literal["spectral", "pca"]
 METHODS: tuple[Method, ...] = ("spectral", "pca")
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pramana.attacks.records import IntArray, Records
+from pramana.attacks.records import Records
 from pramana.attacks.recovery import Recovery, recovery_attack
 from pramana.attacks.rerun import rerun
 from pramana.errors import InvalidNumber
@@ -23,10 +22,9 @@ from pramana.randomness import Keystream
 from pramana.risk.measured import FEWEST_TRIALS
 from pramana.table.domains import Bins
 from pramana.table.schema import Schema
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["ReleaseRecovery", "recovery_of_release"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

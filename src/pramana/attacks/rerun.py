@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pramana.attacks.records import IntArray, Records
+from pramana.attacks.records import Records
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomise.sampling import randomise, sample_by_stratum
 from pramana.randomness import Keystream
+from pramana.types import IntArray
 
 __all__ = ["rerun"]
 

@@ -22,13 +22,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.designs.steps import StepDomain
+from pramana.types import FloatArray
 
 __all__ = ["ErrorModel", "ExpectedError"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

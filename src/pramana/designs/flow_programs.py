@@ -15,12 +15,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["FlowProblem", "improve"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 PENALTY = 1e5
 ROOM = 1e-8

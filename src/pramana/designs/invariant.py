@@ -20,19 +20,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.designs.symmetric_flows import balanced
 from pramana.errors import InvalidMatrix, InvalidNumber, InvalidSchema, OutsideDomain
 from pramana.matrices import Label, SparseRows, Step, TransitionMatrix
 from pramana.numeric import require_number
+from pramana.types import FloatArray
 
 if TYPE_CHECKING:
     from pramana.table.counts import Counts
 
 __all__ = ["InvariantDesign", "invariant_design"]
 
-FloatArray = NDArray[np.float64]
 Stratum = tuple[Label, ...]
 
 

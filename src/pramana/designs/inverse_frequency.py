@@ -28,13 +28,13 @@ from pramana.errors import Infeasible, InvalidNumber, InvalidSchema
 from pramana.guarantees.correct_match import CorrectMatch, frequencies_by_label
 from pramana.matrices import Label, SparseRows
 from pramana.numeric import TOTAL, require_number
+from pramana.types import FloatArray
 
 if TYPE_CHECKING:
     from pramana.table.counts import Counts
 
 __all__ = ["InverseFrequencyDesign", "block_design", "block_size", "inverse_frequency_design"]
 
-FloatArray = NDArray[np.float64]
 Transitions = tuple[list[int], list[int], list[int]]
 
 

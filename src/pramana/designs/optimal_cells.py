@@ -14,11 +14,10 @@ from pramana.errors import InvalidNumber, OutsideDomain, TooLarge
 from pramana.guarantees.spontaneous_recognition import choices_of_keys
 from pramana.matrices import Label
 from pramana.table.counts import Counter, Counts
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["KeyCells", "as_counts"]
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 MOST_CELLS = 2_000_000
 """The largest joint domain that even the sparse road serves."""

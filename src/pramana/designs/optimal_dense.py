@@ -20,15 +20,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.designs.optimal_cells import KeyCells
 from pramana.designs.optimal_loss import dense_gradient, dense_loss
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["DenseAnswer", "polish", "solve_dense"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 FLOORS = (0.55, 0.3, 0.1, 0.02)
 """Bounds on the diagonal that are tried in turn for the first program."""

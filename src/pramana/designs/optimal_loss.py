@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from pramana.matrices import SparseRows, TransitionMatrix
 from pramana.randomness import Keystream
+from pramana.types import FloatArray
 
 __all__ = ["KlLoss", "dense_gradient", "dense_loss", "kl_loss", "squared_error"]
 
-FloatArray = NDArray[np.float64]
 BLOCK = 512
 
 

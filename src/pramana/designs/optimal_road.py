@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.designs.optimal_cells import KeyCells
 from pramana.designs.optimal_loss import squared_error
 from pramana.designs.optimal_sparse import cover
 from pramana.designs.optimal_transport import SMALL_SHARE, transitions
 from pramana.matrices import SparseRows
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["solve_sparse"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 Answer = tuple[SparseRows, float, float, IntArray]
 """The matrix, its gap, its loss, and the targets."""

@@ -26,11 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pramana.designs.optimal_cells import KeyCells
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["Covering", "cover"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 PIECES = np.array([0.0, 0.2, 0.36, 0.5, 0.61, 0.71, 0.8, 0.87])
 """Where the convex cost of leaving is joined by straight lines."""

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from pramana.designs.optimal_cells import KeyCells
 from pramana.designs.optimal_sparse import Covering
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["Transitions", "transitions"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 SMALL_SHARE = 0.005
 """Sources are added until no more than this share of each has to move."""

@@ -29,11 +29,10 @@ from numpy.typing import NDArray
 
 from pramana.designs.flow_programs import FlowProblem, improve
 from pramana.numeric import TOTAL
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["Flows", "balanced", "least_flows", "outflow_bound", "theta_of"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Pairs = tuple[IntArray, IntArray, FloatArray]
 
 MOST_PAIRS = 600

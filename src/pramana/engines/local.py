@@ -19,11 +19,12 @@ from pramana.engines.writing import in_groups, whole_file, writer_of
 from pramana.errors import InvalidTable, UnknownColumn
 from pramana.randomise.shuffle import MEMORY, Piece, Shuffler
 from pramana.randomness import Keystream
-from pramana.table.codec import Codes, encode
+from pramana.table.codec import encode
 from pramana.table.counts import Counter, Counts
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column
 from pramana.table.source import BatchFunction, FileFormat, Part, Progress, Source
+from pramana.types import Codes
 
 __all__ = ["LocalTable"]
 

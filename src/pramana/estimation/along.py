@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pramana.estimation.layout import FloatArray
+from pramana.types import FloatArray
 
 __all__ = ["sum_along", "times_along"]
 

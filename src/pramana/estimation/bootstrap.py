@@ -16,10 +16,10 @@ import numpy as np
 from pramana.estimation.channels import Channels
 from pramana.estimation.em import divide, expected_truth
 from pramana.estimation.hierarchical import fit, refit
-from pramana.estimation.layout import FloatArray
 from pramana.estimation.moments import Moments
 from pramana.estimation.variance import Inference
 from pramana.randomness import Keystream
+from pramana.types import FloatArray
 
 __all__ = ["em_errors"]
 

@@ -24,9 +24,10 @@ import numpy as np
 
 from pramana.errors import NotCovered
 from pramana.estimation.along import sum_along, times_along
-from pramana.estimation.layout import Axis, FloatArray, Layout
+from pramana.estimation.layout import Axis, Layout
 from pramana.estimation.sparse_channel import Sparse, has_sparse_inverse
 from pramana.matrices import SparseRows, TransitionMatrix, UniformMixture
+from pramana.types import FloatArray
 
 __all__ = ["Channel", "Channels"]
 

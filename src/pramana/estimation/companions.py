@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.estimation.layout import IntArray
 from pramana.matrices import Label
+from pramana.types import IntArray
 
 __all__ = ["Companion", "companion_of"]
 

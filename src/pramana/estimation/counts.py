@@ -19,7 +19,7 @@ import numpy as np
 from pramana.errors import InvalidNumber, InvalidTable
 from pramana.estimation.bootstrap import em_errors
 from pramana.estimation.channels import Channels
-from pramana.estimation.layout import FloatArray, Layout
+from pramana.estimation.layout import Layout
 from pramana.estimation.moments import Moments
 from pramana.estimation.results import Estimate
 from pramana.estimation.variance import (
@@ -32,6 +32,7 @@ from pramana.estimation.variance import (
     normal_interval,
     total_covariance,
 )
+from pramana.types import FloatArray
 
 __all__ = ["METHODS", "Method", "clip", "estimate_counts", "expected_error"]
 

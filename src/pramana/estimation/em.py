@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pramana.estimation.channels import Channels
-from pramana.estimation.layout import FloatArray
+from pramana.types import FloatArray
 
 __all__ = ["Climb", "divide", "expected_truth", "fit_margins", "log_likelihood"]
 

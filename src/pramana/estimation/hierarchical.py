@@ -18,9 +18,9 @@ import numpy as np
 
 from pramana.estimation.channels import Channels
 from pramana.estimation.em import Climb, Margins, expected_truth, log_likelihood
-from pramana.estimation.layout import FloatArray
 from pramana.estimation.spectral import first_guess
 from pramana.randomness import Keystream
+from pramana.types import FloatArray
 
 __all__ = ["Fit", "fit", "refit"]
 

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from pramana.errors import InvalidTable, NotCovered
 from pramana.estimation.channels import Channels
 from pramana.estimation.em import divide, expected_truth
-from pramana.estimation.layout import FloatArray, Layout
+from pramana.estimation.layout import Layout
 from pramana.estimation.moments import Moments
+from pramana.types import FloatArray
 
 __all__ = ["IndependenceTest", "independence_test"]
 

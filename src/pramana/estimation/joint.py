@@ -12,8 +12,8 @@ import numpy as np
 
 from pramana.estimation.channels import Channels
 from pramana.estimation.hierarchical import fit
-from pramana.estimation.layout import FloatArray, IntArray
 from pramana.randomness import Keystream
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["draw_from_joint", "draw_given_table", "likelihood_of"]
 

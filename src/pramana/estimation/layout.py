@@ -15,15 +15,14 @@ from functools import cached_property
 from math import prod
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidNumber, OutsideDomain, TooLarge, UnknownColumn
 from pramana.matrices import Label, Mechanism, Step
+from pramana.types import FloatArray, IntArray
 
-__all__ = ["MOST_CELLS", "Axis", "FloatArray", "IntArray", "Layout"]
+__all__ = ["MOST_CELLS", "Axis", "Layout"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 MOST_CELLS = 20_000_000
 """The largest table that is estimated: a few arrays of this size fit in 2 GiB."""

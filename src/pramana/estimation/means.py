@@ -12,7 +12,7 @@ import numpy as np
 
 from pramana.errors import InvalidTable
 from pramana.estimation.channels import Channels
-from pramana.estimation.layout import FloatArray, Layout
+from pramana.estimation.layout import Layout
 from pramana.estimation.moments import Moments
 from pramana.estimation.results import Estimate
 from pramana.estimation.variance import (
@@ -23,6 +23,7 @@ from pramana.estimation.variance import (
     count_covariance,
     normal_interval,
 )
+from pramana.types import FloatArray
 
 __all__ = ["estimate_means", "estimate_totals"]
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidTable
-from pramana.estimation.layout import FloatArray, Layout
+from pramana.estimation.layout import Layout
+from pramana.types import FloatArray
 
 __all__ = ["Moments"]
 

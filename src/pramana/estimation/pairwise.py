@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from pramana.estimation.channels import Channels
 from pramana.estimation.joint import likelihood_of
-from pramana.estimation.layout import FloatArray, IntArray
 from pramana.estimation.spectral import pair_margin, single_margin
 from pramana.randomness import Keystream
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["draw_from_pairs"]
 

@@ -24,9 +24,10 @@ from pramana.errors import InvalidNumber, InvalidTable
 from pramana.estimation.channels import Channels
 from pramana.estimation.counts import clip
 from pramana.estimation.joint import draw_from_joint
-from pramana.estimation.layout import FloatArray, IntArray, Layout
+from pramana.estimation.layout import Layout
 from pramana.estimation.pairwise import draw_from_pairs
 from pramana.randomness import Keystream
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["JOINT_CELLS", "REBUILDS", "Rebuild", "Rebuilt", "rebuild_records", "whole_numbers"]
 

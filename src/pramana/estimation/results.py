@@ -12,10 +12,11 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from pramana.estimation.layout import FloatArray, Layout
+from pramana.estimation.layout import Layout
 from pramana.estimation.variance import Inference, Question
 from pramana.matrices import Label
 from pramana.table.domains import label_text
+from pramana.types import FloatArray
 
 __all__ = ["Estimate"]
 

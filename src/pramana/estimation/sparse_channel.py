@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from pramana.estimation.along import sum_along, times_along
-from pramana.estimation.layout import Axis, FloatArray
+from pramana.estimation.layout import Axis
 from pramana.matrices import SparseRows
+from pramana.types import FloatArray
 
 __all__ = ["Sparse", "has_sparse_inverse"]
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from pramana.estimation.channels import Channels
 from pramana.estimation.em import divide, fit_margins
-from pramana.estimation.layout import FloatArray
+from pramana.types import FloatArray
 
 __all__ = ["first_guess", "onto_simplex", "pair_margin", "shrink_singular_values", "single_margin"]
 

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidTable, NotCovered
 from pramana.estimation.channels import Channels
-from pramana.estimation.layout import FloatArray, Layout
+from pramana.estimation.layout import Layout
 from pramana.estimation.results import Estimate
 from pramana.estimation.variance import USUAL, Question, normal_interval
+from pramana.types import FloatArray
 
 __all__ = ["invariant_counts", "invariant_variance"]
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from pramana.errors import InvalidNumber
 from pramana.estimation.channels import Channels
-from pramana.estimation.layout import FloatArray
 from pramana.numeric import require_number
+from pramana.types import FloatArray
 
 __all__ = [
     "USUAL",

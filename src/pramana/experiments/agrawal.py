@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from pramana.errors import InvalidNumber
 from pramana.numeric import require_number
 from pramana.randomness import Keystream
+from pramana.types import FloatArray
 
 __all__ = ["ATTRIBUTES", "FUNCTIONS", "RANGES", "make_applicants"]
 
-FloatArray = NDArray[np.float64]
 Columns = dict[str, FloatArray]
 
 RANGES: dict[str, tuple[float, float]] = {

@@ -21,12 +21,12 @@ from pramana.experiments.tree_grid import Trial, guide_of, original_accuracy, tr
 from pramana.matrices import UniformMixture
 from pramana.randomise.sampling import sample
 from pramana.randomness import Keystream
+from pramana.types import FloatArray
 
 __all__ = ["TITLE", "error_surfaces", "run", "steps"]
 
 TITLE = "Decision trees from randomly replaced data: gamma, the number of bins, and a guide"
 
-FloatArray = NDArray[np.float64]
 
 DOMAIN = 200
 RECORDS = 5_000

@@ -36,7 +36,7 @@ __all__ = ["TITLE", "run", "steps"]
 
 TITLE = "Cross tables rebuilt from Pk-anonymous microdata"
 
-Codes = list[NDArray[np.uint8]]
+CodedColumns = list[NDArray[np.uint8]]
 
 SIZES = {
     "sex": 2,
@@ -89,7 +89,7 @@ def run(setting: Setting) -> Outcome:
     return Outcome(data, _findings(results), tables, _pictures(results), _remarks())
 
 
-def _one(codes: Codes, n: int, k: float, seed: int) -> dict[str, float]:
+def _one(codes: CodedColumns, n: int, k: float, seed: int) -> dict[str, float]:
     """One release at k with the same retention in all columns, and the errors of its table."""
     names = tuple(SIZES)[: len(codes)]
     plan = retention_design(_schema(names), (PkAnonymity(k=k),), records=n, crowd=n, spread="equal")
@@ -138,8 +138,8 @@ def _table(codes: Sequence[NDArray[Any]], shape: tuple[int, ...]) -> NDArray[np.
 # -- people --------------------------------------------------------------------------------
 
 
-def _people(setting: Setting) -> tuple[Codes, str]:
-    """Codes of the seven attributes, from the survey or generated."""
+def _people(setting: Setting) -> tuple[CodedColumns, str]:
+    """CodedColumns of the seven attributes, from the survey or generated."""
     path = setting.file(FILE)
     if path is not None:
         return _surveyed(pq.read_table(path)), f"{FILE}, drawn with replacement up to each size"
@@ -147,14 +147,14 @@ def _people(setting: Setting) -> tuple[Codes, str]:
     return _made(people, setting), f"{GENERATED}, drawn with replacement up to each size"
 
 
-def _drawn(columns: Codes, n: int, setting: Setting) -> Codes:
+def _drawn(columns: CodedColumns, n: int, setting: Setting) -> CodedColumns:
     """A sample of the people with replacement."""
     rows = setting.keystream.integers(f"people {n}", 0, len(columns[0]), count=n)
     rows = rows.astype(np.int64)
     return [column[rows] for column in columns]
 
 
-def _surveyed(table: pa.Table) -> Codes:
+def _surveyed(table: pa.Table) -> CodedColumns:
     """The nearest columns of the American Community Survey, cut to the sizes of Table 1."""
     number = {name: table[name].to_numpy() for name in ("Age", "Income")}
     travel = table["Travel time to work"].fill_null(0).to_numpy()
@@ -169,7 +169,7 @@ def _surveyed(table: pa.Table) -> Codes:
     ]
 
 
-def _made(people: pa.Table, setting: Setting) -> Codes:
+def _made(people: pa.Table, setting: Setting) -> CodedColumns:
     age, cost = people["age"].to_numpy(), people["cost"].to_numpy()
     income = people["income"].fill_null(0).to_numpy()
     noise = setting.keystream.uniforms("travel", 0, len(age))

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pramana import api
 from pramana.experiments.agrawal import RANGES, make_applicants
@@ -18,12 +17,12 @@ from pramana.published import Published
 from pramana.randomness import Keystream
 from pramana.table.domains import Bins, Categories, Domain
 from pramana.table.schema import Column, Role, Schema
+from pramana.types import FloatArray
 
 __all__ = ["Cut", "LearningSet", "applicants", "bin_schema", "domain_of", "pendigits", "release_at",
            "spambase"]  # fmt: skip
 
 Cut = Literal["width", "mass"]
-FloatArray = NDArray[np.float64]
 
 SPAM_TRAINING = 3_101
 

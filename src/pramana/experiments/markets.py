@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.experiments.harness import GENERATED, Setting
 from pramana.experiments.population import make_population
@@ -20,6 +19,7 @@ from pramana.kanonymity.clustering import form_groups
 from pramana.kanonymity.distance import Key
 from pramana.kanonymity.release import new_keys
 from pramana.randomness import Keystream
+from pramana.types import FloatArray, IntArray
 from pramana.workloads.cells import Coding
 from pramana.workloads.covariate_shift import ratio
 from pramana.workloads.features import Form, features
@@ -29,8 +29,6 @@ from pramana.workloads.regression import fit_cells
 __all__ = ["Grouped", "People", "Score", "Split", "anonymised", "group", "load_people",
            "make_markets", "make_splits", "market_weight", "mean_score", "score"]  # fmt: skip
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 FILE = "meps2023_adults.csv"
 SHAPE = {"sex": 2, "age": 8, "education": 6, "income": 5}

@@ -22,6 +22,7 @@ from pramana.numeric import require_number
 from pramana.randomness import Keystream
 from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Column, Impossible, Role, Schema
+from pramana.types import Codes, FloatArray
 
 __all__ = ["make_population", "population_schema"]
 
@@ -33,9 +34,6 @@ OCCUPATIONS = ("none", "manual", "services", "office", "care", "professional", "
 
 AGE_BINS = (0, 16, 30, 45, 60, 75, 100)
 ADULT = 16
-
-FloatArray = NDArray[np.float64]
-Codes = NDArray[np.intp]
 
 
 def make_population(records: int = 100_000, *, keystream: Keystream) -> pa.Table:

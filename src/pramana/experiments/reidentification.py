@@ -7,15 +7,12 @@ chance over the ties is computed, not drawn, so that trials differ by the releas
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.experiments.markets import SHAPE, People, anonymised, group
 from pramana.randomness import Keystream
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["found_again"]
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 def found_again(

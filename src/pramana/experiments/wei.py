@@ -27,8 +27,9 @@ from pramana.experiments.markets import (
     mean_score,
     score,
 )
-from pramana.experiments.reidentification import FloatArray, found_again
+from pramana.experiments.reidentification import found_again
 from pramana.randomness import Keystream
+from pramana.types import FloatArray
 from pramana.workloads.features import Form
 
 __all__ = ["TITLE", "run", "steps"]

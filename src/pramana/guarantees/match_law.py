@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pramana.numeric import TOTAL, float_up
+from pramana.types import FloatArray
 
 __all__ = ["Inflow", "worst_match"]
 
-FloatArray = NDArray[np.float64]
 
 UNIT = 2.0**-52
 EXACT_TERMS = 40

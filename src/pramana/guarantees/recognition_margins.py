@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from pramana.errors import OutsideDomain, TooLarge
 from pramana.matrices import Label, Mechanism, SparseRows, Step, TransitionMatrix, UniformMixture
 from pramana.numeric import TOTAL
+from pramana.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from pramana.table.counts import Counts
 
 __all__ = ["codes_of", "flat", "through_margins"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 MOST_ENTRIES = 30_000_000
 """The largest table of combinations that is contracted axis by axis."""

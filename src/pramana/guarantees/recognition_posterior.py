@@ -24,14 +24,13 @@ from pramana.errors import OutsideDomain, UnknownColumn
 from pramana.guarantees.recognition_margins import codes_of, flat, through_margins
 from pramana.matrices import Mechanism, SparseRows, Step, TransitionMatrix, UniformMixture
 from pramana.numeric import float_up
+from pramana.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from pramana.table.counts import Counts
 
 __all__ = ["Worst", "worst_posterior"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 CLOSE = 1e-12
 EXACT_TRIES = 50_000

@@ -15,7 +15,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from pramana.kanonymity.groups import Floats, Ints, centres, group_sums, rank_within, within
+from pramana.kanonymity.groups import centres, group_sums, rank_within, within
+from pramana.types import FloatArray, IntArray
 
 FEW = 2000
 """Records of a table up to which there is time."""
@@ -33,7 +34,9 @@ def tries_for(n: int) -> list[int]:
     return [min(CHUNK, tries - begin) for begin in range(0, tries, CHUNK)]
 
 
-def anneal(points: Floats, labels: Ints, *, k: int, limit: int, words: Iterable[Ints]) -> Ints:
+def anneal(
+    points: FloatArray, labels: IntArray, *, k: int, limit: int, words: Iterable[IntArray]
+) -> IntArray:
     """Groups whose sum of squares is at most that of the given ones.
 
     Args:
@@ -68,7 +71,7 @@ def anneal(points: Floats, labels: Ints, *, k: int, limit: int, words: Iterable[
     return min(labels, best, key=lambda groups: within(points, groups))
 
 
-def _picks(width: Floats, labels: Ints, entries: int) -> Ints:
+def _picks(width: FloatArray, labels: IntArray, entries: int) -> IntArray:
     """A table of records, in which members of wide groups stand more often."""
     weights = np.sqrt(width)[labels]
     shares = weights / max(weights.sum(), 1e-300) + 0.2 / labels.size

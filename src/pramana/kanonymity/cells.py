@@ -17,21 +17,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.kanonymity.groups import (
-    Floats,
-    Ints,
-    centres,
-    compact,
-    group_sums,
-    search_space,
-)
+from pramana.kanonymity.groups import centres, compact, group_sums, search_space
+from pramana.types import FloatArray, IntArray
 
 NEAR = 6  # centres that are looked at for a partner
 
-Short = Callable[[Ints, Ints], NDArray[np.bool_]]
+Short = Callable[[IntArray, IntArray], NDArray[np.bool_]]
 
 
-def cells_of(points: Floats) -> Ints:
+def cells_of(points: FloatArray) -> IntArray:
     """One label a record: equal records, and only those, share it."""
     if points.shape[1] == 0:
         return np.zeros(len(points), np.int64)
@@ -43,14 +37,14 @@ def cells_of(points: Floats) -> Ints:
     return labels
 
 
-def merge_cells(points: Floats, k: int) -> Ints:
+def merge_cells(points: FloatArray, k: int) -> IntArray:
     """Labels of groups of at least k records made of whole cells."""
     cells = cells_of(points)
     groups = merge_along(centres(points, cells), np.bincount(cells).astype(np.int64), k)
     return merge_short(points, groups[cells], lambda _, sizes: sizes < k)
 
 
-def merge_along(values: Floats, weights: Ints, k: int) -> Ints:
+def merge_along(values: FloatArray, weights: IntArray, k: int) -> IntArray:
     """Merge cells of fewer than k records with near cells; a group is near if a member is."""
     from scipy.spatial import cKDTree
 
@@ -78,7 +72,7 @@ def merge_along(values: Floats, weights: Ints, k: int) -> Ints:
     return result
 
 
-def merge_short(points: Floats, labels: Ints, short: Short) -> Ints:
+def merge_short(points: FloatArray, labels: IntArray, short: Short) -> IntArray:
     """Merge groups until ``short(labels, sizes)`` is true of none, or one group is left."""
     from scipy.spatial import cKDTree
 
@@ -96,7 +90,7 @@ def merge_short(points: Floats, labels: Ints, short: Short) -> Ints:
         labels = compact(accept(who, other[rows, best], rise[rows, best], wanting)[labels])
 
 
-def accept(who: Ints, other: Ints, rise: Floats, short: NDArray[np.bool_]) -> Ints:
+def accept(who: IntArray, other: IntArray, rise: FloatArray, short: NDArray[np.bool_]) -> IntArray:
     """For every group the group that it joins, itself where it stays.
 
     ``who`` would join ``other`` at the cost ``rise``, and does unless one of the two has a better

@@ -25,11 +25,12 @@ from pramana.kanonymity.cells import merge_cells
 from pramana.kanonymity.distance import Key, embed
 from pramana.kanonymity.diversity import Sensitive, diversify
 from pramana.kanonymity.greedy import greedy
-from pramana.kanonymity.groups import Floats, Ints, compact, within
+from pramana.kanonymity.groups import compact, within
 from pramana.kanonymity.mdav import mdav
 from pramana.kanonymity.numbers import number_columns
 from pramana.kanonymity.refine import LARGE, chop, improve, improve_large
 from pramana.randomness import Keystream
+from pramana.types import FloatArray, IntArray
 
 Method = Literal["default", "greedy", "mdav", "cells"]
 METHODS: tuple[str, ...] = get_args(Method)
@@ -43,12 +44,12 @@ NOTHING_PROTECTED = "k = 1 protects nothing: every record may stay as it is."
 class Groups:
     """Which record is in which group, and how tight the groups are."""
 
-    labels: Ints
+    labels: IntArray
     within: float
     total: float
 
     @property
-    def sizes(self) -> Ints:
+    def sizes(self) -> IntArray:
         """Number of records of every group."""
         return np.bincount(self.labels).astype(np.int64)
 
@@ -71,7 +72,7 @@ def cluster(
     t: float = 1.0,
     strata: Any = None,
     seed: int = 0,
-) -> Ints:
+) -> IntArray:
     """One label a record, such that every group has at least k records.
 
     Args:
@@ -147,8 +148,8 @@ def form_groups(
 
 
 def _cluster_part(
-    points: Floats, k: int, method: str, limit: int, keystream: Keystream, stream: str
-) -> Ints:
+    points: FloatArray, k: int, method: str, limit: int, keystream: Keystream, stream: str
+) -> IntArray:
     points = np.ascontiguousarray(points)
     n = len(points)
     if k == 1:
@@ -174,8 +175,8 @@ def _cluster_part(
 
 
 def _annealed(
-    points: Floats, labels: Ints, k: int, limit: int, keystream: Keystream, stream: str
-) -> Ints:
+    points: FloatArray, labels: IntArray, k: int, limit: int, keystream: Keystream, stream: str
+) -> IntArray:
     """Better groups of a table of few records, and once more what annealing leaves at hand."""
     if k == 1 or labels.max() == 0:
         return labels
@@ -192,7 +193,7 @@ def _annealed(
     return chop(points, labels, limit) if limit < NO_LIMIT else labels
 
 
-def _best_of_large(points: Floats, labels: Ints, k: int, limit: int) -> Ints:
+def _best_of_large(points: FloatArray, labels: IntArray, k: int, limit: int) -> IntArray:
     """For a large k, from whole cells and, where there is time, from mdav: whichever is better."""
     starts = [labels]
     if len(points) ** 2 // k <= MDAV_PAYS:
@@ -201,7 +202,7 @@ def _best_of_large(points: Floats, labels: Ints, k: int, limit: int) -> Ints:
     return min(found, key=lambda groups: within(points, groups))
 
 
-def _epoch_words(labels: Ints, k: int, keystream: Keystream, stream: str) -> Iterator[Ints]:
+def _epoch_words(labels: IntArray, k: int, keystream: Keystream, stream: str) -> Iterator[IntArray]:
     """Random words for every epoch: more epochs where there are few groups, as they cost less."""
     groups, count = int(labels.max()) + 1, labels.size // k
     epochs = min(24, max(4, 80_000 // (groups * k)))
@@ -240,7 +241,7 @@ def _check(n: int, k: int, method: str, max_size: int | None, weight: float) -> 
         raise InvalidNumber(f"The weight of a response must be a number >= 0, got {weight!r}.")
 
 
-def _check_sizes(sizes: Ints, max_size: int | None) -> None:
+def _check_sizes(sizes: IntArray, max_size: int | None) -> None:
     """Merging for the sake of sensitive columns knows no limit; a promised one must hold."""
     if max_size is not None and sizes.max() > max_size:
         raise Infeasible(

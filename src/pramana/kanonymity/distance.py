@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 
 from pramana.errors import InvalidTable, TooLarge
-from pramana.kanonymity.groups import Floats
+from pramana.types import FloatArray
 
 MOST_COORDINATES = 512
 MOST_BYTES = 2**30
@@ -34,7 +34,7 @@ class Key:
     """One key of every record as numbers: values, or the rank of a category; nan is missing."""
 
     name: str
-    values: Floats
+    values: FloatArray
     kind: Kind = "number"
 
     def __post_init__(self) -> None:
@@ -46,7 +46,7 @@ class Key:
             )
 
 
-def standardise(values: Floats) -> Floats:
+def standardise(values: FloatArray) -> FloatArray:
     """Mean 0 and variance 1 over what is not missing; a constant becomes 0."""
     known = values[~np.isnan(values)]
     if known.size == 0 or known.min() == known.max():
@@ -54,11 +54,11 @@ def standardise(values: Floats) -> Floats:
     # Scaled first: squares of very large numbers would overflow.
     scale = float(np.abs(known).max())
     known = known / scale
-    result: Floats = (values / scale - known.mean()) / known.std()
+    result: FloatArray = (values / scale - known.mean()) / known.std()
     return result
 
 
-def coordinates(key: Key, weight: float = 1.0) -> Floats:
+def coordinates(key: Key, weight: float = 1.0) -> FloatArray:
     """One key as columns whose squared distances add up to its own."""
     missing = np.isnan(key.values)
     if key.kind == "unordered":
@@ -69,15 +69,15 @@ def coordinates(key: Key, weight: float = 1.0) -> Floats:
                 f"Column {key.name!r} has {count} unordered categories; clustering serves up to "
                 f"{MOST_COORDINATES}. Merge categories or declare an order."
             )
-        columns: Floats = np.eye(count)[codes] * np.sqrt(0.5 * weight)
+        columns: FloatArray = np.eye(count)[codes] * np.sqrt(0.5 * weight)
         return columns if count > 1 else columns[:, :0]
-    values: Floats = np.where(missing, 0.0, standardise(key.values)) * np.sqrt(weight)
+    values: FloatArray = np.where(missing, 0.0, standardise(key.values)) * np.sqrt(weight)
     if not missing.any() or missing.all():
         return values[:, None]
     return np.column_stack([values, missing * np.sqrt(weight)])
 
 
-def embed(keys: Sequence[Key], *, responses: Sequence[Key] = (), weight: float = 1.0) -> Floats:
+def embed(keys: Sequence[Key], *, responses: Sequence[Key] = (), weight: float = 1.0) -> FloatArray:
     """All keys, and the responses with their weight, as the points that are clustered."""
     parts = [coordinates(key) for key in keys]
     parts += [coordinates(response, weight) for response in responses if weight > 0]

@@ -11,21 +11,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from pramana.errors import InvalidNumber
-from pramana.kanonymity.groups import Floats, Ints, centres
+from pramana.kanonymity.groups import centres
 from pramana.kanonymity.mixture import Mixture
 from pramana.kanonymity.rosenblatt import Empirical
 from pramana.randomness import Keystream
+from pramana.types import FloatArray, IntArray
 
 ALPHA = 1 / 3
 
 
-def draw_members(labels: Ints, keystream: Keystream) -> Ints:
+def draw_members(labels: IntArray, keystream: Keystream) -> IntArray:
     """For every record a member of its group, each as likely: with replacement."""
     sizes = np.bincount(labels)
     order = np.argsort(labels, kind="stable")
     starts = np.cumsum(sizes) - sizes
     picks = keystream.integers("k-anonymity/member", 0, sizes[labels]).astype(np.int64)
-    members: Ints = order[starts[labels] + picks]
+    members: IntArray = order[starts[labels] + picks]
     return members
 
 
@@ -37,17 +38,17 @@ class CellDither:
     the whole road is resampling within the group [Wei, Thm 1].
     """
 
-    labels: Ints
+    labels: IntArray
     keys: Empirical
 
-    def draw(self, keystream: Keystream) -> Floats:
+    def draw(self, keystream: Keystream) -> FloatArray:
         """A cell of the group, then a point of the cell."""
         n, d = self.keys.codes.shape
         cells = self.keys.codes[draw_members(self.labels, keystream)]
         inside = 1 - keystream.uniforms("k-anonymity/cell", 0, n * d).reshape(n, d)
         return cells - 0.5 + inside
 
-    def forward(self, points: Floats) -> Floats:
+    def forward(self, points: FloatArray) -> FloatArray:
         """Within a cell the distribution function of the mixture rises in a straight line."""
         n, d = points.shape
         cells = np.ceil(points - 0.5).astype(np.int64)
@@ -65,8 +66,8 @@ class CellDither:
 class GaussianDither:
     """N(mean, covariance + alpha I) of every group, on standardised keys [Wei, sec. 3.2.2]."""
 
-    points: Floats
-    labels: Ints
+    points: FloatArray
+    labels: IntArray
     alpha: float = ALPHA
 
     def __post_init__(self) -> None:
@@ -86,7 +87,7 @@ class GaussianDither:
                 spread[:, i, j] = spread[:, j, i] = both + (self.alpha if i == j else 0.0)
         return Mixture(sizes / sizes.sum(), means, spread)
 
-    def draw(self, keystream: Keystream) -> Floats:
+    def draw(self, keystream: Keystream) -> FloatArray:
         """The mean of the group plus the root of its covariance times standard normals."""
         n, d = self.points.shape
         mixture = self.mixture()
@@ -97,6 +98,6 @@ class GaussianDither:
                 drawn[:, i] += mixture.roots[self.labels, i, j] * normals[:, j]
         return drawn
 
-    def forward(self, points: Floats) -> Floats:
+    def forward(self, points: FloatArray) -> FloatArray:
         """Conditional distribution functions of the mixture, far components left out."""
         return self.mixture().forward(points)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable
 from pramana.kanonymity.cells import merge_short
-from pramana.kanonymity.groups import Floats, Ints
+from pramana.types import FloatArray, IntArray
 
 SLICE = 2**22  # cells of a table of groups by values that are held at once
 
@@ -37,11 +37,11 @@ class Sensitive:
     """
 
     name: str
-    codes: Ints
+    codes: IntArray
     l: int = 1  # noqa: E741 - the letter of the notion
     t: float = 1.0
     ordered: bool = False
-    whole: Floats | None = None
+    whole: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if self.l < 1:
@@ -72,7 +72,7 @@ class Sensitive:
         whole = shares(self.codes) if self.whole is None else self.whole
         return replace(self, codes=self.codes[rows], whole=whole)
 
-    def short(self, labels: Ints, sizes: Ints) -> NDArray[np.bool_]:
+    def short(self, labels: IntArray, sizes: IntArray) -> NDArray[np.bool_]:
         """Which groups do not have what is asked."""
         wanting = np.zeros(sizes.size, bool)
         if self.l > 1:
@@ -85,19 +85,19 @@ class Sensitive:
         return wanting
 
 
-def distinct_values(labels: Ints, codes: Ints) -> Ints:
+def distinct_values(labels: IntArray, codes: IntArray) -> IntArray:
     """How many different values every group holds."""
     width = int(codes.max()) + 1
     pairs = np.unique(labels * width + codes)
     return np.bincount(pairs // width, minlength=int(labels.max()) + 1)
 
 
-def shares(codes: Ints) -> Floats:
+def shares(codes: IntArray) -> FloatArray:
     """How often every value occurs, as a share of all."""
     return np.bincount(codes) / codes.size
 
 
-def closeness(labels: Ints, codes: Ints, whole: Floats, *, ordered: bool) -> Floats:
+def closeness(labels: IntArray, codes: IntArray, whole: FloatArray, *, ordered: bool) -> FloatArray:
     """Distance of every group's distribution to that of the whole table, in [0, 1]."""
     groups, width = int(labels.max()) + 1, whole.size
     order = np.argsort(labels, kind="stable")
@@ -117,12 +117,12 @@ def closeness(labels: Ints, codes: Ints, whole: Floats, *, ordered: bool) -> Flo
     return result
 
 
-def diversify(points: Floats, labels: Ints, columns: tuple[Sensitive, ...]) -> Ints:
+def diversify(points: FloatArray, labels: IntArray, columns: tuple[Sensitive, ...]) -> IntArray:
     """Merge groups until every one has what is asked of every sensitive column."""
     if not columns:
         return labels
 
-    def short(groups: Ints, sizes: Ints) -> NDArray[np.bool_]:
+    def short(groups: IntArray, sizes: IntArray) -> NDArray[np.bool_]:
         wanting = np.zeros(sizes.size, bool)
         for column in columns:
             wanting |= column.short(groups, sizes)

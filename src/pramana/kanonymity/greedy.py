@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pramana.kanonymity.groups import Floats, Ints
+from pramana.types import FloatArray, IntArray
 
 
-def greedy(points: Floats, *, k: int, first: int = 0) -> Ints:
+def greedy(points: FloatArray, *, k: int, first: int = 0) -> IntArray:
     """Labels of floor(n / k) groups; ``first`` is the record that the first start is far from.
 
     Takes time in proportion to n squared. The paper prints ceil(n / k) groups, which would

@@ -5,30 +5,29 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from pramana.types import FloatArray, IntArray
 
 
-def compact(labels: NDArray[np.generic]) -> Ints:
+def compact(labels: NDArray[np.generic]) -> IntArray:
     """The same groups, numbered 0, 1, 2, ... without gaps."""
-    numbered: Ints = np.unique(labels, return_inverse=True)[1].astype(np.int64).ravel()
+    numbered: IntArray = np.unique(labels, return_inverse=True)[1].astype(np.int64).ravel()
     return numbered
 
 
-def group_sums(points: Floats, labels: Ints) -> Floats:
+def group_sums(points: FloatArray, labels: IntArray) -> FloatArray:
     """Sum of the members of every group, column by column."""
     groups = int(labels.max()) + 1
     columns = [np.bincount(labels, points[:, c], groups) for c in range(points.shape[1])]
     return np.column_stack(columns) if columns else np.zeros((groups, 0))
 
 
-def centres(points: Floats, labels: Ints) -> Floats:
+def centres(points: FloatArray, labels: IntArray) -> FloatArray:
     """Mean of the members of every group."""
-    means: Floats = group_sums(points, labels) / np.bincount(labels)[:, None]
+    means: FloatArray = group_sums(points, labels) / np.bincount(labels)[:, None]
     return means
 
 
-def within(points: Floats, labels: Ints) -> float:
+def within(points: FloatArray, labels: IntArray) -> float:
     """Sum over the records of the squared distance to the centre of their group."""
     middle, total = centres(points, labels), 0.0
     for c in range(points.shape[1]):
@@ -37,7 +36,7 @@ def within(points: Floats, labels: Ints) -> float:
     return total
 
 
-def bounds(points: Floats, labels: Ints) -> tuple[Floats, Floats]:
+def bounds(points: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]:
     """Least and greatest value of every group, column by column."""
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], np.arange(int(labels.max()) + 1))
@@ -49,7 +48,7 @@ def bounds(points: Floats, labels: Ints) -> tuple[Floats, Floats]:
     return low, high
 
 
-def rank_within(labels: Ints, values: Floats | None = None) -> Ints:
+def rank_within(labels: IntArray, values: FloatArray | None = None) -> IntArray:
     """Place of every record in its group, by value, equal ones by position: 0, 1, 2, ..."""
     order = np.argsort(labels, kind="stable") if values is None else np.lexsort((values, labels))
     sizes = np.bincount(labels)
@@ -62,7 +61,7 @@ MOST_AXES = 10  # a k-d tree in more dimensions looks at nearly everything
 FEW = 5000  # points for which that does not matter
 
 
-def search_space(points: Floats) -> Floats:
+def search_space(points: FloatArray) -> FloatArray:
     """The points as they are searched for neighbours: on their main axes where there are many.
 
     Distances on the first principal axes are never above the true ones and keep most of them.

@@ -11,14 +11,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from pramana.kanonymity.groups import Floats, Ints, centres
+from pramana.kanonymity.groups import centres
+from pramana.types import FloatArray, IntArray
 
 NEAR = 6
 SWEEPS = 4
 CUTS = 4  # of one pair in a row
 
 
-def cut(points: Floats, along: Floats, k: int, limit: int) -> tuple[Ints, int, float]:
+def cut(points: FloatArray, along: FloatArray, k: int, limit: int) -> tuple[IntArray, int, float]:
     """Order of the points along a line, where to cut it, and the sum of squares then.
 
     The sum of squares within two parts is that of all points about 0 less |sum|^2 / size of each.
@@ -34,7 +35,9 @@ def cut(points: Floats, along: Floats, k: int, limit: int) -> tuple[Ints, int, f
     return order, int(sizes[best]), float(np.square(points).sum() - explained[best])
 
 
-def divide(points: Floats, one: Ints, two: Ints, k: int, limit: int) -> tuple[Ints, Ints] | None:
+def divide(
+    points: FloatArray, one: IntArray, two: IntArray, k: int, limit: int
+) -> tuple[IntArray, IntArray] | None:
     """A better division of the members of two groups, or None."""
     members, size, better = np.concatenate([one, two]), len(one), False
     ours = points[members] - points[members].mean(axis=0)  # near 0, so that little cancels
@@ -50,7 +53,7 @@ def divide(points: Floats, one: Ints, two: Ints, k: int, limit: int) -> tuple[In
     return (members[:size], members[size:]) if better else None
 
 
-def halve(points: Floats, labels: Ints, *, k: int, limit: int) -> Ints:
+def halve(points: FloatArray, labels: IntArray, *, k: int, limit: int) -> IntArray:
     """Sweeps over all pairs of neighbouring groups, as long as something changes."""
     from pramana.kanonymity.refine import neighbours_of
 

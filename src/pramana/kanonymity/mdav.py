@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pramana.kanonymity.groups import Floats, Ints
+from pramana.types import FloatArray, IntArray
 
 
-def mdav(points: Floats, *, k: int) -> Ints:
+def mdav(points: FloatArray, *, k: int) -> IntArray:
     """Labels of groups of k records, the last of k to 2k - 1. Time grows as n squared over k."""
     from pramana.kanonymity import kernels_baseline
 

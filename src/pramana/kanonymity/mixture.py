@@ -27,7 +27,8 @@ from functools import cached_property
 
 import numpy as np
 
-from pramana.kanonymity.groups import Floats, Ints, compact
+from pramana.kanonymity.groups import compact
+from pramana.types import FloatArray, IntArray
 
 MOST = 2048
 CUT = 1e-8
@@ -36,7 +37,7 @@ LIMIT = 8.5  # the table ends here: Phi is 0 or 1, the density 2e-16 of its grea
 STEPS = 128  # table entries a unit
 
 
-def normal_table() -> Floats:
+def normal_table() -> FloatArray:
     """Phi and exp(-z^2 / 2) at -LIMIT, ..., LIMIT, each with its step to the next entry."""
     from scipy.special import ndtr
 
@@ -49,17 +50,17 @@ def normal_table() -> Floats:
 class Mixture:
     """Gaussians with their weights: (c,), (c, d) and (c, d, d)."""
 
-    weights: Floats
-    means: Floats
-    covariances: Floats
+    weights: FloatArray
+    means: FloatArray
+    covariances: FloatArray
 
     @cached_property
-    def roots(self) -> Floats:
+    def roots(self) -> FloatArray:
         """Lower triangular L with L L' the covariance."""
-        lower: Floats = np.linalg.cholesky(self.covariances).astype(np.float64)
+        lower: FloatArray = np.linalg.cholesky(self.covariances).astype(np.float64)
         return lower
 
-    def forward(self, points: Floats, *, most: int = MOST) -> Floats:
+    def forward(self, points: FloatArray, *, most: int = MOST) -> FloatArray:
         """Uniform numbers for every point, key by key; in chunks, on all processors."""
         from pramana.kanonymity import kernels_mixture
 
@@ -80,7 +81,7 @@ class Mixture:
             list(pool.map(work, range(CHUNK, len(points), CHUNK)))
         return uniforms
 
-    def rows(self) -> Floats:
+    def rows(self) -> FloatArray:
         """For every key and component: mean_j, 1 / L_jj and L_j,<j."""
         count, d = self.means.shape
         rows = np.zeros((d, count, d + 1))
@@ -95,10 +96,10 @@ class Mixture:
         if self.weights.size <= most:
             return self
         parts = split(self.means, self.weights, most)
-        weights: Floats = np.bincount(parts, self.weights).astype(np.float64)
+        weights: FloatArray = np.bincount(parts, self.weights).astype(np.float64)
 
-        def average(values: Floats) -> Floats:
-            mean: Floats = np.bincount(parts, self.weights * values) / weights
+        def average(values: FloatArray) -> FloatArray:
+            mean: FloatArray = np.bincount(parts, self.weights * values) / weights
             return mean
 
         d = self.means.shape[1]
@@ -110,18 +111,18 @@ class Mixture:
                 spread[:, i, j] = average(self.covariances[:, i, j] + gaps[:, i] * gaps[:, j])
         return Mixture(weights, means, spread)
 
-    def joining_error(self, points: Floats, *, most: int = MOST) -> float:
+    def joining_error(self, points: FloatArray, *, most: int = MOST) -> float:
         """The largest change of a uniform number of these points that joining makes."""
         whole = self.forward(points, most=self.weights.size)
         return float(np.abs(whole - self.forward(points, most=most)).max(initial=0.0))
 
 
-def split(means: Floats, weights: Floats, most: int) -> Ints:
+def split(means: FloatArray, weights: FloatArray, most: int) -> IntArray:
     """Cut the components into ``most`` parts, the one with the widest and heaviest first."""
     labels = np.zeros(weights.size, np.int64)
-    heap: list[tuple[float, int, int, Ints]] = []
+    heap: list[tuple[float, int, int, IntArray]] = []
 
-    def push(name: int, members: Ints) -> None:
+    def push(name: int, members: IntArray) -> None:
         share = weights[members]
         middle = share @ means[members] / share.sum()
         spread = share @ (means[members] - middle) ** 2

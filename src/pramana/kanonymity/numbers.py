@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from pramana.errors import InvalidTable, UnknownColumn
 from pramana.kanonymity.distance import Key
-from pramana.kanonymity.groups import Floats
 from pramana.table.frames import open_frame
+from pramana.types import FloatArray
 
 
 def number_columns(points: Any, response: Any = None) -> tuple[list[Key], list[Key]]:
@@ -40,7 +40,7 @@ def number_columns(points: Any, response: Any = None) -> tuple[list[Key], list[K
     return keys, answers
 
 
-def _frame_columns(frame: Any) -> dict[str, Floats]:
+def _frame_columns(frame: Any) -> dict[str, FloatArray]:
     table = open_frame(frame).to_arrow()
     return {name: numbers_of(name, table.column(name)) for name in table.column_names}
 
@@ -65,7 +65,7 @@ def _array_keys(points: Any, what: str) -> list[Key]:
     return [Key(f"{what} {c}", array[:, c]) for c in range(array.shape[1])]
 
 
-def numbers_of(name: str, column: Any) -> Floats:
+def numbers_of(name: str, column: Any) -> FloatArray:
     """A column of numbers, missing ones as nan; refused where it is not one."""
     kind = column.type
     if pa.types.is_boolean(kind):
@@ -74,5 +74,5 @@ def numbers_of(name: str, column: Any) -> Floats:
         raise InvalidTable(
             f"Column {name!r} must hold numbers, found {kind}. Leave it out or code it as numbers."
         )
-    result: Floats = column.cast(pa.float64(), safe=False).to_numpy().astype(np.float64)
+    result: FloatArray = column.cast(pa.float64(), safe=False).to_numpy().astype(np.float64)
     return result

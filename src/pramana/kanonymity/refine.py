@@ -13,22 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pramana.kanonymity.cells import cells_of
-from pramana.kanonymity.groups import (
-    Floats,
-    Ints,
-    bounds,
-    centres,
-    compact,
-    rank_within,
-    search_space,
-)
+from pramana.kanonymity.groups import bounds, centres, compact, rank_within, search_space
+from pramana.types import FloatArray, IntArray
 
 REACH = 16  # members of a group that are tried for a swap
 SMALL = 5000  # records for which there is time to look at more groups together
 LARGE = 64  # a pool costs k squared: up to this k it pays
 
 
-def improve(points: Floats, labels: Ints, *, k: int, limit: int, words: Iterable[Ints]) -> Ints:
+def improve(
+    points: FloatArray, labels: IntArray, *, k: int, limit: int, words: Iterable[IntArray]
+) -> IntArray:
     """Better groups, after one epoch for each array of random ``words``."""
     labels = peel(points, labels, k)
     for some in words:
@@ -36,7 +31,7 @@ def improve(points: Floats, labels: Ints, *, k: int, limit: int, words: Iterable
     return fuse(points, labels)[0]
 
 
-def improve_large(points: Floats, labels: Ints, *, k: int, limit: int) -> Ints:
+def improve_large(points: FloatArray, labels: IntArray, *, k: int, limit: int) -> IntArray:
     """Better groups for a large k: cut those that are too large, then divide pairs anew."""
     from pramana.kanonymity.halving import halve
 
@@ -44,7 +39,7 @@ def improve_large(points: Floats, labels: Ints, *, k: int, limit: int) -> Ints:
     return fuse(points, halve(points, labels, k=k, limit=limit))[0]
 
 
-def peel(points: Floats, labels: Ints, k: int) -> Ints:
+def peel(points: FloatArray, labels: IntArray, k: int) -> IntArray:
     """Take large cells out of their groups: a cell that can stand alone costs nothing.
 
     What else is in the group stands alone too, with as many of the cell's records as it
@@ -71,7 +66,7 @@ def peel(points: Floats, labels: Ints, k: int) -> Ints:
         labels = compact(np.where(moved, labels + sizes.size, labels))
 
 
-def fuse(points: Floats, labels: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+def fuse(points: FloatArray, labels: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
     """Groups of equal records that hold the same value become one, at no cost.
 
     Returns the labels and which groups hold equal records only.
@@ -84,7 +79,7 @@ def fuse(points: Floats, labels: Ints) -> tuple[Ints, NDArray[np.bool_]]:
     return names.ravel()[labels], joined < same.size
 
 
-def neighbours_of(middle: Floats, near: int) -> tuple[Ints, Ints]:
+def neighbours_of(middle: FloatArray, near: int) -> tuple[IntArray, IntArray]:
     """A new number for every group, near ones side by side, and the nearest groups of each."""
     from scipy.spatial import cKDTree
 
@@ -123,7 +118,7 @@ def neighbours_in_a_pool(n: int, k: int) -> int:
     return 8 if n <= SMALL else 4
 
 
-def epoch(points: Floats, labels: Ints, *, k: int, limit: int, words: Ints) -> Ints:
+def epoch(points: FloatArray, labels: IntArray, *, k: int, limit: int, words: IntArray) -> IntArray:
     """One look or more at every group with some of its neighbours: ``words`` says with which."""
     from pramana.kanonymity import kernels
 
@@ -153,7 +148,7 @@ def epoch(points: Floats, labels: Ints, *, k: int, limit: int, words: Ints) -> I
     return compact(labels)
 
 
-def chop(points: Floats, labels: Ints, limit: int) -> Ints:
+def chop(points: FloatArray, labels: IntArray, limit: int) -> IntArray:
     """Cut groups of more than ``limit`` records into equal parts along their widest column.
 
     With limit >= 2k - 1 and groups of k or more, no part has fewer than k.

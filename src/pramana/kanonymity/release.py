@@ -16,9 +16,9 @@ import numpy as np
 from pramana.errors import InvalidNumber
 from pramana.kanonymity.distance import Key, standardise
 from pramana.kanonymity.dither import ALPHA, CellDither, GaussianDither, draw_members
-from pramana.kanonymity.groups import Floats, Ints
 from pramana.kanonymity.rosenblatt import Empirical, transform
 from pramana.randomness import Keystream
+from pramana.types import FloatArray, IntArray
 
 ReleaseMethod = Literal["centroid", "resample", "permute", "gaussian"]
 RELEASE_METHODS: tuple[str, ...] = get_args(ReleaseMethod)
@@ -26,7 +26,7 @@ RELEASE_METHODS: tuple[str, ...] = get_args(ReleaseMethod)
 
 def new_keys(
     keys: Sequence[Key],
-    labels: Ints,
+    labels: IntArray,
     *,
     method: str,
     keystream: Keystream,
@@ -41,12 +41,12 @@ def new_keys(
 
 def donors(
     keys: Sequence[Key],
-    labels: Ints,
+    labels: IntArray,
     *,
     method: str,
     keystream: Keystream,
     alpha: float = ALPHA,
-) -> Ints:
+) -> IntArray:
     """For every record the record whose keys it is released with."""
     if method == "resample":
         return draw_members(labels, keystream)
@@ -59,7 +59,7 @@ def donors(
     )
 
 
-def permute_members(labels: Ints, keystream: Keystream) -> Ints:
+def permute_members(labels: IntArray, keystream: Keystream) -> IntArray:
     """A uniformly random order of every group: without replacement."""
     shuffled = keystream.permutation(labels.size, "k-anonymity/permute")
     arranged = shuffled[np.argsort(labels[shuffled], kind="stable")]
@@ -69,8 +69,8 @@ def permute_members(labels: Ints, keystream: Keystream) -> Ints:
 
 
 def gaussian_donors(
-    keys: Sequence[Key], labels: Ints, *, keystream: Keystream, alpha: float = ALPHA
-) -> Ints:
+    keys: Sequence[Key], labels: IntArray, *, keystream: Keystream, alpha: float = ALPHA
+) -> IntArray:
     """Gaussian dither, then Rosenblatt's transformation to the distribution of the keys.
 
     Keys with few values go first: a value that no other record has settles all keys after it.
@@ -81,7 +81,7 @@ def gaussian_donors(
     return transform(dither, empirical(ordered), keystream)
 
 
-def cell_donors(keys: Sequence[Key], labels: Ints, *, keystream: Keystream) -> Ints:
+def cell_donors(keys: Sequence[Key], labels: IntArray, *, keystream: Keystream) -> IntArray:
     """The same road with the dither inside cells: resampling by another way [Wei, Thm 1]."""
     distribution = empirical(transformation_order(keys))
     return transform(CellDither(labels, distribution), distribution, keystream)
@@ -98,7 +98,7 @@ def empirical(keys: Sequence[Key]) -> Empirical:
     return Empirical.of(np.column_stack(codes).astype(np.int64))
 
 
-def scores(key: Key) -> Floats:
+def scores(key: Key) -> FloatArray:
     """The standardised key, missing values one unit above the greatest."""
     values = standardise(key.values)
     missing = np.isnan(values)
@@ -107,7 +107,7 @@ def scores(key: Key) -> Floats:
     return np.where(missing, np.max(values, where=~missing, initial=-1.0) + 1.0, values)
 
 
-def centroid(key: Key, labels: Ints) -> Floats:
+def centroid(key: Key, labels: IntArray) -> FloatArray:
     """The middle of every group: mean of numbers, nearest rank to the mean, or commonest category.
 
     Missing where more than half of the group is; otherwise over what is known. Of equally common
@@ -125,11 +125,11 @@ def centroid(key: Key, labels: Ints) -> Floats:
     return middle[labels]
 
 
-def _commonest(values: Floats, labels: Ints, groups: int) -> Floats:
+def _commonest(values: FloatArray, labels: IntArray, groups: int) -> FloatArray:
     levels, codes = np.unique(values, return_inverse=True)
     cells, counts = np.unique(labels * levels.size + codes.ravel(), return_counts=True)
     group = cells // levels.size
     order = np.lexsort((-cells, counts, group))
     last = np.searchsorted(group[order], np.arange(groups), side="right") - 1
-    result: Floats = levels[cells[order[last]] % levels.size]
+    result: FloatArray = levels[cells[order[last]] % levels.size]
     return result

@@ -18,8 +18,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.kanonymity.groups import Floats, Ints
 from pramana.randomness import Keystream
+from pramana.types import FloatArray, IntArray
 
 # A uniform number that stands for the exact end of a value's share must not spill over
 # into the next one by rounding; what this moves is less than one draw in 10**13.
@@ -29,10 +29,10 @@ SLACK = 1 - 2.0**-44
 class Dither(Protocol):
     """A continuous distribution for every group, and the mixture of them all."""
 
-    def draw(self, keystream: Keystream) -> Floats:
+    def draw(self, keystream: Keystream) -> FloatArray:
         """One point for every record, from the distribution of its group."""
 
-    def forward(self, points: Floats) -> Floats:
+    def forward(self, points: FloatArray) -> FloatArray:
         """Conditional distribution functions of the mixture: numbers in (0, 1], key by key."""
 
 
@@ -47,13 +47,13 @@ class Empirical:
         ends: where that run ends; both have one row for each j = 0, 1, ..., number of keys.
     """
 
-    codes: Ints
-    order: Ints
+    codes: IntArray
+    order: IntArray
     starts: NDArray[np.int32]
     ends: NDArray[np.int32]
 
     @classmethod
-    def of(cls, codes: Ints) -> Empirical:
+    def of(cls, codes: IntArray) -> Empirical:
         """From the codes of every record."""
         n, d = codes.shape
         order = np.lexsort(codes.T[::-1]) if d else np.arange(n)
@@ -69,7 +69,7 @@ class Empirical:
             ends[j + 1] = np.repeat(heads + lengths, lengths)
         return cls(codes, order, starts, ends)
 
-    def backward(self, uniforms: Floats) -> Ints:
+    def backward(self, uniforms: FloatArray) -> IntArray:
         """For every row of uniform numbers a record that holds the keys they stand for."""
         place = np.zeros(len(uniforms), np.int64)
         for j in range(self.codes.shape[1]):
@@ -77,10 +77,12 @@ class Empirical:
             # the least value whose share of the run reaches u [Wei, eq. 8]
             steps = np.ceil(uniforms[:, j] * (high - low) * SLACK).astype(np.int64)
             place = low + np.clip(steps - 1, 0, high - low - 1)
-        found: Ints = self.order[self.starts[-1, place]]
+        found: IntArray = self.order[self.starts[-1, place]]
         return found
 
-    def find(self, codes: Ints, j: int, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+    def find(
+        self, codes: IntArray, j: int, low: IntArray, high: IntArray
+    ) -> tuple[IntArray, IntArray]:
         """Inside the runs low ... high of j shared keys, those where key j has these codes."""
         column = self.codes[self.order, j]
         bottom, top = low.astype(np.int64), high.astype(np.int64)
@@ -93,6 +95,6 @@ class Empirical:
         return self.starts[j + 1, at].astype(np.int64), self.ends[j + 1, at].astype(np.int64)
 
 
-def transform(dither: Dither, keys: Empirical, keystream: Keystream) -> Ints:
+def transform(dither: Dither, keys: Empirical, keystream: Keystream) -> IntArray:
     """For every record the record whose keys it takes: draw, forward, backward."""
     return keys.backward(dither.forward(dither.draw(keystream)))

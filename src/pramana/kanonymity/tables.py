@@ -18,13 +18,13 @@ from pramana.kanonymity.clustering import Groups, form_groups
 from pramana.kanonymity.distance import Key
 from pramana.kanonymity.dither import ALPHA
 from pramana.kanonymity.diversity import Sensitive
-from pramana.kanonymity.groups import Floats, Ints
 from pramana.kanonymity.numbers import numbers_of
 from pramana.kanonymity.release import centroid, donors
 from pramana.randomness import Keystream
 from pramana.table.codec import decode, encode
 from pramana.table.domains import Bins
 from pramana.table.schema import Column
+from pramana.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ def replace_keys(
     """The table with the new keys that ``method`` gives the groups."""
     if len(columns) != len(keys) or table.num_rows != groups.labels.size:
         raise InvalidTable("Keys, groups and table must describe the same records.")
-    source: Ints | None = None
+    source: IntArray | None = None
     if method != "centroid":
         source = donors(keys, groups.labels, method=method, keystream=keystream, alpha=alpha)
     for column, key in zip(columns, keys, strict=True):
@@ -148,7 +148,7 @@ def replace_keys(
     return table
 
 
-def _written(column: Column, values: Floats, key: Key, like: pa.DataType) -> pa.Array:
+def _written(column: Column, values: FloatArray, key: Key, like: pa.DataType) -> pa.Array:
     """Centroids as a column: categories by their label, numbers as numbers."""
     if column.domain is None or key.kind == "number":
         return pa.array(values, mask=np.isnan(values))

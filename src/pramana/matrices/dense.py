@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from pramana.errors import InvalidMatrix
 from pramana.matrices.transition import (
-    FloatArray,
     Label,
     TransitionMatrix,
     amplification,
@@ -23,6 +22,7 @@ from pramana.matrices.transition import (
     label_to_json,
 )
 from pramana.numeric import TOTAL, integer_rows
+from pramana.types import FloatArray
 
 __all__ = ["Dense"]
 

@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 from pramana.errors import InvalidMatrix, SingularMatrix, TooLarge
 from pramana.matrices.transition import (
     SINGULAR,
-    FloatArray,
     Label,
     TransitionMatrix,
     amplification,
@@ -29,6 +28,7 @@ from pramana.matrices.transition import (
     label_to_json,
 )
 from pramana.numeric import TOTAL
+from pramana.types import FloatArray
 
 __all__ = ["SparseRows"]
 

@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from pramana.errors import InvalidMatrix, SingularMatrix, UnknownColumn
 from pramana.numeric import TOTAL
+from pramana.types import FloatArray
 
 __all__ = [
-    "FloatArray",
     "Label",
     "TransitionMatrix",
     "check_labels",
@@ -32,7 +32,6 @@ __all__ = [
 Label = Any
 """A category: text, number, truth value, ``None`` for missing; a tuple of them for a joint cell."""
 
-FloatArray = NDArray[np.float64]
 
 SINGULAR = 1e12
 """A condition number above this leaves no correct digit in an estimate."""

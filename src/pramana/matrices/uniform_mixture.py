@@ -23,7 +23,6 @@ from numpy.typing import ArrayLike, NDArray
 from pramana.errors import InvalidMatrix, InvalidNumber, SingularMatrix
 from pramana.matrices.transition import (
     SINGULAR,
-    FloatArray,
     Label,
     TransitionMatrix,
     check_labels,
@@ -31,6 +30,7 @@ from pramana.matrices.transition import (
     label_to_json,
 )
 from pramana.numeric import TOTAL, exp_down, log_up, require_number
+from pramana.types import FloatArray
 
 __all__ = ["UniformMixture"]
 

@@ -25,10 +25,9 @@ from pramana.randomness import Keystream
 from pramana.table.codec import code_dtype, decode, encode, released_type
 from pramana.table.domains import Bins, label_text
 from pramana.table.schema import Column, Schema
+from pramana.types import Codes
 
 __all__ = ["Randomiser"]
-
-Codes = NDArray[Any]
 
 
 @dataclass(frozen=True)

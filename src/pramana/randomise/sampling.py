@@ -31,11 +31,10 @@ from pramana.matrices.families import SparseRows, UniformMixture
 from pramana.matrices.transition import TransitionMatrix
 from pramana.numeric import TOTAL
 from pramana.randomness import CHUNK, Keystream
+from pramana.types import Codes, Words
 
 __all__ = ["alias_cells", "randomise", "sample", "sample_by_stratum"]
 
-Codes = NDArray[Any]
-Words = NDArray[np.uint64]
 
 BLOCK: Final = 2**15
 """So many values are drawn at a time: all buffers together, 1.5 MiB, stay in the cache."""

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from pramana.errors import PramanaError
 from pramana.guarantees.correct_match import CorrectMatch
@@ -28,6 +27,7 @@ from pramana.release.verify import Check
 from pramana.table.codec import encode, encode_released
 from pramana.table.counts import Counter, Counts
 from pramana.table.opened import OpenedTable
+from pramana.types import FloatArray
 
 __all__ = ["LEVEL", "against_truth", "fit"]
 
@@ -41,8 +41,6 @@ FEWEST_EXPECTED = 5.0
 """Cells with fewer expected records are put together: chi-square is a law of large numbers."""
 
 RESTS_ON_COUNTS = (SpontaneousRecognition, CorrectMatch)
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
 from pramana.table.opened import OpenedTable
+from pramana.types import IntArray
 
 __all__ = ["CodedTable", "Grouping", "code_column", "number_column"]
 
-IntArray = NDArray[np.int64]
 
 ARRAY_LIMIT = 2**22
 """Up to so many possible combinations they are numbered in an array, beyond by sorting."""

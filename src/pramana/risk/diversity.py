@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 
 from pramana.risk.coded_table import Grouping, code_column
 from pramana.table.opened import OpenedTable
+from pramana.types import FloatArray
 
 __all__ = ["Diversity", "diversity_of", "sensitive_codes"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 
 from pramana.errors import InvalidNumber
 from pramana.risk.coded_table import CodedTable, Grouping
+from pramana.types import FloatArray
 
 __all__ = ["MISSING_POLICIES", "Frequencies", "MissingPolicy"]
 
 MissingPolicy = Literal["category", "wildcard"]
 MISSING_POLICIES: tuple[MissingPolicy, ...] = ("category", "wildcard")
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidNumber
 from pramana.risk.frequencies import Frequencies
+from pramana.types import FloatArray
 
 __all__ = ["PopulationRisk", "exact_individual_risk", "individual_risk"]
 
-FloatArray = NDArray[np.float64]
 
 HIGH = 0.1
 """A record with a larger risk is counted as a high one."""

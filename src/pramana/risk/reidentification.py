@@ -11,15 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.errors import InvalidTable
 from pramana.risk.measured import clopper_pearson
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["ClassRisk", "link_chances", "reidentification"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 TIE = 1e-9
 """Distances that differ by less, in proportion, are equal."""
@@ -38,10 +36,10 @@ class ClassRisk:
         average: over all people and trials.
     """
 
-    sizes: Ints
-    frequency: Floats
-    low: Floats
-    high: Floats
+    sizes: IntArray
+    frequency: FloatArray
+    low: FloatArray
+    high: FloatArray
     trials: int
     average: float
 
@@ -50,7 +48,7 @@ class ClassRisk:
         return int((self.low > bound).sum())
 
 
-def link_chances(truth: Floats, released: Floats) -> Floats:
+def link_chances(truth: FloatArray, released: FloatArray) -> FloatArray:
     """For every person the chance that the nearest released record is the person's own.
 
     Row i of both tables is the same person; columns are keys on comparable scales.
@@ -81,7 +79,7 @@ def link_chances(truth: Floats, released: Floats) -> Floats:
 
 
 def reidentification(
-    truth: Floats, releases: Iterable[Floats], *, level: float = 0.95
+    truth: FloatArray, releases: Iterable[FloatArray], *, level: float = 0.95
 ) -> ClassRisk:
     """Frequencies of right links over several releases of the same people.
 

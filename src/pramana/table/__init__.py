@@ -1,7 +1,6 @@
 """Tables of people: what their columns are, and how they are read, coded and written."""
 
 from pramana.table.codec import (
-    Codes,
     Refused,
     code_dtype,
     count_refused,
@@ -26,7 +25,6 @@ __all__ = [
     "CATEGORY_LIMIT",
     "Bins",
     "Categories",
-    "Codes",
     "Column",
     "Domain",
     "Impossible",

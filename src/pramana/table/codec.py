@@ -21,11 +21,11 @@ import pyarrow.compute as pc
 
 from pramana.errors import InvalidSchema, OutsideDomain
 from pramana.table.domains import Bins, Categories, label_text
-from pramana.table.lookup import MISSING, OUTSIDE, Positions, find_bins, find_labels, flat
+from pramana.table.lookup import MISSING, OUTSIDE, find_bins, find_labels, flat
 from pramana.table.schema import Column
+from pramana.types import Codes, Positions
 
 __all__ = [
-    "Codes",
     "Refused",
     "code_dtype",
     "count_refused",
@@ -36,7 +36,6 @@ __all__ = [
     "released_type",
 ]
 
-Codes: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 
 Finder: TypeAlias = Callable[[pa.Array], Positions]
 

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pramana.errors import InvalidTable, TooLarge, UnknownColumn
-from pramana.table.codec import Codes, code_dtype
+from pramana.table.codec import code_dtype
 from pramana.table.domains import Label
+from pramana.types import Codes
 
 __all__ = ["Counter", "Counts"]
 

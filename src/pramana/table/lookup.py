@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +17,11 @@ import pyarrow.compute as pc
 
 from pramana.errors import InvalidTable
 from pramana.table.domains import Bins, Label, label_text
+from pramana.types import Positions
 
 __all__ = [
     "MISSING",
     "OUTSIDE",
-    "Positions",
     "as_text",
     "decoded",
     "find_bins",
@@ -29,7 +29,6 @@ __all__ = [
     "flat",
 ]
 
-Positions: TypeAlias = npt.NDArray[np.integer[Any]]
 
 OUTSIDE, MISSING = -1, -2
 FEW_EDGES = 32  # up to here comparing with every edge beats searching

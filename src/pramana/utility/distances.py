@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidTable
+from pramana.types import FloatArray
 
 __all__ = ["TableDistance", "shares"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,12 @@ the other covers, averaged; 1 where they are the same, 0 where they do not meet.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidTable
+from pramana.types import FloatArray
 
 __all__ = ["interval_overlap", "share_intervals"]
-
-FloatArray = NDArray[np.float64]
 
 
 def interval_overlap(

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pramana.errors import InvalidTable
+from pramana.types import FloatArray
 
 __all__ = ["Propensity", "propensity"]
 
-FloatArray = NDArray[np.float64]
 
 ROUNDS = 30
 RIDGE = 1e-6

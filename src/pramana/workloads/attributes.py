@@ -18,11 +18,10 @@ from pramana.errors import UnknownColumn
 from pramana.table.codec import encode_released
 from pramana.table.domains import Bins, Categories, Label, label_text
 from pramana.table.schema import Column
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["Attribute", "attribute_of", "codes_in_test", "feature_names", "feature_table"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 MOST_LEVELS = 64
 """Columns with more distinct values and no declared domain are read as numbers."""

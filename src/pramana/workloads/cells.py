@@ -12,17 +12,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidNumber, InvalidTable, TooLarge, UnknownColumn
 from pramana.estimation.results import Estimate
 from pramana.table.domains import Label, label_text
 from pramana.table.files import open_table
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["Coding", "Mass", "as_columns", "as_weights", "coding_of", "located"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 MOST_CELLS = 2**62
 """Cells are numbered by 64-bit integers."""

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pramana.errors import InvalidTable
 from pramana.numeric import require_number
+from pramana.types import FloatArray
 from pramana.workloads.cells import Mass, as_weights, coding_of, located
 from pramana.workloads.features import Form, features
 from pramana.workloads.learners import logistic_regression
@@ -35,8 +36,6 @@ __all__ = [
     "require_support",
     "scaled",
 ]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

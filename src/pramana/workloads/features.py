@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pramana.table.domains import Label
+from pramana.types import FloatArray
 from pramana.workloads.cells import Coding
 
 __all__ = ["Form", "features", "level_values"]
 
-FloatArray = NDArray[np.float64]
 Form = Literal["numeric", "dummy"]
 
 

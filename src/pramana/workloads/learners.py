@@ -7,13 +7,13 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pramana.errors import MissingExtra
+from pramana.types import FloatArray
 
 __all__ = ["default_tree", "logistic_regression", "scikit_learn"]
 
-FloatArray = NDArray[np.float64]
 
 LEAF = 0.002
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidNumber, InvalidTable, OutsideDomain
+from pramana.types import FloatArray
 from pramana.workloads.cells import Coding, as_weights
 from pramana.workloads.features import Form, features
 
@@ -29,8 +30,6 @@ __all__ = [
     "r_squared",
     "relative_bias",
 ]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,18 +20,16 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.estimation.channels import Channels
 from pramana.estimation.hierarchical import fit
 from pramana.estimation.joint import likelihood_of
 from pramana.estimation.layout import Layout
 from pramana.randomness import Keystream
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["TargetModel", "draw_records", "fit_target_model"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 CLEAR = 5.0
 """How many standard deviations a pair must stand out to get a table of its own."""

@@ -18,12 +18,12 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from pramana.errors import InvalidNumber, InvalidTable
+from pramana.types import FloatArray
 from pramana.workloads.cells import Coding, Mass, as_columns, as_weights, coding_of
 from pramana.workloads.covariate_shift import ShiftWeights, ratio, require_support, scaled
 
 __all__ = ["transfer_weights"]
 
-FloatArray = NDArray[np.float64]
 RESPONSE = "\x00response"
 
 

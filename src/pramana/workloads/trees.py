@@ -25,6 +25,7 @@ from pramana.release.release import Release, load_release
 from pramana.table.domains import Label, label_text
 from pramana.table.files import open_table
 from pramana.table.schema import Role
+from pramana.types import FloatArray
 from pramana.workloads.attributes import (
     Attribute,
     attribute_of,
@@ -37,7 +38,6 @@ from pramana.workloads.target_model import draw_records, fit_target_model
 
 __all__ = ["Accuracy", "MinedTree", "mine_tree"]
 
-FloatArray = NDArray[np.float64]
 Rebuild = Literal["posterior", "rank", "none"]
 REBUILDS = ("posterior", "rank", "none")
 
