@@ -208,7 +208,7 @@ def errors(options) -> Result:
 def retentions(shape, k: int, records: int) -> list[float]:
     """The retentions of the default design."""
     import pramana as pm
-    from pramana.designs.retention import retention_design
+    from pramana.methods.retention import retention_design
     from pramana.table.domains import Categories
     from pramana.table.schema import Column, Role, Schema
 

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet
-from tests.designs.test_optimal import CELLS, conditional_gradient, like_the_paper
+from tests.methods.test_optimal import CELLS, conditional_gradient, like_the_paper
 
 from benchmarks import _worlds as worlds
 from benchmarks._measure import Result, peak_memory
-from pramana.designs import inverse_frequency_design, optimal_design
 from pramana.guarantees import SpontaneousRecognition
 from pramana.guarantees.correct_match import match_risks
+from pramana.methods import inverse_frequency_design, optimal_design
 from pramana.randomness import Keystream
 from pramana.table.counts import Counts
 

@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 import pytest
 
 from pramana import api
-from pramana.designs import retention_design
 from pramana.errors import InputError, InvalidNumber, InvalidTable, NotCovered, UnknownColumn
+from pramana.methods import retention_design
 from pramana.table import Categories, Column, Role, Schema
 from tests.release.people import people, plan
 

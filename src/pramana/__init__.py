@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         report,
         verify,
     )
-    from pramana.designs import Plan
     from pramana.errors import (
         DoesNotHold,
         Infeasible,
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     )
     from pramana.kanonymity import cluster
     from pramana.matrices import Dense, Mechanism, Step, TransitionMatrix, UniformMixture
+    from pramana.methods import Plan
     from pramana.release import Certificate, Release, Verdict, make_keys
     from pramana.table import Bins, Categories, Column, Impossible, Role, Schema
     from pramana.workloads import mine_tree
@@ -111,7 +111,7 @@ __all__ = [
 
 _ROOMS = {
     "api": "attack audit compare describe design load protect report verify",
-    "designs": "Plan",
+    "methods": "Plan",
     "estimation": "Estimate",
     "guarantees": "CorrectMatch DifferentialPrivacy Guarantee KAnonymity PkAnonymity "
     "PrivacyBreach SpontaneousRecognition",

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pramana.designs.given import given_design, read_matrix
-from pramana.designs.grouped import GROUPED_METHODS, grouped_plan
-from pramana.designs.plan import Plan
-from pramana.designs.retention import Spread, retention_design
 from pramana.engines.choose import counts_of, open_source, smallest_crowd
 from pramana.errors import InvalidNumber
 from pramana.guarantees.base import Guarantee
 from pramana.matrices.grouping import Grouping
 from pramana.matrices.transition import TransitionMatrix
+from pramana.methods.given import given_design, read_matrix
+from pramana.methods.grouped import GROUPED_METHODS, grouped_plan
+from pramana.methods.plan import Plan
+from pramana.methods.retention import Spread, retention_design
 from pramana.table.opened import OpenedTable, is_number
 from pramana.table.schema import Schema
 
@@ -121,7 +121,7 @@ class _People:
 
 def _from_data(method: str, people: _People, asked: Sequence[Guarantee], **how: Any) -> Plan:
     """The methods that choose their matrices from counts."""
-    from pramana.designs import data_driven
+    from pramana.methods import data_driven
 
     if people.opened is None:
         raise InvalidNumber(f"Method {method} chooses the matrix from the data: give the data.")

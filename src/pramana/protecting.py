@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pramana.designs.plan import Plan
 from pramana.engines.choose import counts_of, engine_of, in_memory, open_source, smallest_crowd
 from pramana.errors import DoesNotHold, OutsideDomain
 from pramana.guarantees.evaluate import from_matrices
+from pramana.methods.plan import Plan
 from pramana.published import Published
 from pramana.randomise.protect import Randomiser
 from pramana.randomness import Keystream
@@ -94,7 +94,7 @@ def _made(
     """The released records, not yet drawn, and the plan with the numbers of this very table."""
     if plan.grouping is not None:
         from pramana.engines.local import LocalTable
-        from pramana.randomise.grouped import regrouped
+        from pramana.methods.regrouped import regrouped
 
         if is_spark(opened.source):
             warnings.warn(GROUPS_ON_THE_DRIVER, UserWarning, stacklevel=3)
@@ -117,7 +117,7 @@ def _on_these_records(plan: Plan, opened: OpenedTable) -> Plan:
     crowd = smallest_crowd(plan.schema, opened)
     try:
         if plan.data_dependent:
-            from pramana.designs.data_driven import on_counts
+            from pramana.methods.data_driven import on_counts
 
             return on_counts(plan, counts_of(plan.schema, opened), crowd=crowd)
         if (opened.rows, crowd) == (plan.records, plan.crowd):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from pramana.designs import retention_design
 from pramana.guarantees import PkAnonymity
+from pramana.methods import retention_design
 from pramana.table import Bins, Categories, Column, Impossible, Role, Schema
 
 RECORDS = 4_000

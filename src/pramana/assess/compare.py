@@ -17,8 +17,6 @@ import numpy as np
 
 from pramana.assess.release_audit import audit_release
 from pramana.assess.utility import UtilityReport, assess_utility
-from pramana.designs.grouped import GROUPED_METHODS
-from pramana.designs.plan import Plan
 from pramana.errors import InvalidNumber, PramanaError
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.correct_match import CorrectMatch
@@ -27,6 +25,8 @@ from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.matrices.mechanism import Mechanism
+from pramana.methods.grouped import GROUPED_METHODS
+from pramana.methods.plan import Plan
 from pramana.release.release import Release
 from pramana.risk.measured import Measured
 from pramana.table.files import open_table

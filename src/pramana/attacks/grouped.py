@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pramana.designs.plan import Plan
 from pramana.errors import NotCovered
 from pramana.kanonymity.distance import Key
 from pramana.kanonymity.numbers import numbers_of
 from pramana.matrices.mechanism import Mechanism
-from pramana.randomise.grouped import regrouped
+from pramana.methods.plan import Plan
+from pramana.methods.regrouped import regrouped
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate
 from pramana.risk.coded_table import CodedTable, Grouping

@@ -71,8 +71,8 @@ def show_guide(asked: GuideOptions, *, as_json: bool) -> None:
     """Try the grid, choose, and show the table behind the choice."""
     from pramana.cli.progress import progress_bar
     from pramana.cli.rendering import bullet, out, show_json, table_of
-    from pramana.designs.guide import parse_range
     from pramana.experiments.tree_grid import guide_of, reference_sets, table_sets, try_grid
+    from pramana.methods.guide import parse_range
 
     ends = parse_range(asked.gamma)
     if asked.table is not None and asked.target is None:

@@ -39,7 +39,7 @@ from pramana.cli.options import (
 from pramana.errors import InputError
 
 if TYPE_CHECKING:
-    from pramana.designs import Plan
+    from pramana.methods import Plan
     from pramana.release import Release
 
 __all__ = ["protect"]
@@ -190,7 +190,7 @@ def _data(table: Path, engine: str, master: str | None, method: str | None) -> A
         return table
     from pramana import api
     from pramana.cli.rendering import note
-    from pramana.designs.grouped import GROUPED_METHODS
+    from pramana.methods.grouped import GROUPED_METHODS
     from pramana.protecting import GROUPS_ON_THE_DRIVER
 
     if method in GROUPED_METHODS:

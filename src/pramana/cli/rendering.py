@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from pramana.designs import Plan
+    from pramana.methods import Plan
     from pramana.release import Verdict
 
 __all__ = [

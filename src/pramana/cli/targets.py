@@ -10,9 +10,9 @@ from pramana.cli.options import names_of, require_schema
 from pramana.errors import InputError, InvalidTable
 
 if TYPE_CHECKING:
-    from pramana.designs import Plan
     from pramana.guarantees import Guarantee
     from pramana.matrices.grouping import Grouping
+    from pramana.methods import Plan
 
 __all__ = ["Targets", "grouping_of", "make_plan"]
 
@@ -44,9 +44,9 @@ class Targets:
 
         With a method that forms groups, k is that of k-anonymity.
         """
-        from pramana.designs.grouped import GROUPED_METHODS
         from pramana.guarantees import DifferentialPrivacy, PkAnonymity, PrivacyBreach
         from pramana.guarantees.k_anonymity import KAnonymity
+        from pramana.methods.grouped import GROUPED_METHODS
 
         asked: list[Guarantee] = []
         if self.k is not None and method in GROUPED_METHODS:
@@ -86,8 +86,8 @@ def grouping_of(
     closeness: float | None,
 ) -> Grouping | None:
     """How groups are formed, where anything was said about it."""
-    from pramana.designs.grouped import GROUPED_METHODS
     from pramana.matrices.grouping import Grouping
+    from pramana.methods.grouped import GROUPED_METHODS
 
     given = {
         "clustering": clustering,

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.designs.optimal import OptimalDesign, optimal_design
-from pramana.designs.optimal_loss import squared_error
 from pramana.experiments.figures import Picture, Points
 from pramana.experiments.harness import Finding, Outcome, Setting
 from pramana.experiments.population import make_population, population_schema
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.matrices import SparseRows
+from pramana.methods.optimal.design import OptimalDesign, optimal_design
+from pramana.methods.optimal.loss import squared_error
 from pramana.randomness import Keystream
 from pramana.table.codec import encode
 from pramana.table.counts import Counts

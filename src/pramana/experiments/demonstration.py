@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pramana import api
-from pramana.designs.plan import Plan
 from pramana.experiments.population import make_population, population_schema
 from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.methods.plan import Plan
 from pramana.published import Published
 from pramana.randomness import Keystream
 from pramana.release.verify import Verdict

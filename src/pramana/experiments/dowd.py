@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.designs.guide import BINS, GAMMAS, GridPoint, Guide
 from pramana.estimation.counts import clip
 from pramana.experiments.figures import Picture, Points, Surface
 from pramana.experiments.harness import GENERATED, Finding, Outcome, Setting
 from pramana.experiments.learning_sets import LearningSet, applicants, pendigits, spambase
 from pramana.experiments.tree_grid import Trial, guide_of, original_accuracy, try_grid
 from pramana.matrices import UniformMixture
+from pramana.methods.guide import BINS, GAMMAS, GridPoint, Guide
 from pramana.randomise.sampling import sample
 from pramana.randomness import Keystream
 from pramana.types import FloatArray

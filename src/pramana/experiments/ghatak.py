@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.designs.inverse_frequency import block_size, inverse_frequency_design
-from pramana.designs.symmetric_flows import theta_of
 from pramana.experiments.figures import Histograms, Lines, Picture
 from pramana.experiments.harness import Finding, Outcome, Setting
 from pramana.guarantees.correct_match import CorrectMatch, match_risks
 from pramana.matrices import SparseRows, TransitionMatrix
+from pramana.methods.inverse_frequency import block_size, inverse_frequency_design
+from pramana.methods.symmetric_flows import theta_of
 from pramana.randomise.sampling import sample
 
 __all__ = ["TITLE", "run", "steps"]

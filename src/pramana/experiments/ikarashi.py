@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from pramana.designs.retention import retention_design
 from pramana.estimation.channels import Channels
 from pramana.estimation.counts import clip
 from pramana.estimation.hierarchical import fit
@@ -27,6 +26,7 @@ from pramana.experiments.population import make_population
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.matrices.mechanism import Mechanism
+from pramana.methods.retention import retention_design
 from pramana.randomise.sampling import sample
 from pramana.randomness import Keystream
 from pramana.table.domains import Categories

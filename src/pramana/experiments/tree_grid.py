@@ -1,4 +1,4 @@
-"""Accuracy of trees over a grid of (gamma, N): what the guide of ``designs`` reads.
+"""Accuracy of trees over a grid of (gamma, N): what the guide of ``methods`` reads.
 
 Every point goes the whole way: bins, release, rebuild, tree, clean test.
 """
@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pramana.designs.guide import GridPoint, Guide
 from pramana.errors import InvalidTable, UnknownColumn
 from pramana.estimation.counts import clip
 from pramana.experiments.learning_sets import (
@@ -22,6 +21,7 @@ from pramana.experiments.learning_sets import (
     bin_schema,
     release_at,
 )
+from pramana.methods.guide import GridPoint, Guide
 from pramana.published import Published
 from pramana.randomness import Keystream
 from pramana.table.codec import encode, encode_released

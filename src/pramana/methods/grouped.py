@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pramana.designs.plan import Plan
 from pramana.errors import Infeasible, InvalidSchema
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.matrices.grouping import Grouping
 from pramana.matrices.mechanism import Mechanism
+from pramana.methods.plan import Plan
 from pramana.table.schema import Schema, require_keys
 
 __all__ = ["GROUPED_METHODS", "grouped_plan", "with_groups"]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pramana.designs import ErrorModel, retention_design, step_domains
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema
 from pramana.guarantees import DifferentialPrivacy, PkAnonymity, PrivacyBreach
 from pramana.matrices import Mechanism, Step, UniformMixture
+from pramana.methods import ErrorModel, retention_design, step_domains
 from pramana.table import Categories, Column, Impossible, Role, Schema
 
 

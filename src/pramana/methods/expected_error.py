@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from pramana.designs.steps import StepDomain
+from pramana.methods.steps import StepDomain
 from pramana.types import FloatArray
 
 __all__ = ["ErrorModel", "ExpectedError"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pramana.designs.optimal_cells import KeyCells
-from pramana.designs.optimal_loss import squared_error
-from pramana.designs.optimal_sparse import cover
-from pramana.designs.optimal_transport import SMALL_SHARE, transitions
 from pramana.matrices import SparseRows
+from pramana.methods.optimal.cells import KeyCells
+from pramana.methods.optimal.covering import cover
+from pramana.methods.optimal.filling import SMALL_SHARE, transitions
+from pramana.methods.optimal.loss import squared_error
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["solve_sparse"]

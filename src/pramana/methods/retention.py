@@ -19,9 +19,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pramana.designs.expected_error import ErrorModel
-from pramana.designs.plan import Plan
-from pramana.designs.steps import StepDomain, step_domains
 from pramana.errors import Infeasible, InvalidNumber
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.breach import PrivacyBreach
@@ -30,6 +27,9 @@ from pramana.guarantees.evaluate import from_matrices
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.matrices.families import with_fixed
 from pramana.matrices.mechanism import Mechanism, Step
+from pramana.methods.expected_error import ErrorModel
+from pramana.methods.plan import Plan
+from pramana.methods.steps import StepDomain, step_domains
 from pramana.numeric import require_number
 from pramana.table.schema import Schema, require_domains, require_keys
 

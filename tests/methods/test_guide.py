@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pramana.designs.guide import BINS, GAMMAS, GridPoint, Guide, parse_range
 from pramana.errors import Infeasible, InvalidNumber
+from pramana.methods.guide import BINS, GAMMAS, GridPoint, Guide, parse_range
 
 
 def point(gamma: float, bins: int, accuracy: float) -> GridPoint:

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from pramana.designs.given import given_design, read_matrix
 from pramana.errors import DoesNotHold, InvalidMatrix
 from pramana.guarantees import DifferentialPrivacy, PkAnonymity
 from pramana.matrices import Dense
+from pramana.methods.given import given_design, read_matrix
 from pramana.table import Categories, Column, Impossible, Role, Schema
 
 SEX = Column("sex", Role.KEY, Categories(("F", "M")), missing="refuse")

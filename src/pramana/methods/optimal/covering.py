@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.designs.optimal_cells import KeyCells
+from pramana.methods.optimal.cells import KeyCells
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["Covering", "cover"]

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pramana.designs.symmetric_flows import balanced
 from pramana.errors import InvalidMatrix, InvalidNumber, InvalidSchema, OutsideDomain
 from pramana.matrices import Label, SparseRows, Step, TransitionMatrix
+from pramana.methods.symmetric_flows import balanced
 from pramana.numeric import require_number
 from pramana.types import FloatArray
 

@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from pramana.designs.plan import Plan
 from pramana.errors import InvalidMatrix
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.evaluate import from_matrices
 from pramana.matrices.families import Dense
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import Label, TransitionMatrix
+from pramana.methods.plan import Plan
 from pramana.table.domains import label_text
 from pramana.table.schema import Column, Schema, require_domains, require_keys
 

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.designs.optimal_cells import KeyCells, as_counts
-from pramana.designs.optimal_dense import polish, solve_dense
-from pramana.designs.optimal_loss import KlLoss, dense_loss, kl_loss, squared_error
-from pramana.designs.optimal_road import solve_sparse
 from pramana.errors import Infeasible, InvalidNumber
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.matrices import Dense, Label, Mechanism, SparseRows, Step, TransitionMatrix
+from pramana.methods.optimal.cells import KeyCells, as_counts
+from pramana.methods.optimal.dense import polish, solve_dense
+from pramana.methods.optimal.loss import KlLoss, dense_loss, kl_loss, squared_error
+from pramana.methods.optimal.sparse import solve_sparse
 from pramana.numeric import require_number
 from pramana.randomness import Keystream
 from pramana.table.counts import Counts

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pramana.designs.invariant import invariant_design
 from pramana.errors import InvalidMatrix, InvalidNumber, InvalidSchema, OutsideDomain
 from pramana.matrices import Dense, Mechanism, UniformMixture
+from pramana.methods.invariant import invariant_design
 from pramana.numeric import TOTAL
 from pramana.table.counts import Counts
 

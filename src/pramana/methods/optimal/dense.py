@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from pramana.designs.optimal_cells import KeyCells
-from pramana.designs.optimal_loss import dense_gradient, dense_loss
+from pramana.methods.optimal.cells import KeyCells
+from pramana.methods.optimal.loss import dense_gradient, dense_loss
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["DenseAnswer", "polish", "solve_dense"]

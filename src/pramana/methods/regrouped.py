@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pramana.designs.grouped import with_groups
-from pramana.designs.plan import Plan
 from pramana.errors import NotCovered
 from pramana.kanonymity.diversity import Sensitive
 from pramana.kanonymity.tables import anonymise
+from pramana.methods.grouped import with_groups
+from pramana.methods.plan import Plan
 from pramana.randomness import Keystream
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Role

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.designs.flow_programs import FlowProblem, improve
+from pramana.methods.flow_programs import FlowProblem, improve
 from pramana.numeric import TOTAL
 from pramana.types import FloatArray, IntArray
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.designs.optimal_cells import KeyCells
-from pramana.designs.optimal_sparse import Covering
+from pramana.methods.optimal.cells import KeyCells
+from pramana.methods.optimal.covering import Covering
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["Transitions", "transitions"]

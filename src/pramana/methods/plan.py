@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pramana.designs.expected_error import ExpectedError
 from pramana.errors import DoesNotHold
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.evaluate import Standing, standings
 from pramana.matrices.families import UniformMixture
 from pramana.matrices.grouping import Grouping
 from pramana.matrices.mechanism import Mechanism, Step
+from pramana.methods.expected_error import ExpectedError
 from pramana.table.schema import Schema
 
 __all__ = ["Plan"]

@@ -18,12 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from pramana.designs.given import by_labels
-from pramana.designs.invariant import InvariantDesign, invariant_design
-from pramana.designs.inverse_frequency import InverseFrequencyDesign, inverse_frequency_design
-from pramana.designs.optimal import optimal_design
-from pramana.designs.plan import Plan
-from pramana.designs.steps import StepDomain, step_domains
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, NotCovered, TooLarge
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.correct_match import CorrectMatch
@@ -32,6 +26,12 @@ from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.matrices.families import Dense
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import TransitionMatrix
+from pramana.methods.given import by_labels
+from pramana.methods.invariant import InvariantDesign, invariant_design
+from pramana.methods.inverse_frequency import InverseFrequencyDesign, inverse_frequency_design
+from pramana.methods.optimal.design import optimal_design
+from pramana.methods.plan import Plan
+from pramana.methods.steps import StepDomain, step_domains
 from pramana.table.counts import Counts
 from pramana.table.schema import Schema, require_keys
 

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.guarantees.test_spontaneous_recognition import brute_force
 
-from pramana.designs.optimal import optimal_design
-from pramana.designs.optimal_cells import KeyCells, as_counts
-from pramana.designs.optimal_dense import solve_dense
-from pramana.designs.optimal_loss import dense_gradient, dense_loss, squared_error
-from pramana.designs.optimal_road import solve_sparse
 from pramana.errors import Infeasible, InvalidNumber, OutsideDomain, TooLarge
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.matrices import Dense, SparseRows
+from pramana.methods.optimal.cells import KeyCells, as_counts
+from pramana.methods.optimal.dense import solve_dense
+from pramana.methods.optimal.design import optimal_design
+from pramana.methods.optimal.loss import dense_gradient, dense_loss, squared_error
+from pramana.methods.optimal.sparse import solve_sparse
 from pramana.randomness import Keystream
 from pramana.table.counts import Counts
 

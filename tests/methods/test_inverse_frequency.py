@@ -10,11 +10,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.guarantees.test_correct_match import exact_risks
 
-from pramana.designs.inverse_frequency import block_size, inverse_frequency_design
-from pramana.designs.symmetric_flows import theta_of
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema
 from pramana.guarantees.correct_match import CorrectMatch, match_risks
 from pramana.matrices import Dense
+from pramana.methods.inverse_frequency import block_size, inverse_frequency_design
+from pramana.methods.symmetric_flows import theta_of
 from pramana.numeric import TOTAL
 
 PAPER = dict(zip("abcdefgh", [2, 205, 431, 106, 230, 221, 611, 194], strict=True))

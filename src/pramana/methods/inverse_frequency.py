@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.designs.symmetric_flows import Flows, balanced, least_flows, theta_of
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema
 from pramana.guarantees.correct_match import CorrectMatch, frequencies_by_label
 from pramana.matrices import Label, SparseRows
+from pramana.methods.symmetric_flows import Flows, balanced, least_flows, theta_of
 from pramana.numeric import TOTAL, require_number
 from pramana.types import FloatArray
 
