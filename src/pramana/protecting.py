@@ -18,7 +18,7 @@ from pramana.methods.plan import Plan
 from pramana.published import Published
 from pramana.randomise.protect import Randomiser
 from pramana.randomness import Keystream
-from pramana.release.certificate import Certificate, Claim
+from pramana.release.certificate import Certificate, Claim, Kind
 from pramana.release.folder import require_free
 from pramana.release.release import write_release
 from pramana.table.codec import Refused, count_refused, refuse
@@ -136,7 +136,8 @@ def _certificate(plan: Plan, keystream: Keystream) -> Certificate:
     asked = {guarantee.name: guarantee for guarantee in plan.asked}
     return Certificate(
         schema=replace(plan.schema, columns=plan.schema.released),
-        mechanism=plan.mechanism if plan.publish_matrices else None,
+        kind=(kind := _kind(plan)),
+        mechanism=plan.mechanism if kind == "published" else None,
         method=plan.method,
         records=plan.records,
         crowd=plan.crowd,
@@ -147,6 +148,13 @@ def _certificate(plan: Plan, keystream: Keystream) -> Certificate:
         figures=plan.public,
         grouping=plan.grouping,
     )
+
+
+def _kind(plan: Plan) -> Kind:
+    """How the release is to be read."""
+    if plan.grouping is not None:
+        return "groups"
+    return "published" if plan.publish_matrices else "withheld"
 
 
 def _refuse_all(schema: Schema, opened: OpenedTable) -> None:

@@ -80,7 +80,9 @@ def test_other_people_are_refused(release, truth):
 
 def test_withheld_matrices_must_be_given(truth, release):
     """Without them the mechanism cannot be run again; the steward can give them."""
-    secret = replace(release, certificate=replace(release.certificate, mechanism=None))
+    secret = replace(
+        release, certificate=replace(release.certificate, kind="withheld", mechanism=None)
+    )
     with pytest.raises(NotCovered, match="needs the matrices"):
         audit_release(secret, open_table(truth))
     known = audit_release(secret, open_table(truth), mechanism=release.certificate.mechanism)

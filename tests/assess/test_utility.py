@@ -49,7 +49,9 @@ def test_nothing_changed_loses_nothing(truth):
 def test_a_release_without_matrices_is_taken_at_face_value(truth):
     """Withheld matrices: two-way tables cannot be estimated, and are compared as released."""
     release = api.protect(truth, plan(20, records=3000), seed=1)
-    secret = replace(release, certificate=replace(release.certificate, mechanism=None))
+    secret = replace(
+        release, certificate=replace(release.certificate, kind="withheld", mechanism=None)
+    )
     found = assess_utility(secret, open_table(truth))
 
     assert all(t.estimated is None for t in found.tables)

@@ -22,6 +22,7 @@ def certificate(retention: float, *, records: int = 100, crowd: int | None = Non
     crowd = crowd or records
     return Certificate(
         schema=Schema((Column("sex", Role.KEY, Categories(("f", "m")), missing="refuse"),)),
+        kind="published",
         mechanism=mechanism,
         method="retention",
         records=records,
@@ -80,7 +81,7 @@ def test_other_people_and_withheld_matrices_are_refused():
     with pytest.raises(InvalidNumber, match="100, 90"):
         average_attack([certificate(0.5), certificate(0.5, records=90)])
     with pytest.raises(NotCovered, match="method retention does not publish"):
-        average_attack([replace(certificate(0.5), mechanism=None)])
+        average_attack([replace(certificate(0.5), kind="withheld", mechanism=None)])
     with pytest.raises(InvalidNumber, match="at least one"):
         average_attack([])
 

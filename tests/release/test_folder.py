@@ -252,8 +252,19 @@ def test_a_folder_that_is_not_a_release_is_refused(tmp_path, content):
 def test_a_certificate_of_a_newer_format_is_refused(release):
     """And says what to do."""
     path = release.folder / "certificate.json"
-    path.write_text(path.read_text().replace('"version": 1', '"version": 99'))
+    path.write_text(path.read_text().replace('"version": 2', '"version": 99'))
     with pytest.raises(NotARelease, match="version 99.*newer pramana"):
+        load_release(release.folder)
+
+
+@pytest.mark.parametrize("kind", ["withheld", "groups", "nonsense", None])
+def test_another_kind_than_the_certificate_holds_is_refused(release, kind):
+    """The kind is stated, and matrices or groups must be what it says."""
+    form = json.loads((release.folder / "certificate.json").read_text())
+    assert form["kind"] == "published"
+    path = release.folder / "certificate.json"
+    path.write_text(json.dumps(form | {"kind": kind}))
+    with pytest.raises(NotARelease):
         load_release(release.folder)
 
 

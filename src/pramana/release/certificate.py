@@ -13,7 +13,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from pramana.errors import NotARelease, PramanaError
 from pramana.guarantees.base import Guarantee
@@ -23,10 +23,14 @@ from pramana.matrices.mechanism import Mechanism
 from pramana.release.forms import schema_from_json, schema_to_json
 from pramana.table.schema import Schema
 
-__all__ = ["FORMAT_VERSION", "Certificate", "Claim", "DataFile", "canonical"]
+__all__ = ["FORMAT_VERSION", "KINDS", "Certificate", "Claim", "DataFile", "Kind", "canonical"]
+
+Kind: TypeAlias = Literal["published", "withheld", "groups"]
+KINDS: tuple[Kind, ...] = ("published", "withheld", "groups")
+"""How a release is to be read: by its matrices, as it stands, or as keys drawn within groups."""
 
 FORMAT = "pramana-certificate"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 NOT_FOR_PUBLICATION = "reproducible: not for publication"
 
@@ -86,7 +90,8 @@ class Certificate:
 
     Attributes:
         schema: the released columns; identifiers are not among them.
-        mechanism: the matrices, or ``None`` where they are withheld.
+        kind: how the release is to be read, one of ``KINDS``.
+        mechanism: the matrices where they are published, ``None`` otherwise.
         method: the design that found them.
         records: the number of released records.
         crowd: the size of the smallest group that the known columns form.
@@ -101,6 +106,7 @@ class Certificate:
     """
 
     schema: Schema
+    kind: Kind
     mechanism: Mechanism | None
     method: str
     records: int
@@ -113,6 +119,14 @@ class Certificate:
     data: DataFile | None = None
     signature: str | None = None
     grouping: Grouping | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise NotARelease(f"The kind of a release must be one of {', '.join(KINDS)}.")
+        if (self.kind == "published") != (self.mechanism is not None):
+            raise NotARelease("A certificate must hold matrices exactly if they are published.")
+        if (self.kind == "groups") != (self.grouping is not None):
+            raise NotARelease("A certificate must say how groups are made, exactly if it has any.")
 
     @property
     def known_columns(self) -> tuple[str, ...]:
@@ -130,13 +144,14 @@ class Certificate:
         return {
             "format": FORMAT,
             "version": FORMAT_VERSION,
+            "kind": self.kind,
             "method": self.method,
             "records": self.records,
             "schema": schema_to_json(self.schema, treatment=self.treatment),
             "grouping": None if self.grouping is None else self.grouping.to_json(),
             "mechanism": None if self.mechanism is None else self.mechanism.to_json(),
             "matrices": {
-                "published": self.mechanism is not None,
+                "published": self.kind == "published",
                 "depend_on_the_data": self.data_dependent,
             },
             "guarantees": [claim.to_json() for claim in self.claims],
@@ -148,7 +163,7 @@ class Certificate:
             "crowd": {
                 "size": self.crowd,
                 "known_columns": list(self.known_columns),
-                "statement": _crowd(self.crowd, self.known_columns),
+                "statement": _crowd(self),
             },
             "shuffled": True,
             "seed": NOT_FOR_PUBLICATION if self.reproducible else "none",
@@ -178,10 +193,11 @@ class Certificate:
         if not isinstance(form, dict) or form.get("format") != FORMAT:
             raise NotARelease("certificate.json must be a pramana certificate, and is not.")
         version = form.get("version")
-        if not isinstance(version, int) or version > FORMAT_VERSION:
+        if version != FORMAT_VERSION:
+            older = isinstance(version, int) and version < FORMAT_VERSION
             raise NotARelease(
-                f"The certificate has format version {version}; this pramana reads up to "
-                f"{FORMAT_VERSION}. Install a newer pramana."
+                f"The certificate has format version {version}; this pramana reads version "
+                f"{FORMAT_VERSION}. Install {'an older' if older else 'a newer'} pramana."
             )
         try:
             return cls._from_form(form)
@@ -197,6 +213,7 @@ class Certificate:
         mechanism, data = form["mechanism"], form["data"]
         return cls(
             schema=schema_from_json(form["schema"]),
+            kind=form["kind"],
             mechanism=None if mechanism is None else Mechanism.from_json(mechanism),
             method=form["method"],
             records=int(form["records"]),
@@ -237,7 +254,12 @@ def _scope(as_is: list[str]) -> str:
     )
 
 
-def _crowd(size: int, known: tuple[str, ...]) -> str:
+def _crowd(certificate: Certificate) -> str:
+    """Among whom a person hides, in plain words."""
+    size, known = certificate.crowd, certificate.known_columns
+    if certificate.kind == "groups":
+        inside = f"all {size:,} records" if not known else f"records that share {', '.join(known)}"
+        return f"Groups are formed within {inside}; a person hides in a group, of at least k."
     if not known:
         return f"A person hides among all {size:,} records."
     return (

@@ -230,7 +230,7 @@ def _notes(certificate: Certificate, key: str | Path | None) -> Iterator[str]:
         yield f"A seed was used: {NOT_FOR_PUBLICATION}."
     if certificate.signature is not None and key is None:
         yield "The certificate is signed; give the public key to check by whom."
-    if certificate.mechanism is None:
+    if certificate.kind == "withheld":
         yield "The matrices are withheld: guarantees that rest on them are the owner's word."
     as_is = [column.name for column in certificate.schema.released_as_is]
     if as_is:

@@ -211,14 +211,18 @@ def _analysis(content: ReportContent) -> Markup:
 
 def _making(content: ReportContent) -> Markup:
     certificate = content.certificate
-    matrices = "published" if certificate.mechanism is not None else "withheld"
     depends = "were chosen by looking at the data" if certificate.data_dependent else (
         "do not depend on the data"
     )  # fmt: skip
+    made = {
+        "published": f"The matrices are published and {depends}.",
+        "withheld": f"The matrices are withheld and {depends}.",
+        "groups": "Keys were drawn anew within groups; there are no matrices.",
+    }[certificate.kind]
     facts = element(
         "p",
-        f"Method {certificate.method}. The matrices are {matrices} and {depends}. Records were "
-        "shuffled by a uniformly random permutation.",
+        f"Method {certificate.method}. {made} Records were shuffled by a uniformly random "
+        "permutation.",
     )
     rows = [(name, "holds" if good else "FAILS", detail) for name, good, detail in content.checks]
     checks = table(("check", "verdict", "detail"), rows, caption="Verification", numbers=9)
