@@ -8,7 +8,7 @@ Command line and studio are shells over this module.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from pramana.published import Published
 from pramana.release.release import load_release
 from pramana.release.verify import Verdict, verify_folder
 from pramana.table.schema import Schema
+from pramana.types import Progress
 
 if TYPE_CHECKING:
     from pramana.assess.attack import AttackResult
@@ -41,8 +42,6 @@ __all__ = [
     "report",
     "verify",
 ]
-
-Progress = Callable[[int], None]
 
 
 def describe(

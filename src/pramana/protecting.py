@@ -26,14 +26,13 @@ from pramana.table.files import write_table
 from pramana.table.frames import empty_like, is_spark
 from pramana.table.opened import Labels, OpenedTable, TableFormat
 from pramana.table.schema import Column, Schema
+from pramana.types import Progress
 
 if TYPE_CHECKING:
     from pramana.engines.local import LocalTable
     from pramana.engines.spark import SparkTable
 
 __all__ = ["protect"]
-
-Progress = Callable[[int], None]
 
 GROUPS_ON_THE_DRIVER = (
     "Groups are formed on one machine: all records of the data frame are brought to the driver."

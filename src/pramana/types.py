@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -15,6 +16,8 @@ __all__ = [
     "IntArray",
     "Opened",
     "Positions",
+    "Progress",
+    "Say",
     "SparkFrame",
     "TableLike",
     "Words",
@@ -55,3 +58,8 @@ class Opened(Protocol):
 
 TableLike: TypeAlias = str | Path | Columnar | SparkFrame | Opened
 """A path, a data frame, or a table that has been opened already."""
+
+Progress: TypeAlias = Callable[[int], None]
+"""Is told how many more are done, of records or of whatever is counted."""
+Say: TypeAlias = Callable[[str], None]
+"""Is told what is being done."""

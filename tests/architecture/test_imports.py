@@ -194,3 +194,18 @@ def test_a_second_name_would_be_found() -> None:
     """The test above can fail."""
     assert aliases_in("FloatArray = NDArray[np.float64]")
     assert aliases_in("Codes: TypeAlias = npt.NDArray[np.uint8]")
+
+
+def classes_in(code: str) -> list[str]:
+    """The names of all classes of some code."""
+    return [node.name for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ClassDef)]
+
+
+def test_no_two_classes_have_the_same_name() -> None:
+    """A name that is met in two rooms means the same thing in both."""
+    places: dict[str, list[str]] = {}
+    for path in MODULES:
+        for name in classes_in(path.read_text()):
+            places.setdefault(name, []).append(str(path.relative_to(SOURCE)))
+    twice = {name: where for name, where in places.items() if len(where) > 1}
+    assert not twice

@@ -6,7 +6,7 @@ import pytest
 from tests.release.people import SCHEMA, people
 
 from pramana import api
-from pramana.assess.compare import Comparison, Outcome, Scenario, scenarios_of
+from pramana.assess.compare import Comparison, Scenario, ScenarioOutcome, scenarios_of
 from pramana.assess.verbs import compare, comparison_page, comparison_rows
 from pramana.errors import InvalidNumber
 from pramana.guarantees import DifferentialPrivacy, PkAnonymity
@@ -27,9 +27,9 @@ def found() -> Comparison:
     return comparison
 
 
-def outcome(name: str, risk: float, loss: float) -> Outcome:
+def outcome(name: str, risk: float, loss: float) -> ScenarioOutcome:
     hits = round(risk * 1000)
-    return Outcome(
+    return ScenarioOutcome(
         Scenario(name, "k = 2", PkAnonymity(k=2)),
         {"pk-anonymity": {"k": 2.0}},
         Measured.of("nearest record", hits=hits, trials=1000),
@@ -67,7 +67,9 @@ def test_the_frontier_by_hand():
 
 def test_nothing_measured_is_said():
     """No recommendation out of thin air."""
-    empty = Comparison((Outcome(Scenario("a", "k = 2", PkAnonymity(k=2)), {}, note="refused"),))
+    empty = Comparison(
+        (ScenarioOutcome(Scenario("a", "k = 2", PkAnonymity(k=2)), {}, note="refused"),)
+    )
 
     assert empty.recommended is None
     assert empty.sentences() == ["No scenario could be measured; see the notes."]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pramana.attacks.closest import Points, closest_risk, distance_to_closest
+from pramana.attacks.closest import MixedRecords, closest_risk, distance_to_closest
 from pramana.attacks.inference import SensitiveValues, inference_risk
 from pramana.attacks.linkage import linkage_risks
 from pramana.attacks.linkers import (
@@ -214,7 +214,7 @@ def test_distances_equal_all_pairs(left, right, numbers, codes):
         (random.random((n, numbers)).astype(np.float32), random.integers(0, 3, (n, codes)))
         for n in (left, right)
     ]
-    one, two = (Points.of(*part) for part in parts)
+    one, two = (MixedRecords.of(*part) for part in parts)
     far = np.abs(parts[0][0][:, None] - parts[1][0][None]).sum(axis=2)
     far = far + (parts[0][1][:, None] != parts[1][1][None]).sum(axis=2)
 
@@ -239,6 +239,6 @@ def test_a_copy_is_closer_to_its_own_and_noise_is_not():
 def test_empty_sides_are_refused():
     """No records, or other columns, no distance."""
     with pytest.raises(InvalidNumber, match="records on both sides"):
-        distance_to_closest(Points.of(codes=np.zeros((0, 1))), Points.of(codes=[[1]]))
+        distance_to_closest(MixedRecords.of(codes=np.zeros((0, 1))), MixedRecords.of(codes=[[1]]))
     with pytest.raises(InvalidNumber, match="the same columns"):
-        distance_to_closest(Points.of(codes=[[1, 2]]), Points.of(codes=[[1]]))
+        distance_to_closest(MixedRecords.of(codes=[[1, 2]]), MixedRecords.of(codes=[[1]]))

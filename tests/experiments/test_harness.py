@@ -96,7 +96,7 @@ def test_every_kind_of_picture_is_drawn(tmp_path: Path):
         "panels": figures.Panels(
             "t", "x", "y", panels={"p": figures.Lines("t", "x", "y", series=series)}
         ),
-        "points": figures.Points("t", "x", "y", series=series),
+        "points": figures.Scatter("t", "x", "y", series=series),
         "surface": figures.Surface(
             "t", "x", "y", xs=[1, 2], ys=[1, 2, 3], panels={"p": np.ones((3, 2))}
         ),

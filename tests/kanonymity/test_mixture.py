@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from pramana.kanonymity.mixture import Mixture
+from pramana.kanonymity.mixture import NormalMixture
 
 
 def some_mixture(components, d, seed=0):
     rng = np.random.default_rng(seed)
     lean = rng.normal(size=(components, d, d)) / 2
     spread = lean @ lean.transpose(0, 2, 1) + np.eye(d) / 3
-    return Mixture(rng.dirichlet(np.ones(components)), rng.normal(size=(components, d)), spread)
+    return NormalMixture(
+        rng.dirichlet(np.ones(components)), rng.normal(size=(components, d)), spread
+    )
 
 
 def density(mixture, x):
@@ -43,7 +45,7 @@ def test_forward_is_the_integral_of_the_density(seed):
 
 def test_one_component_by_hand():
     """With correlation 0.6, the mean of the second key given the first is +0.6 times it."""
-    mixture = Mixture(np.ones(1), np.zeros((1, 2)), np.array([[[1.0, 0.6], [0.6, 1.0]]]))
+    mixture = NormalMixture(np.ones(1), np.zeros((1, 2)), np.array([[[1.0, 0.6], [0.6, 1.0]]]))
     uniforms = mixture.forward(np.array([[1.0, 0.6], [1.0, 1.4]]))
 
     assert uniforms[0] == pytest.approx([stats.norm.cdf(1), 0.5], abs=1e-5)
@@ -80,7 +82,7 @@ def test_joining_costs_little_and_less_with_more_parts():
 
 def test_equal_components_are_joined_as_one():
     """Nothing to cut: one part, with the weight of all."""
-    mixture = Mixture(np.full(5, 0.2), np.zeros((5, 2)), np.tile(np.eye(2), (5, 1, 1)))
+    mixture = NormalMixture(np.full(5, 0.2), np.zeros((5, 2)), np.tile(np.eye(2), (5, 1, 1)))
 
     assert mixture.joined(3).weights == pytest.approx([1.0])
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pramana.errors import InvalidNumber
 from pramana.kanonymity import cluster
 from pramana.kanonymity.dither import CellDither, GaussianDither, draw_members
-from pramana.kanonymity.mixture import Mixture
+from pramana.kanonymity.mixture import NormalMixture
 from pramana.kanonymity.rosenblatt import Empirical, transform
 from pramana.randomness import Keystream
 
@@ -151,7 +151,7 @@ def test_a_slightly_wrong_forward_is_noticed():
 
     wrong = GaussianDither(points, labels, alpha=0.5)
     assert smallest_p_value(wrong.forward(drawn)) < LEVEL / 6
-    minus = Mixture(mixture.weights, mixture.means, mirrored)
+    minus = NormalMixture(mixture.weights, mixture.means, mirrored)
     assert smallest_p_value(minus.forward(drawn)) < LEVEL / 6
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pramana.randomise import shuffle
-from pramana.randomise.shuffle import Layout, Shuffler
+from pramana.randomise.shuffle import RowLayout, Shuffler
 from pramana.randomness import Keystream
 
 LEVEL = 1e-6
@@ -143,7 +143,7 @@ def test_all_orders_are_equally_likely(records):
 
 def test_packing_loses_nothing():
     """Packed columns come back as they were, from a slice as from the whole."""
-    layout = Layout(SCHEMA)
+    layout = RowLayout(SCHEMA)
     piece = batch(0, 40).slice(11, 20)
 
     assert [SCHEMA.field(at).name for at in layout.packed] == ["code", "wide", "day"]
@@ -157,7 +157,7 @@ def test_packed_records_are_padded_to_a_size_that_moves_at_once(columns, width):
     """1, 2, 4, 8, 16, 32 bytes, and multiples of 8 beyond."""
     field = pa.field("x", pa.uint8(), nullable=False)
 
-    assert Layout(pa.schema([field.with_name(str(i)) for i in range(columns)])).width == width
+    assert RowLayout(pa.schema([field.with_name(str(i)) for i in range(columns)])).width == width
 
 
 def test_the_temporary_file_has_no_name(tmp_path):

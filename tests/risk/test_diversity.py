@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pramana.risk import Grouping
+from pramana.risk import AlikeRecords
 from pramana.risk.diversity import diversity_of
 
 
 def of(groups, codes, *, ordered):
     groups, codes = np.array(groups), np.array(codes)
-    made = Grouping.of([groups], [int(groups.max()) + 1])
+    made = AlikeRecords.of([groups], [int(groups.max()) + 1])
     return diversity_of("s", made, codes, int(codes.max()) + 1, ordered=ordered)
 
 

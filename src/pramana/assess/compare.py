@@ -32,7 +32,7 @@ from pramana.risk.measured import Measured
 from pramana.table.files import open_table
 from pramana.table.schema import Schema
 
-__all__ = ["Comparison", "Outcome", "Scenario", "compare_scenarios", "scenarios_of"]
+__all__ = ["Comparison", "Scenario", "ScenarioOutcome", "compare_scenarios", "scenarios_of"]
 
 SEED = 20
 THREADS = 2
@@ -69,7 +69,7 @@ class Scenario:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ScenarioOutcome:
     """What became of a scenario.
 
     Attributes:
@@ -113,16 +113,16 @@ class Outcome:
 class Comparison:
     """All scenarios, in the order asked."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[ScenarioOutcome, ...]
 
     @property
-    def frontier(self) -> tuple[Outcome, ...]:
+    def frontier(self) -> tuple[ScenarioOutcome, ...]:
         """Those that no other one beats in risk and in loss."""
         known = [outcome for outcome in self.outcomes if outcome.measured]
         return tuple(one for one in known if not any(_beats(other, one) for other in known))
 
     @property
-    def recommended(self) -> Outcome | None:
+    def recommended(self) -> ScenarioOutcome | None:
         """The one on the frontier that is nearest to no loss and no risk, each by its range."""
         best = self.frontier
         if not best:
@@ -170,11 +170,11 @@ class Comparison:
         }
 
 
-def _risk(outcome: Outcome) -> float:
+def _risk(outcome: ScenarioOutcome) -> float:
     return outcome.risk.value if outcome.risk is not None else 1.0
 
 
-def _beats(one: Outcome, other: Outcome) -> bool:
+def _beats(one: ScenarioOutcome, other: ScenarioOutcome) -> bool:
     """At least as good in both, and better in one."""
     mine, theirs = (_risk(one), one.loss or 0.0), (_risk(other), other.loss or 0.0)
     return mine != theirs and mine[0] <= theirs[0] and mine[1] <= theirs[1]
@@ -230,7 +230,7 @@ def compare_scenarios(
     The releases are made with a seed, attacked, compared and thrown away: none is published.
     """
 
-    def run(scenario: Scenario) -> Outcome:
+    def run(scenario: Scenario) -> ScenarioOutcome:
         outcome = _run(table, schema, scenario, design, protect)
         if progress is not None:
             progress(1)
@@ -242,13 +242,13 @@ def compare_scenarios(
 
 def _run(
     table: Any, schema: Schema, scenario: Scenario, design: Design, protect: Protect
-) -> Outcome:
+) -> ScenarioOutcome:
     start = time.perf_counter()
     try:
         plan = design(schema, scenario.guarantee, data=table, method=scenario.method)
         release = protect(table, plan, seed=SEED)
     except PramanaError as error:
-        return Outcome(scenario, {}, note=str(error))
+        return ScenarioOutcome(scenario, {}, note=str(error))
     seconds = time.perf_counter() - start
     claims = release.certificate.claims
     promises = {claim.attained.name: claim.attained.to_json() for claim in claims}
@@ -256,7 +256,7 @@ def _run(
     utility = assess_utility(release, truth)
     risk, note = _measured(release, truth, plan.mechanism)
     loss = utility.mean_l1(width=2) or utility.mean_l1(width=1)
-    return Outcome(scenario, promises, risk, loss / 2, utility, seconds, note)
+    return ScenarioOutcome(scenario, promises, risk, loss / 2, utility, seconds, note)
 
 
 def _measured(release: Release, truth: Any, mechanism: Mechanism) -> tuple[Measured | None, str]:

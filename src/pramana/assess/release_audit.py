@@ -31,13 +31,12 @@ from pramana.risk.measured import FEWEST_TRIALS, Measured
 from pramana.risk.table_audit import TableAudit, audit_table
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Role
+from pramana.types import Say
 
 __all__ = ["ReleaseAudit", "audit_release", "linking_bound"]
 
 SEED = 20
 """Audits give the same figures every time: nothing that is drawn here is published."""
-
-Progress = Callable[[str], None]
 
 GROUPED = (
     "Keys were replaced within groups: there are no matrices, so that only the nearest record is "
@@ -105,7 +104,7 @@ def audit_release(
     mechanism: Mechanism | None = None,
     sensitive: Sequence[str] | None = None,
     seed: int = SEED,
-    progress: Progress | None = None,
+    progress: Say | None = None,
 ) -> ReleaseAudit:
     """Attack a release with the truth at hand.
 
@@ -146,7 +145,7 @@ def _attacks(
     *,
     sensitive: Sequence[str] | None,
     keystream: Keystream,
-    say: Progress,
+    say: Say,
 ) -> tuple[tuple[Measured, ...], tuple[str, ...]]:
     """Every attack on a release by matrices, and what could not be measured."""
     people, _ = read_pair(

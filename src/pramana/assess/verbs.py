@@ -10,9 +10,9 @@ from pramana.assess.attack import AttackResult, attack_release
 from pramana.assess.compare import (
     Comparison,
     Design,
-    Outcome,
     Protect,
     Scenario,
+    ScenarioOutcome,
     compare_scenarios,
     scenarios_of,
 )
@@ -29,6 +29,7 @@ from pramana.risk.table_audit import TableAudit, audit_table
 from pramana.table.files import open_table
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
+from pramana.types import Say
 
 __all__ = [
     "attack",
@@ -39,8 +40,6 @@ __all__ = [
     "report",
     "scenarios",
 ]
-
-Progress = Callable[[str], None]
 
 
 def audit(
@@ -55,7 +54,7 @@ def audit(
     width: int = 3,
     original: Any = None,
     mechanism: Mechanism | None = None,
-    progress: Progress | None = None,
+    progress: Say | None = None,
 ) -> TableAudit | ReleaseAudit:
     """What could go wrong with a table, or with a release whose original is at hand.
 
@@ -176,7 +175,7 @@ def comparison_rows(comparison: Comparison) -> tuple[Row, list[Row]]:
     return heads, rows
 
 
-def _attained(outcome: Outcome) -> str:
+def _attained(outcome: ScenarioOutcome) -> str:
     asked = outcome.promises.get(outcome.scenario.guarantee.name, {})
     numbers = {key: value for key, value in asked.items() if isinstance(value, int | float)}
     return ", ".join(f"{key} = {value:.4g}" for key, value in numbers.items())

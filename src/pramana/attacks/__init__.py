@@ -1,7 +1,7 @@
 """Attacks on a release: one a file, from the release and what the attacker is said to know."""
 
 from pramana.attacks.average import AverageAttack, average_attack, earlier_releases
-from pramana.attacks.closest import Points, closest_risk, distance_to_closest
+from pramana.attacks.closest import MixedRecords, closest_risk, distance_to_closest
 from pramana.attacks.inference import SensitiveValues, inference_risk
 from pramana.attacks.linkage import linkage_risks
 from pramana.attacks.optimal import OptimalLinkage, exact_posterior, optimal_linkage
@@ -12,8 +12,8 @@ from pramana.attacks.repeated import RepeatedAttack, repeated_attack
 
 __all__ = [
     "AverageAttack",
+    "MixedRecords",
     "OptimalLinkage",
-    "Points",
     "Records",
     "Recovery",
     "ReleaseRecovery",

@@ -21,13 +21,13 @@ from pramana.attacks.rerun import rerun
 from pramana.errors import InvalidNumber
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream
-from pramana.risk.coded_table import Grouping
+from pramana.risk.coded_table import AlikeRecords
 from pramana.risk.measured import FEWEST_TRIALS, Measured
 from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Schema
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["Points", "closest_risk", "distance_to_closest"]
+__all__ = ["MixedRecords", "closest_risk", "distance_to_closest"]
 
 
 THREADS = 2
@@ -36,14 +36,14 @@ MOST_RECORDS = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class MixedRecords:
     """Records as numbers, each in units of its range, and as codes."""
 
     numbers: NDArray[np.float32]
     codes: NDArray[np.int32]
 
     @classmethod
-    def of(cls, numbers: ArrayLike | None = None, codes: ArrayLike | None = None) -> Points:
+    def of(cls, numbers: ArrayLike | None = None, codes: ArrayLike | None = None) -> MixedRecords:
         """One row a record; either part may be absent."""
         given = [part for part in (numbers, codes) if part is not None]
         rows = len(np.asarray(given[0])) if given else 0
@@ -61,14 +61,14 @@ class Points:
         """How many columns of numbers and of codes."""
         return self.numbers.shape[1], self.codes.shape[1]
 
-    def at(self, rows: NDArray[Any]) -> Points:
+    def at(self, rows: NDArray[Any]) -> MixedRecords:
         """Some of the records."""
         return replace(self, numbers=self.numbers[rows], codes=self.codes[rows])
 
-    def distinct(self) -> tuple[Points, NDArray[Any]]:
+    def distinct(self) -> tuple[MixedRecords, NDArray[Any]]:
         """Each different record once, and which one every record is."""
         together = np.concatenate([self.numbers.view(np.int32), self.codes], axis=1)
-        groups = Grouping.of(*_small_codes(together))
+        groups = AlikeRecords.of(*_small_codes(together))
         return self.at(groups.first), groups.of_record
 
 
@@ -81,7 +81,7 @@ def _small_codes(table: NDArray[np.int32]) -> tuple[list[NDArray[Any]], list[int
     return codes, sizes
 
 
-def distance_to_closest(left: Points, right: Points) -> FloatArray:
+def distance_to_closest(left: MixedRecords, right: MixedRecords) -> FloatArray:
     """For each record on the left the distance to the closest one on the right.
 
     >>> left, right = Points.of(codes=[[0, 1], [2, 2]]), Points.of(codes=[[0, 1], [0, 2]])
@@ -152,7 +152,7 @@ def closest_risk(
     )
 
 
-def _points(schema: Schema, mechanism: Mechanism, records: Records) -> Points:
+def _points(schema: Schema, mechanism: Mechanism, records: Records) -> MixedRecords:
     numbers: list[FloatArray] = []
     codes: list[IntArray] = [records.crowd]
     for step, own in zip(mechanism, records.codes, strict=True):
@@ -165,7 +165,7 @@ def _points(schema: Schema, mechanism: Mechanism, records: Records) -> Points:
                 numbers.append(positions / max(len(labels) - 1, 1))
             else:
                 codes.append(positions)
-    return Points.of(_columns(numbers), _columns(codes))
+    return MixedRecords.of(_columns(numbers), _columns(codes))
 
 
 def _is_ordered(domain: Any) -> bool:

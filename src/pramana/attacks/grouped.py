@@ -19,7 +19,7 @@ from pramana.methods.plan import Plan
 from pramana.methods.regrouped import regrouped
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate
-from pramana.risk.coded_table import CodedTable, Grouping
+from pramana.risk.coded_table import AlikeRecords, CodedTable
 from pramana.risk.measured import Measured
 from pramana.risk.reidentification import link_chances
 from pramana.table.codec import encode, encode_released
@@ -94,7 +94,7 @@ def _crowd(truth: OpenedTable, known: Sequence[str]) -> FloatArray:
     if not known:
         return np.zeros(truth.rows)
     coded = CodedTable.of(truth, known)
-    return Grouping.of(coded.codes, coded.sizes).of_record * APART
+    return AlikeRecords.of(coded.codes, coded.sizes).of_record * APART
 
 
 def _points(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pramana.errors import InvalidTable, NotCovered, OutsideDomain
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.release.certificate import Certificate
-from pramana.risk.coded_table import Grouping, code_column
+from pramana.risk.coded_table import AlikeRecords, code_column
 from pramana.table.codec import encode, encode_released
 from pramana.table.domains import label_text
 from pramana.table.opened import OpenedTable
@@ -78,7 +78,7 @@ class Cells:
     def of(cls, records: Records, sizes: Sequence[int]) -> Cells:
         """Put alike records together."""
         crowds = int(records.crowd.max(initial=0)) + 1
-        grouping = Grouping.of([records.crowd, *records.codes], [crowds, *sizes])
+        grouping = AlikeRecords.of([records.crowd, *records.codes], [crowds, *sizes])
         return cls(records.at(grouping.first), grouping.numbers, grouping.of_record)
 
     @cached_property
@@ -192,7 +192,7 @@ def _strata(step: Step, data: pa.Table) -> IntArray:
     numbers = {tuple(map(label_text, s)): place for place, s in enumerate(step.by_stratum)}
     columns = [data.column(name) for name in step.strata]
     coded = [code_column(column) for column in columns]
-    groups = Grouping.of([c for c, _, _ in coded], [size for _, size, _ in coded])
+    groups = AlikeRecords.of([c for c, _, _ in coded], [size for _, size, _ in coded])
     rows = [[label_text(v.as_py()) for v in column.take(groups.first)] for column in columns]
     found = np.array([numbers.get(texts, -1) for texts in zip(*rows, strict=True)])
     strata: IntArray = found[groups.of_record]
@@ -216,7 +216,7 @@ def _crowds(
         )
         codes.append(column)
         sizes.append(size)
-    of_record = Grouping.of(codes, sizes).of_record.astype(np.int64)
+    of_record = AlikeRecords.of(codes, sizes).of_record.astype(np.int64)
     return of_record[: truth.rows], of_record[truth.rows :]
 
 

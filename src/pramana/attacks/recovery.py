@@ -25,8 +25,8 @@ from pramana.types import FloatArray
 
 __all__ = ["METHODS", "Recovery", "kept_components", "recover", "recovery_attack"]
 
-Method = Literal["spectral", "pca"]
-METHODS: tuple[Method, ...] = ("spectral", "pca")
+Filter = Literal["spectral", "pca"]
+METHODS: tuple[Filter, ...] = ("spectral", "pca")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Recovery:
 
 
 def recover(
-    released: ArrayLike, *, variance: ArrayLike, method: Method = "spectral"
+    released: ArrayLike, *, variance: ArrayLike, method: Filter = "spectral"
 ) -> tuple[FloatArray, int]:
     """Records with the noise filtered out, and how many directions were kept.
 
@@ -97,7 +97,7 @@ def recover(
     return scaled @ directions @ directions.T * units + mean, kept
 
 
-def kept_components(eigenvalues: FloatArray, *, records: int, method: Method) -> int:
+def kept_components(eigenvalues: FloatArray, *, records: int, method: Filter) -> int:
     """How many of the falling eigenvalues of unit noise plus data belong to the data."""
     columns = len(eigenvalues)
     ceiling = (1 + np.sqrt(columns / records)) ** 2  # the largest that noise shows: [Marchenko67]

@@ -23,8 +23,8 @@ from pramana.table.codec import encode
 from pramana.table.counts import Counter, Counts
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column
-from pramana.table.source import BatchFunction, FileFormat, Part, Progress, Source
-from pramana.types import Codes
+from pramana.table.source import BatchFunction, FileFormat, Part, Source
+from pramana.types import Codes, Progress
 
 __all__ = ["LocalTable"]
 

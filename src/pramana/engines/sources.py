@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 
 from pramana.errors import InvalidTable
 from pramana.table.opened import OpenedTable
-from pramana.table.source import Part, Progress, Source
+from pramana.table.source import Part, Source
+from pramana.types import Progress
 
 __all__ = ["arrow_source", "opened_source", "parquet_source"]
 

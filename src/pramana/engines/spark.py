@@ -46,7 +46,8 @@ from pramana.randomness import CHUNK, Keystream
 from pramana.table.codec import encode
 from pramana.table.counts import Counter, Counts
 from pramana.table.schema import Column, Schema
-from pramana.table.source import BatchFunction, FileFormat, Progress
+from pramana.table.source import BatchFunction, FileFormat
+from pramana.types import Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -149,7 +149,7 @@ class General:
 
 
 @dataclass(frozen=True)
-class Mixture(General):
+class UniformChannel(General):
     """A uniform mixture: everything takes time linear in the table."""
 
     matrix: UniformMixture
@@ -335,7 +335,7 @@ def _channel(place: int, layout: Layout) -> Channel:
 
 def _plain(place: int, axis: Axis, matrix: TransitionMatrix) -> Channel:
     if isinstance(matrix, UniformMixture):
-        return Mixture(place, axis, matrix)
+        return UniformChannel(place, axis, matrix)
     if isinstance(matrix, SparseRows) and has_sparse_inverse(matrix):
         return Sparse(place, axis, matrix)
     return General(place, axis, matrix)

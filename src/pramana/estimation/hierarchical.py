@@ -22,7 +22,7 @@ from pramana.estimation.spectral import first_guess
 from pramana.randomness import Keystream
 from pramana.types import FloatArray
 
-__all__ = ["Fit", "fit", "refit"]
+__all__ = ["FittedTable", "fit", "refit"]
 
 PULLS = (1e5, 3e4, 1e4, 3e3, 1e3, 3e2, 1e2, 3e1, 1e1, 3.0, 1.0)
 """Pseudo-records to try, from nearly the prior to nearly none."""
@@ -33,7 +33,7 @@ LARGE = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class FittedTable:
     """A fitted distribution of the truth.
 
     Attributes:
@@ -53,7 +53,7 @@ class Fit:
         return expected_truth(released, self.table, channels)
 
 
-def fit(released: FloatArray, channels: Channels) -> Fit:
+def fit(released: FloatArray, channels: Channels) -> FittedTable:
     """Follow the chain as far as held-out records say."""
     links = _links(channels, released.size)
     parts = _parts(released, 1 if released.size > LARGE else FOLDS)
@@ -63,17 +63,17 @@ def fit(released: FloatArray, channels: Channels) -> Fit:
         pull, starts = _walk(parts, starts, channels, margins)
         pulls.append(pull)
         table = _climb(released, table, channels, margins, pull)
-    return Fit(table, tuple(pulls))
+    return FittedTable(table, tuple(pulls))
 
 
-def refit(released: FloatArray, channels: Channels, pulls: tuple[float, ...]) -> Fit:
+def refit(released: FloatArray, channels: Channels, pulls: tuple[float, ...]) -> FittedTable:
     """The same with the pseudo-records already chosen: what a bootstrap repeats."""
     table = first_guess(released, channels)
     for margins, pull in zip(_links(channels, released.size), pulls, strict=True):
         if math.isfinite(pull):
             climb = _climber(channels, table, margins, float(released.sum()))
             table = climb.run(released, pull=pull, start=table)
-    return Fit(table, pulls)
+    return FittedTable(table, pulls)
 
 
 def _links(channels: Channels, cells: int) -> list[Margins | None]:

@@ -38,18 +38,18 @@ LARGEST_LOG = 4.0
 
 
 @dataclass(frozen=True, eq=False)
-class Targets:
+class PairTargets:
     """What drawn records should look like: shares of every column, and of dependent pairs."""
 
     singles: list[FloatArray]
     pairs: dict[tuple[int, int], FloatArray]
 
 
-class Sampler:
+class RecordSampler:
     """Records being drawn, with the factors of the model."""
 
     def __init__(
-        self, places: list[IntArray], channels: Channels, targets: Targets, keystream: Keystream
+        self, places: list[IntArray], channels: Channels, targets: PairTargets, keystream: Keystream
     ) -> None:
         self.channels, self.targets, self.keystream = channels, targets, keystream
         self.sizes = channels.layout.shape
@@ -130,7 +130,7 @@ class Lack:
     pairs: dict[tuple[int, int], FloatArray]
 
 
-def _tree_factors(targets: Targets, few: float) -> dict[tuple[int, int], FloatArray]:
+def _tree_factors(targets: PairTargets, few: float) -> dict[tuple[int, int], FloatArray]:
     """Factors of the tree of strongest dependence; 1 for all other pairs."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import minimum_spanning_tree
@@ -161,19 +161,19 @@ def draw_from_pairs(
     if records > TRAINING_RECORDS:
         # Released records are in random order, so the first ones are a random sample.
         some = [place[:TRAINING_RECORDS] for place in places]
-        trained = Sampler(some, channels, targets, keystream)
+        trained = RecordSampler(some, channels, targets, keystream)
         _train(trained)
-        sampler = Sampler(places, channels, targets, keystream)
+        sampler = RecordSampler(places, channels, targets, keystream)
         sampler.base, sampler.logs, sampler.sweeps = trained.base, trained.logs, TRAINING_SWEEPS
     else:
-        sampler = Sampler(places, channels, targets, keystream)
+        sampler = RecordSampler(places, channels, targets, keystream)
         _train(sampler)
     for _ in range(FINAL_SWEEPS):
         sampler.sweep()
     return [sampler.truths[:, axis].astype(np.int64) for axis in range(len(places))]
 
 
-def _train(sampler: Sampler) -> None:
+def _train(sampler: RecordSampler) -> None:
     """Sweep and adjust; where that leads away from the targets, go back and take smaller steps."""
     rate = 1 / (1 + 0.5 * len(sampler.logs) / max(len(sampler.sizes), 1))
     best, kept = np.inf, sampler.factors()
@@ -192,7 +192,7 @@ def _train(sampler: Sampler) -> None:
         sampler.base, sampler.logs = kept
 
 
-def _targets(places: list[IntArray], channels: Channels) -> Targets:
+def _targets(places: list[IntArray], channels: Channels) -> PairTargets:
     """Denoised shares of all columns and of those pairs that depend on each other."""
     sizes, records = channels.layout.shape, len(places[0])
 
@@ -211,4 +211,4 @@ def _targets(places: list[IntArray], channels: Channels) -> Targets:
         table = pair_margin(counted, channels, pair, (rows, columns))
         if np.abs(table - np.outer(rows, columns) / records).sum() > 1e-6 * records:
             pairs[pair] = table / records
-    return Targets(singles, pairs)
+    return PairTargets(singles, pairs)

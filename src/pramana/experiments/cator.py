@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.experiments.figures import Picture, Points
-from pramana.experiments.harness import Finding, Outcome, Setting
+from pramana.experiments.figures import Picture, Scatter
+from pramana.experiments.harness import Experiment, Finding, Setting
 from pramana.experiments.population import make_population, population_schema
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.matrices import SparseRows
@@ -42,7 +42,7 @@ def steps(quick: bool) -> int:  # noqa: ARG001 - the same for both
     return 3
 
 
-def run(setting: Setting) -> Outcome:
+def run(setting: Setting) -> Experiment:
     """The example near the identity and without that limit; then a larger table."""
     table = _example(setting.keystream)
     near = optimal_design(table, alpha=ALPHA, keep=NEAR)
@@ -51,7 +51,7 @@ def run(setting: Setting) -> Outcome:
     setting.advance()
     larger, design = _larger(setting)
     setting.advance()
-    return Outcome(
+    return Experiment(
         data=(
             "generated data: the paper's own 2,500 records are not printed; the example has its "
             "domain, size and kind of rarity"
@@ -224,7 +224,7 @@ def _pictures(near: OptimalDesign, larger: OptimalDesign) -> dict[str, Picture]:
         ("figure_1_larger", "The same for a larger table", larger),
     ):
         points = np.array(list(design.chance_of_change().values()))
-        pictures[name] = Points(
+        pictures[name] = Scatter(
             title,
             "frequency of the cell",
             "chance of change",

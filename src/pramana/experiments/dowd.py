@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pramana.estimation.counts import clip
-from pramana.experiments.figures import Picture, Points, Surface
-from pramana.experiments.harness import GENERATED, Finding, Outcome, Setting
+from pramana.experiments.figures import Picture, Scatter, Surface
+from pramana.experiments.harness import GENERATED, Experiment, Finding, Setting
 from pramana.experiments.learning_sets import LearningSet, applicants, pendigits, spambase
 from pramana.experiments.tree_grid import Trial, guide_of, original_accuracy, try_grid
 from pramana.matrices import UniformMixture
@@ -44,7 +44,7 @@ def steps(quick: bool) -> int:
     return len(BINS) + (2 if quick else 7) * len(gammas) * len(bins)
 
 
-def run(setting: Setting) -> Outcome:
+def run(setting: Setting) -> Experiment:
     """Surfaces first, then trees."""
     surfaces = error_surfaces(setting)
     sets, data = _sets(setting)
@@ -60,7 +60,7 @@ def run(setting: Setting) -> Outcome:
         *_surface_findings(surfaces),
         *_tree_findings(trials, guide, choice, original, massed),
     )
-    return Outcome(
+    return Experiment(
         data=data,
         findings=findings,
         tables=_tables(surfaces, trials, guide, sets, original, massed),
@@ -324,7 +324,7 @@ def _pictures(surfaces: dict[str, FloatArray], trials: list[Trial]) -> dict[str,
         "figure_3": Surface(
             "Figure 3: entropy", "gamma", "N", xs=GAMMAS, ys=BINS, panels={"": entropy}, unit="bits"
         ),
-        "figure_5": Points(
+        "figure_5": Scatter(
             "Figure 5: entropy and accuracy, posterior",
             "entropy (bits)",
             "accuracy",
@@ -333,7 +333,7 @@ def _pictures(surfaces: dict[str, FloatArray], trials: list[Trial]) -> dict[str,
                 for name in names
             },
         ),
-        "figure_6": Points(
+        "figure_6": Scatter(
             "Figure 6: entropy and average accuracy",
             "entropy (bits)",
             "average accuracy",

@@ -15,9 +15,18 @@ import numpy as np
 
 from pramana.errors import MissingExtra
 
-__all__ = ["Histograms", "Lines", "Panels", "Picture", "Points", "Surface", "draw", "require_plots"]
+__all__ = [
+    "Histograms",
+    "Lines",
+    "Panels",
+    "Picture",
+    "Scatter",
+    "Surface",
+    "draw",
+    "require_plots",
+]
 
-Series = Mapping[str, tuple[Sequence[float], Sequence[float]]]
+Curves = Mapping[str, tuple[Sequence[float], Sequence[float]]]
 
 COLOURS = ("#0b6e99", "#c8553d", "#588b3a", "#7d4f9e", "#b8860b", "#444444", "#d48bb0", "#3aa6a6")
 
@@ -36,17 +45,17 @@ class Picture:
 class Lines(Picture):
     """Curves by name."""
 
-    series: Series = field(default_factory=dict)
+    series: Curves = field(default_factory=dict)
     log_x: bool = False
     log_y: bool = False
     level: float | None = None
 
 
 @dataclass(frozen=True)
-class Points(Picture):
+class Scatter(Picture):
     """Clouds of points by name."""
 
-    series: Series = field(default_factory=dict)
+    series: Curves = field(default_factory=dict)
     log_x: bool = False
     log_y: bool = False
 
@@ -116,7 +125,7 @@ def _frame(axis: Any, picture: Picture) -> None:
     axis.spines[["top", "right"]].set_visible(False)
 
 
-def _scales(axis: Any, picture: Lines | Points) -> None:
+def _scales(axis: Any, picture: Lines | Scatter) -> None:
     """Plain numbers on logarithmic axes too: typeset powers take most of the drawing time."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
@@ -182,6 +191,6 @@ _DRAWERS = {
     Histograms: _histograms,
     Lines: _lines,
     Panels: _panels,
-    Points: _points,
+    Scatter: _points,
     Surface: _surface,
 }

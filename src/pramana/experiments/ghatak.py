@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pramana.experiments.figures import Histograms, Lines, Picture
-from pramana.experiments.harness import Finding, Outcome, Setting
+from pramana.experiments.harness import Experiment, Finding, Setting
 from pramana.guarantees.correct_match import CorrectMatch, match_risks
 from pramana.matrices import SparseRows, TransitionMatrix
 from pramana.methods.inverse_frequency import block_size, inverse_frequency_design
@@ -53,7 +53,7 @@ def _simulations(quick: bool) -> int:
     return 300 if quick else 1_000
 
 
-def run(setting: Setting) -> Outcome:
+def run(setting: Setting) -> Experiment:
     """The paper's numbers, then a case that it does not treat."""
     sizes = {t: tuple(block_size(t, xi) for xi in XIS) for t in TABLE_1}
     differ = sum(a != b for t in TABLE_1 for a, b in zip(sizes[t], TABLE_1[t], strict=True))
@@ -86,7 +86,7 @@ def run(setting: Setting) -> Outcome:
         ),
         mates[0],
     )
-    return Outcome(
+    return Experiment(
         data="the frequencies that the paper prints (its Table 2), no file needed",
         findings=findings,
         tables={

@@ -20,7 +20,15 @@ from pramana.errors import InvalidNumber, InvalidTable, OutputExists
 from pramana.experiments.figures import Picture, draw, require_plots
 from pramana.randomness import Keystream
 
-__all__ = ["EXPERIMENTS", "Finding", "Outcome", "Setting", "count_steps", "run_experiment", "title"]
+__all__ = [
+    "EXPERIMENTS",
+    "Experiment",
+    "Finding",
+    "Setting",
+    "count_steps",
+    "run_experiment",
+    "title",
+]
 
 EXPERIMENTS = ("cator", "dowd", "ghatak", "ikarashi", "wei")
 """Named after the papers."""
@@ -62,7 +70,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Experiment:
     """What an experiment gives.
 
     Attributes:
@@ -143,7 +151,7 @@ def run_experiment(
     quick: bool = False,
     seed: int = SEED,
     progress: Callable[[int], None] | None = None,
-) -> Outcome:
+) -> Experiment:
     """Run an experiment and write its tables, figures and page into the folder ``to``.
 
     Args:
@@ -163,7 +171,7 @@ def run_experiment(
     where = None if chosen is None else Path(chosen)
     if where is not None and not where.is_dir():
         raise InvalidTable(f"The folder of data does not exist: {where}.")
-    outcome: Outcome = module.run(Setting(where, quick, seed, progress))
+    outcome: Experiment = module.run(Setting(where, quick, seed, progress))
     _write(folder, name, outcome, quick=quick, seed=seed)
     return outcome
 
@@ -174,7 +182,7 @@ def _module(name: str) -> Any:
     return import_module(f"pramana.experiments.{name}")
 
 
-def _write(folder: Path, name: str, outcome: Outcome, *, quick: bool, seed: int) -> None:
+def _write(folder: Path, name: str, outcome: Experiment, *, quick: bool, seed: int) -> None:
     from pyarrow import csv
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -185,7 +193,7 @@ def _write(folder: Path, name: str, outcome: Outcome, *, quick: bool, seed: int)
     (folder / "README.md").write_text(_page(name, outcome, quick=quick, seed=seed))
 
 
-def _page(name: str, outcome: Outcome, *, quick: bool, seed: int) -> str:
+def _page(name: str, outcome: Experiment, *, quick: bool, seed: int) -> str:
     size = "quick run, small sizes" if quick else "whole run"
     lines = [f"# {title(name)}", "", f"Experiment `{name}`, {size}, seed {seed}."]
     lines += [f"Data: {outcome.data}.", ""]

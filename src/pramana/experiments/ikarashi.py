@@ -21,7 +21,7 @@ from pramana.estimation.counts import clip
 from pramana.estimation.hierarchical import fit
 from pramana.estimation.layout import Layout
 from pramana.experiments.figures import Lines, Picture
-from pramana.experiments.harness import GENERATED, Finding, Outcome, Setting
+from pramana.experiments.harness import GENERATED, Experiment, Finding, Setting
 from pramana.experiments.population import make_population
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
@@ -71,7 +71,7 @@ def steps(quick: bool) -> int:
     return sum(len(runs) for runs in _plan(quick).values())
 
 
-def run(setting: Setting) -> Outcome:
+def run(setting: Setting) -> Experiment:
     """All three figures."""
     columns, data = _people(setting)
     results: dict[str, list[dict[str, float]]] = {}
@@ -86,7 +86,7 @@ def run(setting: Setting) -> Outcome:
         f"by_{figure}": {name: [row[name] for row in rows] for name in rows[0]}
         for figure, rows in results.items()
     }
-    return Outcome(data, _findings(results), tables, _pictures(results), _remarks())
+    return Experiment(data, _findings(results), tables, _pictures(results), _remarks())
 
 
 def _one(codes: CodedColumns, n: int, k: float, seed: int) -> dict[str, float]:

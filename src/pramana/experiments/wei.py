@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pramana.experiments.figures import Histograms, Lines, Panels, Picture
-from pramana.experiments.harness import Finding, Outcome, Setting
+from pramana.experiments.harness import Experiment, Finding, Setting
 from pramana.experiments.markets import (
     People,
     Score,
@@ -64,7 +64,7 @@ def steps(quick: bool) -> int:
     return sizes.splits + len(sizes.ks) * (sizes.curve_splits + 1) + 2
 
 
-def run(setting: Setting) -> Outcome:
+def run(setting: Setting) -> Experiment:
     """Everything on the same people, markets and splits."""
     sizes, people = _sizes(setting.quick), load_people(setting)
     markets = make_markets(people, sizes.markets, setting)
@@ -77,7 +77,7 @@ def run(setting: Setting) -> Outcome:
         *_curve_findings(curves, sizes.ks),
         *_attack_findings(attacks),
     )
-    return Outcome(
+    return Experiment(
         data=people.words,
         findings=findings,
         tables=_columns(shifted, curves, attacks),

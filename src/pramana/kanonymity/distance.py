@@ -26,7 +26,7 @@ from pramana.types import FloatArray
 MOST_COORDINATES = 512
 MOST_BYTES = 2**30
 
-Kind = Literal["number", "ordered", "unordered"]
+KeyKind = Literal["number", "ordered", "unordered"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Key:
 
     name: str
     values: FloatArray
-    kind: Kind = "number"
+    kind: KeyKind = "number"
 
     def __post_init__(self) -> None:
         infinite = int(np.isinf(self.values).sum())

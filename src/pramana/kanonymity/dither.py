@@ -12,7 +12,7 @@ import numpy as np
 
 from pramana.errors import InvalidNumber
 from pramana.kanonymity.groups import centres
-from pramana.kanonymity.mixture import Mixture
+from pramana.kanonymity.mixture import NormalMixture
 from pramana.kanonymity.rosenblatt import Empirical
 from pramana.randomness import Keystream
 from pramana.types import FloatArray, IntArray
@@ -74,7 +74,7 @@ class GaussianDither:
         if not 0 < self.alpha < np.inf:
             raise InvalidNumber(f"alpha must be a number > 0, got {self.alpha!r}.")
 
-    def mixture(self) -> Mixture:
+    def mixture(self) -> NormalMixture:
         """The Gaussian of every group with its share of the records."""
         means = centres(self.points, self.labels)
         gaps = self.points - means[self.labels]
@@ -85,7 +85,7 @@ class GaussianDither:
             for j in range(i + 1):
                 both = np.bincount(self.labels, gaps[:, i] * gaps[:, j]) / sizes
                 spread[:, i, j] = spread[:, j, i] = both + (self.alpha if i == j else 0.0)
-        return Mixture(sizes / sizes.sum(), means, spread)
+        return NormalMixture(sizes / sizes.sum(), means, spread)
 
     def draw(self, keystream: Keystream) -> FloatArray:
         """The mean of the group plus the root of its covariance times standard normals."""

@@ -47,7 +47,7 @@ def normal_table() -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
+class NormalMixture:
     """Gaussians with their weights: (c,), (c, d) and (c, d, d)."""
 
     weights: FloatArray
@@ -91,7 +91,7 @@ class Mixture:
             rows[j, :, 2 : 2 + j] = self.roots[:, j, :j]
         return rows
 
-    def joined(self, most: int) -> Mixture:
+    def joined(self, most: int) -> NormalMixture:
         """At most ``most`` components, near ones joined with their moments kept."""
         if self.weights.size <= most:
             return self
@@ -109,7 +109,7 @@ class Mixture:
         for i in range(d):
             for j in range(d):
                 spread[:, i, j] = average(self.covariances[:, i, j] + gaps[:, i] * gaps[:, j])
-        return Mixture(weights, means, spread)
+        return NormalMixture(weights, means, spread)
 
     def joining_error(self, points: FloatArray, *, most: int = MOST) -> float:
         """The largest change of a uniform number of these points that joining makes."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["InverseFrequencyDesign", "block_design", "block_size", "inverse_frequency_design"]
 
-Transitions = tuple[list[int], list[int], list[int]]
+Triples = tuple[list[int], list[int], list[int]]
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def inverse_frequency_design(
     labels = tuple(times)
     numbers = np.array([times[label] for label in labels], dtype=np.int64)
     where = {label: position for position, label in enumerate(labels)}
-    moves: Transitions = ([], [], [])
+    moves: Triples = ([], [], [])
     least = 0.0
     for members in sets:
         positions = np.array([where[label] for label in members])
@@ -123,7 +123,7 @@ def inverse_frequency_design(
     return _design(times, xi, moves, least=least)
 
 
-def _serve_group(times: NDArray[np.int64], xi: float, column: str) -> tuple[Flows, Transitions]:
+def _serve_group(times: NDArray[np.int64], xi: float, column: str) -> tuple[Flows, Triples]:
     """Flows inside one group, checked on the integers; full mixing where only that will do."""
     flows = least_flows(times, 1 / xi)
     local = dict(enumerate(times.tolist()))
@@ -139,12 +139,12 @@ def _serve_group(times: NDArray[np.int64], xi: float, column: str) -> tuple[Flow
     )
 
 
-def _moves_of_flows(times: NDArray[np.int64], flows: Flows) -> Transitions:
+def _moves_of_flows(times: NDArray[np.int64], flows: Flows) -> Triples:
     rows, columns, moves = balanced(times.tolist(), flows.first, flows.second, flows.flow, up=True)
     return rows.tolist(), columns.tolist(), moves.tolist()
 
 
-def _full_mixing(times: NDArray[np.int64], xi: float) -> Transitions:
+def _full_mixing(times: NDArray[np.int64], xi: float) -> Triples:
     """p_ij = T_j / n for all pairs with a rare value: the most that symmetric flows can do."""
     unit = TOTAL // int(times.sum())
     occurs = times > 0
@@ -179,7 +179,7 @@ def block_design(
                 "flows, which need no blocks."
             )
         labels = list(times)
-        moves: Transitions = ([], [], [])
+        moves: Triples = ([], [], [])
         for members, theta in blocks:
             places = np.array([labels.index(label) for label in members])
             i, j = np.triu_indices(len(members), 1)
@@ -232,7 +232,7 @@ def _block(
 def _design(
     times: Mapping[Label, int],
     xi: float,
-    moves: Transitions,
+    moves: Triples,
     *,
     least: float | None = None,
     blocks: tuple[tuple[Label, ...], ...] = (),

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from pramana.randomness import Keystream, order_of_words
 
-__all__ = ["Layout", "Piece", "Shuffler"]
+__all__ = ["Piece", "RowLayout", "Shuffler"]
 
 RANGE_BITS_MOST: Final = 8
 RANGE_RECORDS: Final = 2**18
@@ -38,7 +38,7 @@ MEMORY: Final = 512 * 2**20
 
 
 @dataclass(frozen=True)
-class Layout:
+class RowLayout:
     """Which columns travel packed, and how."""
 
     schema: pa.Schema
@@ -144,7 +144,7 @@ class Shuffler:
         memory: int = MEMORY,
         folder: Path | None = None,
     ) -> None:
-        self._layout = Layout(schema)
+        self._layout = RowLayout(schema)
         self._keystream, self._stream = keystream, stream
         wanted = RANGE_BITS_MOST if records is None else (records // RANGE_RECORDS).bit_length()
         self._bits = min(RANGE_BITS_MOST, wanted)
@@ -205,7 +205,7 @@ class Shuffler:
 class _Spill:
     """A temporary file without a name: it is gone when its holder or the process is."""
 
-    def __init__(self, ranges: int, layout: Layout, folder: Path | None) -> None:
+    def __init__(self, ranges: int, layout: RowLayout, folder: Path | None) -> None:
         with tempfile.TemporaryFile(dir=folder) as file:
             self._file = os.dup(file.fileno())
         weakref.finalize(self, os.close, self._file)

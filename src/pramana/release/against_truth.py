@@ -44,7 +44,7 @@ RESTS_ON_COUNTS = (SpontaneousRecognition, CorrectMatch)
 
 
 @dataclass(frozen=True)
-class Fit:
+class ChiSquareFit:
     """A chi-square test of released counts."""
 
     statistic: float
@@ -149,7 +149,7 @@ def _count(table: OpenedTable, columns: Sequence[Any], encoder: Any) -> Counts:
     return counter.result()
 
 
-def fit(steps: Sequence[Step], truth: Counts, released: Counts) -> Fit:
+def fit(steps: Sequence[Step], truth: Counts, released: Counts) -> ChiSquareFit:
     """How well released counts fit true ones under the matrices of independent steps."""
     from scipy.stats import chi2
 
@@ -168,10 +168,12 @@ def fit(steps: Sequence[Step], truth: Counts, released: Counts) -> Fit:
     kept = eigenvalues > 1e-9 * max(float(eigenvalues.max(initial=0.0)), 1e-300)
     idle = float(np.abs(vectors[:, ~kept].T @ off).max(initial=0.0))
     if idle > 1e-6 * max(1.0, float(before.sum())):
-        return Fit(np.inf, int(kept.sum()), 0.0)  # moved where the matrices allow no movement
+        return ChiSquareFit(
+            np.inf, int(kept.sum()), 0.0
+        )  # moved where the matrices allow no movement
     statistic = float(((vectors[:, kept].T @ off) ** 2 / eigenvalues[kept]).sum())
     degrees = int(kept.sum())
-    return Fit(statistic, degrees, float(chi2.sf(statistic, degrees)) if degrees else 1.0)
+    return ChiSquareFit(statistic, degrees, float(chi2.sf(statistic, degrees)) if degrees else 1.0)
 
 
 def _cells(steps: Sequence[Step], counts: Counts) -> FloatArray:

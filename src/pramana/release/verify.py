@@ -6,7 +6,7 @@ in its domain, the crowd, and every guarantee that follows from the published ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,9 @@ from pramana.release.signing import has_signature_of
 from pramana.table.codec import Refused, count_refused, encode_released
 from pramana.table.groups import GroupSizes
 from pramana.table.opened import OpenedTable
+from pramana.types import Progress
 
 __all__ = ["Check", "Verdict", "verify_folder"]
-
-Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
 from pramana.table.opened import OpenedTable
 from pramana.types import IntArray
 
-__all__ = ["CodedTable", "Grouping", "code_column", "number_column"]
+__all__ = ["AlikeRecords", "CodedTable", "code_column", "number_column"]
 
 
 ARRAY_LIMIT = 2**22
@@ -108,7 +108,7 @@ def number_column(table: OpenedTable, name: str, *, what: str) -> NDArray[np.flo
 
 
 @dataclass(frozen=True, eq=False)
-class Grouping:
+class AlikeRecords:
     """Which records share their values: a group a record, and how many records each group has."""
 
     of_record: NDArray[Any]
@@ -117,7 +117,7 @@ class Grouping:
     """One record of each group."""
 
     @classmethod
-    def of(cls, codes: Sequence[NDArray[Any]], sizes: Sequence[int]) -> Grouping:
+    def of(cls, codes: Sequence[NDArray[Any]], sizes: Sequence[int]) -> AlikeRecords:
         """Group records by their codes in all columns."""
         keys, size = np.zeros(len(codes[0]), np.int64), 1
         for column, values in zip(codes, sizes, strict=True):
@@ -129,7 +129,7 @@ class Grouping:
         return cls._of_keys(keys, size)
 
     @classmethod
-    def _of_keys(cls, keys: IntArray, size: int) -> Grouping:
+    def _of_keys(cls, keys: IntArray, size: int) -> AlikeRecords:
         if size > max(ARRAY_LIMIT, 4 * len(keys)):
             _, first, of_record, numbers = np.unique(
                 keys, return_index=True, return_inverse=True, return_counts=True

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pramana.risk.coded_table import Grouping, code_column
+from pramana.risk.coded_table import AlikeRecords, code_column
 from pramana.table.opened import OpenedTable
 from pramana.types import FloatArray
 
@@ -66,10 +66,10 @@ def sensitive_codes(table: OpenedTable, name: str) -> tuple[NDArray[np.int64], i
 
 
 def diversity_of(
-    name: str, groups: Grouping, codes: NDArray[np.int64], size: int, *, ordered: bool
+    name: str, groups: AlikeRecords, codes: NDArray[np.int64], size: int, *, ordered: bool
 ) -> Diversity:
     """l and t of one sensitive column, over all groups at once."""
-    pairs = Grouping.of([groups.of_record, codes], [len(groups.numbers), size])
+    pairs = AlikeRecords.of([groups.of_record, codes], [len(groups.numbers), size])
     group, value = groups.of_record[pairs.first], codes[pairs.first]
     share = pairs.numbers / groups.numbers[group]
     kinds = np.bincount(group, minlength=len(groups.numbers))

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pramana.errors import InvalidNumber
-from pramana.risk.coded_table import CodedTable, Grouping
+from pramana.risk.coded_table import AlikeRecords, CodedTable
 from pramana.types import FloatArray
 
 __all__ = ["MISSING_POLICIES", "Frequencies", "MissingPolicy"]
@@ -39,7 +39,7 @@ class Frequencies:
         people: the sum of all weights.
     """
 
-    grouping: Grouping
+    grouping: AlikeRecords
     sample: NDArray[np.int64]
     population: FloatArray | None = None
     people: float | None = None
@@ -51,14 +51,14 @@ class Frequencies:
         *,
         weights: FloatArray | None = None,
         missing: MissingPolicy = "category",
-        grouping: Grouping | None = None,
+        grouping: AlikeRecords | None = None,
     ) -> Frequencies:
         """Count, in all columns of ``table``."""
         if missing not in MISSING_POLICIES:
             raise InvalidNumber(
                 f"missing must be one of {', '.join(MISSING_POLICIES)}, got {missing!r}."
             )
-        groups = grouping or Grouping.of(table.codes, table.sizes)
+        groups = grouping or AlikeRecords.of(table.codes, table.sizes)
         people = None if weights is None else groups.total(weights)
         everyone = None if weights is None else float(weights.sum())
         if missing == "category" or max(table.missing) < 0:
@@ -123,4 +123,4 @@ def _matching(
     if not len(shared):
         return np.zeros(len(both), np.int64)
     part = cells.subset(shared.tolist()).at(both)
-    return Grouping.of(part.codes, part.sizes).of_record
+    return AlikeRecords.of(part.codes, part.sizes).of_record

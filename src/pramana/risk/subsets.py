@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.risk.coded_table import CodedTable, Grouping
+from pramana.risk.coded_table import AlikeRecords, CodedTable
 from pramana.risk.frequencies import Frequencies, MissingPolicy
 from pramana.risk.population import PopulationRisk
 
@@ -40,7 +40,7 @@ class SubsetRisk:
 
 def subset_risks(
     table: CodedTable,
-    groups: Grouping,
+    groups: AlikeRecords,
     *,
     k: float,
     width: int,
@@ -57,16 +57,16 @@ def subset_risks(
     for size in range(1, min(width, len(table.names)) + 1):
         for places in itertools.combinations(range(len(table.names)), size):
             part = cells.subset(places)
-            merged = Grouping.of(part.codes, part.sizes)
+            merged = AlikeRecords.of(part.codes, part.sizes)
             numbers = merged.total(groups.numbers).round().astype(np.int64)
-            whole = Grouping(merged.of_record, numbers, merged.first)
+            whole = AlikeRecords(merged.of_record, numbers, merged.first)
             found.append(_risk(part, whole, people, k=k, missing=missing))
     return tuple(sorted(found, key=_worst_first))
 
 
 def _risk(
     part: CodedTable,
-    whole: Grouping,
+    whole: AlikeRecords,
     people: NDArray[np.float64] | None,
     *,
     k: float,

@@ -18,12 +18,12 @@ from typing import Literal, TypeAlias
 
 from pramana.errors import InvalidSchema
 
-__all__ = ["Bins", "Categories", "Domain", "Label", "Release", "find_label", "label_text"]
+__all__ = ["BinRelease", "Bins", "Categories", "Domain", "Label", "find_label", "label_text"]
 
 Label: TypeAlias = str | int | float | bool | None
-Release: TypeAlias = Literal["label", "centre", "draw"]
+BinRelease: TypeAlias = Literal["label", "centre", "draw"]
 
-RELEASES: tuple[Release, ...] = ("label", "centre", "draw")
+RELEASES: tuple[BinRelease, ...] = ("label", "centre", "draw")
 
 
 def label_text(label: Label) -> str:
@@ -105,7 +105,7 @@ class Bins:
     """
 
     edges: tuple[float, ...]
-    release: Release = "label"
+    release: BinRelease = "label"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "edges", tuple(self.edges))

@@ -25,14 +25,12 @@ import pyarrow as pa
 from pramana.randomness import Keystream
 from pramana.table.counts import Counts
 from pramana.table.schema import Column
+from pramana.types import Progress
 
-__all__ = ["BatchFunction", "FileFormat", "Part", "Progress", "Source", "Table"]
+__all__ = ["BatchFunction", "FileFormat", "Part", "Source", "Table"]
 
 BatchFunction: TypeAlias = Callable[[pa.RecordBatch, int], pa.RecordBatch]
 """From a batch and the position of its first record to a batch with as many records."""
-
-Progress: TypeAlias = Callable[[int], None]
-"""Is told how many more records have been dealt with."""
 
 FileFormat: TypeAlias = Literal["parquet", "csv", "feather"]
 

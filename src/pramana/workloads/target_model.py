@@ -187,12 +187,12 @@ class _Uniforms:
         return self.keystream.uniforms(stream, int(self.rows[0]), len(self.rows))
 
 
-Seen = list[tuple[FloatArray, IntArray]]
+SeenValues = list[tuple[FloatArray, IntArray]]
 
 
 def _draw_chunk(
     rows: IntArray,
-    seen: Seen,
+    seen: SeenValues,
     channels: Channels,
     model: TargetModel,
     uniforms: _Uniforms,
@@ -219,7 +219,7 @@ def _draw_chunk(
 
 
 def _upward(
-    rows: IntArray, seen: Seen, model: TargetModel, level: int
+    rows: IntArray, seen: SeenValues, model: TargetModel, level: int
 ) -> tuple[dict[int, FloatArray], FloatArray]:
     """What the records and the branches below say of each value, and the log of the whole."""
     messages = {axis: seen[axis][0][seen[axis][1][rows]] for axis in model.order}

@@ -38,7 +38,7 @@ from pramana.workloads.target_model import draw_records, fit_target_model
 
 __all__ = ["Accuracy", "MinedTree", "mine_tree"]
 
-Rebuild = Literal["posterior", "rank", "none"]
+LearnFrom = Literal["posterior", "rank", "none"]
 REBUILDS = ("posterior", "rank", "none")
 
 K_ANONYMOUS = ("resample", "permute", "gaussian", "centroid")
@@ -169,7 +169,7 @@ def mine_tree(
     target: str,
     test: Any = None,
     learner: Any = None,
-    rebuild: Rebuild = "posterior",
+    rebuild: LearnFrom = "posterior",
     draws: int | None = None,
     seed: int | None = None,
 ) -> MinedTree:
