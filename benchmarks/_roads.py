@@ -56,7 +56,7 @@ def plan():
 
 
 def pramana(source: Path, target: Path) -> None:
-    from pramana.engines.local import LocalTable
+    from pramana.engines.local.table import LocalTable
     from pramana.randomise.protect import Randomiser
     from pramana.randomness import Keystream
 

@@ -45,8 +45,8 @@ def _table(records: int) -> pa.Table:
 
 
 def _audit(records: int, **how) -> None:
+    from pramana.formats.opening import open_table
     from pramana.risk import audit_table
-    from pramana.table.files import open_table
 
     table = _table(records)
     if how.get("missing") == "wildcard":

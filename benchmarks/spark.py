@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> Result:
         "Parquet to Parquet",
         ("road", "seconds", "of orderBy(rand())", "of repartition"),
     )
-    from pramana.engines.spark_session import start_session
+    from pramana.engines.spark.session import start_session
     from pramana.errors import MissingExtra
 
     try:
@@ -107,7 +107,7 @@ def _release(frame, source: Path, target: Path) -> None:
 
 
 def _pramana(frame, target: Path) -> None:
-    from pramana.engines.spark import SparkTable
+    from pramana.engines.spark.table import SparkTable
     from pramana.randomise.protect import Randomiser
     from pramana.randomness import Keystream
 

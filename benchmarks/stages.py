@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from benchmarks import _roads
 from benchmarks._measure import Result
-from pramana.engines.local import LocalTable
-from pramana.engines.writing import in_groups, writer_of
+from pramana.engines.local.shuffle import Shuffler
+from pramana.engines.local.table import LocalTable
+from pramana.formats.atomic import in_groups, writer_of
 from pramana.randomise.protect import Randomiser
-from pramana.randomise.shuffle import Shuffler
 from pramana.randomness import CHUNK, Keystream
 
 WHERE = {

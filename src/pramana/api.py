@@ -76,7 +76,7 @@ def describe(
 
 def read_spark(path: str | Path, *, master: str | None = None) -> Any:
     """A Spark data frame of Parquet or CSV files, wherever Spark reads; starts Spark if need be."""
-    from pramana.engines.spark_session import read_path
+    from pramana.engines.spark.session import read_path
 
     return read_path(str(path), master=master)
 

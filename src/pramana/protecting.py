@@ -7,12 +7,21 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
-from pramana.engines.choose import counts_of, engine_of, in_memory, open_source, smallest_crowd
+from pramana.engines.base import Table
+from pramana.engines.choose import (
+    counts_of,
+    empty_like,
+    engine_for,
+    engine_of,
+    open_source,
+    smallest_crowd,
+)
 from pramana.errors import DoesNotHold, OutsideDomain
+from pramana.formats.opening import write_table
 from pramana.guarantees.evaluate import from_matrices
 from pramana.methods.plan import Plan
 from pramana.published import Published
@@ -22,15 +31,9 @@ from pramana.release.certificate import Certificate, Claim, Kind
 from pramana.release.folder import require_free
 from pramana.release.release import write_release
 from pramana.table.codec import Refused, count_refused, refuse
-from pramana.table.files import write_table
-from pramana.table.frames import empty_like, is_spark
 from pramana.table.opened import Labels, OpenedTable, TableFormat
 from pramana.table.schema import Column, Schema
 from pramana.types import Progress
-
-if TYPE_CHECKING:
-    from pramana.engines.local import LocalTable
-    from pramana.engines.spark import SparkTable
 
 __all__ = ["protect"]
 
@@ -71,7 +74,7 @@ def protect(
         made, plan = _made(plan, opened, keystream)
         certificate = _certificate(plan, keystream)
         if to is None:
-            return Published(certificate, in_memory(made), like=empty_like(table))
+            return Published(certificate, made.to_opened(), like=empty_like(table))
         file_format = file_format or _writable(opened.format)
         written = write_release(
             certificate,
@@ -87,15 +90,13 @@ def protect(
         raise
 
 
-def _made(
-    plan: Plan, opened: OpenedTable, keystream: Keystream
-) -> tuple[LocalTable | SparkTable, Plan]:
+def _made(plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
     """The released records, not yet drawn, and the plan with the numbers of this very table."""
     if plan.grouping is not None:
-        from pramana.engines.local import LocalTable
+        from pramana.engines.local.table import LocalTable
         from pramana.methods.regrouped import regrouped
 
-        if is_spark(opened.source):
+        if engine_for(opened).name == "spark":
             warnings.warn(GROUPS_ON_THE_DRIVER, UserWarning, stacklevel=3)
         plan = replace(plan, records=opened.rows, crowd=smallest_crowd(plan.schema, opened))
         table, plan = regrouped(opened, plan, known=plan.schema.known, keystream=keystream)
@@ -169,7 +170,7 @@ def _refused(column: Column, batches: Iterable[pa.RecordBatch]) -> Refused:
 
 
 def _writer(
-    made: LocalTable | SparkTable,
+    made: Table,
     file_format: TableFormat,
     *,
     labels: Labels,

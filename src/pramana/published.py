@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from pramana.engines.choose import as_kind
 from pramana.engines.sums import Comparison, Condition, grouped_sums
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
 from pramana.estimation.companions import Companion, companion_of
@@ -28,6 +29,7 @@ from pramana.estimation.rebuild import Rebuild, rebuild_records
 from pramana.estimation.results import Estimate
 from pramana.estimation.unchanged import invariant_counts
 from pramana.estimation.variance import Inference, Question
+from pramana.formats.opening import open_table
 from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.transition import Label
 from pramana.randomness import Keystream
@@ -35,7 +37,6 @@ from pramana.release.release import Release
 from pramana.release.verify import Verdict, verify_folder
 from pramana.table.codec import decode, encode_released
 from pramana.table.domains import label_text
-from pramana.table.frames import to_kind
 from pramana.table.opened import is_number
 from pramana.table.schema import Column
 
@@ -137,7 +138,7 @@ class Published(Release):
             seed: makes the draw reproducible.
         """
         keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
-        return to_kind(self.rebuilt(keystream, method=method), self.like)
+        return as_kind(open_table(self.rebuilt(keystream, method=method)), self.like)
 
     def rebuilt(self, keystream: Keystream, *, method: Rebuild = "posterior") -> pa.Table:
         """The rebuilt records as an Arrow table, with a note in its metadata."""

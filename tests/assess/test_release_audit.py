@@ -12,10 +12,10 @@ from tests.release.people import SCHEMA, people, plan
 from pramana import api
 from pramana.assess.release_audit import audit_release
 from pramana.errors import DoesNotHold, InvalidTable, NotCovered
+from pramana.formats.opening import open_table
 from pramana.guarantees import PkAnonymity
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.release.certificate import Claim
-from pramana.table.files import open_table
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from tests.release.people import people, plan
 
 from pramana import api
 from pramana.assess.utility import assess_utility
-from pramana.table.files import open_table
+from pramana.formats.opening import open_table
 
 
 @pytest.fixture(scope="module")

@@ -13,15 +13,15 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
+from pramana.engines.base import Table
 from pramana.errors import InvalidTable, OutsideDomain, UnknownColumn
+from pramana.formats.opening import open_table
 from pramana.matrices.families import Dense, UniformMixture
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.randomise.protect import Randomiser
 from pramana.randomness import Keystream
 from pramana.table.domains import Bins, Categories
-from pramana.table.files import open_table
 from pramana.table.schema import Column, Role, Schema
-from pramana.table.source import Table
 
 LEVEL = 1e-6
 """How often a sound engine with another seed would fail a statistical check. Seeds are fixed."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from pramana.engines.local import LocalTable
-from pramana.table.source import Part, Source
+from pramana.engines.base import Part, Source
+from pramana.engines.local.table import LocalTable
 from tests.conformance.checks import failing, people
 
 

@@ -17,17 +17,18 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from pramana.engines import sources, writing
-from pramana.engines.local import LocalTable
+from pramana.engines.base import Source, Table
+from pramana.engines.local import sources
+from pramana.engines.local.table import LocalTable
 from pramana.errors import InvalidTable, OutsideDomain, UnknownColumn
+from pramana.formats import atomic
+from pramana.formats.opening import open_table
 from pramana.matrices.families import Dense, UniformMixture
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.randomise.protect import Randomiser
 from pramana.randomness import Keystream
 from pramana.table.domains import Categories
-from pramana.table.files import open_table
 from pramana.table.schema import Column, Role, Schema
-from pramana.table.source import Source, Table
 
 SEEDED = Keystream.from_seed(51)
 SCHEMA = Schema(
@@ -155,11 +156,11 @@ def test_formats_hold_the_same_records(file_format, parquet, tmp_path):
 def test_row_groups_have_one_size_whatever_came(tmp_path):
     """The groups of a file are cut by the writer alone."""
     batches = [pa.record_batch({"x": range(a, b)}) for a, b in [(0, 3), (3, 4), (4, 17), (17, 20)]]
-    groups = list(writing.in_groups(batches, batches[0].schema, size=5))
+    groups = list(atomic.in_groups(batches, batches[0].schema, size=5))
 
     assert [len(group) for group in groups] == [5, 5, 5, 5]
     assert pa.concat_tables(groups)["x"].to_pylist() == list(range(20))
-    assert list(writing.in_groups([], batches[0].schema)) == []
+    assert list(atomic.in_groups([], batches[0].schema)) == []
 
 
 def test_counting_equals_counting_in_memory(parquet):
@@ -266,7 +267,7 @@ def test_a_full_disk_leaves_nothing(parquet, tmp_path):
     script = f"""
         import resource
         from pathlib import Path
-        from pramana.engines.local import LocalTable
+        from pramana.engines.local.table import LocalTable
         import signal
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
@@ -286,7 +287,8 @@ def test_a_killed_process_leaves_no_file_under_the_name(parquet, tmp_path):
     script = f"""
         import time
         from pathlib import Path
-        from pramana.engines import local, sources, writing
+        from pramana.engines.local import sources, table as local
+        from pramana.formats import atomic as writing
         sources.PART_RECORDS = 700
         writing.in_groups.__kwdefaults__["size"] = 100
         table = local.LocalTable.of({str(parquet)!r}, threads=1)

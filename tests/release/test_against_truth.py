@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 from pramana import api
+from pramana.formats.opening import open_table
 from pramana.matrices import Dense, Step, UniformMixture
 from pramana.release import Release
 from pramana.release.against_truth import against_truth, fit
 from pramana.table.counts import Counts
-from pramana.table.files import open_table
 from tests.release.people import people, plan
 
 

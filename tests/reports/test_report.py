@@ -18,12 +18,12 @@ from tests.release.people import people, plan
 from pramana import api
 from pramana.assess.report import make_report
 from pramana.assess.verbs import report
+from pramana.formats.opening import open_table
 from pramana.guarantees.registry import GUARANTEES
 from pramana.reports.markup import Markup, element, table
 from pramana.reports.plots import COLOURS, Point, Range, frontier, ranges
 from pramana.reports.style import STYLE
 from pramana.reports.words import NOT_PROMISED
-from pramana.table.files import open_table
 
 
 @pytest.fixture(scope="module")

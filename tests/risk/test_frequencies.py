@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import InvalidNumber, UnknownColumn
+from pramana.formats.opening import open_table
 from pramana.risk import AlikeRecords, CodedTable, Frequencies
-from pramana.table.files import open_table
 
 values = st.sampled_from(["a", "b", "c", None])
 rows = st.lists(st.tuples(values, values, values), min_size=1, max_size=25)

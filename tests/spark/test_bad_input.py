@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import pramana as pm
-from pramana.engines.spark_frames import open_spark
-from pramana.engines.spark_session import read_path, require_java, start_session
+from pramana.engines.spark.opening import open_spark
+from pramana.engines.spark.session import read_path, require_java, start_session
 from pramana.errors import InputError, InvalidSchema, InvalidTable, MissingExtra, UnknownColumn
 from pramana.table import Bins, Categories, Column, Role, Schema
 from tests.release.people import SCHEMA, people, plan

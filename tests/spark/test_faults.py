@@ -11,9 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from pramana.engines import spark_frames
-from pramana.engines.spark import SparkTable
-from pramana.engines.spark_keys import KeyDoor, Packer, open_door
+from pramana.engines.spark import opening
+from pramana.engines.spark.keys import KeyDoor, Packer, open_door
+from pramana.engines.spark.table import SparkTable
 from pramana.errors import InputError, InvalidTable
 from pramana.randomness import Keystream
 from tests.conformance.checks import SEEDED, people, protected
@@ -205,13 +205,13 @@ def test_what_travels_holds_no_key():
 def test_each_action_has_a_token_of_its_own(table, monkeypatch):
     """A token that was seen opens no later action."""
     tokens = []
-    original = spark_frames.open_door
+    original = opening.open_door
 
     def spied(*arguments, **options):
         door = original(*arguments, **options)
         return _Told(door, tokens)
 
-    monkeypatch.setattr(spark_frames, "open_door", spied)
+    monkeypatch.setattr(opening, "open_door", spied)
     made = table.shuffle(keystream=SEEDED)
     for _ in range(2):
         assert isinstance(made.to_arrow(), pa.Table)

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.engines.spark_frames import open_spark
+from pramana.engines.spark.opening import open_spark
 from pramana.errors import InvalidTable, OutsideDomain
-from pramana.table.files import open_table
+from pramana.formats.opening import open_table
 from pramana.table.tally import tally
 from tests.release.people import SCHEMA, people
 

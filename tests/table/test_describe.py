@@ -7,11 +7,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from pramana.api import describe
 from pramana.errors import InvalidSchema, OutsideDomain, TooLarge, UnknownColumn
+from pramana.formats.opening import open_table, write_table
 from pramana.table.codec import encode
-from pramana.table.describe import complete, describe
+from pramana.table.describe import complete
 from pramana.table.domains import Bins, Categories
-from pramana.table.files import write_table
 from pramana.table.opened import Labels
 from pramana.table.schema import Column, Impossible, Role, Schema
 
@@ -137,7 +138,7 @@ def test_completing_fills_only_the_gaps():
             Column("wgt2", Role.PLAIN),
         )
     )
-    full = complete(schema, PEOPLE)
+    full = complete(schema, open_table(PEOPLE))
     assert full.column("sex") == Column(
         "sex", Role.KEY, Categories(("F", "M")), missing="refuse", declared=False
     )
@@ -145,14 +146,14 @@ def test_completing_fills_only_the_gaps():
     assert full.column("work") == schema.column("work")
     assert full.column("income") == schema.column("income")
     assert schema.column("sex").domain is None
-    assert complete(full, PEOPLE) is full
+    assert complete(full, open_table(PEOPLE)) is full
 
 
 def test_completing_a_stratum_lists_its_values():
     """A stratum needs labels, not bins, although it is released as it is."""
     table = pa.table({"region": np.arange(100), "sex": ["F", "M"] * 50})
     schema = Schema((Column("region", Role.PLAIN), Column("sex", Role.KEY)), strata=("region",))
-    assert complete(schema, table).column("region").labels == tuple(range(100))
+    assert complete(schema, open_table(table)).column("region").labels == tuple(range(100))
 
 
 def test_a_schema_that_speaks_of_missing_values_gets_them():
@@ -161,7 +162,7 @@ def test_a_schema_that_speaks_of_missing_values_gets_them():
         (Column("a", Role.KEY, exempt=(None,)), Column("b", Role.KEY)),
         impossible=(Impossible.of({"a": [1], "b": [None]}),),
     )
-    full = complete(schema, pa.table({"a": [1, 2], "b": [1, 2]}))
+    full = complete(schema, open_table(pa.table({"a": [1, 2], "b": [1, 2]})))
     assert full.column("a").labels == full.column("b").labels == (1, 2, None)
 
 
@@ -170,4 +171,4 @@ def test_completing_does_not_hide_values_outside_a_declared_domain():
     schema = Schema((Column("a", Role.KEY, Categories((1, 2))),))
     table = pa.table({"a": [1, 2, 3]})
     with pytest.raises(OutsideDomain, match="1 record of 'a'"):
-        encode(complete(schema, table).column("a"), table["a"])
+        encode(complete(schema, open_table(table)).column("a"), table["a"])

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import TooLarge
+from pramana.formats.opening import open_table
 from pramana.table.domains import Bins, Categories
-from pramana.table.files import open_table
 from pramana.table.proposals import propose_bins, propose_domain, propose_role, stand_in
 from pramana.table.schema import CATEGORY_LIMIT, Role
 from pramana.table.tally import tally

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pramana.formats.opening import open_table
 from pramana.table import tally as module
-from pramana.table.files import open_table
 from pramana.table.tally import tally
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from pramana.assess.release_audit import audit_release
 from pramana.assess.utility import UtilityReport, assess_utility
 from pramana.errors import InvalidNumber, PramanaError
+from pramana.formats.opening import open_table
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
@@ -29,7 +30,6 @@ from pramana.methods.grouped import GROUPED_METHODS
 from pramana.methods.plan import Plan
 from pramana.release.release import Release
 from pramana.risk.measured import Measured
-from pramana.table.files import open_table
 from pramana.table.schema import Schema
 
 __all__ = ["Comparison", "Scenario", "ScenarioOutcome", "compare_scenarios", "scenarios_of"]

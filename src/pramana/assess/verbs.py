@@ -19,6 +19,7 @@ from pramana.assess.compare import (
 from pramana.assess.release_audit import ReleaseAudit, audit_release
 from pramana.assess.report import Report, make_report
 from pramana.errors import InvalidNumber
+from pramana.formats.opening import open_table
 from pramana.matrices.mechanism import Mechanism
 from pramana.release.release import Release, load_release
 from pramana.reports.comparison import render_comparison
@@ -26,7 +27,6 @@ from pramana.reports.content import Row
 from pramana.reports.plots import Point
 from pramana.risk.frequencies import MISSING_POLICIES, MissingPolicy
 from pramana.risk.table_audit import TableAudit, audit_table
-from pramana.table.files import open_table
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
 from pramana.types import Say

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pramana.errors import NotCovered
+from pramana.formats.opening import open_table
 from pramana.kanonymity.distance import Key
 from pramana.kanonymity.numbers import numbers_of
 from pramana.matrices.mechanism import Mechanism
@@ -24,7 +25,6 @@ from pramana.risk.measured import Measured
 from pramana.risk.reidentification import link_chances
 from pramana.table.codec import encode, encode_released
 from pramana.table.domains import Bins
-from pramana.table.files import open_table
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column
 from pramana.types import FloatArray

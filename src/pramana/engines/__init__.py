@@ -1,1 +1,1 @@
-"""Who does the work: the five verbs of :mod:`pramana.table.source`, engine by engine."""
+"""Who does the work: the verbs of :mod:`pramana.engines.base`, one package an engine."""

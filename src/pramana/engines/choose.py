@@ -3,40 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Final
 
+from pramana.engines.base import Engine, Table
+from pramana.registry import Registry
 from pramana.table.counts import Counts
-from pramana.table.files import open_table
-from pramana.table.frames import is_spark
 from pramana.table.groups import smallest_group
-from pramana.table.opened import OpenedTable
+from pramana.table.opened import OpenedTable, TableFormat
 from pramana.table.schema import Schema
+from pramana.types import TableLike
 
-if TYPE_CHECKING:
-    from pramana.engines.local import LocalTable
-    from pramana.engines.spark import SparkTable
+__all__ = [
+    "ENGINES",
+    "as_kind",
+    "counts_of",
+    "empty_like",
+    "engine_for",
+    "engine_of",
+    "open_source",
+    "smallest_crowd",
+    "write_opened",
+]
 
-__all__ = ["counts_of", "engine_of", "in_memory", "open_source", "smallest_crowd"]
+ENGINES: Final[Registry[Engine]] = Registry(
+    "pramana.engines",
+    {
+        "local": "pramana.engines.local.engine:LOCAL",
+        "duckdb": "pramana.engines.duckdb.engine:DUCKDB",
+        "spark": "pramana.engines.spark.engine:SPARK",
+    },
+)
+"""The engines by name. The local one serves whatever no other does."""
 
 
-def open_source(table: Any, *, schema: Schema | None = None) -> OpenedTable:
-    """A file or a data frame, opened; one of Spark by Spark."""
-    if not is_spark(table):
-        return open_table(table, schema=schema)
-    from pramana.engines.spark_frames import open_spark
+def engine_for(source: object) -> Engine:
+    """The engine that serves a file, a data frame or an opened table."""
+    if isinstance(source, OpenedTable):
+        source = source.source
+    others = (ENGINES[name] for name in ENGINES if name != "local")
+    return next((engine for engine in others if engine.serves(source)), ENGINES["local"])
 
-    return open_spark(table, schema=schema)
+
+def open_source(table: TableLike, *, schema: Schema | None = None) -> OpenedTable:
+    """A file or a data frame, opened by its engine; what is open already is handed on."""
+    return engine_for(table).open(table, schema=schema)
 
 
-def engine_of(opened: OpenedTable, *, coded: Collection[str]) -> LocalTable | SparkTable:
-    """The engine for an opened table: Spark for its own data frames, else the embedded one."""
-    if is_spark(opened.source):
-        from pramana.engines.spark import SparkTable
-
-        return SparkTable.of(opened)
-    from pramana.engines.local import LocalTable
-
-    return LocalTable.of(opened, coded=coded)
+def engine_of(opened: OpenedTable, *, coded: Collection[str] = ()) -> Table:
+    """An opened table in the hands of its engine."""
+    return engine_for(opened).table(opened, coded=coded)
 
 
 def counts_of(schema: Schema, opened: OpenedTable) -> Counts:
@@ -45,12 +61,25 @@ def counts_of(schema: Schema, opened: OpenedTable) -> Counts:
     return engine_of(opened, coded=schema.names).count([*schema.randomised, *strata])
 
 
-def in_memory(made: LocalTable | SparkTable) -> OpenedTable:
-    """The records of a release that is not written: where their engine keeps records."""
-    kept = getattr(made, "to_opened", None)
-    return open_table(made.to_arrow()) if kept is None else kept()
-
-
 def smallest_crowd(schema: Schema, opened: OpenedTable) -> int:
     """The fewest records that share the values of the columns that an adversary may know."""
     return smallest_group(opened, schema.known) if schema.known else opened.rows
+
+
+def empty_like(source: TableLike) -> TableLike | None:
+    """An object of the same kind without records: what ``as_kind`` needs.
+
+    A release remembers the kind of table that went in, and must not hold on to its records.
+    """
+    source = source.source if isinstance(source, OpenedTable) else source
+    return engine_for(source).empty_like(source)
+
+
+def as_kind(opened: OpenedTable, like: TableLike | None) -> TableLike:
+    """All records as the same kind of object as ``like``; PyArrow where there is none."""
+    return engine_for(like).as_kind(opened, like)
+
+
+def write_opened(opened: OpenedTable, path: Path, *, file_format: TableFormat) -> int:
+    """Write all records, by their engine, to a file that appears whole or not at all."""
+    return engine_of(opened).write(path, file_format=file_format)

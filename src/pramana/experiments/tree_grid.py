@@ -21,11 +21,11 @@ from pramana.experiments.learning_sets import (
     bin_schema,
     release_at,
 )
+from pramana.formats.opening import open_table
 from pramana.methods.guide import GridPoint, Guide
 from pramana.published import Published
 from pramana.randomness import Keystream
 from pramana.table.codec import encode, encode_released
-from pramana.table.files import open_table
 from pramana.table.schema import Schema
 from pramana.workloads.attributes import attribute_of, codes_in_test, feature_table
 from pramana.workloads.learners import default_tree

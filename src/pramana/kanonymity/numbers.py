@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.errors import InvalidTable, UnknownColumn
+from pramana.formats.frames import open_frame
 from pramana.kanonymity.distance import Key
-from pramana.table.frames import open_frame
 from pramana.types import FloatArray
 
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from pramana.engines.choose import as_kind, write_opened
 from pramana.errors import NotARelease, UnknownColumn
+from pramana.formats.opening import open_table
 from pramana.release.certificate import Certificate
 from pramana.release.folder import CERTIFICATE, write_folder
-from pramana.table.files import open_table
 from pramana.table.opened import OpenedTable, TableFormat
 
 __all__ = ["FILE_ENDINGS", "Release", "load_release"]
@@ -55,7 +56,7 @@ class Release:
     @cached_property
     def table(self) -> Any:
         """The released records as the kind of data frame that went in (PyArrow from a folder)."""
-        return self.opened.as_kind(self.like)
+        return as_kind(self.opened, self.like)
 
     @property
     def records(self) -> int:
@@ -83,7 +84,7 @@ class Release:
         """Write a release folder; it appears whole or not at all."""
         return write_release(
             self.certificate,
-            lambda path: self.opened.write_to(path, file_format=file_format),
+            lambda path: write_opened(self.opened, path, file_format=file_format),
             folder=Path(folder),
             file_format=file_format,
             force=force,

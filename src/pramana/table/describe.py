@@ -17,7 +17,6 @@ from pramana.errors import InvalidSchema, UnknownColumn
 from pramana.table.codec import encode
 from pramana.table.counts import Counter, Counts
 from pramana.table.domains import Domain, Label
-from pramana.table.files import open_table
 from pramana.table.opened import OpenedTable
 from pramana.table.proposals import Proposal, propose_domain, propose_role, stand_in
 from pramana.table.schema import Column, Missing, Role, Schema
@@ -98,7 +97,7 @@ class Description(Schema):
 
 
 def describe(
-    source: Any,
+    table: OpenedTable,
     *,
     keys: Sequence[str] = (),
     sensitive: Sequence[str] = (),
@@ -107,7 +106,6 @@ def describe(
     plain: Sequence[str] = (),
 ) -> Description:
     """Look at a table and suggest what each column is; roles that are given are taken as given."""
-    table = source if isinstance(source, OpenedTable) else open_table(source)
     given = _given(
         table.schema.names,
         {
@@ -216,7 +214,7 @@ def _counts(keys: Sequence[Column], batches: Iterable[pa.RecordBatch]) -> Counts
     return counter.result()
 
 
-def complete(schema: Schema, source: Any) -> Schema:
+def complete(schema: Schema, table: OpenedTable) -> Schema:
     """The schema with undeclared domains and unstated policies for missing values filled in.
 
     Domains are read off the data for randomised columns and strata that have none; they count as
@@ -231,7 +229,6 @@ def complete(schema: Schema, source: Any) -> Schema:
     ]
     if not open_ended:
         return schema
-    table = source if isinstance(source, OpenedTable) else open_table(source)
     tallies = tally(table, [column.name for column in open_ended])
     spoken = {name for rule in schema.impossible for name in rule.columns if None in rule[name]}
     return schema.replace_columns(

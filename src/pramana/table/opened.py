@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import pyarrow as pa
 
@@ -18,7 +17,8 @@ __all__ = ["BATCH", "Labels", "OpenedTable", "TableFormat", "is_number", "requir
 BATCH = 131_072
 """Records in a batch, unless told otherwise."""
 
-TableFormat: TypeAlias = Literal["csv", "parquet", "feather", "sav", "dta", "sas7bdat", "frame"]
+TableFormat: TypeAlias = str
+"""The name of a format, or ``frame`` for objects in memory."""
 
 Made = TypeVar("Made")
 
@@ -85,18 +85,6 @@ class OpenedTable:
         A table that lies on many machines gives one summary a partition.
         """
         yield function(self.batches(columns))
-
-    def as_kind(self, like: Any) -> Any:
-        """All records as the same kind of object as ``like``."""
-        from pramana.table.frames import to_kind
-
-        return to_kind(self.to_arrow(), like)
-
-    def write_to(self, path: Path, *, file_format: TableFormat) -> None:
-        """Write all records to a file."""
-        from pramana.table.writing import write_table
-
-        write_table(self.to_arrow(), path, file_format=file_format, labels=self.labels)
 
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
         """All records, or some columns of them, in memory."""

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidNumber, InvalidTable, TooLarge, UnknownColumn
 from pramana.estimation.results import Estimate
+from pramana.formats.opening import open_table
 from pramana.table.domains import Label, label_text
-from pramana.table.files import open_table
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["Coding", "Mass", "as_columns", "as_weights", "coding_of", "located"]

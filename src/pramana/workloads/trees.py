@@ -19,11 +19,11 @@ from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColum
 from pramana.estimation.channels import Channels
 from pramana.estimation.layout import Layout
 from pramana.estimation.rebuild import rebuild_records
+from pramana.formats.opening import open_table
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream
 from pramana.release.release import Release, load_release
 from pramana.table.domains import Label, label_text
-from pramana.table.files import open_table
 from pramana.table.schema import Role
 from pramana.types import FloatArray
 from pramana.workloads.attributes import (

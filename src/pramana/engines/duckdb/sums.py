@@ -7,29 +7,18 @@ costs what a bare GROUP BY on its columns costs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 
-from pramana.errors import InvalidNumber, NotARelease
-from pramana.table.domains import Label, label_text
-from pramana.table.opened import OpenedTable, is_number
+from pramana.engines.sums import Condition, number_in, require_number
+from pramana.errors import NotARelease
+from pramana.table.domains import label_text
+from pramana.table.opened import OpenedTable
 
-__all__ = ["Comparison", "Condition", "grouped_sums", "number_in", "require_number"]
-
-Comparison: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
-
-
-@dataclass(frozen=True)
-class Condition:
-    """What a column must be like: one of some values, none of them, or beyond a number."""
-
-    column: str
-    comparison: Comparison
-    values: tuple[Label, ...]
+__all__ = ["grouped_sums"]
 
 
 def grouped_sums(
@@ -140,25 +129,6 @@ def _condition(condition: Condition, *, number: bool) -> tuple[str, list[Any]]:
     (limit,) = condition.values
     text = f"CAST({column} AS DOUBLE) {condition.comparison} CAST(? AS DOUBLE)"
     return text, [str(number_in(label_text(limit), condition.column))]
-
-
-def require_number(kind: pa.DataType, condition: Condition) -> bool:
-    """Whether the column holds numbers; refused if it does not and is compared like one."""
-    number = is_number(kind)
-    if not number and condition.comparison not in ("=", "!="):
-        raise InvalidNumber(
-            f"'{condition.column}' is not a number, so it cannot be compared by "
-            f"{condition.comparison}. Use = or !=."
-        )
-    return number
-
-
-def number_in(text: str, column: str) -> float:
-    """The number that a filter on a column of numbers names."""
-    try:
-        return float(text)
-    except ValueError:
-        raise InvalidNumber(f"'{column}' holds numbers; it cannot be compared with text.") from None
 
 
 def _quoted(name: str | None) -> str:

@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
-from pramana.engines.spark_errors import one_line
-from pramana.engines.spark_keys import Luggage, Packer, open_door
-from pramana.engines.spark_tasks import (
+from pramana.engines.base import BatchFunction
+from pramana.engines.spark.errors import one_line
+from pramana.engines.spark.keys import Luggage, Packer, open_door
+from pramana.engines.spark.tasks import (
     Begin,
     Partition,
     Summary,
@@ -31,11 +31,10 @@ from pramana.engines.spark_tasks import (
     from_stream,
 )
 from pramana.errors import InputError, InvalidTable
+from pramana.formats.opening import checked, require_columns, require_types
 from pramana.table.domains import Bins, Categories, Label, label_text
-from pramana.table.files import require_columns, require_types
-from pramana.table.opened import OpenedTable, TableFormat, require_distinct_names
+from pramana.table.opened import OpenedTable, require_distinct_names
 from pramana.table.schema import Schema
-from pramana.table.source import BatchFunction
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -72,25 +71,17 @@ class SparkOpened(OpenedTable):
         schema = pa.schema([self.schema.field(name) for name in names])
         return Partition(schema, self.sizes), select(self.source, names)
 
-    def as_kind(self, like: Any) -> Any:
-        """The data frame itself."""
-        del like
-        return self.source
-
-    def write_to(self, path: Path, *, file_format: TableFormat) -> None:
-        """Write the records by the workers."""
-        from pramana.engines.spark import SparkTable
-
-        SparkTable(self).write(path, file_format=file_format)
-
 
 def open_spark(
-    frame: DataFrame, *, schema: Schema | None = None, computed: bool = True
+    frame: DataFrame | SparkOpened, *, schema: Schema | None = None, computed: bool = True
 ) -> SparkOpened:
     """Open a Spark data frame: its types, that it can be read again, and its partitions' sizes.
 
     A data frame that is kept and never ``computed`` again has its records in one order.
     """
+    if isinstance(frame, SparkOpened):
+        checked(frame, schema=schema)
+        return frame
     if not hasattr(frame, "_jdf"):
         raise InputError(
             "Spark Connect ships functions through a server that may log them, so it is not "

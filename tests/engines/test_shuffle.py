@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from pramana.randomise import shuffle
-from pramana.randomise.shuffle import RowLayout, Shuffler
+from pramana.engines.local import shuffle
+from pramana.engines.local.shuffle import RowLayout, Shuffler
 from pramana.randomness import Keystream
 
 LEVEL = 1e-6

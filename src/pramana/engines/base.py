@@ -14,25 +14,27 @@ in parallel as it likes without changing a result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
 from pramana.randomness import Keystream
 from pramana.table.counts import Counts
-from pramana.table.schema import Column
-from pramana.types import Progress
+from pramana.table.opened import OpenedTable, TableFormat
+from pramana.table.schema import Column, Schema
+from pramana.types import Progress, TableLike
 
-__all__ = ["BatchFunction", "FileFormat", "Part", "Source", "Table"]
+if TYPE_CHECKING:
+    from pramana.engines.sums import Condition
+
+__all__ = ["BatchFunction", "Engine", "Part", "Source", "Table"]
 
 BatchFunction: TypeAlias = Callable[[pa.RecordBatch, int], pa.RecordBatch]
 """From a batch and the position of its first record to a batch with as many records."""
-
-FileFormat: TypeAlias = Literal["parquet", "csv", "feather"]
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ class Table(Protocol):
         """The records in a uniformly random order, by words that are addressed by position."""
 
     def write(
-        self, path: Path, *, file_format: FileFormat = "parquet", progress: Progress | None = None
+        self, path: Path, *, file_format: TableFormat = "parquet", progress: Progress | None = None
     ) -> int:
         """Write all records to one file and give their number.
 
@@ -120,3 +122,39 @@ class Table(Protocol):
 
     def to_arrow(self, *, progress: Progress | None = None) -> pa.Table:
         """All records in memory."""
+
+    def to_opened(self) -> OpenedTable:
+        """The records as an opened table, kept where the engine keeps records."""
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Who serves some kind of tables."""
+
+    name: ClassVar[str]
+
+    def serves(self, source: object) -> bool:
+        """Whether this is a table of this engine; by its name, so that nothing is imported."""
+
+    def open(self, source: TableLike, *, schema: Schema | None = None) -> OpenedTable:
+        """Open a table that it serves; with a schema, one that has exactly its columns."""
+
+    def table(self, opened: OpenedTable, *, coded: Collection[str] = ()) -> Table:
+        """The table with the five verbs; values of ``coded`` columns will be looked up."""
+
+    def sums(
+        self,
+        opened: OpenedTable,
+        columns: Sequence[str],
+        *,
+        value: str | None = None,
+        weight: str | None = None,
+        where: Sequence[Condition] = (),
+    ) -> pa.Table:
+        """One row a combination of values, with ``n``, ``w``, ``ww`` and those of a value."""
+
+    def empty_like(self, source: TableLike) -> TableLike | None:
+        """An object of the same kind without records, to give the same kind back."""
+
+    def as_kind(self, opened: OpenedTable, like: TableLike | None) -> TableLike:
+        """All records as the same kind of object as ``like``."""

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from pramana.engines.spark_errors import one_line
+from pramana.engines.spark.errors import one_line
 from pramana.errors import InputError, InvalidTable, MissingExtra
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _defaults(master: str) -> dict[str, str]:
 def _require_agreement(path: Path) -> None:
     """Files that disagree: Spark would fill up silently what some of them lack."""
     if path.is_dir() and any(place.suffix == ".parquet" for place in path.iterdir()):
-        from pramana.table.parts import open_parts
+        from pramana.formats.parquet import open_parts
 
         open_parts(path)
 

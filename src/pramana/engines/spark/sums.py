@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from pramana.engines.duckdb import Condition, number_in, require_number
-from pramana.engines.spark_errors import one_line
+from pramana.engines.spark.errors import one_line
+from pramana.engines.sums import Condition, number_in, require_number
 from pramana.table.domains import label_text
 from pramana.table.opened import OpenedTable
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidTable
-from pramana.table.csv_dialect import Dialect, find_dialect
+from pramana.formats.csv_dialect import Dialect, find_dialect
 from pramana.table.opened import OpenedTable
 
 __all__ = ["open_csv"]

@@ -23,16 +23,17 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from pramana.engines.spark_errors import one_line
-from pramana.engines.spark_frames import (
+from pramana.engines.base import BatchFunction
+from pramana.engines.spark.errors import one_line
+from pramana.engines.spark.opening import (
     SparkOpened,
     collect_summaries,
     map_in_arrow,
     open_spark,
     packed,
 )
-from pramana.engines.spark_parts import finished_parts
-from pramana.engines.spark_tasks import (
+from pramana.engines.spark.parts import finished_parts
+from pramana.engines.spark.tasks import (
     CHUNKS,
     Begin,
     Gathered,
@@ -46,7 +47,6 @@ from pramana.randomness import CHUNK, Keystream
 from pramana.table.codec import encode
 from pramana.table.counts import Counter, Counts
 from pramana.table.schema import Column, Schema
-from pramana.table.source import BatchFunction, FileFormat
 from pramana.types import Progress
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class _Shuffle:
 
 @dataclass(frozen=True)
 class SparkTable:
-    """A Spark data frame with the five verbs of :class:`pramana.table.source.Table`.
+    """A Spark data frame with the five verbs of :class:`pramana.engines.base.Table`.
 
     Attributes:
         opened: The data frame, with the sizes of its partitions.
@@ -130,7 +130,7 @@ class SparkTable:
         self,
         path: Path,
         *,
-        file_format: FileFormat | str = "parquet",
+        file_format: str = "parquet",
         compression: str = "snappy",
         progress: Progress | None = None,
     ) -> int:

@@ -13,17 +13,18 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pramana.engines.parallel import default_threads, in_order
-from pramana.engines.sources import arrow_source, opened_source, parquet_source
-from pramana.engines.writing import in_groups, whole_file, writer_of
+from pramana.engines.base import BatchFunction, Part, Source
+from pramana.engines.local.parallel import default_threads, in_order
+from pramana.engines.local.shuffle import MEMORY, Piece, Shuffler
+from pramana.engines.local.sources import arrow_source, opened_source, parquet_source
 from pramana.errors import InvalidTable, UnknownColumn
-from pramana.randomise.shuffle import MEMORY, Piece, Shuffler
+from pramana.formats.atomic import in_groups, whole_file, writer_of
+from pramana.formats.opening import open_table, write_table
 from pramana.randomness import Keystream
 from pramana.table.codec import encode
 from pramana.table.counts import Counter, Counts
-from pramana.table.opened import OpenedTable
+from pramana.table.opened import OpenedTable, TableFormat
 from pramana.table.schema import Column
-from pramana.table.source import BatchFunction, FileFormat, Part, Source
 from pramana.types import Codes, Progress
 
 __all__ = ["LocalTable"]
@@ -31,7 +32,7 @@ __all__ = ["LocalTable"]
 
 @dataclass(frozen=True)
 class LocalTable:
-    """A table on this machine, with the five verbs of :class:`pramana.table.source.Table`.
+    """A table on this machine, with the five verbs of :class:`pramana.engines.base.Table`.
 
     >>> people = LocalTable.of(pa.table({"sex": ["F", "M", "M"]}))
     >>> shuffled = people.shuffle(keystream=Keystream.from_seed(1))
@@ -143,11 +144,13 @@ class LocalTable:
         self,
         path: Path,
         *,
-        file_format: FileFormat = "parquet",
+        file_format: TableFormat = "parquet",
         compression: str = "snappy",
         progress: Progress | None = None,
     ) -> int:
         """Write all records to one file, which appears whole or not at all; give their number."""
+        if file_format not in ("parquet", "csv", "feather"):
+            return write_table(self.to_arrow(), path, file_format=file_format)
         written = 0
         schema = self.source.schema
         with (
@@ -175,6 +178,10 @@ class LocalTable:
             if progress is not None:
                 progress(len(batch))
         return pa.Table.from_batches(batches, self.source.schema)
+
+    def to_opened(self) -> OpenedTable:
+        """All records in memory, opened."""
+        return open_table(self.to_arrow())
 
 
 def _loaded(part: Part) -> pa.RecordBatch:

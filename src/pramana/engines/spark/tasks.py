@@ -17,11 +17,11 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from pramana.engines.spark_keys import Luggage
-from pramana.engines.writing import in_groups
+from pramana.engines.base import BatchFunction
+from pramana.engines.spark.keys import Luggage
 from pramana.errors import InvalidTable, PramanaError
+from pramana.formats.atomic import in_groups
 from pramana.randomness import Keystream, order_of_words
-from pramana.table.source import BatchFunction
 
 __all__ = [
     "BATCH",

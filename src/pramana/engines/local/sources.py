@@ -12,9 +12,9 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pramana.engines.base import Part, Source
 from pramana.errors import InvalidTable
 from pramana.table.opened import OpenedTable
-from pramana.table.source import Part, Source
 from pramana.types import Progress
 
 __all__ = ["arrow_source", "opened_source", "parquet_source"]

@@ -6,11 +6,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pramana.engines.duckdb import grouped_sums
-from pramana.engines.local import LocalTable
+from pramana.engines.duckdb.sums import grouped_sums
+from pramana.engines.local.table import LocalTable
 from pramana.errors import InvalidTable
+from pramana.formats.opening import open_table
 from pramana.table import Categories, Column, Role, Schema
-from pramana.table.files import open_table
 
 SCHEMA = Schema((Column("sex", Role.KEY, Categories(("F", "M"))), Column("x", Role.SENSITIVE)))
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pramana.table.source import FileFormat
+from pramana.table.opened import TableFormat
 
 __all__ = ["ROW_GROUP", "in_groups", "whole_file", "writer_of"]
 
@@ -64,7 +64,7 @@ def in_groups(
         yield pa.Table.from_batches(held, schema)
 
 
-def writer_of(place: Path, schema: pa.Schema, *, file_format: FileFormat, compression: str) -> Any:
+def writer_of(place: Path, schema: pa.Schema, *, file_format: TableFormat, compression: str) -> Any:
     """A context manager with ``write_table``, for a file of the given format."""
     if file_format == "feather":
         options = pa.ipc.IpcWriteOptions(compression="lz4")

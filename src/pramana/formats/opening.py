@@ -14,10 +14,12 @@ from typing import Any
 import pyarrow as pa
 
 from pramana.errors import InvalidSchema, InvalidTable, UnknownColumn
-from pramana.table.csv_files import open_csv
+from pramana.formats.csv import open_csv
+from pramana.formats.frames import open_frame, to_kind
+from pramana.formats.labelled import open_labelled
+from pramana.formats.parquet import open_parts
+from pramana.formats.writing import write_table
 from pramana.table.domains import Categories
-from pramana.table.frames import open_frame, to_kind
-from pramana.table.labelled_files import open_labelled
 from pramana.table.opened import (
     BATCH,
     Labels,
@@ -25,15 +27,14 @@ from pramana.table.opened import (
     TableFormat,
     require_distinct_names,
 )
-from pramana.table.parts import open_parts
 from pramana.table.schema import Schema
-from pramana.table.writing import write_table
 
 __all__ = [
     "BATCH",
     "Labels",
     "OpenedTable",
     "TableFormat",
+    "checked",
     "format_of",
     "open_table",
     "require_columns",
@@ -85,14 +86,21 @@ def open_table(source: Any, *, schema: Schema | None = None) -> OpenedTable:
     """Open a file or a data frame; nothing but what is needed to know its types is read.
 
     Args:
-        source: A path, or a pandas, Polars, PyArrow or DuckDB object.
+        source: A path, a pandas, Polars or PyArrow object, or a table that is open already.
         schema: If given, the table must have exactly its columns, columns with categories that
             are texts stay text, and randomised text columns of a Parquet file come as dictionaries.
     """
-    if isinstance(source, str | PathLike):
+    if isinstance(source, OpenedTable):
+        opened = source
+    elif isinstance(source, str | PathLike):
         opened = _open_file(Path(source), schema)
     else:
         opened = open_frame(source)
+    return checked(opened, schema=schema)
+
+
+def checked(opened: OpenedTable, *, schema: Schema | None = None) -> OpenedTable:
+    """The table, if it has records, types that can be released, and the columns of a schema."""
     if not opened.rows:
         raise InvalidTable("The table has no records.")
     require_types(opened.schema)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import InvalidTable
-from pramana.table.csv_dialect import find_dialect
-from pramana.table.files import open_table, write_table
+from pramana.formats.csv_dialect import find_dialect
+from pramana.formats.opening import open_table, write_table
 
 CELL = "CELLVALUE"
 

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from pramana.errors import InvalidSchema, InvalidTable, MissingExtra, UnknownColumn
+from pramana.formats.opening import format_of, open_table, require_columns, write_table
 from pramana.table.codec import encode
 from pramana.table.domains import Categories
-from pramana.table.files import format_of, open_table, require_columns, write_table
 from pramana.table.opened import Labels
 from pramana.table.schema import Column, Role, Schema
 

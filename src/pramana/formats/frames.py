@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
@@ -12,15 +11,13 @@ import pyarrow as pa
 from pramana.errors import InvalidTable
 from pramana.table.opened import OpenedTable, require_distinct_names
 
-__all__ = ["empty_like", "is_spark", "open_frame", "to_kind"]
+__all__ = ["empty_like", "open_frame", "to_kind", "undressed"]
 
 
 def open_frame(frame: Any) -> OpenedTable:
-    """Open a pandas, Polars, PyArrow or DuckDB object, or anything that streams Arrow data."""
+    """Open a pandas, Polars or PyArrow object, or anything that streams Arrow data."""
     names = [str(name) for name in getattr(frame, "columns", ())] if _is_pandas(frame) else []
     require_distinct_names(names, where="the data frame")
-    if _is_duckdb(frame):
-        return _open_relation(frame)
     table = _to_arrow(frame)
     require_distinct_names(table.column_names, where="the table")
 
@@ -30,22 +27,12 @@ def open_frame(frame: Any) -> OpenedTable:
     return OpenedTable(table.schema, table.num_rows, "frame", frame, batches)
 
 
-def is_spark(frame: object) -> bool:
-    """Whether this is a data frame of Spark; by its name, so that nothing is imported."""
-    kind = type(frame)
-    return kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame"
-
-
 def _comes_from(frame: Any, package: str) -> bool:
     return type(frame).__module__.split(".")[0] in (package, f"_{package}")
 
 
 def _is_pandas(frame: Any) -> bool:
     return _comes_from(frame, "pandas") and hasattr(frame, "columns")
-
-
-def _is_duckdb(frame: Any) -> bool:
-    return _comes_from(frame, "duckdb") and hasattr(frame, "__arrow_c_stream__")
 
 
 def _is_lazy(frame: Any) -> bool:
@@ -91,48 +78,15 @@ def _converts(frame: Any) -> bool:
     return True
 
 
-def _open_relation(relation: Any) -> OpenedTable:
-    """A DuckDB relation, which stays in the database and runs again for every pass."""
-    require_distinct_names(relation.columns, where="the relation")
-
-    def batches(columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-        del size  # the database cuts its own batches
-        quoted = ['"' + name.replace('"', '""') + '"' for name in columns]
-        with _quiet_database():
-            yield from pa.RecordBatchReader.from_stream(relation.project(", ".join(quoted)))
-
-    with _quiet_database():
-        rows = int(relation.aggregate("count(*)").fetchall()[0][0])
-        schema = pa.RecordBatchReader.from_stream(relation.limit(0)).schema
-    return OpenedTable(schema, rows, "frame", relation, batches)
-
-
-@contextmanager
-def _quiet_database() -> Iterator[None]:
-    """Replace the database's errors, which may show cells."""
-    import duckdb
-
-    try:
-        yield
-    except (duckdb.Error, pa.ArrowException, OSError) as error:
-        busy = type(error).__name__ == "ResourceInUseException"
-        why = "its connection is busy with another result" if busy else "its query fails"
-        raise InvalidTable(f"The DuckDB relation cannot be read: {why}.") from None
-
-
 def empty_like(frame: Any) -> Any:
     """An object of the same kind and types without a single record: what ``to_kind`` needs.
 
     A release remembers the kind of table that went in, and must not hold on to its records.
     """
-    if is_spark(frame) or isinstance(frame, str | PathLike):
-        return frame  # a plan of work, or a place; no records are held
+    if isinstance(frame, str | PathLike):
+        return frame  # a place; no records are held
     if _is_pandas(frame):
         return frame.iloc[:0].copy()
-    if _is_duckdb(frame):
-        import duckdb
-
-        return duckdb.from_arrow(_open_relation(frame).schema.empty_table())
     if isinstance(frame, pa.RecordBatchReader):
         return pa.RecordBatchReader.from_batches(frame.schema, [])
     if isinstance(frame, pa.Table):
@@ -145,29 +99,20 @@ def to_kind(table: pa.Table, like: Any) -> Any:
 
     Text that was plain text in ``like`` comes back as plain text and not as categories.
     """
-    if is_spark(like):
-        plain = [(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type)
-                 for f in table.schema]  # fmt: skip
-        return like.sparkSession.createDataFrame(table.cast(pa.schema(plain)))
-    if _is_duckdb(like):
-        import duckdb
-
-        schema = pa.RecordBatchReader.from_stream(like.limit(0)).schema
-        return duckdb.from_arrow(_undressed(table, schema))
     if isinstance(like, pa.RecordBatchReader):
-        return _undressed(table, like.schema).to_reader()
+        return undressed(table, like.schema).to_reader()
     if _comes_from(like, "pyarrow") or not hasattr(like, "head"):
-        return _undressed(table, like.schema) if isinstance(like, pa.Table) else table
+        return undressed(table, like.schema) if isinstance(like, pa.Table) else table
     import narwhals as nw
 
     head = like.head(0).collect() if _is_lazy(like) else like.head(0)
     made = nw.from_arrow(
-        _undressed(table, _to_arrow(head).schema), backend=nw.from_native(head).implementation
+        undressed(table, _to_arrow(head).schema), backend=nw.from_native(head).implementation
     ).to_native()
     return made.lazy() if _is_lazy(like) else made
 
 
-def _undressed(table: pa.Table, original: pa.Schema) -> pa.Table:
+def undressed(table: pa.Table, original: pa.Schema) -> pa.Table:
     """Dictionary columns as plain ones where the original was plain."""
     for at, name in enumerate(table.column_names):
         kind = table.schema.field(at).type

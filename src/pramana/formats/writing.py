@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pramana.errors import InvalidTable
-from pramana.table.labelled_files import write_labelled
+from pramana.formats.labelled import write_labelled
 from pramana.table.opened import BATCH, Labels, TableFormat
 
 __all__ = ["write_table"]

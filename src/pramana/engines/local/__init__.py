@@ -1,0 +1,1 @@
+"""The engine inside: one machine, all its cores."""
