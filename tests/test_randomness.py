@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pramana.errors import InvalidNumber
-from pramana.randomness import CHUNK, Keystream, _product, order_of_words
+from pramana.randomness import CHUNK, Keystream, Stream, _product, order_of_words
 
 LEVEL = 1e-6
 """Each statistical test here fails a correct implementation with at most this probability."""
@@ -265,3 +265,47 @@ def _orders_are_uniform(orders):
     counts = Counter(orders)
     observed = [counts[order] for order in itertools.permutations(range(4))]
     return stats.chisquare(observed, np.full(24, len(orders) / 24), sum_check=False).pvalue > LEVEL
+
+
+parts = st.recursive(
+    st.none() | st.integers() | st.text(max_size=8) | st.sampled_from(["a", "b", "a x b", "1", ""]),
+    lambda inner: st.lists(inner, max_size=3).map(lambda own: Stream(*own)),
+    max_leaves=5,
+)
+addresses = st.lists(parts, max_size=4).map(tuple)
+
+
+def told(part):
+    """A part with its type, so that 1 and "1" and the stream of "1" are three things."""
+    return ("s", *map(told, part._parts)) if isinstance(part, Stream) else (type(part), part)
+
+
+@given(addresses, addresses)
+def test_distinct_addresses_never_share_a_spelling(one, other):
+    """Lists of parts are equal exactly if their spellings are."""
+    same = tuple(map(told, one)) == tuple(map(told, other))
+
+    assert (Stream(*one).spelling == Stream(*other).spelling) == same
+    assert (Stream(*one) == Stream(*other)) == same
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        ("a x b",), ("ab",), ("a", "b", ""), ("", "a", "b"), ("b", "a"), (Stream("a"), "b"),
+        (Stream("a", "b"),), ("a", Stream("b")), ("a", None, "b"), ("a", 1), ("a", "1"),
+    ],
+)  # fmt: skip
+def test_addresses_that_look_alike_share_no_words(address):
+    """Two columns together, one with a cross in its name, texts and numbers: words of their own."""
+    words = SEEDED.words(Stream("a", "b"), 0, 64)
+
+    assert not np.isin(SEEDED.words(Stream(*address), 0, 64), words).any()
+    assert not np.isin(SEEDED.words(str(Stream("a", "b").spelling, "latin-1"), 0, 64), words).any()
+
+
+def test_only_texts_numbers_and_streams_are_parts_of_an_address():
+    """Anything else has no spelling of its own."""
+    for part in (1.0, True, b"a", ("a",)):
+        with pytest.raises(TypeError, match="part of an address"):
+            Stream(part)

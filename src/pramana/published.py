@@ -32,7 +32,7 @@ from pramana.estimation.variance import Inference, Question
 from pramana.formats.opening import open_table
 from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.transition import Label
-from pramana.randomness import Keystream
+from pramana.randomness import Keystream, Stream
 from pramana.release.release import Release
 from pramana.release.verify import Verdict, verify_folder
 from pramana.table.codec import decode, encode_released
@@ -165,7 +165,7 @@ class Published(Release):
         for name, own in zip(found.columns, found.codes, strict=True):
             if name not in mechanism.columns:
                 continue
-            words = keystream.words(f"rebuild inside {name}", 0, len(own))
+            words = keystream.words(Stream("rebuild", "inside", name), 0, len(own))
             kind = table.schema.field(name).type
             values = decode(schema.column(name), own, words, like=kind)
             table = table.set_column(table.column_names.index(name), name, values)

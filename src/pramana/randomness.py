@@ -1,9 +1,13 @@
-"""The only door to randomness: 64-bit words of AES in counter mode, addressed by name and position.
+"""The only door to randomness: 64-bit words of AES in counter mode, by address and position.
 
-A word is a fixed function of (key, stream name, position). Whoever needs the word of record i in
-the stream of a column asks for exactly that word, so that chunk sizes, threads, batches and
-repeated attempts never change a result. The key comes from the operating system; a key that is
+A word is a fixed function of (key, address of the stream, position). Whoever needs the word of
+record i in the stream of a column asks for exactly that word, so that chunk sizes, threads, batches
+and repeated attempts never change a result. The key comes from the operating system; a key that is
 derived from a seed is for tests and demonstrations, and ``reproducible`` says so.
+
+An address is a list of typed parts, each written with its length, so that no two lists have one
+spelling: the step on the columns ``a`` and ``b`` shares no word with a column called ``a x b``, and
+a text that says 1 none with the number 1. Never put an address together as a text.
 
 Everything drawn here is exact, given uniform words: bounded integers reject, permutations order by
 words and resolve ties. No draw is "nearly" uniform.
@@ -13,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TypeAlias
 
 import numpy as np
 from cryptography.hazmat.primitives import hashes
@@ -24,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from pramana.errors import InvalidNumber
 from pramana.types import Words
 
-__all__ = ["CHUNK", "Keystream", "order_of_words"]
+__all__ = ["CHUNK", "Address", "Keystream", "Stream", "order_of_words"]
 
 
 CHUNK: Final = 2**17
@@ -34,8 +38,62 @@ _ZEROS: Final = memoryview(bytes(8 * CHUNK))
 _KEY_BYTES: Final = 32
 
 
+class Stream:
+    """The address of a stream of words: what it is for, then of what.
+
+    A stream that belongs to another one has that one as its first part.
+
+    >>> Stream("release", "a", "b") == Stream("release", "a x b")
+    False
+    >>> Stream(Stream("release", "a"), "ties")
+    Stream(Stream('release', 'a'), 'ties')
+    """
+
+    __slots__ = ("_parts", "_spelling")
+
+    def __init__(self, *parts: Part) -> None:
+        self._parts = parts
+        self._spelling = b"".join(map(_spelled, parts))
+
+    @property
+    def spelling(self) -> bytes:
+        """The bytes of the address; no two addresses have the same."""
+        return self._spelling
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stream) and self._spelling == other._spelling
+
+    def __hash__(self) -> int:
+        return hash(self._spelling)
+
+    def __repr__(self) -> str:
+        return f"Stream({', '.join(map(repr, self._parts))})"
+
+
+Part: TypeAlias = "str | int | Stream | None"
+
+Address: TypeAlias = Stream | str
+"""A stream, or a bare word for the one stream of a purpose; no word is the address of a stream."""
+
+
+def _spelled(part: Part) -> bytes:
+    """Type, length, content: a list of these can be read back in one way only."""
+    match part:
+        case None:
+            kind, content = b"n", b""
+        case Stream():
+            kind, content = b"s", part.spelling
+        case str():
+            kind, content = b"t", part.encode("utf-8", "surrogatepass")
+        case int() if not isinstance(part, bool):
+            kind, content = b"i", b"%d" % part
+        case _:
+            raise TypeError(f"A part of an address is a text, a number or a stream, not {part!r}.")
+    return kind + len(content).to_bytes(8, "big") + content
+
+
 class Keystream:
-    """Random words by (stream name, position).
+    """Random words by (address of a stream, position).
 
     >>> stream = Keystream.from_seed(1)
     >>> whole = stream.words("age", 0, 10)
@@ -51,7 +109,7 @@ class Keystream:
         if len(key) != _KEY_BYTES:
             raise InvalidNumber(f"A key must have {_KEY_BYTES} bytes, got {len(key)}.")
         self.__key = bytes(key)
-        self.__streams: dict[str, bytes] = {}
+        self.__streams: dict[Address, bytes] = {}
         self._reproducible = reproducible
 
     @classmethod
@@ -91,7 +149,7 @@ class Keystream:
 
     # -- words -----------------------------------------------------------------------------
 
-    def words(self, stream: str, start: int, count: int, out: Words | None = None) -> Words:
+    def words(self, stream: Address, start: int, count: int, out: Words | None = None) -> Words:
         """The words ``start`` to ``start + count`` of a stream, into ``out`` where given.
 
         A reused ``out`` of at most ``CHUNK`` words is several times faster than a fresh array.
@@ -113,7 +171,7 @@ class Keystream:
             self._blocks(stream, start // 2, rest)
         return out
 
-    def _blocks(self, stream: str, block: int, out: Words) -> None:
+    def _blocks(self, stream: Address, block: int, out: Words) -> None:
         """Fill ``out`` from the beginning of a 16-byte block: the counter is the block's number."""
         counter = modes.CTR(block.to_bytes(16, "big"))
         encryptor = Cipher(algorithms.AES(self._stream_key(stream)), counter).encryptor()
@@ -124,23 +182,26 @@ class Keystream:
         if not np.little_endian:
             out.byteswap(inplace=True)
 
-    def _stream_key(self, stream: str) -> bytes:
+    def _stream_key(self, stream: Address) -> bytes:
         """A key of its own for each stream, so that no two streams share a counter."""
         key = self.__streams.get(stream)
         if key is None:
-            info = b"pramana stream " + stream.encode()
+            if isinstance(stream, Stream):
+                info = b"pramana address " + stream.spelling
+            else:
+                info = b"pramana stream " + stream.encode()
             derive = HKDFExpand(algorithm=hashes.SHA256(), length=_KEY_BYTES, info=info)
             key = self.__streams[stream] = derive.derive(self.__key)
         return key
 
     # -- numbers ---------------------------------------------------------------------------
 
-    def uniforms(self, stream: str, start: int, count: int) -> NDArray[np.float64]:
+    def uniforms(self, stream: Address, start: int, count: int) -> NDArray[np.float64]:
         """Numbers in [0, 1), each a multiple of 2**-53: one word a number."""
         bits = self.words(stream, start, count) >> np.uint64(11)
         return np.ldexp(bits.astype(np.float64), -53)
 
-    def normals(self, stream: str, start: int, count: int) -> NDArray[np.float64]:
+    def normals(self, stream: Address, start: int, count: int) -> NDArray[np.float64]:
         """Standard normal numbers: one word a number, by the inverse of the distribution function.
 
         The upper 52 bits choose a point strictly inside (0, 1/2), the lowest bit the sign: the
@@ -155,7 +216,7 @@ class Keystream:
         return size
 
     def integers(
-        self, stream: str, start: int, bounds: ArrayLike, *, count: int | None = None
+        self, stream: Address, start: int, bounds: ArrayLike, *, count: int | None = None
     ) -> NDArray[np.uint64]:
         """Integers uniform in [0, bound), without bias: one bound for ``count``, or one each.
 
@@ -176,13 +237,13 @@ class Keystream:
             result[part] = self._integers(stream, start + begin, limit[part])
         return result
 
-    def _integers(self, stream: str, start: int, limit: Words) -> Words:
+    def _integers(self, stream: Address, start: int, limit: Words) -> Words:
         result = np.empty(len(limit), dtype=np.uint64)
         excess = -limit % limit  # 2**64 mod limit, in 64-bit arithmetic
         open_ = np.arange(len(limit))
         attempt = 0
         while len(open_):
-            name = stream if attempt == 0 else f"{stream}/attempt {attempt}"
+            name = stream if attempt == 0 else Stream(stream, "attempt", attempt)
             first, last = int(open_[0]), int(open_[-1])
             words = self.words(name, start + first, last - first + 1)[open_ - first]
             high, low = _product(words, limit[open_])
@@ -191,7 +252,7 @@ class Keystream:
             attempt += 1
         return result
 
-    def permutation(self, n: int, stream: str) -> NDArray[np.int64]:
+    def permutation(self, n: int, stream: Address) -> NDArray[np.int64]:
         """A uniformly random order of 0 ... n - 1: entry r is the number that comes r-th.
 
         The number i stands where its word stands among all words, see :func:`order_of_words`.
@@ -211,7 +272,12 @@ def _product(left: Words, right: Words) -> tuple[Words, Words]:
 
 
 def order_of_words(
-    words: Words, *, keystream: Keystream, stream: str, first_rank: int = 0, shared_bits: int = 0
+    words: Words,
+    *,
+    keystream: Keystream,
+    stream: Address,
+    first_rank: int = 0,
+    shared_bits: int = 0,
 ) -> NDArray[np.uint64]:
     """The order that sorts the words: an exactly uniform permutation, ties included.
 
@@ -235,7 +301,7 @@ def order_of_words(
         group = group[np.argsort(words[group], kind="stable")]
         for low, high in _runs(words[group]):
             group[low:high] = _shuffled(
-                group[low:high], keystream, f"{stream}/ties", first_rank + begin + low
+                group[low:high], keystream, Stream(stream, "ties"), first_rank + begin + low
             )
         order[begin:end] = group
     return order
@@ -252,7 +318,7 @@ def _runs(sorted_words: Words) -> list[tuple[int, int]]:
     return list(zip(begins.tolist(), ends.tolist(), strict=True))
 
 
-def _shuffled(group: Words, keystream: Keystream, stream: str, rank: int) -> Words:
+def _shuffled(group: Words, keystream: Keystream, stream: Address, rank: int) -> Words:
     """Fisher and Yates on a few tied records; the swap of position t uses the word of its rank."""
     shuffled = group.copy()
     draws = keystream.integers(stream, rank, np.arange(1, len(group) + 1))

@@ -27,6 +27,40 @@ def released(schema, mechanism, table, *, cut=None):
     return pa.Table.from_batches(parts)
 
 
+def test_an_empty_text_and_a_missing_value_are_two_strata():
+    """Each has its matrix: records without a region stay, those with an empty one change."""
+    keep, swap = Dense.of("ab", [[1, 0], [0, 1]]), Dense.of("ab", [[0, 1], [1, 0]])
+    schema = Schema(
+        (Column("x", Role.KEY, Categories(("a", "b"))), Column("region", Role.PLAIN)),
+        strata=("region",),
+    )
+    table = pa.table({"x": ["a", "a", "b", "b"], "region": ["", None, "", None]})
+    for missing, empty, expected in ((keep, swap, "baab"), (swap, keep, "abba")):
+        step = Step(("x",), strata=("region",), by_stratum={("",): empty, (None,): missing})
+        found = released(schema, Mechanism((step,)), table)["x"].to_pylist()
+        assert "".join(found) == expected
+
+
+def test_two_columns_together_share_no_words_with_one_that_is_named_like_them():
+    """All sixteen outcomes of a step on (a, b) beside a column called 'a x b' occur."""
+    coins = tuple((i, j) for i in "pq" for j in "rs")
+    columns = [
+        Column("a", Role.KEY, Categories(("p", "q"))),
+        Column("b", Role.KEY, Categories(("r", "s"))),
+        Column("a x b", Role.KEY, Categories(("1", "2", "3", "4"))),
+    ]
+    mechanism = Mechanism(
+        (
+            Step(("a", "b"), UniformMixture.of(coins, retention=0.0)),
+            Step(("a x b",), UniformMixture.of(("1", "2", "3", "4"), retention=0.0)),
+        )
+    )
+    table = pa.table({"a": ["p"] * 4000, "b": ["r"] * 4000, "a x b": ["1"] * 4000})
+    made = released(Schema(tuple(columns)), mechanism, table).to_pylist()
+
+    assert len({tuple(row.values()) for row in made}) == 16
+
+
 @pytest.mark.parametrize("cut", [1, 7, 1000, None])
 def test_batches_never_change_a_result(cut):
     """Words are addressed by record."""

@@ -273,3 +273,58 @@ def test_bins_agree_with_the_definition(edges, values):
     assert count_refused(column, pa.array(values, pa.float64())).outside == len(values) - len(
         inside
     )
+
+
+WHOLE = (
+    pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()
+)  # fmt: skip
+
+
+def ends(kind):
+    """The smallest and the largest number of a type."""
+    info = np.iinfo(kind.to_pandas_dtype())
+    return int(info.min), int(info.max)
+
+
+@pytest.mark.parametrize("kind", WHOLE, ids=str)
+@given(data=st.data())
+def test_integers_of_every_width_keep_their_codes(kind, data):
+    """Also where the span of the values does not fit into the type, or ends where the type does."""
+    low, high = ends(kind)
+    near = st.one_of(
+        st.integers(low, min(low + 300, high)),
+        st.integers(max(high - 300, low), high),
+        st.integers(max(-120, low), 120),
+    )
+    labels = data.draw(st.lists(near, min_size=2, max_size=40, unique=True))
+    values = data.draw(st.lists(st.sampled_from([*labels, None]), max_size=400))
+    column = key(Categories(tuple(labels)), missing="category")
+    expected = [len(labels) if value is None else labels.index(value) for value in values]
+
+    assert encode(column, pa.array(values, kind)).tolist() == expected
+    array = pa.array(values, kind)
+    assert decode(column, encode(column, array), like=kind).to_pylist() == values
+
+
+def test_ages_with_a_code_below_zero_stay_what_they_are():
+    """0 to 99 and -99 span more than 8 bits hold."""
+    ages = [-99, *range(100)] * 3
+    column = key(Categories((*range(100), -99)))
+
+    codes = encode(column, pa.array(ages, pa.int8()))
+    assert decode(column, codes, like=pa.int8()).to_pylist() == ages
+
+
+@pytest.mark.parametrize(
+    "edges", [(0, 2**62, 2**63), (2**63, 2**63 + 2**12, 2**64), (-(2**63), -8, 0)]
+)
+def test_draws_stay_in_bins_of_very_large_numbers(edges):
+    """The largest and the smallest word, in each bin."""
+    kind = pa.int64() if edges[0] < 0 else pa.uint64()
+    column = key(Bins(edges, release="draw"))
+    codes = np.repeat(np.arange(len(edges) - 1), 2).astype(np.uint8)
+    words = np.tile(np.array([0, 2**64 - 1], np.uint64), len(edges) - 1)
+    drawn = decode(column, codes, words, like=kind)
+
+    assert [edges[c] <= v < edges[c + 1] for c, v in zip(codes, drawn.to_pylist(), strict=True)]
+    assert encode_released(column, drawn).tolist() == codes.tolist()

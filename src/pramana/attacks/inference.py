@@ -18,7 +18,7 @@ from pramana.attacks.records import Cells, Records
 from pramana.attacks.rerun import rerun
 from pramana.errors import InvalidNumber
 from pramana.matrices.mechanism import Mechanism
-from pramana.randomness import Keystream
+from pramana.randomness import Keystream, Stream
 from pramana.risk.measured import FEWEST_TRIALS, Measured
 from pramana.types import FloatArray, IntArray
 
@@ -64,11 +64,11 @@ def inference_risk(
             f"Inference of '{sensitive.column}' holds out a fifth of the records as a control, and "
             f"needs at least {FEWEST_TRIALS} of them; there are {records} records."
         )
-    order = keystream.permutation(records, f"held out {sensitive.column}")
+    order = keystream.permutation(records, Stream("held out", sensitive.column))
     inside, outside = order[held:], order[:held]
     members = truth.at(inside)
     released = rerun(
-        mechanism, members, keystream=keystream, stream=f"inference {sensitive.column}"
+        mechanism, members, keystream=keystream, stream=Stream("inference", sensitive.column)
     )
     values = sensitive.codes[inside]
     offsets = -expected_released(mechanism, members, released)

@@ -18,7 +18,7 @@ from pramana.attacks.linkers import (
 from pramana.attacks.records import Cells, Records
 from pramana.attacks.rerun import rerun
 from pramana.matrices.mechanism import Mechanism
-from pramana.randomness import Keystream
+from pramana.randomness import Keystream, Stream
 from pramana.risk.measured import FEWEST_TRIALS, Measured
 from pramana.table.schema import Schema
 from pramana.types import IntArray
@@ -52,7 +52,7 @@ def linkage_risks(
     targets = _targets(truth, sizes, keystream)
     nearest, likely = [], []
     for run in range(runs):
-        released = rerun(mechanism, truth, keystream=keystream, stream=f"run {run}")
+        released = rerun(mechanism, truth, keystream=keystream, stream=Stream("run", run))
         near = nearest_scores(mechanism, schema, truth)
         nearest.append(link(near, truth, released, sizes=sizes, targets=targets))
         offsets = -expected_released(mechanism, truth, released)
@@ -94,7 +94,7 @@ def _measured(
 ) -> Measured:
     chance = np.concatenate([part.chance for part in found])
     # A link is right or wrong: ties are drawn, so that the binomial law of the interval holds.
-    hits = int((keystream.uniforms(f"ties of {name}", 0, len(chance)) < chance).sum())
+    hits = int((keystream.uniforms(Stream("ties of", name), 0, len(chance)) < chance).sum())
     times = "once" if runs == 1 else f"{runs} times"
     return Measured.of(
         name,

@@ -21,7 +21,7 @@ from pramana.matrices.mechanism import Mechanism, Step
 from pramana.release.certificate import Certificate
 from pramana.risk.coded_table import AlikeRecords, code_column
 from pramana.table.codec import encode, encode_released
-from pramana.table.domains import label_text
+from pramana.table.domains import label_key
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
 from pramana.types import IntArray
@@ -189,11 +189,11 @@ def step_codes(step: Step, schema: Schema, parts: Sequence[NDArray[Any]]) -> Int
 
 def _strata(step: Step, data: pa.Table) -> IntArray:
     """Which matrix of a step each record has, by the text of its strata."""
-    numbers = {tuple(map(label_text, s)): place for place, s in enumerate(step.by_stratum)}
+    numbers = {tuple(map(label_key, s)): place for place, s in enumerate(step.by_stratum)}
     columns = [data.column(name) for name in step.strata]
     coded = [code_column(column) for column in columns]
     groups = AlikeRecords.of([c for c, _, _ in coded], [size for _, size, _ in coded])
-    rows = [[label_text(v.as_py()) for v in column.take(groups.first)] for column in columns]
+    rows = [[label_key(v.as_py()) for v in column.take(groups.first)] for column in columns]
     found = np.array([numbers.get(texts, -1) for texts in zip(*rows, strict=True)])
     strata: IntArray = found[groups.of_record]
     unknown = int(np.count_nonzero(strata < 0))

@@ -17,7 +17,7 @@ from pramana.errors import NotCovered
 from pramana.matrices.transition import TransitionMatrix
 from pramana.numeric import require_number
 from pramana.randomise.sampling import randomise
-from pramana.randomness import Keystream
+from pramana.randomness import Keystream, Stream
 
 __all__ = ["RepeatedAttack", "Round", "repeated_attack"]
 
@@ -116,7 +116,7 @@ def repeated_attack(
     for t in range(1, times + 1):
         before, power = power, power @ matrix.values
         if t > 1:
-            stream = f"repeated {column} {t}"
+            stream = Stream("repeated", column, t)
             current = randomise(matrix, current, keystream=keystream, stream=stream)
         rounds.append(
             Round(

@@ -13,17 +13,19 @@ import numpy as np
 from pramana.attacks.records import Records
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomise.sampling import randomise, sample_by_stratum
-from pramana.randomness import Keystream
+from pramana.randomness import Address, Keystream, Stream
 from pramana.types import IntArray
 
 __all__ = ["rerun"]
 
 
-def rerun(mechanism: Mechanism, truth: Records, *, keystream: Keystream, stream: str) -> Records:
+def rerun(
+    mechanism: Mechanism, truth: Records, *, keystream: Keystream, stream: Address
+) -> Records:
     """Fresh released codes for the same people, record by record."""
     drawn: list[IntArray] = []
     for place, (step, codes) in enumerate(zip(mechanism, truth.codes, strict=True)):
-        name = f"{stream}/{place}"
+        name = Stream(stream, place)
         own = codes.astype(np.uint32)
         strata = truth.strata[place]
         if strata is None:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, runtime_checkab
 
 import pyarrow as pa
 
-from pramana.randomness import Keystream
+from pramana.randomness import Address, Keystream
 from pramana.table.counts import Counts
 from pramana.table.opened import OpenedTable, TableFormat
 from pramana.table.schema import Column, Schema
@@ -109,7 +109,7 @@ class Table(Protocol):
     def map_batches(self, function: BatchFunction, *, schema: pa.Schema) -> Table:
         """The table that ``function`` makes of each batch; it has the given schema."""
 
-    def shuffle(self, *, keystream: Keystream, stream: str = "shuffle") -> Table:
+    def shuffle(self, *, keystream: Keystream, stream: Address = "shuffle") -> Table:
         """The records in a uniformly random order, by words that are addressed by position."""
 
     def write(

@@ -12,7 +12,7 @@ import numpy as np
 
 from pramana.estimation.channels import Channels
 from pramana.estimation.hierarchical import fit
-from pramana.randomness import Keystream
+from pramana.randomness import Keystream, Stream
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["draw_from_joint", "draw_given_table", "likelihood_of"]
@@ -54,7 +54,7 @@ def draw_given_table(
         )
         rows, seen = likelihood_of(axis, places, channels)
         drawn = np.empty(records, dtype=np.int64)
-        uniforms = keystream.uniforms(f"rebuild {axis}", 0, records)
+        uniforms = keystream.uniforms(Stream("rebuild", axis), 0, records)
         flat = np.ascontiguousarray(message).ravel()
         draw_cells(seen, rows, flat, base, int(strides[axis]), uniforms, drawn)
         current[axis] = drawn

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pramana.estimation.channels import Channels
 from pramana.estimation.joint import likelihood_of
 from pramana.estimation.spectral import pair_margin, single_margin
-from pramana.randomness import Keystream
+from pramana.randomness import Keystream, Stream
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["draw_from_pairs"]
@@ -71,7 +71,7 @@ class RecordSampler:
             likelihood, seen = self.seen[axis]
             neighbours, factors, starts = self._factors(axis)
             uniforms = self.keystream.uniforms(
-                f"rebuild {axis}", self.sweeps * len(self.truths), len(self.truths)
+                Stream("rebuild", axis), self.sweeps * len(self.truths), len(self.truths)
             )
             redraw_column(
                 self.truths, axis, seen, likelihood, self.base[axis], neighbours, factors, starts,

@@ -29,7 +29,7 @@ from pramana.kanonymity.groups import compact, within
 from pramana.kanonymity.mdav import mdav
 from pramana.kanonymity.numbers import number_columns
 from pramana.kanonymity.refine import LARGE, chop, improve, improve_large
-from pramana.randomness import Keystream
+from pramana.randomness import Address, Keystream, Stream
 from pramana.types import FloatArray, IntArray
 
 Method = Literal["default", "greedy", "mdav", "cells"]
@@ -136,7 +136,7 @@ def form_groups(
     limit = NO_LIMIT if max_size is None else max_size
     labels = np.zeros(n, np.int64)
     for number, rows in enumerate(_strata(k, strata)):
-        words = f"clustering/{number}"
+        words = Stream("clustering", number)
         some = tuple(column.part(rows) for column in sensitive)
         part = _cluster_part(points[rows], k, method, limit, keystream, words)
         if method == "default" and n <= FEW and k <= LARGE:
@@ -148,14 +148,14 @@ def form_groups(
 
 
 def _cluster_part(
-    points: FloatArray, k: int, method: str, limit: int, keystream: Keystream, stream: str
+    points: FloatArray, k: int, method: str, limit: int, keystream: Keystream, stream: Address
 ) -> IntArray:
     points = np.ascontiguousarray(points)
     n = len(points)
     if k == 1:
         return np.arange(n)
     if method == "greedy":
-        first = int(keystream.integers(f"{stream}/first", 0, n, count=1)[0])
+        first = int(keystream.integers(Stream(stream, "first"), 0, n, count=1)[0])
         labels = greedy(points, k=k, first=first)
     elif method == "mdav":
         labels = mdav(points, k=k)
@@ -175,20 +175,20 @@ def _cluster_part(
 
 
 def _annealed(
-    points: FloatArray, labels: IntArray, k: int, limit: int, keystream: Keystream, stream: str
+    points: FloatArray, labels: IntArray, k: int, limit: int, keystream: Keystream, stream: Address
 ) -> IntArray:
     """Better groups of a table of few records, and once more what annealing leaves at hand."""
     if k == 1 or labels.max() == 0:
         return labels
     points = np.ascontiguousarray(points)
     tries = (
-        keystream.words(f"{stream}/anneal", at * CHUNK, count).view(np.int64)
+        keystream.words(Stream(stream, "anneal"), at * CHUNK, count).view(np.int64)
         for at, count in enumerate(tries_for(len(points)))
     )
     found = anneal(points, labels, k=k, limit=limit, words=tries)
     if np.array_equal(found, labels):
         return labels
-    words = _epoch_words(found, k, keystream, f"{stream}/polish")
+    words = _epoch_words(found, k, keystream, Stream(stream, "polish"))
     labels = improve(points, found, k=k, limit=limit, words=words)
     return chop(points, labels, limit) if limit < NO_LIMIT else labels
 
@@ -202,7 +202,9 @@ def _best_of_large(points: FloatArray, labels: IntArray, k: int, limit: int) -> 
     return min(found, key=lambda groups: within(points, groups))
 
 
-def _epoch_words(labels: IntArray, k: int, keystream: Keystream, stream: str) -> Iterator[IntArray]:
+def _epoch_words(
+    labels: IntArray, k: int, keystream: Keystream, stream: Address
+) -> Iterator[IntArray]:
     """Random words for every epoch: more epochs where there are few groups, as they cost less."""
     groups, count = int(labels.max()) + 1, labels.size // k
     epochs = min(24, max(4, 80_000 // (groups * k)))

@@ -20,7 +20,7 @@ from pramana.kanonymity.dither import ALPHA
 from pramana.kanonymity.diversity import Sensitive
 from pramana.kanonymity.numbers import numbers_of
 from pramana.kanonymity.release import centroid, donors
-from pramana.randomness import Keystream
+from pramana.randomness import Keystream, Stream
 from pramana.table.codec import decode, encode
 from pramana.table.domains import Bins
 from pramana.table.schema import Column
@@ -159,5 +159,5 @@ def _written(column: Column, values: FloatArray, key: Key, like: pa.DataType) ->
 
 def _words(column: Column, values: Any, keystream: Keystream) -> Any:
     if isinstance(column.domain, Bins) and column.domain.release == "draw":
-        return keystream.words(f"k-anonymity/bins/{column.name}", 0, len(values))
+        return keystream.words(Stream("k-anonymity", "bins", column.name), 0, len(values))
     return None

@@ -21,9 +21,9 @@ from pramana.errors import OutsideDomain
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import Label
 from pramana.randomise.sampling import randomise, sample_by_stratum
-from pramana.randomness import Keystream
+from pramana.randomness import Keystream, Stream
 from pramana.table.codec import code_dtype, decode, encode, released_type
-from pramana.table.domains import Bins, label_text
+from pramana.table.domains import Bins, label_key
 from pramana.table.schema import Column, Schema
 from pramana.types import Codes
 
@@ -110,7 +110,7 @@ class Randomiser:
     def _decode(self, column: Column, codes: Codes, position: int) -> pa.Array:
         words = None
         if isinstance(column.domain, Bins) and column.domain.release == "draw":
-            words = self.keystream.words(f"inside {column.name}", position, len(codes))
+            words = self.keystream.words(Stream("inside", column.name), position, len(codes))
         return decode(column, codes, words, like=_plain(self.types.field(column.name).type))
 
 
@@ -120,7 +120,7 @@ class _StepCodec:
     def __init__(self, step: Step, columns: Sequence[Column]) -> None:
         self.step = step
         self.columns = tuple(columns)
-        self.stream = "release " + " x ".join(step.columns)
+        self.stream = Stream("release", *step.columns)
 
     @cached_property
     def _cells(self) -> NDArray[Any]:
@@ -177,18 +177,18 @@ class _StepCodec:
     def strata_of(self, batch: pa.RecordBatch) -> NDArray[np.int64]:
         """Which stratum's matrix each record has, by the text of its values."""
         numbers = {
-            tuple(map(label_text, _as_tuple(stratum))): number
+            tuple(map(label_key, _as_tuple(stratum))): number
             for number, stratum in enumerate(self.step.by_stratum)
         }
         encoded = [batch.column(name).dictionary_encode() for name in self.step.strata]
-        texts = [[label_text(v) for v in array.dictionary.to_pylist()] for array in encoded]
+        texts = [[label_key(v) for v in array.dictionary.to_pylist()] for array in encoded]
         places = np.stack(
             [np.asarray(a.indices.fill_null(len(t))) for a, t in zip(encoded, texts, strict=True)]
         )
         combos, inverse = np.unique(places, axis=1, return_inverse=True)
         found = np.array(
             [
-                numbers.get(tuple((*t, "")[i] for t, i in zip(texts, combo, strict=True)), -1)
+                numbers.get(tuple((*t, None)[i] for t, i in zip(texts, combo, strict=True)), -1)
                 for combo in combos.T
             ]
         )

@@ -30,7 +30,7 @@ from pramana.errors import InvalidMatrix, OutsideDomain
 from pramana.matrices.families import SparseRows, UniformMixture
 from pramana.matrices.transition import TransitionMatrix
 from pramana.numeric import TOTAL
-from pramana.randomness import CHUNK, Keystream
+from pramana.randomness import CHUNK, Address, Keystream
 from pramana.types import Codes, Words
 
 __all__ = ["alias_cells", "randomise", "sample", "sample_by_stratum"]
@@ -106,7 +106,7 @@ def randomise(
     codes: Codes,
     *,
     keystream: Keystream,
-    stream: str,
+    stream: Address,
     start: int = 0,
     out: Codes | None = None,
 ) -> Codes:

@@ -200,9 +200,12 @@ def _as_dictionary(array: pa.Array) -> pa.Array:
     low, high = (pc.min_max(array)[end].as_py() for end in ("min", "max"))
     if high - low >= min(NARROW, len(array)):
         return array
-    values = np.arange(low, high + 1, dtype=array.type.to_pandas_dtype())
-    indices = pc.subtract(array, pa.scalar(low, array.type))
-    return pa.DictionaryArray.from_arrays(indices, pa.array(values), safe=False)
+    # In 64 bits: the span of a column of 8 bits does not fit into 8 bits.
+    wide = array.type if pa.types.is_uint64(array.type) else pa.int64()
+    steps = np.arange(high - low + 1).astype(wide.to_pandas_dtype())
+    values = pc.add(pa.array(steps), pa.scalar(low, wide))
+    indices = pc.subtract(array.cast(wide), pa.scalar(low, wide)).cast(pa.int32())
+    return pa.DictionaryArray.from_arrays(indices, values, safe=False)
 
 
 def _indices(array: pa.DictionaryArray) -> Positions:
@@ -269,10 +272,21 @@ def _draw(
         first = np.ceil(edges)
         first[-1] = np.floor(edges[-1]) + 1  # the last bin is closed
         count = np.diff(first)
-        if (count > 0).all():  # a bin without whole numbers has only others to draw
+        wide = _wide(first)
+        if wide is not None and (count > 0).all():  # else a bin has only other numbers to draw
             whole: npt.NDArray[Any] = first[at] + np.floor(share * count[at])
-            return whole.astype(np.int64)
+            # Beyond 2**53 the sum may round up to the first number of the next bin.
+            whole = np.minimum(whole, np.nextafter(first[1:], -np.inf)[at])
+            return whole.astype(wide)
     drawn = edges[at] + share * np.diff(edges)[at]
     # Rounding may reach the upper edge, which belongs to the next bin.
     inside: npt.NDArray[Any] = np.minimum(drawn, np.nextafter(edges[1:], -np.inf)[at])
     return inside
+
+
+def _wide(numbers: npt.NDArray[np.float64]) -> type[np.int64 | np.uint64] | None:
+    """The 64-bit integers that hold all numbers below the last, if any do."""
+    low, high = float(numbers[0]), float(numbers[-1])
+    if low >= -(2.0**63) and high <= 2.0**63:
+        return np.int64
+    return np.uint64 if low >= 0 and high <= 2.0**64 else None

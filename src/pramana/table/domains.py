@@ -18,7 +18,16 @@ from typing import Literal, TypeAlias
 
 from pramana.errors import InvalidSchema
 
-__all__ = ["BinRelease", "Bins", "Categories", "Domain", "Label", "find_label", "label_text"]
+__all__ = [
+    "BinRelease",
+    "Bins",
+    "Categories",
+    "Domain",
+    "Label",
+    "find_label",
+    "label_key",
+    "label_text",
+]
 
 Label: TypeAlias = str | int | float | bool | None
 BinRelease: TypeAlias = Literal["label", "centre", "draw"]
@@ -39,6 +48,16 @@ def label_text(label: Label) -> str:
     if isinstance(label, float) and label.is_integer():
         return str(int(label))
     return str(label)
+
+
+def label_key(label: Label) -> str | None:
+    """What tells labels apart: the text, or ``None`` for missing, which is no text, not even "".
+
+    >>> label_key(1.0), label_key(""), label_key(None), label_key(math.nan)
+    ('1', '', None, None)
+    """
+    absent = label is None or (isinstance(label, float) and math.isnan(label))
+    return None if absent else label_text(label)
 
 
 def _is_number(value: object) -> bool:

@@ -25,7 +25,7 @@ from pramana.estimation.channels import Channels
 from pramana.estimation.hierarchical import fit
 from pramana.estimation.joint import likelihood_of
 from pramana.estimation.layout import Layout
-from pramana.randomness import Keystream
+from pramana.randomness import Keystream, Stream
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["TargetModel", "draw_records", "fit_target_model"]
@@ -183,7 +183,7 @@ class _Uniforms:
     rows: IntArray
 
     def of(self, axis: int) -> FloatArray:
-        stream = f"rebuild {axis} draw {self.draw}"
+        stream = Stream("rebuild", axis, "draw", self.draw)
         return self.keystream.uniforms(stream, int(self.rows[0]), len(self.rows))
 
 

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pramana.randomness import Keystream, order_of_words
+from pramana.randomness import Address, Keystream, order_of_words
 
 __all__ = ["Piece", "RowLayout", "Shuffler"]
 
@@ -139,7 +139,7 @@ class Shuffler:
         schema: pa.Schema,
         *,
         keystream: Keystream,
-        stream: str,
+        stream: Address,
         records: int | None = None,
         memory: int = MEMORY,
         folder: Path | None = None,

@@ -20,7 +20,7 @@ from pramana.engines.local.sources import arrow_source, opened_source, parquet_s
 from pramana.errors import InvalidTable, UnknownColumn
 from pramana.formats.atomic import in_groups, whole_file, writer_of
 from pramana.formats.opening import open_table, write_table
-from pramana.randomness import Keystream
+from pramana.randomness import Address, Keystream
 from pramana.table.codec import encode
 from pramana.table.counts import Counter, Counts
 from pramana.table.opened import OpenedTable, TableFormat
@@ -114,7 +114,7 @@ class LocalTable:
 
         return replace(self, source=Source(schema, parts, source.records))
 
-    def shuffle(self, *, keystream: Keystream, stream: str = "shuffle") -> LocalTable:
+    def shuffle(self, *, keystream: Keystream, stream: Address = "shuffle") -> LocalTable:
         """The records in a uniformly random order, by words that are addressed by position."""
         source = self.source
 

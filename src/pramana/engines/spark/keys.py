@@ -32,7 +32,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from pramana.errors import InputError
-from pramana.randomness import Keystream
+from pramana.randomness import Keystream, Stream
 
 __all__ = ["KeyDoor", "Luggage", "open_door"]
 
@@ -128,7 +128,7 @@ class _Unpickler(pickle.Unpickler):
 @contextmanager
 def open_door(keystreams: list[Keystream], *, host: str, bind: str, port: int) -> Iterator[KeyDoor]:
     """Hand out these keystreams to whoever shows the token, as long as the block runs."""
-    token = keystreams[0].words(f"spark token {next(_ACTIONS)}", 0, _SIZE // 8).tobytes()
+    token = keystreams[0].words(Stream("spark token", next(_ACTIONS)), 0, _SIZE // 8).tobytes()
     exports = b"".join(keystream.export() for keystream in keystreams)
     X25519PrivateKey.generate()  # its first use imports, which threads should not have to wait for
 

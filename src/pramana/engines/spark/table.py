@@ -43,7 +43,7 @@ from pramana.engines.spark.tasks import (
     from_stream,
 )
 from pramana.errors import InvalidTable, UnknownColumn
-from pramana.randomness import CHUNK, Keystream
+from pramana.randomness import CHUNK, Address, Keystream
 from pramana.table.codec import encode
 from pramana.table.counts import Counter, Counts
 from pramana.table.schema import Column, Schema
@@ -69,7 +69,7 @@ class _Map:
 @dataclass(frozen=True)
 class _Shuffle:
     keystream: Keystream
-    stream: str
+    stream: Address
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class SparkTable:
         """The table that ``function`` makes of each batch; it has the given schema."""
         return replace(self, steps=(*self.steps, _Map(function, schema)))
 
-    def shuffle(self, *, keystream: Keystream, stream: str = "shuffle") -> SparkTable:
+    def shuffle(self, *, keystream: Keystream, stream: Address = "shuffle") -> SparkTable:
         """The records in a uniformly random order, by words that are addressed by position."""
         return replace(self, steps=(*self.steps, _Shuffle(keystream, stream)))
 
@@ -227,7 +227,7 @@ def _after_shuffles(
     yield frame, begin, tuple(functions)
 
 
-def _range_sizes(keystream: Keystream, stream: str, records: int, bits: int) -> tuple[int, ...]:
+def _range_sizes(keystream: Keystream, stream: Address, records: int, bits: int) -> tuple[int, ...]:
     """How many of the first words fall into each range: known before any record is read."""
     counts = np.zeros(2**bits, dtype=np.int64)
     words = np.empty(CHUNK, dtype=np.uint64)

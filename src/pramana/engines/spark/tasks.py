@@ -21,7 +21,7 @@ from pramana.engines.base import BatchFunction
 from pramana.engines.spark.keys import Luggage
 from pramana.errors import InvalidTable, PramanaError
 from pramana.formats.atomic import in_groups
-from pramana.randomness import Keystream, order_of_words
+from pramana.randomness import Address, Keystream, order_of_words
 
 __all__ = [
     "BATCH",
@@ -126,7 +126,7 @@ class Gathered:
 
     schema: pa.Schema
     keystream: Keystream
-    stream: str
+    stream: Address
     bits: int
     ranges: Sequence[int]
 
@@ -187,7 +187,7 @@ class Scattered:
     """Records cut into ranges by the leading bits of their words."""
 
     keystream: Keystream
-    stream: str
+    stream: Address
     bits: int
 
     def __call__(self, placed: Placed, _: int) -> Iterator[pa.RecordBatch]:

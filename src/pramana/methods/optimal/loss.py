@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pramana.matrices import SparseRows, TransitionMatrix
-from pramana.randomness import Keystream
+from pramana.randomness import Address, Keystream, Stream
 from pramana.types import FloatArray
 
 __all__ = ["KlLoss", "dense_gradient", "dense_loss", "kl_loss", "squared_error"]
@@ -94,7 +94,7 @@ def kl_loss(
     values = []
     draw = _Draw.of(matrix, numbers)
     for round_ in range(rounds):
-        estimate = matrix.solve(draw.released(keystream, f"kl-{round_}")) / numbers.sum()
+        estimate = matrix.solve(draw.released(keystream, Stream("kl", round_))) / numbers.sum()
         if (estimate[occurring] > 0).all():
             ratio = share[occurring] / estimate[occurring]
             values.append(float((share[occurring] * np.log(ratio)).sum()))
@@ -130,7 +130,7 @@ class _Draw:
         cells = np.repeat(np.arange(len(moving)), numbers[moving].astype(np.int64))
         return cls(still, cells, place + np.minimum(sums, 1.0), rows.indices.astype(np.int64))
 
-    def released(self, keystream: Keystream, stream: str) -> FloatArray:
+    def released(self, keystream: Keystream, stream: Address) -> FloatArray:
         """The counts of one simulated release."""
         if len(self.cells) == 0:
             return self.still
