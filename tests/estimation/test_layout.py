@@ -60,7 +60,6 @@ def test_a_filter_on_a_randomised_column_becomes_an_axis_of_one_group():
     assert layout.shape == (2, 3)
     assert layout.grouped_shape == (2, 1)
     assert layout.axes[1].groups == (-1, 0, 0)
-    assert layout.filtered
 
 
 def test_strata_of_a_matrix_enter():

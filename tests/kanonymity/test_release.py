@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable, OutsideDomain, UnknownColumn
 from pramana.kanonymity import RELEASE_METHODS, Key, anonymise, donors, key_of, new_keys
-from pramana.kanonymity.release import cell_donors, centroid, permute_members
+from pramana.kanonymity.release import centroid, permute_members
 from pramana.kanonymity.tables import replace_keys
 from pramana.randomness import Keystream
 from pramana.table import Bins, Categories, Column, Role
@@ -82,16 +82,6 @@ def test_a_record_has_no_say_in_its_own_keys():
                 tables[member] += new[member] == keys[0].values
         seen = tables[:, tables.sum(axis=0) > 0]
         assert stats.chi2_contingency(seen).pvalue > LEVEL, method
-
-
-def test_the_road_through_cells_stays_in_the_group():
-    """Resampling by Rosenblatt's road gives keys of the own group only."""
-    rng = np.random.default_rng(2)
-    keys = [Key("a", rng.integers(0, 3, 90).astype(float)), Key("b", rng.normal(size=90))]
-    labels = np.repeat(np.arange(9), 10)
-
-    source = cell_donors(keys, labels, keystream=Keystream.from_seed(3))
-    assert (labels[source] == labels).all()  # the second key is unique, so it names the record
 
 
 def test_gaussian_keys_are_combinations_that_occur():

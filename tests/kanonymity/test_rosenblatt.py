@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -11,10 +12,11 @@ from hypothesis import strategies as st
 
 from pramana.errors import InvalidNumber
 from pramana.kanonymity import cluster
-from pramana.kanonymity.dither import CellDither, GaussianDither, draw_members
+from pramana.kanonymity.dither import GaussianDither, draw_members
 from pramana.kanonymity.mixture import NormalMixture
 from pramana.kanonymity.rosenblatt import Empirical, transform
 from pramana.randomness import Keystream
+from pramana.types import FloatArray, IntArray
 
 LEVEL = 1e-4
 """How often a sound sampler would fail one of these tests, had its seed not been fixed."""
@@ -22,6 +24,38 @@ LEVEL = 1e-4
 tables = st.lists(
     st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)), min_size=4, max_size=9
 )
+
+
+@dataclass(frozen=True, eq=False)
+class CellDither:
+    """Piecewise uniform over the cells of a group's values, by their frequency [Wei, eq. 10].
+
+    Values are their ranks, and the cell of rank v reaches from v - 1/2 to v + 1/2. With this dither
+    the whole road is resampling within the group [Wei, Thm 1].
+    """
+
+    labels: IntArray
+    keys: Empirical
+
+    def draw(self, keystream: Keystream) -> FloatArray:
+        """A cell of the group, then a point of the cell."""
+        n, d = self.keys.codes.shape
+        cells = self.keys.codes[draw_members(self.labels, keystream)]
+        inside = 1 - keystream.uniforms("k-anonymity/cell", 0, n * d).reshape(n, d)
+        return cells - 0.5 + inside
+
+    def forward(self, points: FloatArray) -> FloatArray:
+        """Within a cell the distribution function of the mixture rises in a straight line."""
+        n, d = points.shape
+        cells = np.ceil(points - 0.5).astype(np.int64)
+        inside = points + 0.5 - cells
+        low, high = np.zeros(n, np.int64), np.full(n, len(self.keys.order))
+        uniforms = np.empty((n, d))
+        for j in range(d):
+            begin, end = self.keys.find(cells[:, j], j, low, high)
+            uniforms[:, j] = (begin - low + inside[:, j] * (end - begin)) / (high - low)
+            low, high = begin, end
+        return uniforms
 
 
 def conditional(rows, prefix, j, value):

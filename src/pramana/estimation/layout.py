@@ -142,11 +142,6 @@ class Layout:
         """The labels of each column asked for."""
         return tuple(self.labels[name] for name in self.by)
 
-    @cached_property
-    def filtered(self) -> bool:
-        """Whether some truths are left out, so that the number of records is itself estimated."""
-        return any(min(axis.groups) < 0 for axis in self.axes)
-
     def only(self, places: Sequence[int]) -> Layout:
         """The same axes, only those at ``places`` and each whole: nothing merged or left out."""
         axes = tuple(_whole(self.axes[place]) for place in places)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pramana.experiments.additive import Form, features, levels_of, predict_cells
 from pramana.experiments.harness import GENERATED, Setting
 from pramana.experiments.population import make_population
 from pramana.kanonymity.clustering import form_groups
@@ -20,14 +21,24 @@ from pramana.kanonymity.distance import Key
 from pramana.kanonymity.release import new_keys
 from pramana.randomness import Keystream
 from pramana.types import FloatArray, IntArray
-from pramana.workloads.cells import Coding
-from pramana.workloads.covariate_shift import ratio
-from pramana.workloads.features import Form, features
 from pramana.workloads.learners import logistic_regression
-from pramana.workloads.regression import fit_cells
 
-__all__ = ["Grouped", "People", "Score", "Split", "anonymised", "group", "load_people",
-           "make_markets", "make_splits", "market_weight", "mean_score", "score"]  # fmt: skip
+__all__ = [
+    "CELLS",
+    "SIZES",
+    "Grouped",
+    "People",
+    "Score",
+    "Split",
+    "anonymised",
+    "group",
+    "load_people",
+    "make_markets",
+    "make_splits",
+    "market_weight",
+    "mean_score",
+    "score",
+]
 
 
 FILE = "meps2023_adults.csv"
@@ -39,6 +50,8 @@ JOINS = (1.0, 0.9, 0.9, 1.0, 1.0, 0.4, 0.3, 0.2)
 """The chance to join a plan by age group: few beyond 65, who have another insurance."""
 
 TILT = 0.3
+SIZES = tuple(SHAPE.values())
+CELLS = int(np.prod(SIZES))
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,24 +68,19 @@ class People:
         return len(self.cost)
 
     @cached_property
-    def coding(self) -> Coding:
-        """All cells, occupied or not."""
-        return Coding(tuple(SHAPE), tuple(tuple(range(size)) for size in SHAPE.values()))
-
-    @cached_property
     def cells(self) -> IntArray:
         """The cell of every person."""
-        cells: IntArray = np.ravel_multi_index(self.levels, tuple(SHAPE.values())).astype(np.int64)
+        cells: IntArray = np.ravel_multi_index(self.levels, SIZES).astype(np.int64)
         return cells
 
     @cached_property
     def joins(self) -> FloatArray:
         """The chance of each cell to join."""
-        return np.array(JOINS)[self.coding.unravel(np.arange(self.coding.size))[:, 1]]
+        return np.array(JOINS)[levels_of(SIZES)[:, 1]]
 
     def sums(self, cells: IntArray, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Number, total cost and total squared cost by cell."""
-        cost, size = self.cost[rows], self.coding.size
+        cost, size = self.cost[rows], CELLS
         return (
             np.bincount(cells, minlength=size).astype(np.float64),
             np.bincount(cells, cost, size).astype(np.float64),
@@ -121,9 +129,9 @@ def _surveyed(path: Path) -> People:
     return People(tuple(level[known].astype(np.int64) for level in levels), cost[known], words)
 
 
-def make_markets(people: People, number: int, setting: Setting) -> dict[str, FloatArray]:
+def make_markets(number: int, setting: Setting) -> dict[str, FloatArray]:
     """How much more frequent each cell is in a market: exp of a random quadratic form."""
-    places = people.coding.unravel(np.arange(people.coding.size)).astype(np.float64)
+    places = levels_of(SIZES).astype(np.float64)
     z = (places - places.mean(axis=0)) / places.std(axis=0)
     pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
     terms = np.column_stack([z, *(z[:, i] * z[:, j] for i, j in pairs)])
@@ -178,19 +186,19 @@ def anonymised(
     for method in methods:
         new = new_keys(keys, labels, method=method, keystream=keystream)
         levels = tuple(key.values.astype(np.int64) for key in new)
-        released[method] = np.ravel_multi_index(levels, tuple(SHAPE.values())).astype(np.int64)
+        released[method] = np.ravel_multi_index(levels, SIZES).astype(np.int64)
     return released
 
 
-def market_weight(shift: str, existing: FloatArray, new: FloatArray, coding: Coding) -> FloatArray:
+def market_weight(shift: str, existing: FloatArray, new: FloatArray) -> FloatArray:
     """w(x) of every cell: 1, by logistic regression, or cell by cell."""
     if shift == "none":
         return np.ones(existing.size)
     p, q = existing / existing.sum(), new / new.sum()
     if shift == "nonparametric":
-        return ratio(q, p)
-    cells = np.arange(existing.size)
-    x = features(coding, cells, form="numeric")
+        # Where p is 0 there is no record to carry a weight.
+        return np.asarray(np.divide(q, p, out=np.zeros_like(q), where=p > 0), dtype=np.float64)
+    x = features(SIZES, form="numeric")
     both = np.flatnonzero(p > 0), np.flatnonzero(q > 0)
     model = logistic_regression(
         np.concatenate([x[both[0]], x[both[1]]]),
@@ -220,9 +228,7 @@ def score(
 ) -> Score:
     """Learn on the released cells of enrolled people; predict the plan of a new market."""
     count, total, _ = people.sums(released, split.enrolled)
-    cells = np.arange(people.coding.size)
-    model = fit_cells(people.coding, cells, weight * count, weight * total, form=form)
-    predicted = model.at_cells(cells)
+    predicted = predict_cells(SIZES, weight * count, weight * total, form=form)
     joined = people.joins * tilt
     n, y, yy = (joined * part for part in people.sums(people.cells[split.test], split.test))
     mean = y.sum() / n.sum()

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pramana.experiments.markets import SHAPE, People, anonymised, group
+from pramana.experiments.additive import levels_of
+from pramana.experiments.markets import SIZES, People, anonymised, group
 from pramana.randomness import Keystream
 from pramana.types import FloatArray, IntArray
 
@@ -39,9 +40,8 @@ def found_again(
 
 def _distances(people: People, rows: IntArray) -> FloatArray:
     """Squared Euclidean distances between cells, each variable standardised."""
-    size = people.coding.size
-    places = people.coding.unravel(np.arange(size)).astype(np.float64)
-    for column in range(len(SHAPE)):
+    places = levels_of(SIZES).astype(np.float64)
+    for column in range(len(SIZES)):
         places[:, column] /= max(float(people.levels[column][rows].std()), 1e-9)
     gaps = places[:, None, :] - places[None, :, :]
     squared: FloatArray = np.square(gaps).sum(axis=2)

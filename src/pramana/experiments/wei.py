@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from pramana.experiments.additive import Form
 from pramana.experiments.figures import Histograms, Lines, Panels, Picture
 from pramana.experiments.harness import Experiment, Finding, Setting
 from pramana.experiments.markets import (
+    CELLS,
     People,
     Score,
     Split,
@@ -30,7 +32,6 @@ from pramana.experiments.markets import (
 from pramana.experiments.reidentification import found_again
 from pramana.randomness import Keystream
 from pramana.types import FloatArray
-from pramana.workloads.features import Form
 
 __all__ = ["TITLE", "run", "steps"]
 
@@ -67,7 +68,7 @@ def steps(quick: bool) -> int:
 def run(setting: Setting) -> Experiment:
     """Everything on the same people, markets and splits."""
     sizes, people = _sizes(setting.quick), load_people(setting)
-    markets = make_markets(people, sizes.markets, setting)
+    markets = make_markets(sizes.markets, setting)
     splits = make_splits(people, sizes.splits, setting.keystream)
     shifted = _tables(people, markets, splits, setting)
     curves = _curves(people, markets, splits[: sizes.curve_splits], sizes, setting)
@@ -110,10 +111,7 @@ def _tables(
         existing, _, _ = people.sums(people.cells[split.train], split.train)
         tested, _, _ = people.sums(people.cells[split.test], split.test)
         for market, tilt in markets.items():
-            weights = {
-                shift: market_weight(shift, existing, tilt * tested, people.coding)
-                for shift in SHIFTS
-            }
+            weights = {shift: market_weight(shift, existing, tilt * tested) for shift in SHIFTS}
             for protection, shift, form in product(released, SHIFTS, FORMS):
                 found = score(
                     people,
@@ -199,7 +197,7 @@ def _curves(
     """(market or none, method, shift, form, k) -> average score; the last market stands for all."""
     scores: dict[tuple[Any, ...], list[Score]] = {}
     last = list(markets)[-1]
-    tilts = {"same market": np.ones(people.coding.size), last: markets[last]}
+    tilts = {"same market": np.ones(CELLS), last: markets[last]}
     for k, (number, split) in product(sizes.ks, enumerate(splits)):
         stream = Keystream.from_seed(setting.seeded(2, k, number))
         grouped = group(people, split.enrolled, k=k, keystream=stream)
@@ -208,7 +206,7 @@ def _curves(
         tested, _, _ = people.sums(people.cells[split.test], split.test)
         for market, tilt in tilts.items():
             for shift in SHIFTS if market == last else ("none",):
-                weight = market_weight(shift, existing, tilt * tested, people.coding)
+                weight = market_weight(shift, existing, tilt * tested)
                 for method, form in product(METHODS, FORMS):
                     found = score(
                         people, split, released[method], tilt=tilt, weight=weight, form=form

@@ -1,7 +1,7 @@
-"""The two dithers of the paper: inside the cells of a group, and Gaussian.
+"""The Gaussian dither of every group, and draws of its members.
 
-Each is one part of the road draw -> forward -> backward of ``rosenblatt.py`` and can be exchanged
-for any other continuous distribution.
+A dither is one part of the road draw -> forward -> backward of ``rosenblatt.py`` and can be
+exchanged for any other continuous distribution.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 from pramana.errors import InvalidNumber
 from pramana.kanonymity.groups import centres
 from pramana.kanonymity.mixture import NormalMixture
-from pramana.kanonymity.rosenblatt import Empirical
 from pramana.randomness import Keystream
 from pramana.types import FloatArray, IntArray
 
@@ -28,38 +27,6 @@ def draw_members(labels: IntArray, keystream: Keystream) -> IntArray:
     picks = keystream.integers("k-anonymity/member", 0, sizes[labels]).astype(np.int64)
     members: IntArray = order[starts[labels] + picks]
     return members
-
-
-@dataclass(frozen=True, eq=False)
-class CellDither:
-    """Piecewise uniform over the cells of a group's values, by their frequency [Wei, eq. 10].
-
-    Values are their ranks, and the cell of rank v reaches from v - 1/2 to v + 1/2. With this dither
-    the whole road is resampling within the group [Wei, Thm 1].
-    """
-
-    labels: IntArray
-    keys: Empirical
-
-    def draw(self, keystream: Keystream) -> FloatArray:
-        """A cell of the group, then a point of the cell."""
-        n, d = self.keys.codes.shape
-        cells = self.keys.codes[draw_members(self.labels, keystream)]
-        inside = 1 - keystream.uniforms("k-anonymity/cell", 0, n * d).reshape(n, d)
-        return cells - 0.5 + inside
-
-    def forward(self, points: FloatArray) -> FloatArray:
-        """Within a cell the distribution function of the mixture rises in a straight line."""
-        n, d = points.shape
-        cells = np.ceil(points - 0.5).astype(np.int64)
-        inside = points + 0.5 - cells
-        low, high = np.zeros(n, np.int64), np.full(n, len(self.keys.order))
-        uniforms = np.empty((n, d))
-        for j in range(d):
-            begin, end = self.keys.find(cells[:, j], j, low, high)
-            uniforms[:, j] = (begin - low + inside[:, j] * (end - begin)) / (high - low)
-            low, high = begin, end
-        return uniforms
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,11 +111,6 @@ class NormalMixture:
                 spread[:, i, j] = average(self.covariances[:, i, j] + gaps[:, i] * gaps[:, j])
         return NormalMixture(weights, means, spread)
 
-    def joining_error(self, points: FloatArray, *, most: int = MOST) -> float:
-        """The largest change of a uniform number of these points that joining makes."""
-        whole = self.forward(points, most=self.weights.size)
-        return float(np.abs(whole - self.forward(points, most=most)).max(initial=0.0))
-
 
 def split(means: FloatArray, weights: FloatArray, most: int) -> IntArray:
     """Cut the components into ``most`` parts, the one with the widest and heaviest first."""

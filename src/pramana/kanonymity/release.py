@@ -15,7 +15,7 @@ import numpy as np
 
 from pramana.errors import InvalidNumber
 from pramana.kanonymity.distance import Key, standardise
-from pramana.kanonymity.dither import ALPHA, CellDither, GaussianDither, draw_members
+from pramana.kanonymity.dither import ALPHA, GaussianDither, draw_members
 from pramana.kanonymity.rosenblatt import Empirical, transform
 from pramana.randomness import Keystream
 from pramana.types import FloatArray, IntArray
@@ -79,12 +79,6 @@ def gaussian_donors(
     ordered = transformation_order(keys)
     dither = GaussianDither(np.column_stack([scores(key) for key in ordered]), labels, alpha)
     return transform(dither, empirical(ordered), keystream)
-
-
-def cell_donors(keys: Sequence[Key], labels: IntArray, *, keystream: Keystream) -> IntArray:
-    """The same road with the dither inside cells: resampling by another way [Wei, Thm 1]."""
-    distribution = empirical(transformation_order(keys))
-    return transform(CellDither(labels, distribution), distribution, keystream)
 
 
 def transformation_order(keys: Sequence[Key]) -> list[Key]:

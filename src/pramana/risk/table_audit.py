@@ -16,8 +16,6 @@ from pramana.table.opened import OpenedTable
 
 __all__ = ["TableAudit", "audit_table"]
 
-SUBSETS_SHOWN = 20
-
 
 @dataclass(frozen=True)
 class TableAudit:
@@ -50,11 +48,6 @@ class TableAudit:
     population: PopulationRisk | None
     diversity: tuple[Diversity, ...]
     subsets: tuple[SubsetRisk, ...]
-
-    @property
-    def expected_matches(self) -> float:
-        """Re-identifications by someone who knows all keys and that the person is in the table."""
-        return float(self.combinations)
 
     def to_json(self) -> dict[str, Any]:
         """A plain form."""

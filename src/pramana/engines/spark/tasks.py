@@ -45,7 +45,6 @@ CHUNKS: Final = "range int, position long, chunk binary"
 
 Placed: TypeAlias = Iterator[tuple[pa.RecordBatch, int]]
 Begin: TypeAlias = Callable[[Iterator[pa.RecordBatch], int], Placed]
-End: TypeAlias = Callable[[Placed, int], Iterator[pa.RecordBatch]]
 
 
 @dataclass(frozen=True)

@@ -85,11 +85,6 @@ class KeyCells:
         """Cells that occur with fewer than 1/alpha records: C1 is about them [Cator, eq. 2]."""
         return np.flatnonzero((self.numbers > 0) & (self.numbers * alpha < 1))
 
-    def identity_posterior(self) -> float:
-        """The largest posterior if nothing is changed: one over the rarest combination."""
-        occurring = self.totals[self.totals > 0]
-        return float(1 / occurring.min()) if len(occurring) else 0.0
-
 
 def as_counts(
     counts: Counts | Mapping[tuple[Label, ...], int] | NDArray[Any],
