@@ -8,12 +8,15 @@ from pramana.matrices.families import (
     with_fixed,
 )
 from pramana.matrices.mechanism import Mechanism, Step
+from pramana.matrices.reporting import AskedSet, Reporting
 from pramana.matrices.transition import Label, TransitionMatrix
 
 __all__ = [
+    "AskedSet",
     "Dense",
     "Label",
     "Mechanism",
+    "Reporting",
     "SparseRows",
     "Step",
     "TransitionMatrix",

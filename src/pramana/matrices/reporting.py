@@ -1,0 +1,124 @@
+"""Reports: each record answers one set of columns, drawn by chance, and nothing else.
+
+A set S is drawn with the probability ``weight / 2**64``, whatever the record is; then the joint
+cell of S goes through the matrix of S, a uniform mixture on the cells that can exist. As a channel
+from records to what is released, P[x, (S, y)] = weight(S) P_S[x_S, y]: in every ratio of two
+truths the weight cancels, so each set gets the whole budget (docs/proofs/reports.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from pramana.errors import InvalidMatrix
+from pramana.matrices.uniform_mixture import UniformMixture
+from pramana.numeric import TOTAL, log_up
+
+__all__ = ["AskedSet", "Reporting"]
+
+
+@dataclass(frozen=True)
+class AskedSet:
+    """A set of columns that a record may be asked for.
+
+    Attributes:
+        columns: The columns, in the order of the schema.
+        weight: The probability of being asked for them, as an integer over 2**64.
+        matrix: What is done to their joint cell; labels are tuples where columns are several.
+    """
+
+    columns: tuple[str, ...]
+    weight: int
+    matrix: UniformMixture
+
+    def __post_init__(self) -> None:
+        if not 0 < self.weight <= TOTAL:
+            raise InvalidMatrix(
+                f"The weight of {self.name} must lie in (0, 2**64], got {self.weight}."
+            )
+        if len(self.columns) > 1 and any(
+            not isinstance(cell, tuple) or len(cell) != len(self.columns)
+            for cell in self.matrix.labels
+        ):
+            raise InvalidMatrix(f"The labels of {self.name} must be tuples, one value a column.")
+
+    @property
+    def name(self) -> str:
+        """The columns in words: what a released record says that it was asked for."""
+        return "*".join(self.columns)
+
+    @property
+    def share(self) -> float:
+        """The probability of being asked."""
+        return self.weight / TOTAL
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain form."""
+        return {
+            "columns": list(self.columns),
+            "weight": str(self.weight),
+            "matrix": self.matrix.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, form: dict[str, Any]) -> AskedSet:
+        """The reverse of :meth:`to_json`."""
+        matrix = UniformMixture.from_json(form["matrix"])
+        return cls(tuple(form["columns"]), int(form["weight"]), matrix)
+
+
+@dataclass(frozen=True)
+class Reporting:
+    """All sets that a record may be asked for; their weights sum to 2**64."""
+
+    sets: tuple[AskedSet, ...]
+
+    def __post_init__(self) -> None:
+        total = sum(asked.weight for asked in self.sets)
+        if total != TOTAL:
+            raise InvalidMatrix(f"The weights of all sets must sum to 2**64, got {total}.")
+        names = [asked.columns for asked in self.sets]
+        if len(set(names)) != len(names):
+            raise InvalidMatrix("Each set of columns must be listed once.")
+
+    def __iter__(self) -> Iterator[AskedSet]:
+        return iter(self.sets)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are asked for."""
+        return tuple(dict.fromkeys(name for asked in self.sets for name in asked.columns))
+
+    @property
+    def gamma(self) -> Fraction | float:
+        """The largest ratio of two truths' probabilities of one report: the weights cancel."""
+        return max(asked.matrix.gamma for asked in self.sets)
+
+    @property
+    def epsilon(self) -> float:
+        """ln gamma, rounded up."""
+        return log_up(self.gamma)
+
+    @property
+    def anonymity_ratio(self) -> Fraction | float:
+        """The smallest ratio of a swap: gamma**-2, reached within the set of the largest gamma."""
+        gamma = self.gamma
+        return 0.0 if gamma == math.inf else 1 / Fraction(gamma) ** 2
+
+    def containing(self, columns: Sequence[str]) -> tuple[AskedSet, ...]:
+        """The sets that hold all of these columns."""
+        wanted = set(columns)
+        return tuple(asked for asked in self.sets if wanted <= set(asked.columns))
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """A plain form."""
+        return [asked.to_json() for asked in self.sets]
+
+    @classmethod
+    def from_json(cls, form: list[dict[str, Any]]) -> Reporting:
+        """The reverse of :meth:`to_json`."""
+        return cls(tuple(AskedSet.from_json(asked) for asked in form))

@@ -1,0 +1,215 @@
+"""Which sets of columns records are asked for, and how often.
+
+A table T is estimated from every set S that holds it. With retention
+p_S = (gamma - 1) / (gamma + D_S - 1), D_S the number of possible cells of S, and pi_S the share of
+records asked for S, the information about T is info_T = sum over S of pi_S p_S**2, and the
+expected L1 error of its estimate, truths spread evenly, is sqrt(2 (D_T - 1) / (pi n info_T)) as a
+share of the records, for many cells. The shares minimise
+
+    sum over the tables wanted of w_T sqrt(D_T / info_T),
+
+which is convex in pi. Multiplicative steps pi_S *= sqrt(slope_S) keep pi a distribution and climb
+down without fail; they start at the closed form for disjoint tables, pi_S ~ (w sqrt(D) / p)^(2/3).
+
+Sets of three and more columns pay only while D_S <= gamma: beyond that the retention falls faster
+than columns are won. A wanted table that is larger is replaced by the pairs in it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pramana.errors import InvalidNumber
+from pramana.numeric import TOTAL
+from pramana.types import FloatArray
+
+__all__ = ["SetShares", "candidate_sets", "report_shares", "reported_tables", "whole_weights"]
+
+Set = tuple[str, ...]
+
+STEPS = 400
+MOST_SETS = 3_000
+"""The most sets that are weighed against each other."""
+
+RARE = 1e-4
+"""Sets below this share of the largest are left out: they cost cells and bring nothing."""
+
+FEW = 20.0
+"""Where a set would get fewer effective records than this, columns are asked for alone too."""
+
+
+@dataclass(frozen=True)
+class SetShares:
+    """The sets and their shares, with what tables cost under them.
+
+    Attributes:
+        sets: The sets of columns.
+        shares: How often each is asked for; they sum to 1.
+        retentions: The retention of each.
+    """
+
+    sets: tuple[Set, ...]
+    shares: tuple[float, ...]
+    retentions: tuple[float, ...]
+
+    def information(self, table: Sequence[str]) -> float:
+        """What one record tells about a table, on average: 1 would be the truth of all columns."""
+        wanted = set(table)
+        parts = zip(self.sets, self.shares, self.retentions, strict=True)
+        return math.fsum(share * kept**2 for asked, share, kept in parts if wanted <= set(asked))
+
+    def error(self, table: Sequence[str], cells: int, *, records: int) -> float:
+        """The expected L1 error of a table as a share of the records, truths spread evenly."""
+        found = self.information(table)
+        if found <= 0:
+            return math.inf
+        one = 1 / cells
+        variance = max(one * (1 - one) * (1 / found - 1), 0) / records
+        return float(math.sqrt(2 / math.pi) * cells * math.sqrt(variance))
+
+
+def retention_of(cells: int, gamma: float) -> float:
+    """How much of a set of so many cells is kept at an amplification of gamma."""
+    return 1.0 if math.isinf(gamma) else (gamma - 1) / (gamma + cells - 1)
+
+
+def reported_tables(
+    tables: Mapping[Set, float], cells: Callable[[Set], int], gamma: float
+) -> dict[Set, float]:
+    """What can be asked of the tables wanted: themselves while small, else the pairs in them."""
+    wanted: dict[Set, float] = {}
+    for table, weight in tables.items():
+        if not weight > 0:
+            raise InvalidNumber(f"The weight of {'*'.join(table)} must be above 0, got {weight}.")
+        small = len(table) <= 2 or cells(table) <= gamma
+        for part in [table] if small else itertools.combinations(table, 2):
+            wanted[part] = wanted.get(part, 0.0) + weight
+    return wanted
+
+
+def candidate_sets(
+    wanted: Sequence[Set], columns: Sequence[str], cells: Callable[[Set], int], gamma: float
+) -> tuple[Set, ...]:
+    """The tables wanted, single columns, and larger sets of at most gamma cells."""
+    order = {name: place for place, name in enumerate(columns)}
+    found = dict.fromkeys([*((name,) for name in columns), *wanted])
+    grown: list[Set] = [table for table in wanted if cells(table) <= gamma]
+    while grown and len(found) < MOST_SETS:
+        larger = dict.fromkeys(
+            tuple(sorted((*table, name), key=order.__getitem__))
+            for table in grown
+            for name in columns
+            if name not in table
+        )
+        grown = [table for table in larger if table not in found and cells(table) <= gamma]
+        grown = sorted(grown, key=cells)[: MOST_SETS - len(found)]
+        found |= dict.fromkeys(grown)
+    return tuple(found)
+
+
+def report_shares(
+    columns: Sequence[str],
+    tables: Mapping[Set, float],
+    cells: Callable[[Set], int],
+    *,
+    gamma: float,
+    records: int,
+) -> SetShares:
+    """The sets and shares that make the tables wanted most precise.
+
+    Args:
+        columns: All columns that are randomised, in the order of the schema.
+        tables: The tables wanted with their weights, columns in the same order.
+        cells: How many cells of a set of columns can exist.
+        gamma: The amplification that the promise allows.
+        records: How many records there will be.
+    """
+    wanted = reported_tables(tables, cells, gamma)
+    for name in columns:
+        if not any(name in table for table in wanted):
+            wanted[(name,)] = min(wanted.values(), default=1.0)
+    wanted |= _alone(wanted, cells, gamma, records)
+    sets = candidate_sets(list(wanted), columns, cells, gamma)
+    kept = np.array([retention_of(cells(asked), gamma) for asked in sets])
+    shares = _descend(wanted, sets, kept, cells)
+    used = shares > RARE * shares.max()
+    used |= _needed(wanted, sets, shares, used)
+    sets = tuple(itertools.compress(sets, used))
+    kept = kept[used]
+    shares = _descend(wanted, sets, kept, cells)
+    return SetShares(sets, tuple(shares.tolist()), tuple(kept.tolist()))
+
+
+def _alone(
+    wanted: Mapping[Set, float], cells: Callable[[Set], int], gamma: float, records: int
+) -> dict[Set, float]:
+    """Single columns, where pairs get so few effective records that only margins can be told."""
+    kept = [retention_of(cells(table), gamma) for table in wanted]
+    effective = records / len(wanted) * float(np.mean(np.square(kept)))
+    if effective >= FEW:
+        return {}
+    weights: dict[Set, float] = {}
+    for table, weight in wanted.items():
+        for name in table:
+            weights[(name,)] = weights.get((name,), wanted.get((name,), 0.0)) + weight
+    return weights
+
+
+def _held(wanted: Sequence[Set], sets: Sequence[Set]) -> FloatArray:
+    """Tables by sets, 1 where a set holds a table."""
+    members: dict[str, FloatArray] = {}
+    for name in dict.fromkeys(name for asked in sets for name in asked):
+        members[name] = np.array([name in asked for asked in sets], dtype=np.float64)
+    return np.array([np.prod([members[name] for name in table], axis=0) for table in wanted])
+
+
+def _descend(
+    wanted: Mapping[Set, float],
+    sets: Sequence[Set],
+    kept: FloatArray,
+    cells: Callable[[Set], int],
+) -> FloatArray:
+    """Multiplicative steps from the closed form."""
+    information = _held(list(wanted), sets) * kept**2
+    price = np.array([weight * math.sqrt(cells(table)) for table, weight in wanted.items()])
+    own = [wanted.get(asked, 0.1 * min(wanted.values())) for asked in sets]
+    sizes = np.array([cells(asked) for asked in sets], dtype=np.float64)
+    shares: FloatArray = (np.array(own) * np.sqrt(sizes) / kept) ** (2 / 3)
+    shares /= shares.sum()
+    for _ in range(STEPS):
+        slope = (price * (information @ shares) ** -1.5) @ information
+        shares = shares * np.sqrt(slope)
+        shares /= shares.sum()
+    return shares
+
+
+def _needed(
+    wanted: Mapping[Set, float],
+    sets: Sequence[Set],
+    shares: FloatArray,
+    used: np.ndarray[tuple[int], np.dtype[np.bool_]],
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """The best set of every table that no used set holds any more."""
+    held = _held(list(wanted), sets)
+    more = np.zeros(len(sets), dtype=bool)
+    for row in held:
+        if not (row.astype(bool) & used).any():
+            more[int(np.argmax(row * shares))] = True
+    return more
+
+
+def whole_weights(shares: Sequence[float]) -> tuple[int, ...]:
+    """Integers over 2**64 in proportion to shares, each at least 1, that sum to 2**64.
+
+    >>> sum(whole_weights([0.25, 0.5, 0.25])) == 2**64
+    True
+    """
+    weights = [max(1, int(share * TOTAL)) for share in shares]
+    largest = weights.index(max(weights))
+    weights[largest] += TOTAL - sum(weights)
+    return tuple(weights)

@@ -1,0 +1,222 @@
+"""Fit latent classes by expectation-maximisation on the exact likelihood of what was released.
+
+The model of a record is P(x) = sum over classes r of q_r prod over axes j of theta_jr(x_j). For a
+cell u of a answer with probability p_u, released c_u times, the likelihood is
+c_u log(base + gain p_u): one step hands the mass w_u = c_u gain / (base + gain p_u) times
+q_r prod theta to the classes and to the values seen, and adds pseudo-records in proportion to the
+margins (a Dirichlet prior), so that a class about which little is known looks like everybody.
+
+What comes from the base tells nothing and is left out, not shared out among all truths: the
+likelihood climbed is the same, the steps are many times longer. Several fits from different
+starts climb side by side in one array.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from pramana.model.latent_classes import LatentClasses
+from pramana.model.observed import Answers, Feature, Observed
+from pramana.randomness import Keystream
+from pramana.types import FloatArray, IntArray
+
+__all__ = ["ClassClimb", "margins_of"]
+
+TINY = 1e-300
+LEAST = 1e-3
+"""Added to every random start, as a share of the margin: no value begins at zero."""
+
+CLASS_PRIOR = 1.0
+"""Pseudo-records of each class."""
+
+
+class ClassClimb:
+    """Several fits that climb side by side.
+
+    Attributes:
+        weights: Classes of all fits side by side: fits by classes.
+        profiles: Values of all axes one below the other, by fits times classes.
+    """
+
+    def __init__(
+        self,
+        observed: Observed,
+        margins: FloatArray,
+        *,
+        classes: int,
+        pull: float,
+        fits: int,
+        keystream: Keystream,
+    ) -> None:
+        self.observed, self.pull = observed, pull
+        self.margins = margins
+        self.starts = np.concatenate(([0], np.cumsum(observed.sizes)[:-1])).astype(np.int64)
+        self.repeats = np.asarray(observed.sizes)
+        self.weights: FloatArray = np.full((fits, classes), 1 / classes)
+        profiles = margins[:, None] * np.ones(fits * classes)
+        if classes > 1:
+            rows = len(margins)
+            uniforms = keystream.uniforms("starts", 0, rows * fits * classes)
+            profiles *= LEAST - np.log1p(-uniforms).reshape(rows, -1)
+        self.profiles: FloatArray = self._normalised(profiles)
+        self.tables = tuple(tables_of(observed))
+
+    def _normalised(self, profiles: FloatArray) -> FloatArray:
+        sums = np.add.reduceat(profiles, self.starts, axis=0)
+        scaled: FloatArray = profiles / np.repeat(np.maximum(sums, TINY), self.repeats, axis=0)
+        return scaled
+
+    def _seen(self) -> list[FloatArray]:
+        """The probabilities of what is seen of each feature, by fits times classes."""
+        return [
+            feature.seen(self._rows(self.profiles, feature.axis))
+            for feature in self.observed.features
+        ]
+
+    def _rows(self, array: FloatArray, axis: int) -> FloatArray:
+        start = self.starts[axis]
+        return array[start : start + self.repeats[axis]]
+
+    def step(self) -> None:
+        """One step of expectation and maximisation."""
+        seen = self._seen()
+        masses = [np.zeros_like(part) for part in seen]
+        classes = np.zeros(self.weights.shape)
+        for table in self.tables:
+            classes += table.add_masses(seen, self.weights, masses)
+        moved = self.pull * self.margins[:, None] * np.ones_like(self.profiles)
+        for feature, own, mass in zip(self.observed.features, seen, masses, strict=True):
+            target = self._rows(moved, feature.axis)
+            if feature.moves is None:
+                target += mass
+            else:
+                ratio = np.divide(mass, own, out=np.zeros_like(mass), where=own > 0)
+                target += self._rows(self.profiles, feature.axis) * (feature.moves @ ratio)
+        self.profiles = self._normalised(moved)
+        classes += CLASS_PRIOR
+        self.weights = classes / classes.sum(axis=1, keepdims=True)
+
+    def run(self, steps: int) -> ClassClimb:
+        """Many steps."""
+        for _ in range(steps):
+            self.step()
+        return self
+
+    def held_out(self, held: Observed) -> FloatArray:
+        """The log-likelihood that the average of the fits gives one release of each cell held out.
+
+        In the order of :meth:`held_counts`.
+        """
+        seen = self._seen()
+        parts = [table.log_likelihoods(seen, self.weights) for table in tables_of(held)]
+        return np.concatenate(parts)
+
+    @staticmethod
+    def held_counts(held: Observed) -> FloatArray:
+        """How often each cell was released."""
+        return np.concatenate([table.counts for table in tables_of(held)])
+
+    def models(self) -> tuple[LatentClasses, ...]:
+        """The fits as models."""
+        fits, classes = self.weights.shape
+        found = []
+        for fit in range(fits):
+            own = self.profiles[:, fit * classes : (fit + 1) * classes]
+            profiles = tuple(self._rows(own, axis).copy() for axis in range(len(self.repeats)))
+            found.append(LatentClasses(self.weights[fit].copy(), profiles))
+        return tuple(found)
+
+
+def margins_of(observed: Observed, keystream: Keystream, *, steps: int = 100) -> FloatArray:
+    """The most likely distribution of every axis if axes were independent, one below the other."""
+    even = np.concatenate([np.full(size, 1 / size) for size in observed.sizes])
+    climb = ClassClimb(observed, even, classes=1, pull=0.5, fits=1, keystream=keystream)
+    return climb.run(steps).profiles[:, 0]
+
+
+# -- cells of answers --------------------------------------------------------------------
+
+
+def tables_of(observed: Observed) -> list[AnsweredCells]:
+    """Questions of the same width and the same law, put together so that each is one array."""
+    alike: dict[int, list[Answers]] = {}
+    for answer in observed.answers:
+        if len(answer.counts):
+            alike.setdefault(len(answer.features), []).append(answer)
+    return [AnsweredCells.of(group, observed.features) for group in alike.values()]
+
+
+@dataclass(frozen=True, eq=False)
+class AnsweredCells:
+    """AnsweredCells of answers with equally many features.
+
+    Attributes:
+        rows: One row a cell, for each of its features the row of what was seen, all features
+            stacked one below the other.
+    """
+
+    rows: IntArray
+    counts: FloatArray
+    base: FloatArray
+    gain: FloatArray
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, answers: list[Answers], features: tuple[Feature, ...]) -> AnsweredCells:
+        """Put answers together."""
+        sizes = tuple(feature.size for feature in features)
+        starts = np.concatenate(([0], np.cumsum(sizes)))
+        rows = [answer.cells + starts[list(answer.features)][None, :] for answer in answers]
+        lengths = [len(answer.counts) for answer in answers]
+        return cls(
+            np.concatenate(rows),
+            np.concatenate([answer.counts for answer in answers]),
+            np.repeat([answer.base for answer in answers], lengths).astype(np.float64),
+            np.repeat([answer.gain for answer in answers], lengths).astype(np.float64),
+            sizes,
+        )
+
+    @cached_property
+    def incidence(self):  # type: ignore[no-untyped-def]
+        """Rows of what was seen by cells, 1 where a cell has it."""
+        from scipy.sparse import csr_array
+
+        cells, width = self.rows.shape
+        places = np.repeat(np.arange(cells), width)
+        shape = (sum(self.sizes), cells)
+        return csr_array((np.ones(cells * width), (self.rows.ravel(), places)), shape=shape)
+
+    def _joint(self, seen: list[FloatArray], weights: FloatArray) -> FloatArray:
+        """q_r prod theta of every cell, by fits times classes."""
+        stacked = np.concatenate(seen)
+        joint = stacked[self.rows[:, 0]]
+        for place in range(1, self.rows.shape[1]):
+            joint *= stacked[self.rows[:, place]]
+        joint *= weights.ravel()
+        return joint
+
+    def add_masses(
+        self, seen: list[FloatArray], weights: FloatArray, masses: list[FloatArray]
+    ) -> FloatArray:
+        """Hand the mass of every cell to what was seen; its sum by class is given back."""
+        joint = self._joint(seen, weights)
+        shaped = joint.reshape(len(joint), *weights.shape)
+        chance = self.base[:, None] + self.gain[:, None] * shaped.sum(axis=2)
+        shaped *= (self.gain * self.counts)[:, None, None] / np.maximum(chance, TINY)[:, :, None]
+        handed = self.incidence @ joint
+        start = 0
+        for mass, size in zip(masses, self.sizes, strict=True):
+            mass += handed[start : start + size]
+            start += size
+        classes: FloatArray = shaped.sum(axis=0)
+        return classes
+
+    def log_likelihoods(self, seen: list[FloatArray], weights: FloatArray) -> FloatArray:
+        """The log-likelihood of one release of each cell under the average of all fits."""
+        joint = self._joint(seen, weights)
+        chance = joint.sum(axis=1) / len(weights)
+        found: FloatArray = np.log(np.maximum(self.base + self.gain * chance, TINY))
+        return found

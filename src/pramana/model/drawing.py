@@ -1,0 +1,68 @@
+"""Records drawn from a model, with as little noise of their own as n records allow.
+
+Each record has exactly the distribution of the model. Together they are spread evenly: classes get
+their number of records by systematic sampling, and inside a class the values of an axis are handed
+out by levels of a sequence that fills [0, 1) evenly (steps of the golden ratio from a random
+start), to the records in the order of the axes drawn before. Tables of one and two columns come
+out closer to the model than those of independent draws, so nothing is lost that was estimated.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pramana.model.latent_classes import Blend, LatentClasses
+from pramana.randomness import Keystream
+from pramana.types import FloatArray, IntArray
+
+__all__ = ["draw_records"]
+
+GOLDEN = (5**0.5 - 1) / 2
+
+
+def draw_records(blend: Blend, records: int, keystream: Keystream) -> list[IntArray]:
+    """One array of values an axis, in random order of records."""
+    model = blend.merged()
+    cumulated = _cumulated(model.weights[:, None])[:, 0]
+    start = float(keystream.uniforms("draw classes", 0, 1)[0])
+    levels = (np.arange(records) + start) / records
+    classes = np.minimum(
+        np.searchsorted(cumulated, levels, side="right"), len(cumulated) - 1
+    ).astype(np.int64)
+    drawn: list[IntArray] = []
+    for axis in range(len(model.profiles)):
+        drawn.append(_axis(model, axis, classes, drawn, keystream))
+    order = keystream.permutation(records, "draw order")
+    return [column[order] for column in drawn]
+
+
+def _cumulated(shares: FloatArray) -> FloatArray:
+    """Cumulated shares of each column, the last exactly 1."""
+    sums: FloatArray = np.cumsum(shares, axis=0)
+    sums /= sums[-1]
+    return sums
+
+
+def _axis(
+    model: LatentClasses, axis: int, classes: IntArray, before: list[IntArray], keystream: Keystream
+) -> IntArray:
+    """The values of one axis, records of a class standing together."""
+    records, number = len(classes), len(model.weights)
+    sizes = np.bincount(classes, minlength=number)
+    firsts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    stream = f"draw axis {axis}"
+    # The last key sorts first: classes, then the axes before in an order of chance, then chance.
+    turned = keystream.permutation(len(before), f"{stream} keys")
+    keys = (keystream.words(stream, 0, records), *(before[place] for place in turned), classes)
+    order = np.lexsort(keys)
+    starts = keystream.uniforms(f"{stream} starts", 0, number)
+    rank = np.arange(records) - firsts[classes]
+    levels = np.mod(rank * GOLDEN + starts[classes], 1.0)
+    profile = _cumulated(model.profiles[axis])
+    size = len(profile)
+    # All classes in one search: the distribution of class r lies in [r, r + 1).
+    flat = (profile + np.arange(number)).T.ravel()
+    places = np.searchsorted(flat, levels + classes, side="right") - classes * size
+    values = np.empty(records, dtype=np.int64)
+    values[order] = np.clip(places, 0, size - 1)
+    return values

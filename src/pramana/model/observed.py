@@ -1,0 +1,160 @@
+"""What was released, counted: the only thing that a model is fitted to.
+
+An axis is a variable of the model: one column, or several that impossible combinations tie
+together, with the combinations that can exist as its values. A feature is what can be seen of an
+axis: the axis itself, some of its columns, or a released value. It is the channel
+
+    P[x, l] = base[l] + moves[x, l]
+
+from the values of the axis to what is seen, where ``base`` is what every truth gives alike: a
+release that comes from it tells nothing, and leaving it out makes every step of a fit longer.
+
+Answers are the joint cells of some features, with counts. With p the model's probability of a
+cell, the probability of its release is proportional to ``base + gain * p``: for a report by a
+uniform mixture base 1 and gain gamma - 1, for a whole record that went through independent steps
+base 0 and gain 1 (its steps are the channels of its features).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pramana.errors import InvalidTable
+from pramana.randomness import Keystream
+from pramana.types import FloatArray, IntArray
+
+__all__ = ["Answers", "Feature", "Observed"]
+
+
+@dataclass(frozen=True, eq=False)
+class Feature:
+    """What can be seen of one axis.
+
+    Attributes:
+        axis: The place of the axis.
+        size: How many values can be seen.
+        base: The part of the probability of each that does not depend on the truth.
+        moves: The rest, truths by what is seen; ``None`` where the axis itself is seen.
+    """
+
+    axis: int
+    size: int
+    base: FloatArray | None = None
+    moves: FloatArray | None = None
+
+    @classmethod
+    def of_channel(cls, axis: int, matrix: FloatArray) -> Feature:
+        """A released value: rows are truths, columns what is released."""
+        base = matrix.min(axis=0)
+        return cls(axis, matrix.shape[1], base, matrix - base)
+
+    @classmethod
+    def of_groups(cls, axis: int, groups: IntArray) -> Feature:
+        """Some columns of an axis: for each of its values the group that is seen."""
+        size = int(groups.max()) + 1
+        moves = np.zeros((len(groups), size))
+        moves[np.arange(len(groups)), groups] = 1
+        return cls(axis, size, None, moves)
+
+    def seen(self, profile: FloatArray) -> FloatArray:
+        """The probabilities of what is seen, from those of the axis (its values come first)."""
+        if self.moves is None:
+            return profile
+        found: FloatArray = self.moves.T @ profile
+        return found if self.base is None else found + self.base[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """AnsweredCells that were released, and how often.
+
+    Attributes:
+        features: Places of the features, in the order of the columns of ``cells``.
+        cells: One row a cell that was released, one code a feature.
+        counts: How often each was released.
+        base: See the head of the module.
+        gain: See the head of the module.
+    """
+
+    features: tuple[int, ...]
+    cells: IntArray
+    counts: FloatArray
+    base: float
+    gain: float
+
+    @classmethod
+    def of_table(
+        cls, features: Sequence[int], table: FloatArray, *, base: float, gain: float
+    ) -> Answers:
+        """From counts with one axis a feature."""
+        cells = np.argwhere(table > 0).astype(np.int64)
+        counts = table[table > 0].astype(np.float64)
+        return cls(tuple(features), cells, counts, base, gain)
+
+    @classmethod
+    def of_records(
+        cls, features: Sequence[int], codes: Sequence[IntArray], *, base: float, gain: float
+    ) -> Answers:
+        """From records, one array of codes a feature."""
+        cells, counts = np.unique(np.stack(codes, axis=1), axis=0, return_counts=True)
+        return cls(tuple(features), cells.astype(np.int64), counts.astype(np.float64), base, gain)
+
+    def with_counts(self, counts: FloatArray) -> Answers:
+        """The same cells, counted otherwise; those without a count are left out."""
+        some = counts > 0
+        return Answers(self.features, self.cells[some], counts[some], self.base, self.gain)
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """All that was released, counted.
+
+    Attributes:
+        sizes: How many values each axis has.
+        features: What can be seen.
+        answers: What was seen, and how often.
+    """
+
+    sizes: tuple[int, ...]
+    features: tuple[Feature, ...]
+    answers: tuple[Answers, ...]
+
+    def __post_init__(self) -> None:
+        if not self.answers or self.records <= 0:
+            raise InvalidTable("A model needs at least one released record, got none.")
+
+    @property
+    def records(self) -> float:
+        """How many records were released."""
+        return float(sum(answer.counts.sum() for answer in self.answers))
+
+    def folds(self, number: int, keystream: Keystream) -> Iterator[tuple[Observed, Observed]]:
+        """The records in ``number`` parts by chance: all but one part, and that part."""
+        parts = [
+            _parted(answer.counts, number, keystream, f"folds of answer {place}")
+            for place, answer in enumerate(self.answers)
+        ]
+        for held in range(number):
+            yield (
+                self._with([answer_parts.sum(axis=0) - answer_parts[held]
+                            for answer_parts in parts]),
+                self._with([answer_parts[held] for answer_parts in parts]),
+            )  # fmt: skip
+
+    def _with(self, counts: list[FloatArray]) -> Observed:
+        pairs = zip(self.answers, counts, strict=True)
+        return Observed(
+            self.sizes, self.features, tuple(answer.with_counts(own) for answer, own in pairs)
+        )
+
+
+def _parted(counts: FloatArray, number: int, keystream: Keystream, stream: str) -> FloatArray:
+    """Counts of each part: every record goes to one of them by chance."""
+    whole = counts.astype(np.int64)
+    owners = np.repeat(np.arange(len(whole)), whole)
+    part = keystream.integers(stream, 0, number, count=len(owners)).astype(np.int64)
+    flat = np.bincount(part * len(whole) + owners, minlength=number * len(whole))
+    return flat.reshape(number, len(whole)).astype(np.float64)

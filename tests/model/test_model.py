@@ -1,0 +1,142 @@
+"""Tests of the model of the whole table: its likelihood, its choice, its draws."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from pramana.errors import InvalidTable
+from pramana.model import Answers, Blend, Feature, LatentClasses, Observed, draw_records, fit_model
+from pramana.model.climb import ClassClimb, margins_of
+from pramana.randomness import Keystream
+
+SIZES = (3, 4, 2, 5)
+
+
+def world(seed, classes):
+    """A true model of latent classes."""
+    rng = np.random.default_rng(seed)
+    weights = rng.dirichlet(np.full(classes, 5.0))
+    return LatentClasses(
+        weights, tuple(rng.dirichlet(np.full(size, 0.5), classes).T for size in SIZES)
+    )
+
+
+def reports(model, records, gamma, seed):
+    """Reports of pairs at an amplification of gamma, drawn from the model."""
+    rng = np.random.default_rng(seed)
+    pairs = list(itertools.combinations(range(len(SIZES)), 2))
+    parts = []
+    for pair in pairs:
+        truth = model.table(pair)
+        kept = (gamma - 1) / (gamma + truth.size - 1)
+        chance = kept * truth + (1 - kept) / truth.size
+        counts = rng.multinomial(records // len(pairs), (chance / chance.sum()).ravel())
+        table = counts.reshape(truth.shape).astype(float)
+        parts.append(Answers.of_table(pair, table, base=1.0, gain=gamma - 1))
+    features = tuple(Feature(axis, size) for axis, size in enumerate(SIZES))
+    return Observed(SIZES, features, tuple(parts))
+
+
+def likelihood(climb, observed):
+    return float(climb.held_counts(observed) @ climb.held_out(observed))
+
+
+def test_every_step_climbs_the_likelihood():
+    """Without a prior, expectation and maximisation never go down."""
+    observed = reports(world(1, 3), 3_000, 30.0, 2)
+    key = Keystream.from_seed(1)
+    margins = margins_of(observed, key)
+    climb = ClassClimb(observed, margins, classes=3, pull=0.0, fits=1, keystream=key)
+    path = [likelihood(climb.run(1), observed) for _ in range(30)]
+    # The pseudo-record of each class is the only thing besides the likelihood.
+    assert all(after > before - 1e-2 for before, after in itertools.pairwise(path))
+    assert path[-1] > path[0]
+
+
+def test_many_reports_bring_back_the_truth():
+    """With a hundred thousand reports all pairs come back within a few thousandths."""
+    model = world(3, 2)
+    found = fit_model(reports(model, 200_000, 40.0, 4), Keystream.from_seed(1))
+    for pair in itertools.combinations(range(4), 2):
+        assert np.abs(found.table(pair) - model.table(pair)).sum() < 0.04
+    assert "latent classes" in found.why
+
+
+def test_without_dependence_it_is_independence():
+    """One class in the truth: no second one is made up (error level: far below 1 %)."""
+    for seed in range(5):
+        found = fit_model(reports(world(5, 1), 5_000, 30.0, seed), Keystream.from_seed(seed))
+        assert len(found.models[0].weights) == 1, found.why
+
+
+def test_whole_records_through_channels():
+    """Independent steps on whole records: the likelihood knows the matrices."""
+    model, rng = world(7, 2), np.random.default_rng(8)
+    blend = Blend((model,), "true")
+    codes = draw_records(blend, 40_000, Keystream.from_seed(2))
+    features, released = [], []
+    for axis, (size, truth) in enumerate(zip(SIZES, codes, strict=True)):
+        matrix = 0.5 * np.eye(size) + 0.5 / size
+        features.append(Feature.of_channel(axis, matrix))
+        noise = rng.integers(0, size, len(truth))
+        released.append(np.where(rng.random(len(truth)) < 0.5, truth, noise))
+    answers = Answers.of_records(range(4), released, base=0.0, gain=1.0)
+    found = fit_model(Observed(SIZES, tuple(features), (answers,)), Keystream.from_seed(1))
+    for pair in itertools.combinations(range(4), 2):
+        assert np.abs(found.table(pair) - model.table(pair)).sum() < 0.06
+
+
+def test_columns_of_one_axis_are_seen_apart():
+    """An axis of two tied columns, one cell impossible: reports of each column fit the axis."""
+    cells = np.array([0.5, 0.3, 0.2])  # (0, 0), (0, 1), (1, 1); (1, 0) cannot exist
+    first, second = np.array([0, 0, 1]), np.array([0, 1, 1])
+    features = (Feature.of_groups(0, first), Feature.of_groups(0, second))
+    tables = [np.bincount(groups, weights=cells * 9_000) for groups in (first, second)]
+    parts = tuple(
+        Answers.of_table((place,), table, base=0.0, gain=1.0) for place, table in enumerate(tables)
+    )
+    key = Keystream.from_seed(1)
+    found = margins_of(Observed((3,), features, parts), key, steps=2_000)
+    np.testing.assert_allclose(found, cells, atol=2e-3)
+
+
+def test_drawn_records_follow_the_model():
+    """Each record has the model's distribution; together they are closer than independent draws."""
+    model = world(9, 3)
+    records = 5_000
+    independent = np.sqrt(2 / np.pi * model.table((0, 1)).size / records)
+    gaps = []
+    for seed in range(10):
+        codes = draw_records(Blend((model,), "true"), records, Keystream.from_seed(seed))
+        for pair in itertools.combinations(range(4), 2):
+            truth = model.table(pair)
+            flat = codes[pair[0]] * SIZES[pair[1]] + codes[pair[1]]
+            drawn = np.bincount(flat, minlength=truth.size).reshape(truth.shape) / records
+            gaps.append(np.abs(drawn - truth).sum())
+    assert np.mean(gaps) < 0.6 * independent
+
+
+def test_first_record_has_the_distribution_of_the_model():
+    """Over many keys one record takes every value as often as it should (|z| < 4.5)."""
+    model, runs = world(11, 2), 1_500
+    blend = Blend((model,), "true")
+    first = np.array(
+        [
+            [column[0] for column in draw_records(blend, 3, Keystream.from_seed(s))]
+            for s in range(runs)
+        ]
+    )
+    for axis, size in enumerate(SIZES):
+        share = model.table((axis,))
+        seen = np.bincount(first[:, axis], minlength=size) / runs
+        z = (seen - share) / np.sqrt(share * (1 - share) / runs + 1e-12)
+        assert np.abs(z).max() < 4.5
+
+
+def test_no_records_are_refused():
+    """A model of nothing."""
+    with pytest.raises(InvalidTable, match="at least one released record"):
+        Observed((2,), (Feature(0, 2),), ())
