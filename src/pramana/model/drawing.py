@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from pramana.model.latent_classes import Blend, LatentClasses
-from pramana.randomness import Keystream
+from pramana.randomness import Keystream, Stream
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["draw_records"]
@@ -50,12 +50,15 @@ def _axis(
     records, number = len(classes), len(model.weights)
     sizes = np.bincount(classes, minlength=number)
     firsts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
-    stream = f"draw axis {axis}"
     # The last key sorts first: classes, then the axes before in an order of chance, then chance.
-    turned = keystream.permutation(len(before), f"{stream} keys")
-    keys = (keystream.words(stream, 0, records), *(before[place] for place in turned), classes)
+    turned = keystream.permutation(len(before), Stream("draw keys", axis))
+    keys = (
+        keystream.words(Stream("draw axis", axis), 0, records),
+        *(before[place] for place in turned),
+        classes,
+    )
     order = np.lexsort(keys)
-    starts = keystream.uniforms(f"{stream} starts", 0, number)
+    starts = keystream.uniforms(Stream("draw starts", axis), 0, number)
     rank = np.arange(records) - firsts[classes]
     levels = np.mod(rank * GOLDEN + starts[classes], 1.0)
     profile = _cumulated(model.profiles[axis])

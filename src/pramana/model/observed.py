@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pramana.errors import InvalidTable
-from pramana.randomness import Keystream
+from pramana.randomness import Keystream, Stream
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["Answers", "Feature", "Observed"]
@@ -134,7 +134,7 @@ class Observed:
     def folds(self, number: int, keystream: Keystream) -> Iterator[tuple[Observed, Observed]]:
         """The records in ``number`` parts by chance: all but one part, and that part."""
         parts = [
-            _parted(answer.counts, number, keystream, f"folds of answer {place}")
+            _parted(answer.counts, number, keystream, Stream("folds", place))
             for place, answer in enumerate(self.answers)
         ]
         for held in range(number):
@@ -151,7 +151,7 @@ class Observed:
         )
 
 
-def _parted(counts: FloatArray, number: int, keystream: Keystream, stream: str) -> FloatArray:
+def _parted(counts: FloatArray, number: int, keystream: Keystream, stream: Stream) -> FloatArray:
     """Counts of each part: every record goes to one of them by chance."""
     whole = counts.astype(np.int64)
     owners = np.repeat(np.arange(len(whole)), whole)
