@@ -19,7 +19,7 @@ from tests.methods.test_optimal import CELLS, conditional_gradient, like_the_pap
 from benchmarks import _worlds as worlds
 from benchmarks._measure import Result, peak_memory
 from pramana.guarantees import SpontaneousRecognition
-from pramana.guarantees.correct_match import match_risks
+from pramana.guarantees.match_risk import match_risks
 from pramana.methods import inverse_frequency_design, optimal_design
 from pramana.randomness import Keystream
 from pramana.table.counts import Counts

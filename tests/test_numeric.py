@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import InvalidNumber
+from pramana.matrices.integers import integer_rows
 from pramana.numeric import (
     TOTAL,
     exp_down,
     float_down,
     float_up,
-    integer_rows,
     log_up,
     require_number,
 )

@@ -2,40 +2,46 @@
 
 A probability is an integer over ``TOTAL = 2**64``: what the sampler compares with a 64-bit
 word. Guarantees are ratios of such integers. They are exact as fractions and are rounded
-once, at the end, towards the weaker statement: an epsilon up, a k down.
+once, at the end, towards the weaker statement: an epsilon up, a k down. The same when a number
+becomes text: ``2.9999`` is not 3, and 1 in 2.9999 is not 33.3 %.
 
 >>> float_up(Fraction(1, 3)) > Fraction(1, 3) > float_down(Fraction(1, 3))
 True
 >>> log_up(Fraction(1))
 0.0
+>>> percent_up(1 / Fraction(2.9999)), floor_text(2.9999)
+('33.4 %', '2.99')
 """
 
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from pramana.errors import InvalidMatrix, InvalidNumber
+from pramana.errors import InvalidNumber
 
 __all__ = [
     "TOTAL",
     "exp_down",
+    "exp_text_up",
     "float_down",
     "float_up",
-    "integer_rows",
+    "floor_text",
+    "log_of",
     "log_up",
+    "percent_down",
+    "percent_up",
     "require_number",
+    "text_down",
+    "text_up",
 ]
 
 TOTAL = 2**64
 """The integer that stands for probability one."""
 
-ROW_SUM_TOLERANCE = 1e-9
-"""How far the rows of a matrix in floating point may be from one before it is refused."""
+Number = Fraction | float | int
+"""As text, a float stands for the shortest decimal that is read back as that float."""
 
 
 def float_up(exact: Fraction | float) -> float:
@@ -64,6 +70,16 @@ def log_up(exact: Fraction | float) -> float:
     # Near one, log1p of the exact difference keeps the digits that log would lose.
     near = math.log1p(float_up(ratio - 1)) if 0 < ratio < 2 else math.log(float_up(ratio))
     return math.nextafter(math.nextafter(near, math.inf), math.inf)
+
+
+def log_of(exact: Fraction | float) -> float:
+    """The natural logarithm to the nearest, of fractions beyond the floats too."""
+    if exact == math.inf:
+        return math.inf
+    ratio = Fraction(exact)
+    if 0.5 < ratio < 2:
+        return math.log1p(float(ratio - 1))
+    return math.log(ratio.numerator) - math.log(ratio.denominator)
 
 
 def exp_down(exponent: float) -> Fraction:
@@ -98,29 +114,94 @@ def require_number(
     )
 
 
-def integer_rows(
-    values: NDArray[np.floating[Any]], *, what: str = "the matrix"
-) -> NDArray[np.object_]:
-    """Rows of probabilities as rows of integers that sum to ``TOTAL`` exactly.
+# -- numbers as text -----------------------------------------------------------------------
 
-    A zero stays zero and a one stays one. What rounding leaves over goes to the largest entry of
-    the row, where it is the least in proportion.
+MANY = 10**6
+FEW = Decimal("0.0001")
+
+
+def text_up(number: Number, digits: int = 4) -> str:
+    """The number in so many significant digits, at or above it.
+
+    >>> text_up(1.00001), text_up(2/3, 3), text_up(12345.6, 3), text_up(1.5e9)
+    ('1.001', '0.667', '12,400', '1.5e+9')
     """
-    values = np.asarray(values, dtype=np.float64)
-    if not np.isfinite(values).all() or (values < 0).any():
-        raise InvalidMatrix(
-            f"Entries of {what} must be probabilities, and some are negative or not finite."
-        )
-    sums = values.sum(axis=1)
-    wrong = np.abs(sums - 1) > ROW_SUM_TOLERANCE
-    if wrong.any():
-        raise InvalidMatrix(
-            f"Each row of {what} must sum to 1, and {int(wrong.sum())} of {len(sums)} do not. "
-            "Rows are truths, columns released values."
-        )
-    scaled = np.ldexp(values, 64)  # exact: only the exponent changes
-    weights: NDArray[np.object_] = np.frompyfunc(int, 1, 1)(scaled).astype(object)
-    largest = values.argmax(axis=1)
-    rows = np.arange(len(values))
-    weights[rows, largest] += TOTAL - weights.sum(axis=1)
-    return weights
+    return _text(number, digits, ROUND_CEILING)
+
+
+def text_down(number: Number, digits: int = 4) -> str:
+    """The number in so many significant digits, at or below it.
+
+    >>> text_down(2.9999), text_down(5e-324, 3)
+    ('2.999', '5e-324')
+    """
+    return _text(number, digits, ROUND_FLOOR)
+
+
+def percent_up(share: Number, digits: int = 3) -> str:
+    """A share as a percentage that is not below it.
+
+    >>> percent_up(0.5), percent_up(Fraction(1, 3))
+    ('50 %', '33.4 %')
+    """
+    return f"{text_up(_hundredfold(share), digits)} %"
+
+
+def percent_down(share: Number, digits: int = 3) -> str:
+    """A share as a percentage that is not above it."""
+    return f"{text_down(_hundredfold(share), digits)} %"
+
+
+def floor_text(number: Number) -> str:
+    """A number of people: whole above ten, else with two decimals, and never more than it is.
+
+    >>> floor_text(99.99), floor_text(2.3), floor_text(1234567.8)
+    ('99', '2.3', '1,234,567')
+    """
+    if number == math.inf:
+        return "inf"
+    exact = _decimal(number)
+    if exact >= 10:
+        return f"{math.floor(exact):,}"
+    return _plain(Decimal(math.floor(100 * exact)) / 100)
+
+
+def exp_text_up(exponent: float, digits: int = 4) -> str:
+    """exp of a number as text that is not below it.
+
+    >>> exp_text_up(0.0), exp_text_up(6.0), exp_text_up(math.inf)
+    ('1', '403.5', 'inf')
+    """
+    if exponent > MANY:
+        return "inf"
+    wide = Context(prec=digits + 30)
+    near = wide.exp(Decimal(exponent))  # to the nearest, in thirty digits more than are shown
+    above = near if exponent == 0 else wide.next_plus(near)
+    return _plain(Context(prec=digits, rounding=ROUND_CEILING).plus(above))
+
+
+def _hundredfold(share: Number) -> Number:
+    return share if share == math.inf else 100 * _decimal(share)
+
+
+def _decimal(number: Number) -> Fraction:
+    """What is read where a float is written: comparing texts then compares the floats."""
+    return Fraction(repr(float(number))) if isinstance(number, float) else Fraction(number)
+
+
+def _text(number: Number, digits: int, rounding: str) -> str:
+    if number == math.inf:
+        return "inf"
+    exact = _decimal(number)
+    context = Context(prec=digits, rounding=rounding, Emin=-5000, Emax=5000)
+    rounded = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    return _plain(rounded)
+
+
+def _plain(rounded: Decimal) -> str:
+    """Without idle zeros, in groups of three digits; very large and very small with a power."""
+    if rounded == 0:
+        return "0"
+    if not FEW <= abs(rounded) < MANY:
+        return f"{rounded.normalize():e}"
+    return f"{rounded.normalize():,f}"

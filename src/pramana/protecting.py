@@ -22,12 +22,13 @@ from pramana.engines.choose import (
 )
 from pramana.errors import DoesNotHold, OutsideDomain
 from pramana.formats.opening import write_table
-from pramana.guarantees.evaluate import from_matrices
+from pramana.guarantees.base import Evidence
+from pramana.guarantees.evaluate import attained
 from pramana.methods.plan import Plan
 from pramana.published import Published
 from pramana.randomise.protect import Randomiser
 from pramana.randomness import Keystream
-from pramana.release.certificate import Certificate, Claim, Kind
+from pramana.release.certificate import Certificate, Kind
 from pramana.release.folder import require_free
 from pramana.release.release import write_release
 from pramana.table.codec import Refused, count_refused, refuse
@@ -122,8 +123,9 @@ def _on_these_records(plan: Plan, opened: OpenedTable) -> Plan:
             return on_counts(plan, counts_of(plan.schema, opened), crowd=crowd)
         if (opened.rows, crowd) == (plan.records, plan.crowd):
             return plan
-        attained = from_matrices(plan.mechanism, crowd=crowd, asked=plan.asked)
-        return replace(plan, records=opened.rows, crowd=crowd, attained=attained)
+        evidence = Evidence(plan.schema, opened.rows, crowd, plan.mechanism)
+        found = attained(evidence, plan.asked)
+        return replace(plan, records=opened.rows, crowd=crowd, attained=found)
     except DoesNotHold as error:
         raise DoesNotHold(
             f"{error} The plan was made for {plan.records:,} records in groups of at least "
@@ -133,7 +135,6 @@ def _on_these_records(plan: Plan, opened: OpenedTable) -> Plan:
 
 
 def _certificate(plan: Plan, keystream: Keystream) -> Certificate:
-    asked = {guarantee.name: guarantee for guarantee in plan.asked}
     return Certificate(
         schema=replace(plan.schema, columns=plan.schema.released),
         kind=(kind := _kind(plan)),
@@ -141,7 +142,7 @@ def _certificate(plan: Plan, keystream: Keystream) -> Certificate:
         method=plan.method,
         records=plan.records,
         crowd=plan.crowd,
-        claims=tuple(Claim(g, asked.get(g.name)) for g in plan.attained),
+        claims=plan.claims,
         data_dependent=plan.data_dependent,
         reproducible=keystream.reproducible,
         expected_error=plan.expected_error.sentence() if plan.expected_error else None,

@@ -11,8 +11,9 @@ import pytest
 from pramana.attacks import average_attack, earlier_releases, exact_posterior
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.guarantees import DifferentialPrivacy, PkAnonymity
+from pramana.guarantees.claim import Claim
 from pramana.matrices import Mechanism, Step, UniformMixture
-from pramana.release.certificate import Certificate, Claim
+from pramana.release.certificate import Certificate
 from pramana.table import Categories, Column, Role, Schema
 
 

@@ -33,8 +33,8 @@ def test_no_child_is_married_anywhere(tmp_path: Path) -> None:
 def test_what_was_asked_is_attained_and_verified(tmp_path: Path) -> None:
     """By the plan, by the certificate, and by a stranger's check."""
     done = demonstrate(data=tmp_path / "data", to=tmp_path / "release", records=1_000, k=10)
-    assert done.plan.standings[0].asked == PkAnonymity(k=10)
-    assert done.plan.standings[0].holds
+    assert done.plan.claims[0].asked == PkAnonymity(k=10)
+    assert done.plan.claims[0].holds
     assert done.verdict.valid
     assert (tmp_path / "data" / "schema.toml").exists()
 

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from pramana.errors import InvalidNumber, NotCovered, OutsideDomain
 from pramana.guarantees import match_law
-from pramana.guarantees.correct_match import CorrectMatch, match_risks
+from pramana.guarantees.base import only_the_owner
+from pramana.guarantees.correct_match import CorrectMatch
+from pramana.guarantees.match_risk import match_risks
 from pramana.matrices import Dense, Mechanism, SparseRows, Step, UniformMixture
 from pramana.numeric import TOTAL
 from pramana.table.counts import Counts
@@ -271,4 +273,4 @@ def test_implies_and_sentence():
     assert CorrectMatch(xi=0.05).implies(CorrectMatch(xi=0.1))
     assert not CorrectMatch(xi=0.2).implies(CorrectMatch(xi=0.1))
     assert "0.05" in CorrectMatch(xi=0.05).sentence()
-    assert CorrectMatch.rests_on_data
+    assert only_the_owner(CorrectMatch)

@@ -75,7 +75,7 @@ def test_smaller_is_stronger_and_words_say_so():
     """implies compares, sentence explains."""
     assert DifferentialPrivacy(epsilon=1).implies(DifferentialPrivacy(epsilon=2))
     assert not DifferentialPrivacy(epsilon=2).implies(DifferentialPrivacy(epsilon=1))
-    assert "2.718 times" in DifferentialPrivacy(epsilon=1).sentence()
+    assert "2.719 times" in DifferentialPrivacy(epsilon=1).sentence()
 
 
 @pytest.mark.parametrize("epsilon", [-1, math.nan, None])

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pramana.errors import InvalidNumber, OutsideDomain, TooLarge, UnknownColumn
+from pramana.guarantees.base import only_the_owner
 from pramana.guarantees.recognition_margins import through_margins
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.matrices import Dense, Mechanism, SparseRows, Step, UniformMixture
@@ -226,4 +227,4 @@ def test_sentence_and_json_name_no_values():
 
     assert "10 %" in found.sentence()
     assert found.to_json() == {"alpha": 0.1, "width": 3}
-    assert found.rests_on_data
+    assert only_the_owner(type(found))

@@ -37,7 +37,7 @@ def test_the_target_chooses_the_method(recognition, match):
     form = recognition.to_json()
     assert {"loss", "expected_changes", "smallest_diagonal", "gap"} <= set(form)
     assert {"theta", "expected_changes", "smallest_diagonal", "gap"} <= set(match.to_json())
-    assert all(standing.holds for standing in (*recognition.standings, *match.standings))
+    assert all(claim.holds for claim in (*recognition.claims, *match.claims))
 
 
 def test_an_optimal_release_is_verified_and_estimated(recognition, tmp_path):

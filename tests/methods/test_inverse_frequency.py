@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.guarantees.test_correct_match import exact_risks
 
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema
-from pramana.guarantees.correct_match import CorrectMatch, match_risks
+from pramana.guarantees.correct_match import CorrectMatch
+from pramana.guarantees.match_risk import match_risks
 from pramana.matrices import Dense
 from pramana.methods.inverse_frequency import block_size, inverse_frequency_design
 from pramana.methods.symmetric_flows import theta_of

@@ -78,15 +78,15 @@ def test_every_target_is_met_to_the_last_bit(sizes, asked, records, spread):
     """Whatever is asked, the integers attain it, and little is given away."""
     plan = retention_design(schema_of(*sizes), asked, records=records, spread=spread)
     slack = []
-    for standing in plan.standings:
-        assert standing.holds
-        match standing.asked:
+    for claim in plan.claims:
+        assert claim.holds
+        match claim.asked:
             case PkAnonymity(k=k):
-                slack.append(1.0 if k <= 1 + 1e-6 else (standing.attained.k - 1) / (k - 1) - 1)
+                slack.append(1.0 if k <= 1 + 1e-6 else (claim.attained.k - 1) / (k - 1) - 1)
             case DifferentialPrivacy(epsilon=epsilon):
-                slack.append(1 - standing.attained.epsilon / epsilon)
+                slack.append(1 - claim.attained.epsilon / epsilon)
             case PrivacyBreach():
-                slack.append(1 - float(standing.attained.gamma / standing.asked.gamma))
+                slack.append(1 - float(claim.attained.gamma / claim.asked.gamma))
 
     assert min(slack) < 1e-5 or min(retentions(plan)) > 1 - 1e-9
 

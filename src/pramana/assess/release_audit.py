@@ -19,8 +19,6 @@ from pramana.attacks.inference import SensitiveValues, inference_risk
 from pramana.attacks.linkage import linkage_risks
 from pramana.attacks.records import Records, read_pair, require_belongs, require_matrices
 from pramana.errors import DoesNotHold, InvalidNumber, InvalidTable
-from pramana.guarantees.k_anonymity import KAnonymity
-from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream
 from pramana.release.against_truth import against_truth
@@ -90,10 +88,8 @@ class ReleaseAudit:
 
 def linking_bound(certificate: Certificate) -> float | None:
     """1/k of the certificate: the most that a link may be believed."""
-    for claim in certificate.claims:
-        if isinstance(claim.attained, PkAnonymity | KAnonymity):
-            return 1 / claim.attained.k
-    return None
+    bounds = (claim.attained.link_bound for claim in certificate.claims)
+    return min((bound for bound in bounds if bound is not None), default=None)
 
 
 def audit_release(

@@ -177,9 +177,9 @@ def _label(label: Any) -> str:
 
 def show_promises(console: Console, plan: Plan) -> None:
     """Each guarantee in plain words, with what was asked, and the expected error."""
-    for standing in plan.standings:
-        asked = "" if standing.asked is None else f"Asked: {_numbers(standing.asked)}. "
-        bullet(console, asked + standing.attained.sentence(), style="green")
+    for claim in plan.claims:
+        asked = "" if claim.asked is None else f"Asked: {_numbers(claim.asked)}. "
+        bullet(console, asked + claim.attained.sentence(), style="green")
     if plan.expected_error is not None:
         bullet(console, plan.expected_error.sentence())
     as_is = [column.name for column in plan.schema.released_as_is]

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from pramana.experiments.figures import Histograms, Lines, Picture
 from pramana.experiments.harness import Experiment, Finding, Setting
-from pramana.guarantees.correct_match import CorrectMatch, match_risks
+from pramana.guarantees.correct_match import CorrectMatch
+from pramana.guarantees.match_risk import match_risks
 from pramana.matrices import SparseRows, TransitionMatrix
 from pramana.methods.inverse_frequency import block_size, inverse_frequency_design
 from pramana.methods.symmetric_flows import theta_of

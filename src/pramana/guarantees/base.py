@@ -1,36 +1,180 @@
-"""What every guarantee has in common.
+"""What every guarantee has in common, and what it may look at.
 
-A guarantee is a number with a meaning. ``G.of(mechanism, ...)`` is the strongest that holds,
-rounded against us; ``a.implies(b)`` compares two of a kind; ``a.sentence()`` says it plainly.
+A guarantee is a number with a meaning. It says what its number can be computed from
+(:class:`Need`), computes the strongest that holds from the :class:`Evidence` and rounds it against
+us, spells itself on the command line (:class:`Letter`), and says in plain words what it promises
+and what not. Nothing else in the library names a guarantee: a new one is one file that is entered
+in the registry.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
-__all__ = ["Guarantee"]
+from pramana.errors import NotCovered
 
-G = TypeVar("G", bound="Guarantee")
+if TYPE_CHECKING:
+    from pramana.matrices.mechanism import Mechanism
+    from pramana.table.counts import Counts
+    from pramana.table.schema import Schema
+
+__all__ = ["Amplified", "Evidence", "Guarantee", "Letter", "Need", "only_the_owner"]
+
+
+class Need(Enum):
+    """What a number can be computed from; the value says why it cannot without."""
+
+    MATRICES = "it speaks of records that pass a matrix, and here they do not"
+    FIXED_MATRICES = (
+        "it compares this table with others, and the matrices were chosen by looking at this one"
+    )
+    COUNTS = "it rests on the true counts, and they are not at hand: give the data"
+    GROUPS = "it speaks of groups of records, and none are formed"
+    SHUFFLE = "it speaks of shuffled records, and these keep their order"
+    CROWD = "it speaks of the records among which a person hides, and there are none"
+
+
+_OWNERS = frozenset({Need.COUNTS, Need.GROUPS})
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that a guarantee may look at.
+
+    Attributes:
+        schema: what each column is.
+        records: the number of records.
+        crowd: the size of the smallest group that the known columns form.
+        mechanism: what is done to a record; ``None`` where keys are replaced within groups.
+        data_dependent: whether the matrices were chosen by looking at the data.
+        counts: the true counts, by the columns that can be looked at; only the owner has them.
+        group_sizes: the sizes of the groups within which keys are replaced.
+        shuffled: whether records are released in a random order.
+    """
+
+    schema: Schema
+    records: int
+    crowd: int
+    mechanism: Mechanism | None = None
+    data_dependent: bool = False
+    counts: Counts | None = None
+    group_sizes: tuple[int, ...] | None = None
+    shuffled: bool = True
+
+    @property
+    def offers(self) -> frozenset[Need]:
+        """What can be computed from it."""
+        matrices = self.mechanism is not None and bool(self.mechanism.steps)
+        there = {
+            Need.MATRICES: matrices,
+            Need.FIXED_MATRICES: matrices and not self.data_dependent,
+            Need.COUNTS: matrices and self.counts is not None,
+            Need.GROUPS: bool(self.group_sizes),
+            Need.SHUFFLE: self.shuffled,
+            Need.CROWD: self.crowd >= 1,
+        }
+        return frozenset(need for need, offered in there.items() if offered)
+
+
+@dataclass(frozen=True)
+class Letter:
+    """A number of a guarantee as an option of the command line.
+
+    >>> Letter("--k", "Pin no released record on a person beyond 1 in k.").field
+    'k'
+
+    Attributes:
+        flag: such as ``--k``; the name of the field without the dashes.
+        help: one line.
+        type: of the number.
+        metavar: what stands for the number in the help.
+        required: whether the guarantee cannot be stated without it.
+    """
+
+    flag: str
+    help: str
+    type: type = float
+    metavar: str = "NUMBER"
+    required: bool = True
+
+    @property
+    def field(self) -> str:
+        """The name of the number in the guarantee."""
+        return self.flag.lstrip("-").replace("-", "_")
 
 
 @runtime_checkable
 class Guarantee(Protocol):
-    """A privacy notion with its number."""
+    """A privacy notion with its number. Members are frozen dataclasses that inherit from this."""
+
+    __slots__ = ()
 
     name: ClassVar[str]
-    """The name in certificates and on the command line, such as ``pk-anonymity``."""
+    """The name in certificates, such as ``pk-anonymity``."""
 
-    rests_on_data: ClassVar[bool]
-    """Whether the number can only be computed by who holds the true counts."""
+    needs: ClassVar[frozenset[Need]]
+    """What the number is computed from."""
 
     assumption: ClassVar[str]
     """What is taken for granted about the adversary, in one sentence."""
 
-    def implies(self: G, other: G) -> bool:
+    not_promised: ClassVar[str]
+    """What a reader might take for promised and is not."""
+
+    letters: ClassVar[tuple[Letter, ...]]
+    """Its numbers on the command line."""
+
+    page: ClassVar[str]
+    """The page with the proof, in docs/proofs."""
+
+    @classmethod
+    def evaluate(cls, evidence: Evidence, *, asked: Self | None = None) -> Self:
+        """The strongest that holds, rounded against us.
+
+        Args:
+            evidence: offers all that is needed; whoever calls has looked.
+            asked: the target, where there is one: it may fix what else the number depends on.
+
+        Raises:
+            NotCovered: the theory does not speak of this case.
+        """
+
+    def implies(self, other: Self) -> bool:
         """Whether whoever has this guarantee has the other one too."""
 
     def sentence(self) -> str:
-        """The promise in plain words."""
+        """The promise in plain words, every number in it rounded against us."""
 
     def to_json(self) -> dict[str, Any]:
         """The number or numbers by name."""
+
+    @classmethod
+    def stated(cls, numbers: Mapping[str, Any], *, schema: Schema | None = None) -> Self:
+        """The guarantee with the numbers of its letters; what else it speaks of is the schema's."""
+        return cls(**numbers)
+
+    @classmethod
+    def one_in(cls, k: float, *, schema: Schema | None = None) -> Self:
+        """The target of about the strength "1 in k", to compare methods that aim at others."""
+        raise NotCovered(f"{cls.name} has no reading as '1 in {k:g}'.")
+
+    @property
+    def link_bound(self) -> float | None:
+        """The most that a link of a person to a record may be believed, where it speaks of that."""
+        return None
+
+
+@runtime_checkable
+class Amplified(Protocol):
+    """A guarantee that a bound on the amplification of uniform mixtures is enough for."""
+
+    def log_amplification(self, *, crowd: int) -> float:
+        """The largest total of ln gamma over all steps that meets it; negative where none does."""
+
+
+def only_the_owner(kind: type[Guarantee]) -> bool:
+    """Whether the number can only be computed by who holds the truth."""
+    return bool(kind.needs & _OWNERS)

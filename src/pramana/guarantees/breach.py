@@ -5,7 +5,9 @@ holds it for more than rho2 likely afterwards. It cannot, for any property and a
 
     gamma <= rho2 (1 - rho1) / (rho1 (1 - rho2))                  [Dowd, Sec. 5.1]
 
-with gamma the amplification of all randomised columns together. Proof: docs/proofs/breach.md.
+with gamma the amplification of all randomised columns together. The adversary weighs this table
+against others, so that a matrix which was chosen by looking at this one gives no such bound.
+Proof: docs/proofs/breach.md.
 """
 
 from __future__ import annotations
@@ -13,19 +15,24 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pramana.errors import InvalidNumber
-from pramana.guarantees.differential_privacy import step_gamma
-from pramana.matrices.mechanism import Mechanism
-from pramana.matrices.transition import TransitionMatrix
-from pramana.numeric import float_up, require_number
+from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
+from pramana.numeric import float_up, log_of, percent_down, percent_up, require_number
+
+if TYPE_CHECKING:
+    from pramana.matrices.mechanism import Mechanism
+    from pramana.matrices.transition import TransitionMatrix
 
 __all__ = ["PrivacyBreach"]
 
+USUAL_PRIOR = 0.1
+"""The rho1 for which a breach is stated where none was asked for."""
+
 
 @dataclass(frozen=True, slots=True)
-class PrivacyBreach:
+class PrivacyBreach(Guarantee):
     """What was held for at most ``rho1`` likely is held for at most ``rho2`` likely afterwards.
 
     >>> from pramana.matrices import UniformMixture
@@ -38,8 +45,20 @@ class PrivacyBreach:
     rho2: float
 
     name: ClassVar[str] = "privacy-breach"
-    rests_on_data: ClassVar[bool] = False
-    assumption: ClassVar[str] = "Speaks of one person's values in the randomised columns."
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.FIXED_MATRICES})
+    assumption: ClassVar[str] = (
+        "Speaks of one person's values in the randomised columns; a list of values that was read "
+        "off the data is taken as public."
+    )
+    not_promised: ClassVar[str] = (
+        "It bounds what is learned about one person's randomised values. It says nothing about "
+        "columns released as they are, nor about facts that were likely before."
+    )
+    letters: ClassVar[tuple[Letter, ...]] = (
+        Letter("--rho1", "What was at most this likely before (with --rho2) ..."),
+        Letter("--rho2", "... is at most this likely after seeing the release."),
+    )
+    page: ClassVar[str] = "breach"
 
     def __post_init__(self) -> None:
         require_number("rho1", self.rho1, low=0, high=1, low_open=True, high_open=True)
@@ -59,29 +78,35 @@ class PrivacyBreach:
     @classmethod
     def of(cls, mechanism: Mechanism | TransitionMatrix, *, rho1: float) -> PrivacyBreach:
         """The smallest ``rho2`` that holds for a given ``rho1``, rounded up."""
-        gamma: Fraction | float = Fraction(1)
-        parts = [mechanism.gamma] if isinstance(mechanism, TransitionMatrix) else []
-        if isinstance(mechanism, Mechanism):
-            parts = [step_gamma(step) for step in mechanism]
-        for part in parts:
-            if part == math.inf:
-                return cls(rho1, 1.0)
-            gamma *= Fraction(part)
-        before = Fraction(rho1)
-        after = gamma * before / (gamma * before + 1 - before)
-        return cls(rho1, min(1.0, float_up(after)))
+        gamma = mechanism.gamma
+        if gamma == math.inf:
+            return cls(rho1, 1.0)
+        likely, unlikely = Fraction(gamma) * Fraction(rho1), 1 - Fraction(rho1)
+        return cls(rho1, min(1.0, float_up(likely / (likely + unlikely))))
+
+    @classmethod
+    def evaluate(cls, evidence: Evidence, *, asked: PrivacyBreach | None = None) -> PrivacyBreach:
+        """From the matrices, for the prior that was asked about."""
+        assert evidence.mechanism is not None  # noqa: S101 - it is among the needs
+        return cls.of(evidence.mechanism, rho1=USUAL_PRIOR if asked is None else asked.rho1)
 
     def implies(self, other: PrivacyBreach) -> bool:
         """A smaller amplification is stronger, whichever rho1 each is stated for."""
         return self.gamma <= other.gamma
 
+    def log_amplification(self, *, crowd: int) -> float:
+        """The total of ln gamma may be that of the odds after over the odds before."""
+        return log_of(self.gamma)
+
     def sentence(self) -> str:
         """The promise in plain words."""
-        if self.rho2 > 0.9995:  # would be shown as 100 %
+        after = percent_up(self.rho2)
+        if after == "100 %":
             return "No bound on a breach: a release may turn a suspicion into certainty."
         return (
-            f"A fact about a person's randomised values that was at most {100 * self.rho1:.3g} % "
-            f"likely before is at most {100 * self.rho2:.3g} % likely after seeing the release."
+            f"A fact about a person's randomised values that was at most "
+            f"{percent_down(self.rho1)} likely before is at most {after} likely after seeing the "
+            "release."
         )
 
     def to_json(self) -> dict[str, Any]:

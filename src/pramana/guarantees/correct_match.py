@@ -12,26 +12,23 @@ released count. Proof: docs/proofs/correct_match.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from pramana.errors import InvalidNumber, NotCovered, OutsideDomain
-from pramana.guarantees.match_law import Inflow, worst_match
-from pramana.matrices import Label, Mechanism, SparseRows, Step, TransitionMatrix, UniformMixture
-from pramana.numeric import require_number
+from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
+from pramana.numeric import require_number, text_up
 
 if TYPE_CHECKING:
+    from pramana.matrices import Label, Mechanism, TransitionMatrix
     from pramana.table.counts import Counts
+    from pramana.table.schema import Schema
 
-__all__ = ["CorrectMatch", "match_risks"]
+__all__ = ["CorrectMatch"]
 
 
 @dataclass(frozen=True, slots=True)
-class CorrectMatch:
+class CorrectMatch(Guarantee):
     """An intruder who knows one value of a person is right with probability at most ``xi``.
 
     >>> from pramana.matrices import UniformMixture
@@ -43,11 +40,20 @@ class CorrectMatch:
     xi: float
 
     name: ClassVar[str] = "correct-match"
-    rests_on_data: ClassVar[bool] = True
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.MATRICES, Need.COUNTS})
     assumption: ClassVar[str] = (
         "The intruder knows the target's value of one column and nothing else of the record, and "
         "picks at random among the records released with it; the figure rests on the true counts."
     )
+    not_promised: ClassVar[str] = (
+        "It is about someone who knows one value and picks at random among the records released "
+        "with it. Who uses several columns may do better. It rests on counts that are not "
+        "published."
+    )
+    letters: ClassVar[tuple[Letter, ...]] = (
+        Letter("--xi", "Who searches by one key is right at most this often."),
+    )
+    page: ClassVar[str] = "correct_match"
 
     def __post_init__(self) -> None:
         require_number("xi", self.xi, low=0, high=1)
@@ -63,12 +69,21 @@ class CorrectMatch:
         A mechanism is read column by column, with the counts of each column; a step that depends
         on strata is read inside each stratum, which the intruder then knows too.
         """
-        if isinstance(mechanism, TransitionMatrix):
-            return cls(_worst(mechanism, frequencies_by_label(counts)))
-        if isinstance(counts, Mapping):
-            raise NotCovered("The correct match of a mechanism needs counts that name columns.")
-        worst = [_of_step(step, counts) for step in mechanism.steps]
-        return cls(max(worst, default=1.0))
+        from pramana.guarantees.match_risk import worst_risk
+
+        return cls(worst_risk(mechanism, counts))
+
+    @classmethod
+    def evaluate(cls, evidence: Evidence, *, asked: CorrectMatch | None = None) -> CorrectMatch:
+        """From the matrices and the true counts."""
+        assert evidence.mechanism is not None  # noqa: S101 - both are among the needs
+        assert evidence.counts is not None  # noqa: S101
+        return cls.of(evidence.mechanism, evidence.counts)
+
+    @classmethod
+    def one_in(cls, k: float, *, schema: Schema | None = None) -> CorrectMatch:
+        """Right once in k."""
+        return cls(xi=1 / k)
 
     def implies(self, other: CorrectMatch) -> bool:
         """A smaller chance is stronger."""
@@ -82,106 +97,5 @@ class CorrectMatch:
         """The guarantee in plain words."""
         return (
             "Someone who knows one randomised value of a person and picks a record with that "
-            f"released value is right with probability at most {self.xi:.4g}."
+            f"released value is right with probability at most {text_up(self.xi)}."
         )
-
-
-def match_risks(matrix: TransitionMatrix, frequencies: Mapping[Label, int]) -> NDArray[np.float64]:
-    """The largest chance of a correct match for each label, rounded up; 0 where nobody has it."""
-    times = _in_order(matrix, frequencies)
-    risks = np.zeros(matrix.size)
-    for position, inflow in _inflows(matrix, times, np.flatnonzero(times)):
-        risks[position] = worst_match(inflow)
-    return risks
-
-
-def _worst(matrix: TransitionMatrix, frequencies: Mapping[Label, int]) -> float:
-    """The largest chance of all labels: from rare to frequent, as it is at most 1 / frequency."""
-    times = _in_order(matrix, frequencies)
-    order = np.argsort(times, kind="stable")
-    worst = 0.0
-    for position, inflow in _inflows(matrix, times, order[times[order] > 0]):
-        if times[position] * worst >= 1:
-            break
-        worst = max(worst, worst_match(inflow, at_least=worst))
-    return worst
-
-
-def frequencies_by_label(counts: Counts | Mapping[Label, int]) -> dict[Label, int]:
-    """One column of counts as a mapping from labels."""
-    if isinstance(counts, Mapping):
-        return dict(counts)
-    labels = [
-        tuple(column[code] for column, code in zip(counts.labels, cell, strict=True))
-        for cell in counts.cells.tolist()
-    ]
-    single = len(counts.columns) == 1
-    numbers = counts.numbers.tolist()
-    return {
-        (label[0] if single else label): number
-        for label, number in zip(labels, numbers, strict=True)
-    }
-
-
-def _in_order(matrix: TransitionMatrix, frequencies: Mapping[Label, int]) -> NDArray[np.int64]:
-    """The frequencies in the order of the matrix."""
-    strange = [label for label in frequencies if label not in matrix.positions]
-    if strange:
-        raise OutsideDomain(
-            f"{len(strange)} of {len(frequencies)} values with a frequency are not labels of the "
-            "matrix. Every value needs a row."
-        )
-    times = np.zeros(matrix.size, dtype=np.int64)
-    for label, number in frequencies.items():
-        if number < 0 or number != int(number):
-            raise InvalidNumber("A frequency must be a whole number at or above 0.")
-        times[matrix.positions[label]] = int(number)
-    return times
-
-
-def _inflows(
-    matrix: TransitionMatrix, times: NDArray[np.int64], asked: NDArray[np.int64]
-) -> Iterator[tuple[int, Inflow]]:
-    """For each position asked: who is released as it."""
-    numbers = [int(number) for number in times]
-    total = sum(numbers)
-    if isinstance(matrix, UniformMixture):
-        for i in asked.tolist():
-            yield i, Inflow(matrix.kept, numbers[i], (matrix.other,), (total - numbers[i],))
-    elif isinstance(matrix, SparseRows):
-        order = np.argsort(matrix.targets, kind="stable")
-        edges = np.searchsorted(matrix.targets[order], np.arange(matrix.size + 1))
-        for i in asked.tolist():
-            span = order[edges[i] : edges[i + 1]]
-            moves = tuple(matrix.moves[span].tolist())
-            sources = tuple(numbers[source] for source in matrix.sources[span].tolist())
-            yield i, Inflow(matrix.kept[i], numbers[i], moves, sources)
-    else:
-        weights = matrix.weights
-        for i in asked.tolist():
-            moves = (*map(int, weights[:i, i]), *map(int, weights[i + 1 :, i]))
-            others = tuple(numbers[:i] + numbers[i + 1 :])
-            yield i, Inflow(int(weights[i, i]), numbers[i], moves, others)
-
-
-def _of_step(step: Step, counts: Counts) -> float:
-    """The worst over the values of a column, and over its strata."""
-    if len(step.columns) > 1:
-        names = ", ".join(f"'{name}'" for name in step.columns)
-        raise NotCovered(
-            f"The correct match speaks of one column at a time, and {names} are randomised "
-            "together. Use SpontaneousRecognition for joint steps."
-        )
-    if step.matrix is not None:
-        margin = frequencies_by_label(counts.margin(*step.columns))
-        return _worst(step.matrix, margin)
-    joint = frequencies_by_label(counts.margin(*step.strata, *step.columns))
-    by_stratum: dict[tuple[Label, ...], dict[Label, int]] = {}
-    for label, number in joint.items():
-        by_stratum.setdefault(label[:-1], {})[label[-1]] = number
-    missing = [stratum for stratum in by_stratum if stratum not in step.by_stratum]
-    if missing:
-        raise OutsideDomain(
-            f"'{step.columns[0]}' has no matrix for {len(missing)} of {len(by_stratum)} strata."
-        )
-    return max(_worst(step.by_stratum[stratum], times) for stratum, times in by_stratum.items())

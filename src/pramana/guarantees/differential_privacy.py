@@ -6,25 +6,28 @@ Write P[i, j] for the probability of releasing j when the truth is i. One step h
 
 and independent steps add theirs [Ikarashi, Cor. 1]. Neighbours are two tables that differ in one
 person's values of the randomised columns: columns released as they are lie outside the scope, and
-no finite epsilon covers them. Proof: docs/proofs/differential_privacy.md.
+no finite epsilon covers them. The matrix must be the same for both, so that one which was chosen by
+looking at the table has no epsilon. Proof: docs/proofs/differential_privacy.md.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from pramana.matrices.mechanism import Mechanism, Step
-from pramana.matrices.transition import TransitionMatrix
-from pramana.numeric import log_up, require_number
+from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
+from pramana.numeric import exp_text_up, log_up, require_number, text_up
 
-__all__ = ["DifferentialPrivacy", "step_gamma"]
+if TYPE_CHECKING:
+    from pramana.matrices.mechanism import Mechanism
+    from pramana.matrices.transition import TransitionMatrix
+
+__all__ = ["DifferentialPrivacy"]
 
 
 @dataclass(frozen=True, slots=True)
-class DifferentialPrivacy:
+class DifferentialPrivacy(Guarantee):
     """No release favours one truth over another by more than exp(epsilon).
 
     >>> from pramana.matrices import UniformMixture
@@ -36,10 +39,19 @@ class DifferentialPrivacy:
     epsilon: float
 
     name: ClassVar[str] = "differential-privacy"
-    rests_on_data: ClassVar[bool] = False
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.FIXED_MATRICES})
     assumption: ClassVar[str] = (
-        "Covers the randomised columns only; a column released as it is has no finite epsilon."
+        "Covers the randomised columns only; a column released as it is has no finite epsilon, and "
+        "a list of values that was read off the data is taken as public."
     )
+    not_promised: ClassVar[str] = (
+        "It covers the randomised columns only. Columns released as they are have no such bound, "
+        "and several releases of the same people add up."
+    )
+    letters: ClassVar[tuple[Letter, ...]] = (
+        Letter("--epsilon", "Differential privacy of the randomised columns."),
+    )
+    page: ClassVar[str] = "differential_privacy"
 
     def __post_init__(self) -> None:
         require_number("epsilon", self.epsilon, low=0)
@@ -50,16 +62,23 @@ class DifferentialPrivacy:
 
         The ratios of all steps are multiplied as fractions and rounded once.
         """
-        ratio: Fraction | float = Fraction(1)
-        for gamma in _gammas(mechanism):
-            if gamma == math.inf:
-                return cls(math.inf)
-            ratio *= Fraction(gamma)
-        return cls(log_up(ratio))
+        return cls(log_up(mechanism.gamma))
+
+    @classmethod
+    def evaluate(
+        cls, evidence: Evidence, *, asked: DifferentialPrivacy | None = None
+    ) -> DifferentialPrivacy:
+        """From the matrices."""
+        assert evidence.mechanism is not None  # noqa: S101 - it is among the needs
+        return cls.of(evidence.mechanism)
 
     def implies(self, other: DifferentialPrivacy) -> bool:
         """Smaller is stronger."""
         return self.epsilon <= other.epsilon
+
+    def log_amplification(self, *, crowd: int) -> float:
+        """epsilon is the total of ln gamma [Ikarashi, Cor. 2]."""
+        return self.epsilon
 
     def sentence(self) -> str:
         """The promise in plain words."""
@@ -67,27 +86,12 @@ class DifferentialPrivacy:
             return (
                 "No differential privacy: some released value rules out some true value altogether."
             )
-        factor = math.exp(self.epsilon) if self.epsilon < 700 else math.inf
         return (
             f"Whatever one person's true values in the randomised columns are, any release is at "
-            f"most {factor:,.4g} times as likely as it would be with other values "
-            f"(epsilon = {self.epsilon:.4g})."
+            f"most {exp_text_up(self.epsilon)} times as likely as it would be with other values "
+            f"(epsilon = {text_up(self.epsilon)})."
         )
 
     def to_json(self) -> dict[str, Any]:
         """The number by name; JSON has no infinity, so an unbounded one is null."""
         return {"epsilon": None if math.isinf(self.epsilon) else self.epsilon}
-
-
-def step_gamma(step: Step) -> Fraction | float:
-    """The worst amplification over the strata of a step.
-
-    A stratum is released as it is and is not part of what neighbours may differ in.
-    """
-    return max(matrix.gamma for matrix in step.matrices)
-
-
-def _gammas(mechanism: Mechanism | TransitionMatrix) -> list[Fraction | float]:
-    if isinstance(mechanism, TransitionMatrix):
-        return [mechanism.gamma]
-    return [step_gamma(step) for step in mechanism]

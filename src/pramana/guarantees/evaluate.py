@@ -1,66 +1,62 @@
-"""Every guarantee on every mechanism that it covers, beside what was asked."""
+"""The one place where what a guarantee needs meets what there is; the rest is refused."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
-from pramana.guarantees.base import Guarantee
-from pramana.guarantees.breach import PrivacyBreach
-from pramana.guarantees.differential_privacy import DifferentialPrivacy
-from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.matrices.mechanism import Mechanism
+from pramana.errors import NotCovered, TooLarge
+from pramana.guarantees.base import Evidence, Guarantee, Need
+from pramana.guarantees.claim import Claim
+from pramana.guarantees.registry import GUARANTEES
 
-__all__ = ["Standing", "from_matrices", "standings"]
-
-USUAL_PRIOR = 0.1
-"""The rho1 for which a breach is stated where none was asked for."""
+__all__ = ["attained", "claims", "lacks", "paired"]
 
 
-@dataclass(frozen=True)
-class Standing:
-    """One guarantee: what was asked (if anything), what is attained, whether that suffices."""
+def claims(evidence: Evidence, asked: Sequence[Guarantee] = ()) -> tuple[Claim, ...]:
+    """Every guarantee that the evidence covers, those asked first.
 
-    asked: Guarantee | None
-    attained: Guarantee
-
-    @property
-    def name(self) -> str:
-        """The name in certificates."""
-        return self.attained.name
-
-    @property
-    def holds(self) -> bool:
-        """Nothing asked, or at least as strong as asked."""
-        return self.asked is None or bool(self.attained.implies(self.asked))
-
-    def to_json(self) -> dict[str, Any]:
-        """The entry in the JSON of a design."""
-        return {
-            "name": self.name,
-            "asked": None if self.asked is None else self.asked.to_json(),
-            "attained": self.attained.to_json(),
-            "holds": self.holds,
-        }
-
-
-def from_matrices(
-    mechanism: Mechanism, *, crowd: int, asked: Iterable[Guarantee] = ()
-) -> tuple[Guarantee, ...]:
-    """The guarantees that follow from the matrices and the size of the crowd alone.
-
-    A stranger can recompute these from a certificate.
+    Raises:
+        NotCovered: one that is asked cannot be computed from this evidence, and why.
     """
-    prior = next((a.rho1 for a in asked if isinstance(a, PrivacyBreach)), USUAL_PRIOR)
-    return (
-        PkAnonymity.of(mechanism, crowd=crowd),
-        DifferentialPrivacy.of(mechanism),
-        PrivacyBreach.of(mechanism, rho1=prior),
-    )
+    for guarantee in asked:
+        missing = lacks(type(guarantee), evidence)
+        if missing is not None:
+            raise NotCovered(f"Nothing can be promised about {guarantee.name}: {missing}.")
+    return paired(asked, attained(evidence, asked))
 
 
-def standings(asked: Sequence[Guarantee], attained: Sequence[Guarantee]) -> tuple[Standing, ...]:
-    """Pair what was asked with what is attained of the same kind."""
+def lacks(kind: type[Guarantee], evidence: Evidence) -> str | None:
+    """Why the evidence does not offer what a guarantee needs; nothing where it does."""
+    missing = kind.needs - evidence.offers
+    return next((need.value for need in Need if need in missing), None)
+
+
+def attained(
+    evidence: Evidence,
+    asked: Sequence[Guarantee] = (),
+    *,
+    computed: Sequence[Guarantee] = (),
+) -> tuple[Guarantee, ...]:
+    """Every guarantee that the evidence covers, each the strongest that holds; those asked first.
+
+    What the theory does not cover is left out, unless it is asked. ``computed`` are those that a
+    design has computed from the same evidence already.
+    """
     wanted = {guarantee.name: guarantee for guarantee in asked}
-    return tuple(Standing(wanted.get(guarantee.name), guarantee) for guarantee in attained)
+    found: list[Guarantee] = list(computed)
+    ready, offers = {guarantee.name for guarantee in computed}, evidence.offers
+    for name, kind in GUARANTEES.items():
+        if name in ready or not kind.needs <= offers:
+            continue
+        try:
+            found.append(kind.evaluate(evidence, asked=wanted.get(name)))
+        except (NotCovered, TooLarge):
+            if name in wanted:
+                raise
+    return tuple(sorted(found, key=lambda guarantee: guarantee.name not in wanted))
+
+
+def paired(asked: Sequence[Guarantee], found: Sequence[Guarantee]) -> tuple[Claim, ...]:
+    """What is attained beside what was asked of the same kind."""
+    wanted = {guarantee.name: guarantee for guarantee in asked}
+    return tuple(Claim(guarantee, wanted.get(guarantee.name)) for guarantee in found)

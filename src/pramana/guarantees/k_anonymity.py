@@ -12,12 +12,18 @@ Proof: docs/proofs/k_anonymity.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pramana.errors import InvalidNumber, NotCovered
-from pramana.numeric import require_number
+from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
+from pramana.numeric import float_up, require_number
+
+if TYPE_CHECKING:
+    from pramana.table.schema import Schema
 
 __all__ = ["KAnonymity"]
 
@@ -36,7 +42,7 @@ _MEANINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class KAnonymity:
+class KAnonymity(Guarantee):
     """No released record is a given person's with more than probability 1/k.
 
     >>> KAnonymity.of([5, 7, 12])
@@ -48,11 +54,19 @@ class KAnonymity:
     k: int
 
     name: ClassVar[str] = "k-anonymity"
-    rests_on_data: ClassVar[bool] = True
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.GROUPS, Need.SHUFFLE})
     assumption: ClassVar[str] = (
         "Records are shuffled; the adversary may know all true keys and the groups, and knows none "
         "of the other columns that travel with a record."
     )
+    not_promised: ClassVar[str] = (
+        "It bounds linking by the keys. If all members of a group share a sensitive value, that "
+        "value is told of each of them; and the other columns must not be known to the adversary."
+    )
+    letters: ClassVar[tuple[Letter, ...]] = (
+        Letter("--k", "Pin no released record on a person beyond 1 in k."),
+    )
+    page: ClassVar[str] = "k_anonymity"
 
     def __post_init__(self) -> None:
         require_number("k", self.k, low=1)
@@ -67,9 +81,24 @@ class KAnonymity:
             raise NotCovered("k-anonymity speaks of groups of records, and there are none.")
         return cls(int(min(sizes)))
 
+    @classmethod
+    def evaluate(cls, evidence: Evidence, *, asked: KAnonymity | None = None) -> KAnonymity:
+        """From the sizes of the groups."""
+        return cls.of(evidence.group_sizes or ())
+
+    @classmethod
+    def one_in(cls, k: float, *, schema: Schema | None = None) -> KAnonymity:
+        """The next whole number."""
+        return cls(k=math.ceil(k))
+
     def implies(self, other: KAnonymity) -> bool:
         """Larger is stronger."""
         return self.k >= other.k
+
+    @property
+    def link_bound(self) -> float:
+        """1/k, rounded up."""
+        return float_up(Fraction(1, self.k))
 
     def sentence(self) -> str:
         """The promise in plain words."""

@@ -10,8 +10,8 @@ and for independent steps the minimum is the product of those of the steps [Ikar
 Two things lie outside the theorem's letter and inside ours. Without the shuffle there is no
 guarantee at all: a release in the original order has k = 1. And a column that is released as it
 is and that an adversary may know splits the crowd: a person hides only among the records with
-the same values there, so n is the size of the smallest such group.
-Proof: docs/proofs/pk_anonymity.md.
+the same values there, so n is the size of the smallest such group. The matrix may be a function of
+the table: the proof fixes the table first. Proof: docs/proofs/pk_anonymity.md.
 """
 
 from __future__ import annotations
@@ -19,17 +19,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from pramana.matrices.mechanism import Mechanism
-from pramana.matrices.transition import TransitionMatrix
-from pramana.numeric import float_down, require_number
+from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
+from pramana.numeric import float_down, float_up, floor_text, log_of, percent_up, require_number
+
+if TYPE_CHECKING:
+    from pramana.matrices.mechanism import Mechanism
+    from pramana.matrices.transition import TransitionMatrix
+    from pramana.table.schema import Schema
 
 __all__ = ["PkAnonymity"]
 
 
 @dataclass(frozen=True, slots=True)
-class PkAnonymity:
+class PkAnonymity(Guarantee):
     """No one can say with more than probability 1/k which released record is a person's.
 
     >>> from pramana.matrices import UniformMixture
@@ -41,11 +45,20 @@ class PkAnonymity:
     k: float
 
     name: ClassVar[str] = "pk-anonymity"
-    rests_on_data: ClassVar[bool] = False
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.MATRICES, Need.SHUFFLE, Need.CROWD})
     assumption: ClassVar[str] = (
         "Records are randomised independently and shuffled; the adversary may know the whole true "
         "table except who is which released record, and does not know the sensitive columns."
     )
+    not_promised: ClassVar[str] = (
+        "It speaks of linking a released record to a person. It does not keep secret what the "
+        "statistics of a group tell about everybody in it, nor columns that are released as they "
+        "are and that an adversary knows of a person."
+    )
+    letters: ClassVar[tuple[Letter, ...]] = (
+        Letter("--k", "Pin no released record on a person beyond 1 in k."),
+    )
+    page: ClassVar[str] = "pk_anonymity"
 
     def __post_init__(self) -> None:
         require_number("k", self.k, low=1)
@@ -60,14 +73,33 @@ class PkAnonymity:
                 size of the smallest group that they form.
         """
         require_number("the number of records", crowd, low=1)
-        ratio = Fraction(1)
-        for part in _ratios(mechanism):
-            ratio *= Fraction(part)
-        return cls(float_down(1 + (crowd - 1) * ratio))
+        return cls(float_down(1 + (crowd - 1) * Fraction(mechanism.anonymity_ratio)))
+
+    @classmethod
+    def evaluate(cls, evidence: Evidence, *, asked: PkAnonymity | None = None) -> PkAnonymity:
+        """From the matrices and the crowd."""
+        assert evidence.mechanism is not None  # noqa: S101 - it is among the needs
+        return cls.of(evidence.mechanism, crowd=evidence.crowd)
+
+    @classmethod
+    def one_in(cls, k: float, *, schema: Schema | None = None) -> PkAnonymity:
+        """The number itself."""
+        return cls(k=k)
 
     def implies(self, other: PkAnonymity) -> bool:
         """Larger is stronger."""
         return self.k >= other.k
+
+    def log_amplification(self, *, crowd: int) -> float:
+        """gamma**-2 is the ratio of a uniform mixture [Ikarashi, Cor. 5]."""
+        if self.k > crowd:
+            return -1.0
+        return math.inf if self.k == 1 else log_of((crowd - 1) / (Fraction(self.k) - 1)) / 2
+
+    @property
+    def link_bound(self) -> float:
+        """1/k, rounded up."""
+        return float_up(1 / Fraction(self.k)) if self.k < math.inf else 0.0
 
     def sentence(self) -> str:
         """The promise in plain words."""
@@ -75,19 +107,9 @@ class PkAnonymity:
             return "No anonymity is promised: some released record may be pinned on a person."
         return (
             f"Whatever is known about the true table, no released record can be pinned on a person "
-            f"with more than {100 / self.k:.3g} % confidence (1 in {_plain(self.k)})."
+            f"with more than {percent_up(self.link_bound)} confidence (1 in {floor_text(self.k)})."
         )
 
     def to_json(self) -> dict[str, Any]:
         """The number by name."""
         return {"k": self.k}
-
-
-def _plain(k: float) -> str:
-    return f"{int(k):,}" if k >= 10 else f"{math.floor(k * 100) / 100:g}"
-
-
-def _ratios(mechanism: Mechanism | TransitionMatrix) -> list[Fraction | float]:
-    if isinstance(mechanism, TransitionMatrix):
-        return [mechanism.anonymity_ratio]
-    return [min(matrix.anonymity_ratio for matrix in step.matrices) for step in mechanism]

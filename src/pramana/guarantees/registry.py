@@ -1,49 +1,84 @@
-"""Guarantees by name, as certificates and commands spell them."""
+"""Guarantees by name, as certificates spell them, and by letter, as the command line does.
+
+A guarantee from outside comes by ``GUARANTEES.register(name, kind)``, or by an entry point of the
+group ``pramana.guarantees``.
+"""
 
 from __future__ import annotations
 
-import math
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
-from pramana.errors import NotARelease
-from pramana.guarantees.base import Guarantee
-from pramana.guarantees.breach import PrivacyBreach
-from pramana.guarantees.correct_match import CorrectMatch
-from pramana.guarantees.differential_privacy import DifferentialPrivacy
-from pramana.guarantees.k_anonymity import KAnonymity
-from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
+from pramana.errors import InputError
+from pramana.guarantees.base import Guarantee, Letter
+from pramana.registry import Registry
 
-__all__ = ["GUARANTEES", "guarantee_from_json"]
+if TYPE_CHECKING:
+    from pramana.table.schema import Schema
 
-GUARANTEES: dict[str, Any] = {
-    kind.name: kind
-    for kind in (
-        PkAnonymity,
-        DifferentialPrivacy,
-        PrivacyBreach,
-        SpontaneousRecognition,
-        CorrectMatch,
-        KAnonymity,
-    )
-}
+__all__ = ["GUARANTEES", "asked_by_letters", "letters"]
 
-
-def guarantee_from_json(name: str, numbers: dict[str, Any]) -> Guarantee:
-    """The guarantee of that name with those numbers; null stands for no bound."""
-    try:
-        kind = GUARANTEES[name]
-        guarantee: Guarantee = kind(**{letter: _back(value) for letter, value in numbers.items()})
-    except (KeyError, TypeError):
-        raise NotARelease(
-            f"A guarantee must be one of {', '.join(GUARANTEES)} with its numbers, got {name!r}. "
-            "A newer version of pramana may know it."
-        ) from None
-    return guarantee
+GUARANTEES: Registry[type[Guarantee]] = Registry(
+    "pramana.guarantees",
+    {
+        "pk-anonymity": "pramana.guarantees.pk_anonymity:PkAnonymity",
+        "differential-privacy": "pramana.guarantees.differential_privacy:DifferentialPrivacy",
+        "privacy-breach": "pramana.guarantees.breach:PrivacyBreach",
+        "spontaneous-recognition": (
+            "pramana.guarantees.spontaneous_recognition:SpontaneousRecognition"
+        ),
+        "correct-match": "pramana.guarantees.correct_match:CorrectMatch",
+        "k-anonymity": "pramana.guarantees.k_anonymity:KAnonymity",
+    },
+)
 
 
-def _back(value: Any) -> Any:
-    """Null is no bound; a list of lists is a tuple of tuples."""
-    if value is None:
-        return math.inf
-    return tuple(_back(part) for part in value) if isinstance(value, list) else value
+def letters() -> tuple[Letter, ...]:
+    """The letters of all guarantees, each flag once."""
+    by_flag: dict[str, Letter] = {}
+    for kind in GUARANTEES.values():
+        for letter in kind.letters:
+            by_flag.setdefault(letter.flag, letter)
+    return tuple(by_flag.values())
+
+
+def asked_by_letters(
+    numbers: Mapping[str, Any],
+    *,
+    aims: Collection[str] | None = None,
+    schema: Schema | None = None,
+) -> list[Guarantee]:
+    """The guarantees that numbers on the command line ask for.
+
+    Args:
+        numbers: by the field of the letter; ``None`` where not given.
+        aims: the names of the guarantees that the method can aim at, where one is stated: of
+            several that share a letter it is the one meant. Otherwise the first that is registered.
+        schema: what the numbers speak of.
+    """
+    given = {field: value for field, value in numbers.items() if value is not None}
+    asked: list[Guarantee] = []
+    taken: set[str] = set()
+    ordered = sorted(GUARANTEES.values(), key=lambda kind: aims is None or kind.name not in aims)
+    for kind in ordered:
+        own = {letter.field: letter for letter in kind.letters}
+        stated = {field: given[field] for field in own if field in given and field not in taken}
+        if not any(own[field].required for field in stated):
+            continue
+        lacking = [x.flag for x in kind.letters if x.required and x.field not in stated]
+        if lacking:
+            together = " and ".join(x.flag for x in kind.letters if x.required)
+            raise InputError(f"{together} state one target together: give {lacking[0]} too.")
+        taken.update(stated)
+        asked.append(kind.stated(stated, schema=schema))
+    _refuse_idle(set(given) - taken)
+    return sorted(asked, key=lambda guarantee: list(GUARANTEES).index(guarantee.name))
+
+
+def _refuse_idle(idle: set[str]) -> None:
+    """A letter that only goes with another one, which was not given."""
+    for kind in GUARANTEES.values():
+        for letter in kind.letters:
+            if letter.field in idle:
+                main = next(own.flag for own in kind.letters if own.required)
+                raise InputError(f"{letter.flag} goes with {main}: give {main} too.")

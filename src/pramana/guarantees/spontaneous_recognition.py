@@ -12,26 +12,30 @@ mean of ratios for more. Proof: docs/proofs/spontaneous_recognition.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pramana.errors import InvalidNumber, UnknownColumn
-from pramana.guarantees.recognition_posterior import worst_posterior
-from pramana.matrices import Mechanism, Step, TransitionMatrix
-from pramana.numeric import require_number
+from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
+from pramana.numeric import percent_up, require_number
 
 if TYPE_CHECKING:
+    from pramana.matrices import Mechanism, TransitionMatrix
     from pramana.table.counts import Counts
+    from pramana.table.schema import Schema
 
 __all__ = ["SpontaneousRecognition"]
 
 Choices = tuple[tuple[str, ...], ...]
 
+USUAL_WIDTH = 3
+"""How many keys are looked at together where nobody said otherwise."""
+
 
 @dataclass(frozen=True, slots=True)
-class SpontaneousRecognition:
+class SpontaneousRecognition(Guarantee):
     """Who looks at ``width`` keys of a record is at most ``alpha`` sure whose it is.
 
     ``choices`` lists the choices of keys that are protected; empty means all of that width.
@@ -39,16 +43,30 @@ class SpontaneousRecognition:
     """
 
     alpha: float
-    width: int = 3
+    width: int = USUAL_WIDTH
     choices: Choices = ()
     keys: tuple[str, ...] = field(default=(), compare=False)
 
     name: ClassVar[str] = "spontaneous-recognition"
-    rests_on_data: ClassVar[bool] = True
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.MATRICES, Need.COUNTS})
     assumption: ClassVar[str] = (
         "The user looks at a few keys at a time, thinks each record equally likely to be the "
         "person's beforehand, and knows the matrix; the figure rests on the true counts."
     )
+    not_promised: ClassVar[str] = (
+        "It is about someone who looks at a few keys at a time. Who searches with all keys, or "
+        "knows more, may be surer. It rests on counts that are not published."
+    )
+    letters: ClassVar[tuple[Letter, ...]] = (
+        Letter("--alpha", "Who looks at a few keys recognises nobody beyond this."),
+        Letter(
+            "--width",
+            "How many keys are looked at together (with --alpha; 3).",
+            type=int,
+            required=False,
+        ),
+    )
+    page: ClassVar[str] = "spontaneous_recognition"
 
     def __post_init__(self) -> None:
         require_number("alpha", self.alpha, low=0, high=1)
@@ -60,7 +78,7 @@ class SpontaneousRecognition:
         mechanism: Mechanism | TransitionMatrix,
         counts: Counts,
         *,
-        width: int = 3,
+        width: int = USUAL_WIDTH,
         choices: Sequence[Sequence[str]] = (),
     ) -> SpontaneousRecognition:
         """The strongest such guarantee that holds for these counts, rounded up.
@@ -68,12 +86,40 @@ class SpontaneousRecognition:
         The columns of ``counts`` are the keys. A key that no step of the mechanism touches is
         read as released as it is.
         """
-        if isinstance(mechanism, TransitionMatrix):
+        from pramana.guarantees.recognition_posterior import worst_posterior
+        from pramana.matrices import Mechanism, Step
+
+        if not isinstance(mechanism, Mechanism):
             mechanism = Mechanism((Step(counts.columns, mechanism),))
         asked = choices_of_keys(counts.columns, width=width, choices=choices)
         worst = worst_posterior(mechanism, counts, asked)
         listed = asked if choices else ()
         return cls(alpha=worst.posterior, width=width, choices=listed, keys=worst.keys)
+
+    @classmethod
+    def evaluate(
+        cls, evidence: Evidence, *, asked: SpontaneousRecognition | None = None
+    ) -> SpontaneousRecognition:
+        """From the matrices and the true counts, for the width and choices asked about."""
+        assert evidence.mechanism is not None  # noqa: S101 - both are among the needs
+        assert evidence.counts is not None  # noqa: S101
+        counts = evidence.counts
+        width = min(USUAL_WIDTH, len(counts.columns)) if asked is None else asked.width
+        choices = () if asked is None else asked.choices
+        return cls.of(evidence.mechanism, counts, width=width, choices=choices)
+
+    @classmethod
+    def stated(
+        cls, numbers: Mapping[str, Any], *, schema: Schema | None = None
+    ) -> SpontaneousRecognition:
+        """With the choices of keys that the schema lists."""
+        return cls(**numbers, choices=() if schema is None else schema.choices)
+
+    @classmethod
+    def one_in(cls, k: float, *, schema: Schema | None = None) -> SpontaneousRecognition:
+        """At most 1/k sure, looking at as many keys as there are, up to three."""
+        keys = USUAL_WIDTH if schema is None else len(schema.randomised)
+        return cls(alpha=1 / k, width=min(USUAL_WIDTH, keys))
 
     def implies(self, other: SpontaneousRecognition) -> bool:
         """A smaller posterior, for choices that contain those of the other."""
@@ -93,10 +139,8 @@ class SpontaneousRecognition:
             looked = f"one of {len(self.choices)} listed choices of keys"
         else:
             looked = f"any {self.width} keys" if self.width > 1 else "any one key"
-        return (
-            f"Who looks at {looked} of a released record is at most {100 * self.alpha:.4g} % sure "
-            "whose record it is."
-        )
+        sure = percent_up(self.alpha, 4)
+        return f"Who looks at {looked} of a released record is at most {sure} sure whose it is."
 
     def to_json(self) -> dict[str, Any]:
         """The numbers by name; which keys are the worst, never which values."""

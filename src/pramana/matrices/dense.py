@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pramana.errors import InvalidMatrix
+from pramana.matrices.integers import integer_rows
 from pramana.matrices.transition import (
     Label,
     TransitionMatrix,
@@ -21,7 +22,7 @@ from pramana.matrices.transition import (
     label_from_json,
     label_to_json,
 )
-from pramana.numeric import TOTAL, integer_rows
+from pramana.numeric import TOTAL
 from pramana.types import FloatArray
 
 __all__ = ["Dense"]

@@ -5,8 +5,10 @@ Independent steps form the Kronecker product of their matrices; it is never writ
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from pramana.errors import InvalidMatrix, UnknownColumn
@@ -62,6 +64,16 @@ class Step:
         """The values, or joint cells, that the step moves between."""
         return self.matrices[0].labels
 
+    @property
+    def gamma(self) -> Fraction | float:
+        """The worst amplification over the strata: each is known, and so is its matrix."""
+        return max(matrix.gamma for matrix in self.matrices)
+
+    @property
+    def anonymity_ratio(self) -> Fraction | float:
+        """The worst ratio over the strata [Ikarashi, Cor. 4]."""
+        return min(matrix.anonymity_ratio for matrix in self.matrices)
+
     def to_json(self) -> dict[str, Any]:
         """A plain form."""
         form: dict[str, Any] = {"columns": list(self.columns)}
@@ -109,6 +121,19 @@ class Mechanism:
     def strata(self) -> tuple[str, ...]:
         """The columns on whose values a matrix depends."""
         return tuple(dict.fromkeys(name for step in self.steps for name in step.strata))
+
+    @property
+    def gamma(self) -> Fraction | float:
+        """The amplification of all steps together: a product of fractions; ``inf`` if unbounded."""
+        gammas = [step.gamma for step in self.steps]
+        if math.inf in gammas:
+            return math.inf
+        return math.prod((Fraction(gamma) for gamma in gammas), start=Fraction(1))
+
+    @property
+    def anonymity_ratio(self) -> Fraction:
+        """The product of the steps' own [Ikarashi, Cor. 4]."""
+        return math.prod((Fraction(step.anonymity_ratio) for step in self.steps), start=Fraction(1))
 
     def step_of(self, column: str) -> Step:
         """The step that a column belongs to."""

@@ -8,7 +8,6 @@ on counts that are not published, and only the owner can recompute them.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import itertools
 import math
@@ -18,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, NotCovered, TooLarge
-from pramana.guarantees.base import Guarantee
+from pramana.errors import Infeasible, InvalidNumber, InvalidSchema
+from pramana.guarantees.base import Evidence, Guarantee
 from pramana.guarantees.correct_match import CorrectMatch
-from pramana.guarantees.evaluate import from_matrices
+from pramana.guarantees.evaluate import attained
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.matrices.families import Dense
 from pramana.matrices.mechanism import Mechanism, Step
@@ -36,7 +35,6 @@ from pramana.table.counts import Counts
 from pramana.table.schema import Schema, require_keys
 
 __all__ = [
-    "from_counts",
     "invariant_plan",
     "inverse_frequency_plan",
     "on_counts",
@@ -68,10 +66,8 @@ def optimal_plan(schema: Schema, asked: Sequence[Guarantee], *, counts: Counts, 
         records=counts.total,
         crowd=crowd,
         asked=tuple(asked),
-        attained=(
-            design.attained,
-            *from_counts(mechanism, counts, leave_out=SpontaneousRecognition),
-            *from_matrices(mechanism, crowd=crowd),
+        attained=attained(
+            _evidence(schema, mechanism, counts, crowd), asked, computed=(design.attained,)
         ),
         data_dependent=True,
         figures={
@@ -122,10 +118,10 @@ def inverse_frequency_plan(
         records=counts.total,
         crowd=crowd,
         asked=tuple(asked),
-        attained=(
-            CorrectMatch(max(design.attained.xi for design in designs.values())),
-            *from_counts(mechanism, counts, leave_out=CorrectMatch),
-            *from_matrices(mechanism, crowd=crowd),
+        attained=attained(
+            _evidence(schema, mechanism, counts, crowd),
+            asked,
+            computed=(CorrectMatch(max(design.attained.xi for design in designs.values())),),
         ),
         data_dependent=True,
         publish_matrices=False,
@@ -184,7 +180,7 @@ def invariant_plan(
         records=counts.total,
         crowd=crowd,
         asked=tuple(asked),
-        attained=(*from_counts(mechanism, counts), *from_matrices(mechanism, crowd=crowd)),
+        attained=attained(_evidence(schema, mechanism, counts, crowd), asked),
         data_dependent=True,
         publish_matrices=False,
         figures={
@@ -201,16 +197,13 @@ def on_counts(plan: Plan, counts: Counts, *, crowd: int) -> Plan:
     counts = counts.margin(*plan.mechanism.columns, *plan.mechanism.strata)
     if (fingerprint(counts), crowd) == (plan.basis, plan.crowd):
         return plan
-    renewed: dict[str, Guarantee] = {
-        guarantee.name: guarantee for guarantee in from_counts(plan.mechanism, counts)
-    }
-    for asked in plan.asked:
-        if isinstance(asked, SpontaneousRecognition):
-            renewed[asked.name] = SpontaneousRecognition.of(
-                plan.mechanism, counts, width=asked.width, choices=asked.choices
-            )
-    attained = (*renewed.values(), *from_matrices(plan.mechanism, crowd=crowd, asked=plan.asked))
-    return replace(plan, records=counts.total, crowd=crowd, attained=attained)
+    found = attained(_evidence(plan.schema, plan.mechanism, counts, crowd), plan.asked)
+    return replace(plan, records=counts.total, crowd=crowd, attained=found)
+
+
+def _evidence(schema: Schema, mechanism: Mechanism, counts: Counts, crowd: int) -> Evidence:
+    """What the owner knows of matrices that were chosen by looking at the data."""
+    return Evidence(schema, counts.total, crowd, mechanism, data_dependent=True, counts=counts)
 
 
 def fingerprint(counts: Counts) -> str:
@@ -219,22 +212,6 @@ def fingerprint(counts: Counts) -> str:
     digest.update(np.ascontiguousarray(counts.cells, dtype=np.int64).tobytes())
     digest.update(np.ascontiguousarray(counts.numbers, dtype=np.int64).tobytes())
     return digest.hexdigest()
-
-
-def from_counts(
-    mechanism: Mechanism, counts: Counts, *, leave_out: type | None = None
-) -> tuple[Guarantee, ...]:
-    """The guarantees that rest on counts, each where its theory covers the mechanism."""
-    found: list[Guarantee] = []
-    if leave_out is not SpontaneousRecognition:
-        width = min(3, len(counts.columns))
-        with contextlib.suppress(NotCovered, TooLarge):
-            found.append(SpontaneousRecognition.of(mechanism, counts, width=width))
-    if leave_out is not CorrectMatch:
-        # A joint step: the paper speaks of one column.
-        with contextlib.suppress(NotCovered, TooLarge):
-            found.append(CorrectMatch.of(mechanism, counts))
-    return tuple(found)
 
 
 def _only(asked: Sequence[Guarantee], kind: type, method: str) -> list[Any]:

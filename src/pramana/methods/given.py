@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from pramana.errors import InvalidMatrix
-from pramana.guarantees.base import Guarantee
-from pramana.guarantees.evaluate import from_matrices
+from pramana.guarantees.base import Evidence, Guarantee
+from pramana.guarantees.evaluate import attained
 from pramana.matrices.families import Dense
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import Label, TransitionMatrix
@@ -67,7 +67,7 @@ def given_design(
         records=records,
         crowd=crowd,
         asked=tuple(asked),
-        attained=from_matrices(mechanism, crowd=crowd, asked=asked),
+        attained=attained(Evidence(schema, records, crowd, mechanism), asked),
     )
 
 

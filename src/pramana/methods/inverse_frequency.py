@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema
-from pramana.guarantees.correct_match import CorrectMatch, frequencies_by_label
+from pramana.guarantees.correct_match import CorrectMatch
+from pramana.guarantees.match_risk import frequencies_by_label
 from pramana.matrices import Label, SparseRows
 from pramana.methods.symmetric_flows import Flows, balanced, least_flows, theta_of
 from pramana.numeric import TOTAL, require_number

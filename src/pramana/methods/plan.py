@@ -12,7 +12,8 @@ from typing import Any
 
 from pramana.errors import DoesNotHold
 from pramana.guarantees.base import Guarantee
-from pramana.guarantees.evaluate import Standing, standings
+from pramana.guarantees.claim import Claim
+from pramana.guarantees.evaluate import paired
 from pramana.matrices.families import UniformMixture
 from pramana.matrices.grouping import Grouping
 from pramana.matrices.mechanism import Mechanism, Step
@@ -60,21 +61,21 @@ class Plan:
     grouping: Grouping | None = None
 
     def __post_init__(self) -> None:
-        known = {standing.name for standing in self.standings}
+        known = {claim.name for claim in self.claims}
         for guarantee in self.asked:
             if guarantee.name not in known:
                 raise DoesNotHold(f"Method {self.method} says nothing about {guarantee.name}.")
-        for standing in self.standings:
-            if not standing.holds:
+        for claim in self.claims:
+            if not claim.holds:
                 raise DoesNotHold(
-                    f"Method {self.method} attains {standing.attained}, short of the "
-                    f"{standing.asked} that was asked."
+                    f"Method {self.method} attains {claim.attained}, short of the "
+                    f"{claim.asked} that was asked."
                 )
 
     @property
-    def standings(self) -> tuple[Standing, ...]:
+    def claims(self) -> tuple[Claim, ...]:
         """Each guarantee, asked beside attained."""
-        return standings(self.asked, self.attained)
+        return paired(self.asked, self.attained)
 
     def sentences(self) -> list[str]:
         """The promises and the price in plain words."""
@@ -99,7 +100,7 @@ class Plan:
             "columns": {
                 name: _parameters(step) for step in self.mechanism for name in step.columns
             },
-            "guarantees": [standing.to_json() for standing in self.standings],
+            "guarantees": [claim.to_json() for claim in self.claims],
             "expected_error": None if error is None else finite(error.mean),
             "data_dependent": self.data_dependent,
         }

@@ -15,16 +15,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from pramana.errors import Infeasible, InvalidNumber
-from pramana.guarantees.base import Guarantee
-from pramana.guarantees.breach import PrivacyBreach
-from pramana.guarantees.differential_privacy import DifferentialPrivacy
-from pramana.guarantees.evaluate import from_matrices
-from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.guarantees.base import Amplified, Evidence, Guarantee
+from pramana.guarantees.evaluate import attained, claims
 from pramana.matrices.families import with_fixed
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.methods.expected_error import ErrorModel
@@ -78,17 +76,18 @@ def retention_design(
     elif max_error is not None:
         retentions = divide(_dial_of_error(max_error, model, divide))
     else:
-        _refuse_fixed(steps, asked)
+        _refuse_fixed(steps, asked, crowd=crowd)
         retentions = divide(_dial(asked, crowd=crowd, steps=steps))
-    mechanism = _mechanism_within(steps, retentions, asked, crowd)
+    evidence = _within(steps, retentions, asked, Evidence(schema, records, crowd))
+    assert evidence.mechanism is not None  # noqa: S101 - it has just been found
     return Plan(
         schema=schema,
-        mechanism=mechanism,
+        mechanism=evidence.mechanism,
         method="retention",
         records=records,
         crowd=crowd,
         asked=tuple(asked),
-        attained=from_matrices(mechanism, crowd=crowd, asked=asked),
+        attained=attained(evidence, asked),
         expected_error=model.at(retentions),
         figures=_figures(steps, model, retentions, spread if retention is None else "equal"),
     )
@@ -99,31 +98,23 @@ def retention_design(
 
 def _dial(asked: Sequence[Guarantee], *, crowd: int, steps: Sequence[StepDomain]) -> float:
     """The largest total of ln gamma that meets every target."""
-    dial = math.inf
-    for guarantee in asked:
-        match guarantee:
-            case DifferentialPrivacy():
-                dial = min(dial, guarantee.epsilon)
-            case PrivacyBreach():
-                dial = min(dial, math.log(guarantee.gamma))
-            case PkAnonymity():
-                dial = min(dial, _dial_of_k(guarantee.k, crowd, steps))
-            case _:
-                raise Infeasible(
-                    f"Method retention does not aim at {guarantee.name}; it takes k, epsilon and "
-                    "rho1 with rho2. Choose another --method."
-                )
-    return dial
+    return min((_dial_of(guarantee, crowd, steps) for guarantee in asked), default=math.inf)
 
 
-def _dial_of_k(k: float, crowd: int, steps: Sequence[StepDomain]) -> float:
-    if k > crowd:
+def _dial_of(guarantee: Guarantee, crowd: int, steps: Sequence[StepDomain]) -> float:
+    if not isinstance(guarantee, Amplified):
+        raise Infeasible(
+            f"Method retention does not aim at {guarantee.name}; it takes k, epsilon and "
+            "rho1 with rho2. Choose another --method."
+        )
+    dial = guarantee.log_amplification(crowd=crowd)
+    if dial < 0:
         names = " and ".join(f"'{step.name}'" for step in steps)
         raise Infeasible(
-            f"No retention on {names} gives PkAnonymity(k={k:g}) with a crowd of {crowd:,}; the "
+            f"No retention on {names} gives {guarantee} with a crowd of {crowd:,}; the "
             f"largest attainable k is {crowd:,}. Lower k, or release fewer columns as they are."
         )
-    return math.inf if k == 1 else math.log((crowd - 1) / (k - 1)) / 2
+    return dial
 
 
 def _dial_of_error(
@@ -147,12 +138,10 @@ def _dial_of_error(
     return found
 
 
-def _refuse_fixed(steps: Sequence[StepDomain], asked: Sequence[Guarantee]) -> None:
+def _refuse_fixed(steps: Sequence[StepDomain], asked: Sequence[Guarantee], *, crowd: int) -> None:
     """Values that stay as they are make every finite target impossible: say exactly that."""
     fixed = [step.name for step in steps if step.fixed]
-    idle = (PkAnonymity(k=1), DifferentialPrivacy(epsilon=math.inf))
-    serious = [g for g in asked if g not in idle]
-    if fixed and serious:
+    if fixed and any(_dial_of(guarantee, crowd, steps) < math.inf for guarantee in asked):
         raise Infeasible(
             f"Values of {', '.join(fixed)} are exempt or kept missing, so their records are "
             "released as they are: no finite epsilon and no k above 1 can hold. Drop the "
@@ -224,13 +213,13 @@ def _best_retentions(dial: float, sizes: Sequence[int], model: ErrorModel) -> li
 # -- the answer, checked -------------------------------------------------------------------
 
 
-def _mechanism_within(
+def _within(
     steps: Sequence[StepDomain],
     retentions: Sequence[float],
     asked: Sequence[Guarantee],
-    crowd: int,
-) -> Mechanism:
-    """Integer matrices for the retentions, stepped down until the integers meet every target.
+    evidence: Evidence,
+) -> Evidence:
+    """With integer matrices for the retentions, stepped down until they meet every target.
 
     Rounding in floating point can overshoot by a few parts in 10**16; a target must hold to
     the last bit.
@@ -242,9 +231,9 @@ def _mechanism_within(
                 for step, rho in zip(steps, retentions, strict=True)
             )
         )
-        attained = {g.name: g for g in from_matrices(mechanism, crowd=crowd, asked=asked)}
-        if all(attained[guarantee.name].implies(guarantee) for guarantee in asked):
-            return mechanism
+        evidence = replace(evidence, mechanism=mechanism)
+        if all(claim.holds for claim in claims(evidence, asked)):
+            return evidence
     raise Infeasible(f"{list(asked)} cannot be met in integers over 2**64: loosen it slightly.")
 
 

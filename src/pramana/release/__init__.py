@@ -1,6 +1,6 @@
 """Releases: a table with a certificate that anyone can check."""
 
-from pramana.release.certificate import Certificate, Claim, DataFile
+from pramana.release.certificate import Certificate, DataFile
 from pramana.release.release import Release, load_release, write_release
 from pramana.release.signing import make_keys
 from pramana.release.verify import Check, Verdict, verify_folder
@@ -8,7 +8,6 @@ from pramana.release.verify import Check, Verdict, verify_folder
 __all__ = [
     "Certificate",
     "Check",
-    "Claim",
     "DataFile",
     "Release",
     "Verdict",

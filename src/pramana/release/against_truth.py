@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import PramanaError
-from pramana.guarantees.correct_match import CorrectMatch
-from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
+from pramana.guarantees.base import only_the_owner
+from pramana.guarantees.evaluate import attained
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.release.certificate import Certificate
 from pramana.release.verify import Check
@@ -39,8 +39,6 @@ MOST_CELLS = 2_000
 
 FEWEST_EXPECTED = 5.0
 """Cells with fewer expected records are put together: chi-square is a law of large numbers."""
-
-RESTS_ON_COUNTS = (SpontaneousRecognition, CorrectMatch)
 
 
 @dataclass(frozen=True)
@@ -115,18 +113,14 @@ def _transitions(
 def _owner_claims(certificate: Certificate, original: OpenedTable) -> Iterator[Check]:
     """Guarantees that rest on the true counts, computed again from them."""
     assert certificate.mechanism is not None  # noqa: S101 - the caller has looked
-    own = [c.attained for c in certificate.claims if isinstance(c.attained, RESTS_ON_COUNTS)]
+    own = [c.attained for c in certificate.claims if only_the_owner(type(c.attained))]
     if not own:
         return
     counts = _count(original, certificate.schema.randomised, encode)
+    evidence = replace(certificate.evidence, counts=counts)
+    computed = {guarantee.name: guarantee for guarantee in attained(evidence, own)}
     for stated in own:
-        found: Any
-        if isinstance(stated, SpontaneousRecognition):
-            found = SpontaneousRecognition.of(
-                certificate.mechanism, counts, width=stated.width, choices=stated.choices
-            )
-        else:
-            found = CorrectMatch.of(certificate.mechanism, counts)
+        found = computed[stated.name]
         good = bool(found.implies(stated))
         words = "recomputed from the original" if good else f"the original gives only {found}"
         yield Check(f"{stated.name} of the original", good, words)

@@ -16,14 +16,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from pramana.errors import NotARelease, PramanaError
-from pramana.guarantees.base import Guarantee
-from pramana.guarantees.registry import guarantee_from_json
+from pramana.guarantees.base import Evidence
+from pramana.guarantees.claim import Claim
 from pramana.matrices.grouping import Grouping
 from pramana.matrices.mechanism import Mechanism
 from pramana.release.forms import schema_from_json, schema_to_json
 from pramana.table.schema import Schema
 
-__all__ = ["FORMAT_VERSION", "KINDS", "Certificate", "Claim", "DataFile", "Kind", "canonical"]
+__all__ = ["FORMAT_VERSION", "KINDS", "Certificate", "DataFile", "Kind", "canonical"]
 
 Kind: TypeAlias = Literal["published", "withheld", "groups"]
 KINDS: tuple[Kind, ...] = ("published", "withheld", "groups")
@@ -39,39 +39,6 @@ def canonical(form: Mapping[str, Any]) -> bytes:
     """The one spelling of a JSON object."""
     text = json.dumps(form, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
     return (text + "\n").encode()
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One guarantee as claimed: asked (if at all) and attained."""
-
-    attained: Guarantee
-    asked: Guarantee | None = None
-
-    @property
-    def holds(self) -> bool:
-        """At least as strong as asked."""
-        return self.asked is None or bool(self.attained.implies(self.asked))
-
-    def to_json(self) -> dict[str, Any]:
-        """With the promise in words, what it assumes, and who can check it."""
-        return {
-            "name": self.attained.name,
-            "asked": None if self.asked is None else self.asked.to_json(),
-            "attained": self.attained.to_json(),
-            "sentence": self.attained.sentence(),
-            "assumption": self.attained.assumption,
-            "checked_by": "the owner only" if self.attained.rests_on_data else "anyone",
-        }
-
-    @classmethod
-    def from_json(cls, form: dict[str, Any]) -> Claim:
-        """The reverse of :meth:`to_json`."""
-        name, asked = form["name"], form["asked"]
-        return cls(
-            guarantee_from_json(name, form["attained"]),
-            None if asked is None else guarantee_from_json(name, asked),
-        )
 
 
 @dataclass(frozen=True)
@@ -132,6 +99,17 @@ class Certificate:
     def known_columns(self) -> tuple[str, ...]:
         """Columns that are released as they are and that an adversary may know."""
         return self.schema.known
+
+    @property
+    def evidence(self) -> Evidence:
+        """What a stranger can compute guarantees from."""
+        return Evidence(
+            self.schema,
+            self.records,
+            self.crowd,
+            self.mechanism,
+            data_dependent=self.data_dependent,
+        )
 
     @property
     def treatment(self) -> str:

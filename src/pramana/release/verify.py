@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.errors import NotARelease, PramanaError
-from pramana.guarantees.evaluate import from_matrices
+from pramana.guarantees.base import only_the_owner
+from pramana.guarantees.evaluate import attained, lacks
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.folder import CERTIFICATE, fingerprint
 from pramana.release.release import open_data, read_certificate
@@ -128,19 +129,20 @@ def _signature(certificate: Certificate, key: str | Path | None) -> Iterator[Che
 
 def _guarantees(certificate: Certificate) -> Iterator[Check]:
     """What is claimed against what the matrices give."""
-    found = {}
-    if certificate.mechanism is not None and certificate.mechanism.steps:
-        asked = [claim.attained for claim in certificate.claims]
-        found = {
-            guarantee.name: guarantee
-            for guarantee in from_matrices(
-                certificate.mechanism, crowd=certificate.crowd, asked=asked
-            )
-        }
+    evidence = certificate.evidence
+    asked = [claim.attained for claim in certificate.claims]
+    found = {guarantee.name: guarantee for guarantee in attained(evidence, asked)}
     for claim in certificate.claims:
         name = claim.attained.name
+        missing = lacks(type(claim.attained), evidence)
         if not claim.holds:
             yield Check(name, False, "the certificate itself attains less than was asked")
+        elif (
+            missing is not None
+            and certificate.mechanism is not None
+            and not only_the_owner(type(claim.attained))
+        ):
+            yield Check(name, False, f"it cannot be promised: {missing}")
         elif name not in found:
             yield Check(name, True, "stated by the owner; only the owner can recompute it")
         elif found[name].implies(claim.attained):
@@ -238,6 +240,6 @@ def _notes(certificate: Certificate, key: str | Path | None) -> Iterator[str]:
     if undeclared:
         names = ", ".join(undeclared)
         yield f"Domains read off the data, so that they tell which values occur: {names}."
-    owner = [claim.attained.name for claim in certificate.claims if claim.attained.rests_on_data]
+    owner = [claim.name for claim in certificate.claims if only_the_owner(type(claim.attained))]
     if owner:
         yield f"Only the owner can recompute: {', '.join(owner)}."

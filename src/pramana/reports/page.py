@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pramana.release.certificate import Certificate, Claim
+from pramana.guarantees.claim import Claim
+from pramana.release.certificate import Certificate
 from pramana.reports.content import ColumnView, ReportContent, Section
 from pramana.reports.markup import Markup, details_table, element, joined, table
 from pramana.reports.plots import Range, Series, bars, ranges
 from pramana.reports.style import STYLE
-from pramana.reports.words import NOT_PROMISED, TREATMENT_OF_ROLE
+from pramana.reports.words import TREATMENT_OF_ROLE
 
 __all__ = ["document", "render"]
 
@@ -111,8 +112,8 @@ def _promise(claim: Claim) -> Markup:
         ("Attained", numbers),
         ("Asked", asked),
         ("Assumes", guarantee.assumption),
-        ("Does not promise", NOT_PROMISED.get(guarantee.name, "Anything beyond this sentence.")),
-        ("Checked by", "the owner only" if guarantee.rests_on_data else "anyone, from the release"),
+        ("Does not promise", guarantee.not_promised),
+        ("Checked by", claim.checked_by),
     )
     entries = [
         element(tag, text) for pair in facts for tag, text in zip(("dt", "dd"), pair, strict=True)

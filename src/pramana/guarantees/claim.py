@@ -1,0 +1,77 @@
+"""A claim: one guarantee, what was asked of it and what is attained."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pramana.errors import NotARelease
+from pramana.guarantees.base import Guarantee, only_the_owner
+from pramana.guarantees.registry import GUARANTEES
+
+__all__ = ["Claim", "guarantee_from_json"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One guarantee as claimed: attained, and asked if it was."""
+
+    attained: Guarantee
+    asked: Guarantee | None = None
+
+    @property
+    def name(self) -> str:
+        """The name in certificates."""
+        return self.attained.name
+
+    @property
+    def holds(self) -> bool:
+        """Nothing asked, or at least as strong as asked."""
+        return self.asked is None or bool(self.attained.implies(self.asked))
+
+    @property
+    def checked_by(self) -> str:
+        """Who can compute the number again."""
+        return "the owner only" if only_the_owner(type(self.attained)) else "anyone"
+
+    def to_json(self) -> dict[str, Any]:
+        """With the promise in words, what it assumes, and who can check it."""
+        return {
+            "name": self.name,
+            "asked": None if self.asked is None else self.asked.to_json(),
+            "attained": self.attained.to_json(),
+            "holds": self.holds,
+            "sentence": self.attained.sentence(),
+            "assumption": self.attained.assumption,
+            "checked_by": self.checked_by,
+        }
+
+    @classmethod
+    def from_json(cls, form: Mapping[str, Any]) -> Claim:
+        """The reverse of :meth:`to_json`; what follows from the numbers is not read."""
+        name, asked = form["name"], form["asked"]
+        return cls(
+            guarantee_from_json(name, form["attained"]),
+            None if asked is None else guarantee_from_json(name, asked),
+        )
+
+
+def guarantee_from_json(name: str, numbers: Mapping[str, Any]) -> Guarantee:
+    """The guarantee of that name with those numbers; null stands for no bound."""
+    try:
+        kind = GUARANTEES[name]
+        return kind(**{letter: _back(value) for letter, value in numbers.items()})
+    except (AttributeError, KeyError, TypeError):
+        raise NotARelease(
+            f"A guarantee must be one of {', '.join(GUARANTEES)} with its numbers, got {name!r}. "
+            "A newer version of pramana may know it."
+        ) from None
+
+
+def _back(value: Any) -> Any:
+    """Null is no bound; a list of lists is a tuple of tuples."""
+    if value is None:
+        return math.inf
+    return tuple(_back(part) for part in value) if isinstance(value, list) else value
