@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> Result:
         source, release = Path(temporary) / "people.parquet", Path(temporary) / "release"
         _roads.generate(options.records, source)
         schema, _ = _roads.plan()
-        made = pm.design(schema, retention=0.3, records=options.records)
+        made = pm.design(schema, records=options.records, method=pm.Retention(retention=0.3))
         pm.protect(source, made, to=release)
         data, loaded = release / "data.parquet", pm.load(release)
         connection = duckdb.connect()

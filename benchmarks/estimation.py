@@ -208,7 +208,6 @@ def errors(options) -> Result:
 def retentions(shape, k: int, records: int) -> list[float]:
     """The retentions of the default design."""
     import pramana as pm
-    from pramana.methods.retention import retention_design
     from pramana.table.domains import Categories
     from pramana.table.schema import Column, Role, Schema
 
@@ -216,7 +215,7 @@ def retentions(shape, k: int, records: int) -> list[float]:
         Column(f"c{place}", Role.KEY, Categories(tuple(range(size))), missing="refuse")
         for place, size in enumerate(shape)
     ]
-    plan = retention_design(Schema(tuple(columns)), [pm.PkAnonymity(k=k)], records=records)
+    plan = pm.design(Schema(tuple(columns)), pm.PkAnonymity(k=k), records=records)
     return [float(step.matrix.retention) for step in plan.mechanism]
 
 

@@ -20,7 +20,8 @@ from benchmarks import _worlds as worlds
 from benchmarks._measure import Result, peak_memory
 from pramana.guarantees import SpontaneousRecognition
 from pramana.guarantees.match_risk import match_risks
-from pramana.methods import inverse_frequency_design, optimal_design
+from pramana.methods.inverse_frequency import inverse_frequency_design
+from pramana.methods.optimal.design import optimal_design
 from pramana.randomness import Keystream
 from pramana.table.counts import Counts
 

@@ -75,7 +75,7 @@ def optimal(cells: int) -> None:
     """Skewed margins, and 40 records a cell: about a third of the cells are rare."""
     import numpy as np
 
-    from pramana.methods import optimal_design
+    from pramana.methods.optimal.design import optimal_design
     from pramana.table.counts import Counts
 
     rng = np.random.default_rng(1)

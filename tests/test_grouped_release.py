@@ -11,7 +11,7 @@ from pramana import api
 from pramana.errors import Infeasible, InvalidSchema, NotCovered
 from pramana.guarantees import PkAnonymity
 from pramana.guarantees.k_anonymity import KAnonymity
-from pramana.matrices.grouping import Grouping
+from pramana.methods import Resample
 from pramana.table import Categories, Column, Role, Schema
 from tests.release.people import SCHEMA, people
 
@@ -93,11 +93,9 @@ def test_sensitive_values_can_be_made_diverse():
         }
     )
     schema = Schema((Column("age", Role.KEY), Column("ill", Role.SENSITIVE)))
-    plan = api.design(
-        schema, KAnonymity(k=3), data=table, grouping=Grouping("resample", 3, distinct=2)
-    )
+    plan = api.design(schema, KAnonymity(k=3), data=table, method=Resample(distinct=2))
 
-    assert api.protect(table, plan, seed=1).certificate.grouping.distinct == 2
+    assert api.protect(table, plan, seed=1).certificate.options["distinct"] == 2
 
 
 def test_what_cannot_be_promised_or_said_is_refused():

@@ -9,7 +9,7 @@ import pytest
 
 from pramana import api
 from pramana.errors import InputError, InvalidNumber, InvalidTable, NotCovered, UnknownColumn
-from pramana.methods import retention_design
+from pramana.methods import Retention
 from pramana.table import Categories, Column, Role, Schema
 from tests.release.people import people, plan
 
@@ -94,7 +94,9 @@ def test_weights_weigh_everything():
         {"x": random.choice(["a", "b"], 20_000), "w": random.choice([1.0, 3.0], 20_000)}
     )
     schema = Schema((Column("x", Role.KEY, Categories(("a", "b"))), Column("w", Role.WEIGHT)))
-    release = api.protect(truth, retention_design(schema, retention=0.5, records=20_000), seed=1)
+    release = api.protect(
+        truth, api.design(schema, records=20_000, method=Retention(retention=0.5)), seed=1
+    )
     weighted = pc.sum(truth.filter(pc.equal(truth["x"], "a"))["w"]).as_py()
 
     assert close(release.crosstab("x", method="inverse").cell("a"), weighted)

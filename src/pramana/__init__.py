@@ -50,7 +50,19 @@ if TYPE_CHECKING:
     )
     from pramana.kanonymity import cluster
     from pramana.matrices import Dense, Mechanism, Step, TransitionMatrix, UniformMixture
-    from pramana.methods import Plan
+    from pramana.methods import (
+        Centroid,
+        Gaussian,
+        GivenMatrices,
+        Invariant,
+        InverseFrequency,
+        Method,
+        Optimal,
+        Permute,
+        Plan,
+        Resample,
+        Retention,
+    )
     from pramana.release import Certificate, Release, Verdict, make_keys
     from pramana.table import Bins, Categories, Column, Impossible, Role, Schema
     from pramana.workloads import mine_tree
@@ -58,6 +70,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Bins",
     "Categories",
+    "Centroid",
     "Certificate",
     "Column",
     "CorrectMatch",
@@ -65,6 +78,8 @@ __all__ = [
     "DifferentialPrivacy",
     "DoesNotHold",
     "Estimate",
+    "Gaussian",
+    "GivenMatrices",
     "Guarantee",
     "Impossible",
     "Infeasible",
@@ -73,18 +88,25 @@ __all__ = [
     "InvalidNumber",
     "InvalidSchema",
     "InvalidTable",
+    "Invariant",
+    "InverseFrequency",
     "KAnonymity",
     "Mechanism",
+    "Method",
     "MissingExtra",
     "NotARelease",
     "NotCovered",
+    "Optimal",
     "OutputExists",
     "OutsideDomain",
+    "Permute",
     "PkAnonymity",
     "Plan",
     "PramanaError",
     "PrivacyBreach",
     "Release",
+    "Resample",
+    "Retention",
     "Role",
     "Schema",
     "SingularMatrix",
@@ -111,7 +133,8 @@ __all__ = [
 
 _ROOMS = {
     "api": "attack audit compare describe design load protect report verify",
-    "methods": "Plan",
+    "methods": "Centroid Gaussian GivenMatrices Invariant InverseFrequency Method Optimal "
+    "Permute Plan Resample Retention",
     "estimation": "Estimate",
     "guarantees": "CorrectMatch DifferentialPrivacy Guarantee KAnonymity PkAnonymity "
     "PrivacyBreach SpontaneousRecognition",

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pramana.engines.choose import open_source
-from pramana.planning import METHODS, design
+from pramana.methods.registry import METHODS
+from pramana.planning import design
 from pramana.protecting import protect
 from pramana.published import Published
 from pramana.release.release import load_release

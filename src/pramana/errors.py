@@ -34,6 +34,7 @@ __all__ = [
     "MissingExtra",
     "NotARelease",
     "NotCovered",
+    "Notice",
     "OutputExists",
     "OutsideDomain",
     "PramanaError",
@@ -113,3 +114,7 @@ class DoesNotHold(PramanaError, ValueError):
     """A guarantee or a check fails."""
 
     exit_code = 1
+
+
+class Notice(UserWarning):
+    """Something that a steward should know, and that is no error."""

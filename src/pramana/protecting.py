@@ -2,49 +2,33 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from pramana.engines.base import Table
-from pramana.engines.choose import (
-    counts_of,
-    empty_like,
-    engine_for,
-    engine_of,
-    open_source,
-    smallest_crowd,
-)
-from pramana.errors import DoesNotHold, OutsideDomain
+from pramana.engines.choose import empty_like, open_source
+from pramana.errors import OutsideDomain
 from pramana.formats.opening import write_table
-from pramana.guarantees.base import Evidence
-from pramana.guarantees.evaluate import attained
 from pramana.methods.plan import Plan
 from pramana.published import Published
-from pramana.randomise.protect import Randomiser
 from pramana.randomness import Keystream
-from pramana.release.certificate import Certificate, Kind
+from pramana.release.certificate import Certificate
 from pramana.release.folder import require_free
 from pramana.release.release import write_release
 from pramana.table.codec import Refused, count_refused, refuse
 from pramana.table.opened import Labels, OpenedTable, TableFormat
 from pramana.table.schema import Column, Schema
-from pramana.types import Progress
+from pramana.types import Progress, TableLike
 
 __all__ = ["protect"]
 
-GROUPS_ON_THE_DRIVER = (
-    "Groups are formed on one machine: all records of the data frame are brought to the driver."
-)
-
 
 def protect(
-    table: Any,
+    table: TableLike,
     plan: Plan,
     *,
     to: str | Path | None = None,
@@ -57,7 +41,7 @@ def protect(
     """Randomise and shuffle a table as planned.
 
     Args:
-        table: a file or a data frame, the true one.
+        table: a file, a data frame or an opened table: the true one.
         plan: what to do.
         to: a folder to write the release to, however large; in memory where not given.
         file_format: of the data file; that of the table where not given.
@@ -72,7 +56,7 @@ def protect(
     opened = open_source(table, schema=plan.schema)
     keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
     try:
-        made, plan = _made(plan, opened, keystream)
+        made, plan = plan.method.release(plan, opened, keystream)
         certificate = _certificate(plan, keystream)
         if to is None:
             return Published(certificate, made.to_opened(), like=empty_like(table))
@@ -91,71 +75,21 @@ def protect(
         raise
 
 
-def _made(plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
-    """The released records, not yet drawn, and the plan with the numbers of this very table."""
-    if plan.grouping is not None:
-        from pramana.engines.local.table import LocalTable
-        from pramana.methods.regrouped import regrouped
-
-        if engine_for(opened).name == "spark":
-            warnings.warn(GROUPS_ON_THE_DRIVER, UserWarning, stacklevel=3)
-        plan = replace(plan, records=opened.rows, crowd=smallest_crowd(plan.schema, opened))
-        table, plan = regrouped(opened, plan, known=plan.schema.known, keystream=keystream)
-        return LocalTable.of(table).shuffle(keystream=keystream), plan
-    plan = _on_these_records(plan, opened)
-    randomiser = Randomiser(plan.schema, plan.mechanism, opened.schema, keystream)
-    made = (
-        engine_of(opened, coded=plan.mechanism.columns)
-        .map_batches(randomiser.encode, schema=randomiser.coded)
-        .shuffle(keystream=keystream)
-        .map_batches(randomiser.decode, schema=randomiser.released)
-    )
-    return made, plan
-
-
-def _on_these_records(plan: Plan, opened: OpenedTable) -> Plan:
-    """The plan with the numbers of this very table; refused if they fall short of the target."""
-    crowd = smallest_crowd(plan.schema, opened)
-    try:
-        if plan.data_dependent:
-            from pramana.methods.data_driven import on_counts
-
-            return on_counts(plan, counts_of(plan.schema, opened), crowd=crowd)
-        if (opened.rows, crowd) == (plan.records, plan.crowd):
-            return plan
-        evidence = Evidence(plan.schema, opened.rows, crowd, plan.mechanism)
-        found = attained(evidence, plan.asked)
-        return replace(plan, records=opened.rows, crowd=crowd, attained=found)
-    except DoesNotHold as error:
-        raise DoesNotHold(
-            f"{error} The plan was made for {plan.records:,} records in groups of at least "
-            f"{plan.crowd:,}; this table has {opened.rows:,} in groups of at least {crowd:,}. "
-            "Design again with these data."
-        ) from None
-
-
 def _certificate(plan: Plan, keystream: Keystream) -> Certificate:
     return Certificate(
         schema=replace(plan.schema, columns=plan.schema.released),
-        kind=(kind := _kind(plan)),
-        mechanism=plan.mechanism if kind == "published" else None,
-        method=plan.method,
+        kind=plan.method.kind,
+        mechanism=plan.mechanism if plan.method.kind == "published" else None,
+        method=plan.method.name,
         records=plan.records,
         crowd=plan.crowd,
         claims=plan.claims,
-        data_dependent=plan.data_dependent,
+        data_dependent=plan.method.data_dependent,
         reproducible=keystream.reproducible,
         expected_error=plan.expected_error.sentence() if plan.expected_error else None,
         figures=plan.public,
-        grouping=plan.grouping,
+        options=plan.method.disclosed(),
     )
-
-
-def _kind(plan: Plan) -> Kind:
-    """How the release is to be read."""
-    if plan.grouping is not None:
-        return "groups"
-    return "published" if plan.publish_matrices else "withheld"
 
 
 def _refuse_all(schema: Schema, opened: OpenedTable) -> None:

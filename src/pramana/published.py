@@ -77,7 +77,7 @@ class Published(Release):
         """
         question = Question(level=level, infer=infer, simultaneous=simultaneous)
         sums = self._sums(by, where)
-        if self.certificate.grouping is not None and sums.randomised:
+        if self.certificate.kind == "groups" and sums.randomised:
             return grouped_counts(
                 sums.moments,
                 sums.layout,

@@ -11,6 +11,7 @@ from pramana.errors import DoesNotHold, Infeasible, InvalidNumber, InvalidSchema
 from pramana.guarantees import PkAnonymity
 from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
+from pramana.methods import Invariant
 from pramana.table import Schema
 
 PEOPLE = people(4000)
@@ -31,9 +32,9 @@ def match():
 
 def test_the_target_chooses_the_method(recognition, match):
     """alpha means optimal, xi means inverse-frequency; both say that they rest on the data."""
-    assert (recognition.method, match.method) == ("optimal", "inverse-frequency")
-    assert recognition.data_dependent
-    assert not match.publish_matrices
+    assert (recognition.method.name, match.method.name) == ("optimal", "inverse-frequency")
+    assert recognition.method.data_dependent
+    assert match.method.kind == "withheld"
     form = recognition.to_json()
     assert {"loss", "expected_changes", "smallest_diagonal", "gap"} <= set(form)
     assert {"theta", "expected_changes", "smallest_diagonal", "gap"} <= set(match.to_json())
@@ -79,7 +80,9 @@ def test_another_table_is_assessed_anew(recognition):
 def test_what_the_methods_cannot_do_is_refused():
     """Two kinds of targets at once, no data, rules that single columns cannot keep."""
     alpha, xi = SpontaneousRecognition(alpha=0.05), CorrectMatch(xi=0.01)
-    with pytest.raises(Infeasible, match="aims at alpha alone"):
+    with pytest.raises(Infeasible, match="aims at spontaneous-recognition alone"):
+        api.design(FREE, alpha, PkAnonymity(k=5), data=PEOPLE, method="optimal")
+    with pytest.raises(Infeasible, match="No method aims at .* together"):
         api.design(FREE, alpha, PkAnonymity(k=5), data=PEOPLE)
     with pytest.raises(InvalidNumber, match="give the data"):
         api.design(FREE, alpha, records=4000, smallest_group=100)
@@ -92,7 +95,7 @@ def test_what_the_methods_cannot_do_is_refused():
 def test_invariant_matrices_keep_frequencies_in_every_stratum(tmp_path):
     """Withheld, with one matrix a region; no value stays with less than the stated chance."""
     schema = Schema(FREE.columns, strata=("region",))
-    plan = api.design(schema, data=PEOPLE, method="invariant", stay=0.8)
+    plan = api.design(schema, data=PEOPLE, method=Invariant(stay=0.8))
     release = api.protect(PEOPLE, plan, to=tmp_path / "release", seed=1)
     step = plan.mechanism.step_of("marital")
 

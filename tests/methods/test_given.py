@@ -9,10 +9,16 @@ import pytest
 from pramana.errors import DoesNotHold, InvalidMatrix
 from pramana.guarantees import DifferentialPrivacy, PkAnonymity
 from pramana.matrices import Dense
-from pramana.methods.given import given_design, read_matrix
+from pramana.methods.given import GivenMatrices, read_matrix
+from pramana.methods.people import People
 from pramana.table import Categories, Column, Impossible, Role, Schema
 
 SEX = Column("sex", Role.KEY, Categories(("F", "M")), missing="refuse")
+
+
+def given_design(schema, matrices, asked=(), *, records):
+    """The plan of the method with these matrices."""
+    return GivenMatrices(matrices).design(People(schema, records, records), asked)
 
 
 def test_labels_decide_and_not_the_order(tmp_path):

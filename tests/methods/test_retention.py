@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema
 from pramana.guarantees import DifferentialPrivacy, PkAnonymity, PrivacyBreach
 from pramana.matrices import Mechanism, Step, UniformMixture
-from pramana.methods import ErrorModel, retention_design, step_domains
+from pramana.methods import Retention
+from pramana.methods.expected_error import ErrorModel
+from pramana.methods.people import People
+from pramana.methods.steps import step_domains
 from pramana.table import Categories, Column, Impossible, Role, Schema
 
 
@@ -23,6 +26,12 @@ def schema_of(*sizes, **more):
         for i, size in enumerate(sizes)
     ]
     return Schema(tuple(columns), **more)
+
+
+def retention_design(schema, asked=(), *, records, crowd=None, **options):
+    """The plan of the method with these options."""
+    people = People(schema, records, records if crowd is None else crowd)
+    return Retention(**options).design(people, asked)
 
 
 def retentions(plan):

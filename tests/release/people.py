@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.guarantees import PkAnonymity
-from pramana.methods import retention_design
+from pramana.methods import Retention
+from pramana.methods.people import People
 from pramana.table import Bins, Categories, Column, Impossible, Role, Schema
 
 RECORDS = 4_000
@@ -46,4 +47,4 @@ SCHEMA = Schema(
 
 def plan(k: float = 20, *, records: int = RECORDS):
     """A plan for the people above."""
-    return retention_design(SCHEMA, [PkAnonymity(k=k)], records=records, crowd=records * 2 // 5)
+    return Retention().design(People(SCHEMA, records, records * 2 // 5), [PkAnonymity(k=k)])

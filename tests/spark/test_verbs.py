@@ -95,7 +95,7 @@ def test_groups_are_formed_on_the_driver_which_is_said(frame, truth, tmp_path):
 
 def test_designs_that_look_at_the_data_are_given_counts(frame, truth):
     """Which the workers make, and the driver designs with."""
-    ask = {"method": "invariant", "stay": 0.8}
+    ask = {"method": pm.Invariant(stay=0.8)}
 
     assert pm.design(SCHEMA, data=frame, **ask) == pm.design(SCHEMA, data=truth, **ask)
 

@@ -11,6 +11,7 @@ from pramana import api
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
 from pramana.experiments.agrawal import make_applicants
 from pramana.matrices import UniformMixture
+from pramana.methods import GivenMatrices
 from pramana.randomness import Keystream
 from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Column, Role, Schema
@@ -36,7 +37,9 @@ def schema_of(*, randomise_class: bool) -> Schema:
 
 def release_of(table: pa.Table, schema: Schema, *, gamma: float):
     matrices = {c.name: UniformMixture.of(c.labels, gamma=gamma) for c in schema.randomised}
-    return api.protect(table, api.design(schema, data=table, matrices=matrices), seed=11)
+    return api.protect(
+        table, api.design(schema, data=table, method=GivenMatrices(matrices)), seed=11
+    )
 
 
 def test_accuracy_by_hand():
@@ -85,7 +88,9 @@ def test_a_table_that_is_not_randomised_is_learned_as_it_is():
         )
     )
     matrix = UniformMixture.of(AGE.labels, retention=1)
-    release = api.protect(truth, api.design(schema, data=truth, matrices={"age": matrix}), seed=1)
+    release = api.protect(
+        truth, api.design(schema, data=truth, method=GivenMatrices({"age": matrix})), seed=1
+    )
 
     found = [
         mine_tree(release, target="sick", test=clean, rebuild=how, seed=2, draws=1).accuracy.value
@@ -136,7 +141,7 @@ def test_bad_input_is_refused_in_one_line():
     numbers = Schema((TOWN, Column("age", Role.SENSITIVE), Column("sick", Role.SENSITIVE)))
     matrix = UniformMixture.of(TOWN.labels, gamma=5)
     released = api.protect(
-        truth, api.design(numbers, data=truth, matrices={"town": matrix}), seed=1
+        truth, api.design(numbers, data=truth, method=GivenMatrices({"town": matrix})), seed=1
     )
     with pytest.raises(InvalidTable, match="must be a column of classes"):
         mine_tree(released, target="age")
@@ -154,6 +159,8 @@ def test_agrawal_release_keeps_numbers_that_were_not_randomised():
     )
     some = table.select(["zipcode", "age", "class"])
     matrix = UniformMixture.of(tuple(range(1, 10)), gamma=3)
-    release = api.protect(some, api.design(schema, data=some, matrices={"zipcode": matrix}), seed=1)
+    release = api.protect(
+        some, api.design(schema, data=some, method=GivenMatrices({"zipcode": matrix})), seed=1
+    )
 
     assert mine_tree(release, target="class", test=some, seed=1).accuracy.value > 0.97

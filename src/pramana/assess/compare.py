@@ -26,8 +26,9 @@ from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.matrices.mechanism import Mechanism
-from pramana.methods.grouped import GROUPED_METHODS
+from pramana.methods.base import require_choice
 from pramana.methods.plan import Plan
+from pramana.methods.registry import METHODS
 from pramana.release.release import Release
 from pramana.risk.measured import Measured
 from pramana.table.schema import Schema
@@ -188,12 +189,14 @@ def scenarios_of(
     epsilon: Sequence[float] = (),
 ) -> tuple[Scenario, ...]:
     """Every method with every target that it can aim at."""
+    for method in methods:
+        require_choice("method", method, tuple(METHODS))
     found = [_of_k(method, one, schema) for method in methods for one in k]
     found += [
         Scenario(method, f"epsilon = {one:g}", DifferentialPrivacy(epsilon=one))
         for method in methods
         for one in epsilon
-        if method == "retention"
+        if DifferentialPrivacy.name in METHODS[method].aims
     ]
     if not found:
         raise InvalidNumber(
@@ -203,14 +206,15 @@ def scenarios_of(
 
 
 def _of_k(method: str, k: float, schema: Schema) -> Scenario:
-    """What one in k means for a method."""
-    if method in GROUPED_METHODS:
+    """What one in k means for what a method aims at."""
+    aims = METHODS[method].aims
+    if KAnonymity.name in aims:
         return Scenario(method, f"k = {k:g}", KAnonymity(k=int(k)))
-    if method == "optimal":
+    if SpontaneousRecognition.name in aims:
         width = min(WIDTH, len(schema.keys))
         guarantee = SpontaneousRecognition(alpha=1 / k, width=width)
         return Scenario(method, f"alpha = {1 / k:g}", guarantee)
-    if method == "inverse-frequency":
+    if CorrectMatch.name in aims:
         return Scenario(method, f"xi = {1 / k:g}", CorrectMatch(xi=1 / k))
     return Scenario(method, f"k = {k:g}", PkAnonymity(k=k))
 

@@ -120,7 +120,7 @@ def audit_release(
     keys = [column.name for column in certificate.schema.keys]
     before, after = (audit_table(t, keys=keys, k=k) for t in (truth, release.opened))
     keystream = Keystream.from_seed(seed)
-    if certificate.grouping is not None:
+    if certificate.kind == "groups":
         say("Forming groups and linking records")
         linked = grouped_linkage(
             certificate, truth, bound=linking_bound(certificate), keystream=keystream

@@ -13,11 +13,11 @@ import numpy as np
 
 from pramana.errors import NotCovered
 from pramana.formats.opening import open_table
+from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.kanonymity.distance import Key
 from pramana.kanonymity.numbers import numbers_of
-from pramana.matrices.mechanism import Mechanism
-from pramana.methods.plan import Plan
-from pramana.methods.regrouped import regrouped
+from pramana.methods.grouped import Grouped
+from pramana.methods.registry import METHODS
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate
 from pramana.risk.coded_table import AlikeRecords, CodedTable
@@ -46,7 +46,7 @@ def grouped_linkage(
     trials: int = TRIALS,
 ) -> Measured:
     """How often the nearest record is the person's own."""
-    plan = _plan(certificate)
+    method, k = _method(certificate)
     runs = max(1, -(-trials // truth.rows))
     columns = list(certificate.schema.randomised)
     known = list(certificate.known_columns)
@@ -54,7 +54,7 @@ def grouped_linkage(
     chances = []
     for run in range(runs):
         words = Keystream.from_seed(int(keystream.words("grouped runs", run, 1)[0] >> np.uint64(1)))
-        made, _ = regrouped(truth, plan, known=known, keystream=words)
+        made = method.regrouped(certificate.schema, truth, k=k, keystream=words).table
         before, after = _points(columns, truth, open_table(made))
         chances.append(link_chances(np.c_[before, crowd], np.c_[after, crowd]))
     chance = np.concatenate(chances)
@@ -73,21 +73,14 @@ def grouped_linkage(
     )
 
 
-def _plan(certificate: Certificate) -> Plan:
-    """The plan that a certificate of a grouped release describes."""
-    if certificate.grouping is None:
-        raise NotCovered(f"Method {certificate.method} forms no groups.")
-    return Plan(
-        schema=certificate.schema,
-        mechanism=Mechanism(()),
-        method=certificate.method,
-        records=certificate.records,
-        crowd=certificate.crowd,
-        asked=(),
-        attained=tuple(claim.attained for claim in certificate.claims),
-        data_dependent=True,
-        grouping=certificate.grouping,
-    )
+def _method(certificate: Certificate) -> tuple[Grouped, int]:
+    """How groups were formed, and the least number of records in each."""
+    method = METHODS[certificate.method](**certificate.options)
+    if not isinstance(method, Grouped):
+        raise NotCovered(f"Method {certificate.method} forms no groups that could be formed again.")
+    (claim,) = certificate.claims
+    promised = claim.asked or claim.attained
+    return method, promised.k if isinstance(promised, KAnonymity) else 1
 
 
 def _crowd(truth: OpenedTable, known: Sequence[str]) -> FloatArray:

@@ -40,6 +40,7 @@ from pramana.cli.options import (
     Width,
     Xi,
     matrices_of,
+    names_of,
 )
 
 __all__ = ["design"]
@@ -72,10 +73,10 @@ def design(
     max_error: MaxError = None,
     retention: Retention = None,
     method: Method = None,
-    spread: Spread = "best",
+    spread: Spread = None,
     matrix: Matrices = None,
     stay: Stay = None,
-    mixture: Mixture = 1.0,
+    mixture: Mixture = None,
     clustering: Clustering = None,
     response: Responses = None,
     response_weight: ResponseWeight = None,
@@ -116,7 +117,7 @@ def design(
         show_guide(GuideOptions(gamma, accuracy, target, table, test, quick), as_json=as_json)
         return
     from pramana.cli.rendering import matrices_of_plan, show_json, show_matrices, show_plan
-    from pramana.cli.targets import Targets, grouping_of, make_plan
+    from pramana.cli.targets import Targets, make_plan
 
     plan = make_plan(
         Targets(k=k, epsilon=epsilon, rho1=rho1, rho2=rho2, alpha=alpha, width=width, xi=xi),
@@ -131,16 +132,12 @@ def design(
         matrices=matrices_of(matrix),
         stay=stay,
         mixture=mixture,
-        grouping=grouping_of(
-            method,
-            k=k,
-            clustering=clustering,
-            responses=response,
-            response_weight=response_weight,
-            max_size=max_size,
-            distinct=distinct,
-            closeness=closeness,
-        ),
+        clustering=clustering,
+        responses=tuple(names_of(response)) or None,
+        response_weight=response_weight,
+        max_size=max_size,
+        distinct=distinct,
+        closeness=closeness,
     )
     if as_json:
         show_json(plan.to_json() | (matrices_of_plan(plan) if show_matrix else {}))

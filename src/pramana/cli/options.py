@@ -102,7 +102,7 @@ Method: TypeAlias = Annotated[
     ),
 ]
 Spread: TypeAlias = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--spread",
         metavar="equal|best",
@@ -114,7 +114,8 @@ Stay: TypeAlias = Annotated[
     _target("--stay", "Method invariant: each value stays with at least this (sdcMicro's pd)."),
 ]
 Mixture: TypeAlias = Annotated[
-    float, typer.Option("--mixture", metavar="NUMBER", help="Method invariant: sdcMicro's alpha.")
+    float | None,
+    typer.Option("--mixture", metavar="NUMBER", help="Method invariant: sdcMicro's alpha."),
 ]
 Matrices: TypeAlias = Annotated[
     list[str] | None,

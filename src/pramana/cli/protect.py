@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,6 +33,7 @@ from pramana.cli.options import (
     Width,
     Xi,
     matrices_of,
+    names_of,
     require_schema,
 )
 from pramana.errors import InputError
@@ -67,10 +67,10 @@ def protect(
     max_error: MaxError = None,
     retention: Retention = None,
     method: Method = None,
-    spread: Spread = "best",
+    spread: Spread = None,
     matrix: Matrices = None,
     stay: Stay = None,
-    mixture: Mixture = 1.0,
+    mixture: Mixture = None,
     clustering: Clustering = None,
     response: Responses = None,
     response_weight: ResponseWeight = None,
@@ -128,7 +128,7 @@ def protect(
     from pramana import api
     from pramana.cli.progress import progress_bar
     from pramana.cli.rendering import show_json
-    from pramana.cli.targets import Targets, grouping_of, make_plan
+    from pramana.cli.targets import Targets, make_plan
     from pramana.release.folder import require_free
 
     place, form = _place(to), _format(file_format)
@@ -137,18 +137,11 @@ def protect(
     how: dict[str, Any] = {"method": method, "spread": spread}
     how |= {"max_error": max_error, "retention": retention, "matrices": matrices_of(matrix)}
     how |= {"stay": stay, "mixture": mixture}
-    how["grouping"] = grouping_of(
-        method,
-        k=k,
-        clustering=clustering,
-        responses=response,
-        response_weight=response_weight,
-        max_size=max_size,
-        distinct=distinct,
-        closeness=closeness,
-    )
+    how |= {"clustering": clustering, "responses": tuple(names_of(response)) or None}
+    how |= {"response_weight": response_weight, "max_size": max_size}
+    how |= {"distinct": distinct, "closeness": closeness}
     require_schema(schema, table)
-    data = _data(table, engine, master, method)
+    data = _data(table, engine, master)
     plan = make_plan(targets, schema=schema, table=data, **how)
     with progress_bar("Protecting", total=PASSES * plan.records) as advance:
         release = api.protect(
@@ -180,7 +173,7 @@ def _warn_of_others(release: Release, place: Path) -> None:
         )
 
 
-def _data(table: Path, engine: str, master: str | None, method: str | None) -> Any:
+def _data(table: Path, engine: str, master: str | None) -> Any:
     """What the engine reads: a path, or a data frame of Spark."""
     if engine not in ENGINES:
         raise InputError(f"--engine must be one of {', '.join(ENGINES)}, got '{engine}'.")
@@ -189,13 +182,7 @@ def _data(table: Path, engine: str, master: str | None, method: str | None) -> A
             raise InputError("--master names a Spark cluster: add --engine spark.")
         return table
     from pramana import api
-    from pramana.cli.rendering import note
-    from pramana.methods.grouped import GROUPED_METHODS
-    from pramana.protecting import GROUPS_ON_THE_DRIVER
 
-    if method in GROUPED_METHODS:
-        note(GROUPS_ON_THE_DRIVER)
-        warnings.filterwarnings("ignore", re.escape(GROUPS_ON_THE_DRIVER))
     # A path object has made one slash of the two in s3a://bucket.
     return api.read_spark(re.sub(r"^(\w{2,}):/(?!/)", r"\1://", str(table)), master=master)
 

@@ -80,7 +80,7 @@ def show_plan(plan: Plan) -> None:
 
     console = out()
     form = plan.to_json()
-    console.print(f"Method [bold]{escape(plan.method)}[/], {plan.records:,} records.")
+    console.print(f"Method [bold]{escape(plan.method.name)}[/], {plan.records:,} records.")
     if plan.crowd != plan.records:
         console.print(f"A person hides among at least {plan.crowd:,} of them.")
     console.print()

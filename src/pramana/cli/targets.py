@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from pramana.cli.options import names_of, require_schema
+from pramana.cli.options import require_schema
 from pramana.errors import InputError, InvalidTable
 
 if TYPE_CHECKING:
     from pramana.guarantees import Guarantee
-    from pramana.matrices.grouping import Grouping
     from pramana.methods import Plan
+    from pramana.methods.base import Method
 
-__all__ = ["Targets", "grouping_of", "make_plan"]
+__all__ = ["Targets", "make_plan", "method_of"]
 
 Choices: TypeAlias = tuple[tuple[str, ...], ...]
 
@@ -46,10 +47,10 @@ class Targets:
         """
         from pramana.guarantees import DifferentialPrivacy, PkAnonymity, PrivacyBreach
         from pramana.guarantees.k_anonymity import KAnonymity
-        from pramana.methods.grouped import GROUPED_METHODS
+        from pramana.methods.registry import METHODS
 
         asked: list[Guarantee] = []
-        if self.k is not None and method in GROUPED_METHODS:
+        if self.k is not None and method and KAnonymity.name in METHODS[method].aims:
             asked.append(KAnonymity(k=cast("int", self.k)))
         elif self.k is not None:
             asked.append(PkAnonymity(k=self.k))
@@ -74,37 +75,25 @@ class Targets:
         return asked
 
 
-def grouping_of(
-    method: str | None,
-    *,
-    k: float | None,
-    clustering: str | None,
-    responses: list[str] | None,
-    response_weight: float | None,
-    max_size: int | None,
-    distinct: int | None,
-    closeness: float | None,
-) -> Grouping | None:
-    """How groups are formed, where anything was said about it."""
-    from pramana.matrices.grouping import Grouping
-    from pramana.methods.grouped import GROUPED_METHODS
+def method_of(name: str | None, asked: Sequence[Guarantee], given: dict[str, Any]) -> Method:
+    """The method with the options that were given; those of another method are refused."""
+    from pramana.methods.base import options_of
+    from pramana.methods.registry import METHODS
+    from pramana.planning import usual_method
 
-    given = {
-        "clustering": clustering,
-        "responses": tuple(names_of(responses)) or None,
-        "response_weight": response_weight,
-        "max_size": max_size,
-        "distinct": distinct,
-        "closeness": closeness,
-    }
-    stated: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if not stated:
-        return None
-    if method not in GROUPED_METHODS or k is None:
-        raise InputError(
-            f"Options about groups go with --k and --method {', '.join(GROUPED_METHODS)}."
-        )
-    return Grouping(method, int(k), **stated)
+    stated = {option: value for option, value in given.items() if value is not None}
+    if name is None and "matrices" in stated and not asked:
+        name = "matrix"
+    method = METHODS[name] if name else usual_method([guarantee.name for guarantee in asked])
+    own = {option.name: option for option in options_of(method)}
+    for option in stated:
+        if option not in own:
+            others = [m for m in METHODS if option in {o.name for o in options_of(METHODS[m])}]
+            raise InputError(
+                f"Method {method.name} has no option {option}: it goes with --method "
+                f"{', '.join(others)}."
+            )
+    return method(**stated)
 
 
 def make_plan(
@@ -113,7 +102,9 @@ def make_plan(
     schema: Path | None,
     table: Any,
     records: int | None = None,
-    **how: Any,
+    smallest_group: int | None = None,
+    method: str | None = None,
+    **options: Any,
 ) -> Plan:
     """The plan for a table, or for a number of records that are yet to be collected."""
     from pramana import api
@@ -121,9 +112,18 @@ def make_plan(
 
     if table is not None and records is not None:
         raise InputError("The table tells the number of records: give FILE or --records, not both.")
+    if method is not None and method not in api.METHODS:
+        raise InputError(f"--method must be one of {', '.join(api.METHODS)}, got '{method}'.")
     described = Schema.load(require_schema(schema, table))
-    asked = targets.guarantees(described.choices, method=how.get("method"))
-    plan = api.design(described, *asked, data=table, records=records, **how)
+    asked = targets.guarantees(described.choices, method=method)
+    plan = api.design(
+        described,
+        *asked,
+        data=table,
+        records=records,
+        smallest_group=smallest_group,
+        method=method_of(method, asked, options),
+    )
     if plan.records < FEWEST:
         raise InvalidTable("A release needs at least two records, got 1: nobody hides alone.")
     return plan

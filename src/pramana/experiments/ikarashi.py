@@ -26,7 +26,8 @@ from pramana.experiments.population import make_population
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.matrices.mechanism import Mechanism
-from pramana.methods.retention import retention_design
+from pramana.methods.people import People
+from pramana.methods.retention import Retention
 from pramana.randomise.sampling import sample
 from pramana.randomness import Keystream
 from pramana.table.domains import Categories
@@ -92,7 +93,7 @@ def run(setting: Setting) -> Experiment:
 def _one(codes: CodedColumns, n: int, k: float, seed: int) -> dict[str, float]:
     """One release at k with the same retention in all columns, and the errors of its table."""
     names = tuple(SIZES)[: len(codes)]
-    plan = retention_design(_schema(names), (PkAnonymity(k=k),), records=n, crowd=n, spread="equal")
+    plan = Retention(spread="equal").design(People(_schema(names), n, n), [PkAnonymity(k=k)])
     mechanism = plan.mechanism
     stream = Keystream.from_seed(seed)
     released = [

@@ -13,6 +13,7 @@ from pramana import api
 from pramana.experiments.agrawal import RANGES, make_applicants
 from pramana.experiments.harness import Setting
 from pramana.matrices import UniformMixture
+from pramana.methods.given import GivenMatrices
 from pramana.published import Published
 from pramana.randomness import Keystream
 from pramana.table.domains import Bins, Categories, Domain
@@ -143,5 +144,5 @@ def bin_schema(data: LearningSet, bins: int, *, cut: Cut = "width") -> Schema:
 def release_at(data: LearningSet, schema: Schema, *, gamma: float, seed: int) -> Published:
     """Every attribute through the gamma-diagonal matrix [Dowd, Sec. 5.1]."""
     matrices = {c.name: UniformMixture.of(c.labels, gamma=gamma) for c in schema.randomised}
-    plan = api.design(schema, data=data.train, matrices=matrices)
+    plan = api.design(schema, data=data.train, method=GivenMatrices(matrices))
     return api.protect(data.train, plan, seed=seed)

@@ -27,7 +27,7 @@ __all__ = [
     "CELLS",
     "SIZES",
     "Grouped",
-    "People",
+    "Insured",
     "Score",
     "Split",
     "anonymised",
@@ -55,7 +55,7 @@ CELLS = int(np.prod(SIZES))
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class Insured:
     """Levels of the four variables, and the cost of a year."""
 
     levels: tuple[IntArray, ...] = field(repr=False)
@@ -88,7 +88,7 @@ class People:
         )
 
 
-def load_people(setting: Setting) -> People:
+def load_people(setting: Setting) -> Insured:
     """The Medical Expenditure Panel Survey, or a generated population."""
     path = setting.file(FILE)
     if path is not None:
@@ -107,10 +107,10 @@ def load_people(setting: Setting) -> People:
     )
     # costs that depend on pairs of variables, so that a sum of functions of one is not the truth
     sick = 1 + levels[1] * (4 - levels[3]) * (1 + levels[0]) / 4
-    return People(levels, people["cost"].to_numpy()[adult] * sick, GENERATED)
+    return Insured(levels, people["cost"].to_numpy()[adult] * sick, GENERATED)
 
 
-def _surveyed(path: Path) -> People:
+def _surveyed(path: Path) -> Insured:
     from pyarrow import csv
 
     options = csv.ConvertOptions(null_values=["NA", ""], strings_can_be_null=True)
@@ -126,7 +126,7 @@ def _surveyed(path: Path) -> People:
     )
     cost = table["TOTEXP23"].to_numpy().astype(np.float64)
     words = f"{FILE}: {int(known.sum()):,} adults whose education is known"
-    return People(tuple(level[known].astype(np.int64) for level in levels), cost[known], words)
+    return Insured(tuple(level[known].astype(np.int64) for level in levels), cost[known], words)
 
 
 def make_markets(number: int, setting: Setting) -> dict[str, FloatArray]:
@@ -152,7 +152,7 @@ class Split:
     enrolled: IntArray = field(repr=False)
 
 
-def make_splits(people: People, number: int, keystream: Keystream) -> list[Split]:
+def make_splits(people: Insured, number: int, keystream: Keystream) -> list[Split]:
     """Random halves, each used both ways, so that luck of the division cancels."""
     splits, half = [], people.size // 2
     for split in range(number):
@@ -167,7 +167,7 @@ def make_splits(people: People, number: int, keystream: Keystream) -> list[Split
 Grouped = tuple[list[Key], IntArray]
 
 
-def group(people: People, rows: IntArray, *, k: int, keystream: Keystream) -> Grouped:
+def group(people: Insured, rows: IntArray, *, k: int, keystream: Keystream) -> Grouped:
     """The keys of enrolled people, and groups of at least k by keys and cost."""
     keys = [
         Key(name, level[rows].astype(np.float64), "ordered")
@@ -218,7 +218,7 @@ class Score:
 
 
 def score(
-    people: People,
+    people: Insured,
     split: Split,
     released: IntArray,
     *,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from pramana.experiments.additive import levels_of
-from pramana.experiments.markets import SIZES, People, anonymised, group
+from pramana.experiments.markets import SIZES, Insured, anonymised, group
 from pramana.randomness import Keystream
 from pramana.types import FloatArray, IntArray
 
@@ -17,7 +17,7 @@ __all__ = ["found_again"]
 
 
 def found_again(
-    people: People,
+    people: Insured,
     rows: IntArray,
     *,
     k: int,
@@ -38,7 +38,7 @@ def found_again(
     return frequency
 
 
-def _distances(people: People, rows: IntArray) -> FloatArray:
+def _distances(people: Insured, rows: IntArray) -> FloatArray:
     """Squared Euclidean distances between cells, each variable standardised."""
     places = levels_of(SIZES).astype(np.float64)
     for column in range(len(SIZES)):

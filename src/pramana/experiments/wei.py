@@ -17,7 +17,7 @@ from pramana.experiments.figures import Histograms, Lines, Panels, Picture
 from pramana.experiments.harness import Experiment, Finding, Setting
 from pramana.experiments.markets import (
     CELLS,
-    People,
+    Insured,
     Score,
     Split,
     anonymised,
@@ -99,7 +99,7 @@ def run(setting: Setting) -> Experiment:
 
 
 def _tables(
-    people: People, markets: dict[str, FloatArray], splits: list[Split], setting: Setting
+    people: Insured, markets: dict[str, FloatArray], splits: list[Split], setting: Setting
 ) -> dict[tuple[str, ...], Score]:
     """(protection, market, shift, form) -> average score."""
     scores: dict[tuple[str, ...], list[Score]] = {}
@@ -188,7 +188,7 @@ def _shift_findings(shifted: dict[tuple[str, ...], Score]) -> tuple[Finding, ...
 
 
 def _curves(
-    people: People,
+    people: Insured,
     markets: dict[str, FloatArray],
     splits: list[Split],
     sizes: _Sizes,
@@ -251,7 +251,7 @@ def _curve_findings(
 
 
 def _attacks(
-    people: People, split: Split, sizes: _Sizes, setting: Setting
+    people: Insured, split: Split, sizes: _Sizes, setting: Setting
 ) -> dict[tuple[int, str], FloatArray]:
     """(k, method) -> frequency of re-identification of each record."""
     rows = split.enrolled

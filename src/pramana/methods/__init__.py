@@ -1,31 +1,26 @@
-"""Designs: from a target stated as a number to the matrices that meet it at the least loss."""
+"""Methods: from a target stated as a number to a plan, and from a plan to released records."""
 
-from pramana.methods.expected_error import ErrorModel, ExpectedError
-from pramana.methods.invariant import InvariantDesign, invariant_design
-from pramana.methods.inverse_frequency import (
-    InverseFrequencyDesign,
-    block_design,
-    block_size,
-    inverse_frequency_design,
-)
-from pramana.methods.optimal.design import OptimalDesign, optimal_design
+from pramana.methods.base import Method
+from pramana.methods.given import GivenMatrices
+from pramana.methods.grouped import Centroid, Gaussian, Permute, Resample
+from pramana.methods.invariant import Invariant
+from pramana.methods.inverse_frequency import InverseFrequency
+from pramana.methods.optimal.method import Optimal
 from pramana.methods.plan import Plan
-from pramana.methods.retention import retention_design
-from pramana.methods.steps import StepDomain, step_domains
+from pramana.methods.registry import METHODS
+from pramana.methods.retention import Retention
 
 __all__ = [
-    "ErrorModel",
-    "ExpectedError",
-    "InvariantDesign",
-    "InverseFrequencyDesign",
-    "OptimalDesign",
+    "METHODS",
+    "Centroid",
+    "Gaussian",
+    "GivenMatrices",
+    "Invariant",
+    "InverseFrequency",
+    "Method",
+    "Optimal",
+    "Permute",
     "Plan",
-    "StepDomain",
-    "block_design",
-    "block_size",
-    "invariant_design",
-    "inverse_frequency_design",
-    "optimal_design",
-    "retention_design",
-    "step_domains",
+    "Resample",
+    "Retention",
 ]

@@ -13,62 +13,109 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from pramana.errors import InvalidMatrix
-from pramana.guarantees.base import Evidence, Guarantee
+from pramana.errors import InputError, InvalidMatrix
+from pramana.guarantees.base import Guarantee
 from pramana.guarantees.evaluate import attained
 from pramana.matrices.families import Dense
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import Label, TransitionMatrix
+from pramana.methods.base import Kind, Method, option
+from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.table.domains import label_text
 from pramana.table.schema import Column, Schema, require_domains, require_keys
 
-__all__ = ["given_design", "read_matrix"]
+__all__ = ["GivenMatrices", "by_labels", "files_of", "matrices_for", "read_matrices", "read_matrix"]
 
 
-def given_design(
-    schema: Schema,
-    matrices: Mapping[str, TransitionMatrix],
-    asked: Sequence[Guarantee] = (),
-    *,
-    records: int,
-    crowd: int | None = None,
-) -> Plan:
-    """A plan with one given matrix for each randomised column; checked against what is asked."""
-    require_keys(schema)
-    require_domains(schema)
-    crowd = records if crowd is None else crowd
+MATRIX_FILES = "Your own matrix for a column, as CSV or JSON; once for each key."
+
+Matrices = Mapping[str, TransitionMatrix | str | Path] | None
+"""A matrix, or the path of one, for each randomised column."""
+
+
+def files_of(texts: Sequence[str]) -> dict[str, Path]:
+    """Which file holds the matrix of which column.
+
+    >>> files_of(["sex=sex.csv"])
+    {'sex': PosixPath('sex.csv')}
+    """
+    found: dict[str, Path] = {}
+    for text in texts:
+        column, equals, file = text.rpartition("=")
+        if not (column and equals and file) or column in found:
+            raise InputError(f"--matrix takes COLUMN=FILE, once for each column, got '{text}'.")
+        found[column] = Path(file)
+    return found
+
+
+def read_matrices(given: Matrices) -> dict[str, TransitionMatrix]:
+    """Each matrix, read where a path was given."""
+    return {
+        name: matrix if isinstance(matrix, TransitionMatrix) else read_matrix(matrix)
+        for name, matrix in (given or {}).items()
+    }
+
+
+@dataclass(frozen=True)
+class GivenMatrices(Method):
+    """One given matrix for each randomised column; checked against what is asked.
+
+    Attributes:
+        matrices: a matrix, or the path of one, for each randomised column.
+    """
+
+    matrices: Matrices = option(None, MATRIX_FILES, flag="--matrix", metavar="COLUMN=FILE",
+                                read=files_of)  # fmt: skip
+
+    name: ClassVar[str] = "matrix"
+    when: ClassVar[str] = "You have matrices of your own, and want to know what they promise."
+    aims: ClassVar[tuple[str, ...]] = ()
+    kind: ClassVar[Kind] = "published"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "matrices", read_matrices(self.matrices))
+
+    def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
+        """The matrices as they are, if they meet what is asked."""
+        schema = people.schema
+        require_keys(schema)
+        require_domains(schema)
+        if schema.impossible:
+            raise InvalidMatrix(
+                "Matrices of single columns cannot rule out impossible combinations. Drop the "
+                "rules from the schema, or use method retention."
+            )
+        given = matrices_for(read_matrices(self.matrices), schema)
+        mechanism = Mechanism(tuple(Step((name,), matrix) for name, matrix in given.items()))
+        return Plan(
+            schema=schema,
+            mechanism=mechanism,
+            method=self,
+            records=people.records,
+            crowd=people.crowd,
+            asked=tuple(asked),
+            attained=attained(people.fixed(mechanism), asked),
+        )
+
+
+def matrices_for(
+    matrices: Mapping[str, TransitionMatrix], schema: Schema
+) -> dict[str, TransitionMatrix]:
+    """The matrix of each randomised column, in the order of its labels."""
     names = [column.name for column in schema.randomised]
     if set(names) != set(matrices):
         raise InvalidMatrix(
             f"A matrix must be given for each randomised column ({', '.join(names)}), "
             f"got {', '.join(matrices) or 'none'}."
         )
-    if schema.impossible:
-        raise InvalidMatrix(
-            "Matrices of single columns cannot rule out impossible combinations. Drop the rules "
-            "from the schema, or use method retention."
-        )
-    mechanism = Mechanism(
-        tuple(
-            Step((column.name,), by_labels(matrices[column.name], column))
-            for column in schema.randomised
-        )
-    )
-    return Plan(
-        schema=schema,
-        mechanism=mechanism,
-        method="matrix",
-        records=records,
-        crowd=crowd,
-        asked=tuple(asked),
-        attained=attained(Evidence(schema, records, crowd, mechanism), asked),
-    )
+    return {c.name: by_labels(matrices[c.name], c) for c in schema.randomised}
 
 
 def by_labels(matrix: TransitionMatrix, column: Column) -> TransitionMatrix:

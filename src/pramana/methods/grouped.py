@@ -1,70 +1,218 @@
-"""Methods ``centroid``, ``resample``, ``permute``, ``gaussian``: k-anonymity by groups [Wei].
-
-The groups are formed when the table is protected; the plan says how, and what that promises.
-"""
+"""Methods that form groups of at least k records and draw keys inside them [Wei]."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-from pramana.errors import Infeasible, InvalidSchema
+import numpy as np
+import pyarrow as pa
+
+from pramana.engines.base import Table
+from pramana.engines.choose import engine_for
+from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, Notice
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.k_anonymity import KAnonymity
-from pramana.matrices.grouping import Grouping
 from pramana.matrices.mechanism import Mechanism
+from pramana.methods.base import Kind, Method, option, require_choice
+from pramana.methods.counted import the_only
+from pramana.methods.people import People
 from pramana.methods.plan import Plan
-from pramana.table.schema import Schema, require_keys
+from pramana.numeric import require_number
+from pramana.randomness import Keystream
+from pramana.table.opened import OpenedTable
+from pramana.table.schema import Role, Schema, require_keys
+from pramana.types import IntArray
 
-__all__ = ["GROUPED_METHODS", "grouped_plan", "with_groups"]
+if TYPE_CHECKING:
+    from pramana.kanonymity.diversity import Sensitive
+    from pramana.kanonymity.tables import Anonymised
 
-GROUPED_METHODS = ("centroid", "resample", "permute", "gaussian")
+__all__ = ["Centroid", "Gaussian", "Grouped", "Permute", "Resample"]
+
+Clustering = Literal["default", "greedy", "mdav", "cells"]
+
+ON_THE_DRIVER = (
+    "Groups are formed on one machine: all records of the data frame are brought to the driver."
+)
 
 
-def grouped_plan(
-    schema: Schema,
-    asked: Sequence[Guarantee],
-    *,
-    method: str,
-    records: int,
-    crowd: int,
-    grouping: Grouping | None = None,
-) -> Plan:
-    """Groups of at least k records, and keys drawn inside them."""
-    require_keys(schema)
-    if len(asked) != 1 or not isinstance(asked[0], KAnonymity):
-        raise Infeasible(f"Method {method} promises k-anonymity alone: ask for one k.")
-    k = asked[0].k
-    if k > crowd:
-        raise Infeasible(
-            f"k = {k:,} cannot be met: the smallest group of records that share the columns "
-            f"released as they are has {crowd:,}. Lower k, or release fewer columns as they are."
-        )
-    if schema.impossible and method == "centroid":
-        raise InvalidSchema(
-            "Method centroid can make combinations that the schema calls impossible. Use resample, "
-            "permute or gaussian, which release keys of real records only."
-        )
-    return Plan(
-        schema=schema,
-        mechanism=Mechanism(()),
-        method=method,
-        records=records,
-        crowd=crowd,
-        asked=tuple(asked),
-        attained=(KAnonymity(k),),
-        data_dependent=True,
-        grouping=replace(grouping or Grouping(method, k), method=method, k=k),
-        public={"meaning": KAnonymity(k).means(method)},
+def names_of(texts: Sequence[str]) -> tuple[str, ...]:
+    """Column names from options that may repeat and may hold several, separated by commas."""
+    return tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
+
+
+@dataclass(frozen=True)
+class Grouped(Method):
+    """Groups of at least k records, and keys drawn inside them.
+
+    Attributes:
+        clustering: how groups are found.
+        responses: columns of numbers that similar records should share.
+        response_weight: the weight of a response beside a key.
+        max_size: the largest size of a group, if there is one.
+        distinct: at least so many values of each sensitive column in a group.
+        closeness: the largest distance of a group's sensitive values from those of all.
+    """
+
+    clustering: Clustering = option("default", "How groups are found.")
+    responses: tuple[str, ...] = option(
+        (), "Numbers that similar records should share.", flag="--response", metavar="COLUMNS",
+        read=names_of,
+    )  # fmt: skip
+    response_weight: float = option(1.0, "The weight of a response beside a key.")
+    max_size: int | None = option(None, "At most so many records in each group.")
+    distinct: int = option(1, "So many values of each sensitive column in each group.")
+    closeness: float = option(
+        1.0, "Sensitive values of each group at most so far from those of all."
     )
 
+    aims: ClassVar[tuple[str, ...]] = ("k-anonymity",)
+    kind: ClassVar[Kind] = "groups"
+    data_dependent: ClassVar[bool] = True
+    takes_numbers: ClassVar[bool] = True
+    real_keys: ClassVar[bool] = True
+    """Whether every released combination of keys is that of a real record."""
 
-def with_groups(plan: Plan, *, sizes: Sequence[int], share: float) -> Plan:
-    """The plan with what the groups of this very table attain; refused if that falls short."""
-    attained = KAnonymity.of(sizes)
-    public = {
-        **plan.public,
-        "meaning": attained.means(plan.method),
-        "within_group_share": round(share, 4),
-    }
-    return replace(plan, attained=(attained,), public=public)
+    def __post_init__(self) -> None:
+        if isinstance(self.responses, str):
+            raise InvalidNumber(f"responses must be a list of columns, got {self.responses!r}.")
+        object.__setattr__(self, "responses", tuple(self.responses))
+        require_choice("clustering", self.clustering, get_args(Clustering))
+        require_number("response_weight", self.response_weight, low=0, high_open=True)
+        require_number("max_size", 1 if self.max_size is None else self.max_size, low=1)
+        require_number("distinct", self.distinct, low=1)
+        require_number("closeness", self.closeness, low=0, high=1)
+
+    def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
+        """A promise of k; which groups there are is found when records are released."""
+        require_keys(people.schema)
+        target = the_only(asked, KAnonymity, method=self.name)
+        if target.k > people.crowd:
+            raise Infeasible(
+                f"k = {target.k:,} cannot be met: the smallest group of records that share the "
+                f"columns released as they are has {people.crowd:,}. Lower k, or release fewer "
+                "columns as they are."
+            )
+        if people.schema.impossible and not self.real_keys:
+            raise InvalidSchema(
+                f"Method {self.name} can make combinations that the schema calls impossible. Use "
+                "resample, permute or gaussian, which release keys of real records only."
+            )
+        return Plan(
+            schema=people.schema,
+            mechanism=Mechanism(()),
+            method=self,
+            records=people.records,
+            crowd=people.crowd,
+            asked=tuple(asked),
+            attained=(target,),
+            public={"meaning": target.means(self.name)},
+        )
+
+    def release(self, plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
+        """Keys drawn anew inside groups of this very table, and what the groups attain."""
+        from pramana.engines.local.table import LocalTable
+
+        if engine_for(opened).name == "spark":
+            warnings.warn(ON_THE_DRIVER, Notice, stacklevel=4)
+        people = People.of(plan.schema, opened)
+        target = the_only(plan.asked, KAnonymity, method=self.name)
+        made = self.regrouped(plan.schema, opened, k=target.k, keystream=keystream)
+        attained = KAnonymity.of(made.sizes)
+        plan = replace(
+            plan,
+            records=people.records,
+            crowd=people.crowd,
+            attained=(attained,),
+            public={
+                "meaning": attained.means(self.name),
+                "within_group_share": round(made.share, 4),
+            },
+        )
+        return LocalTable.of(made.table).shuffle(keystream=keystream), plan
+
+    def regrouped(
+        self, schema: Schema, opened: OpenedTable, *, k: int, keystream: Keystream
+    ) -> Anonymised:
+        """The records with new keys, in their old order, and what may be said of their groups.
+
+        Groups never cross the values of columns that an adversary may know and that are released
+        as they are.
+        """
+        from pramana.kanonymity.tables import anonymise
+
+        table = opened.to_arrow([column.name for column in schema.released])
+        return anonymise(
+            table,
+            schema.randomised,
+            k=k,
+            method=self.name,
+            keystream=keystream,
+            clustering=self.clustering,
+            responses=self.responses,
+            response_weight=self.response_weight,
+            max_size=self.max_size,
+            sensitive=self._sensitive(schema, table),
+            strata=_strata(table, schema.known),
+        )
+
+    def _sensitive(self, schema: Schema, table: pa.Table) -> tuple[Sensitive, ...]:
+        """What every group must hold of sensitive columns."""
+        from pramana.kanonymity.diversity import Sensitive
+
+        if self.distinct == 1 and self.closeness == 1:
+            return ()
+        return tuple(
+            Sensitive.of(column.name, table.column(column.name), l=self.distinct, t=self.closeness)
+            for column in schema.columns
+            if column.role is Role.SENSITIVE
+        )
+
+    def disclosed(self) -> Mapping[str, Any]:
+        """How groups were formed is no secret."""
+        return asdict(self) | {"responses": list(self.responses)}
+
+
+class Resample(Grouped):
+    """Each record gets the keys of a member of its group, drawn with replacement."""
+
+    name: ClassVar[str] = "resample"
+    when: ClassVar[str] = "k-anonymity, with keys of real records and analyses as usual."
+
+
+class Permute(Grouped):
+    """The keys of each group are handed round at random."""
+
+    name: ClassVar[str] = "permute"
+    when: ClassVar[str] = "k-anonymity, and no table of keys alone shall change."
+
+
+class Gaussian(Grouped):
+    """Keys are drawn around each group, in the distribution of all keys."""
+
+    name: ClassVar[str] = "gaussian"
+    when: ClassVar[str] = "k-anonymity, where keys are many numbers that hang together."
+
+
+class Centroid(Grouped):
+    """All records of a group get the same keys: its centre."""
+
+    name: ClassVar[str] = "centroid"
+    when: ClassVar[str] = "k-anonymity as in microaggregation: the centre of each group."
+    real_keys: ClassVar[bool] = False
+
+
+def _strata(table: pa.Table, known: Sequence[str]) -> IntArray | None:
+    """One number a record, the same for records that agree in all known columns."""
+    if not known:
+        return None
+    codes = np.zeros(table.num_rows, dtype=np.int64)
+    for name in known:
+        column = table.column(name).combine_chunks()
+        places = column.dictionary_encode() if not pa.types.is_dictionary(column.type) else column
+        own = np.asarray(places.indices.fill_null(len(places.dictionary)))
+        _, codes = np.unique(codes * (len(places.dictionary) + 1) + own, return_inverse=True)
+    return codes

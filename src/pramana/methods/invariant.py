@@ -17,20 +17,28 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from pramana.errors import InvalidMatrix, InvalidNumber, InvalidSchema, OutsideDomain
-from pramana.matrices import Label, SparseRows, Step, TransitionMatrix
+from pramana.guarantees.base import Guarantee
+from pramana.guarantees.evaluate import attained
+from pramana.matrices import Label, Mechanism, SparseRows, Step, TransitionMatrix
+from pramana.methods.base import Kind, Method, option
+from pramana.methods.counted import as_they_stand, fingerprint
+from pramana.methods.given import MATRIX_FILES, Matrices, files_of, matrices_for, read_matrices
+from pramana.methods.people import People
+from pramana.methods.plan import Plan
 from pramana.methods.symmetric_flows import balanced
 from pramana.numeric import require_number
+from pramana.table.schema import require_keys
 from pramana.types import FloatArray
 
 if TYPE_CHECKING:
     from pramana.table.counts import Counts
 
-__all__ = ["InvariantDesign", "invariant_design"]
+__all__ = ["Invariant", "InvariantDesign", "invariant_design"]
 
 Stratum = tuple[Label, ...]
 
@@ -206,3 +214,85 @@ def _two_stage(P: FloatArray, t: FloatArray) -> FloatArray:
     half = t[:, None] * P * roots[None, :]
     flows: FloatArray = half @ half.T
     return (flows + flows.T) / 2
+
+
+@dataclass(frozen=True)
+class Invariant(Method):
+    """Matrices that leave expected frequencies unchanged, column by column and in each stratum.
+
+    They are withheld: the frequencies that a matrix leaves unchanged could be read off it. The
+    method aims at no guarantee; those asked are checked in the end.
+
+    Attributes:
+        stay: the least chance of a value to stay as it is (sdcMicro: pd).
+        mixture: the share of the two-stage matrix beside the identity (sdcMicro: alpha).
+        matrices: instead of ``stay``: where to start from, for each column.
+    """
+
+    stay: float | None = option(None, "Each value stays with at least this chance (sdcMicro's pd).")
+    mixture: float = option(1.0, "The share of change beside staying (sdcMicro's alpha).")
+    matrices: Matrices = option(None, MATRIX_FILES, flag="--matrix", metavar="COLUMN=FILE",
+                                read=files_of)  # fmt: skip
+
+    name: ClassVar[str] = "invariant"
+    when: ClassVar[str] = "Frequencies shall be right as they stand, as with sdcMicro's pram."
+    aims: ClassVar[tuple[str, ...]] = ()
+    kind: ClassVar[Kind] = "withheld"
+    data_dependent: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "matrices", read_matrices(self.matrices))
+        if (self.stay is None) == (not self.matrices):
+            raise InvalidNumber(
+                "Method invariant needs the least chance to stay (--stay), or a matrix for each "
+                "column, and not both."
+            )
+        if self.stay is not None:
+            require_number("stay", self.stay, low=0, high=1)
+        require_number("mixture", self.mixture, low=0, high=1)
+
+    def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
+        """A matrix for each randomised column in each stratum."""
+        schema = people.schema
+        require_keys(schema)
+        start = matrices_for(read_matrices(self.matrices), schema) if self.matrices else {}
+        designs = {
+            column.name: invariant_design(
+                people.counts.margin(column.name, *schema.strata),
+                matrix=start.get(column.name),
+                pd=self.stay,
+                alpha=self.mixture,
+                strata=schema.strata,
+                column=column.name,
+            )
+            for column in schema.randomised
+        }
+        mechanism = Mechanism(tuple(design.step for design in designs.values()))
+        return Plan(
+            schema=schema,
+            mechanism=mechanism,
+            method=self,
+            records=people.records,
+            crowd=people.crowd,
+            asked=tuple(asked),
+            attained=attained(people.counted(mechanism), asked),
+            figures={
+                "expected_changes": math.fsum(d.expected_changes for d in designs.values()),
+                "smallest_diagonal": min(d.smallest_diagonal for d in designs.values()),
+            },
+            public=as_they_stand({name: _variances(design) for name, design in designs.items()}),
+            basis=fingerprint(people.counts),
+        )
+
+
+def _variances(design: InvariantDesign) -> list[float]:
+    """The variance of each released frequency: sum_i t_i P_ij (1 - P_ij), over all strata."""
+    labels = next(iter(design.by_stratum.values())).labels
+    total = np.zeros(len(labels))
+    for stratum, matrix in design.by_stratum.items():
+        times = np.array([design.frequencies[stratum].get(label, 0) for label in labels], float)
+        entries = matrix.sparse.tocoo()
+        spread = times[entries.row] * entries.data * (1 - entries.data)
+        total += np.bincount(entries.col, spread, len(labels))
+    found: list[float] = total.tolist()
+    return found

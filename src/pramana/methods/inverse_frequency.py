@@ -15,26 +15,39 @@ xi is checked on the integers themselves.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema
+from pramana.guarantees.base import Guarantee
 from pramana.guarantees.correct_match import CorrectMatch
+from pramana.guarantees.evaluate import attained
 from pramana.guarantees.match_risk import frequencies_by_label
-from pramana.matrices import Label, SparseRows
+from pramana.matrices import Label, Mechanism, SparseRows, Step
+from pramana.methods.base import Kind, Method
+from pramana.methods.counted import as_they_stand, fingerprint, the_only
+from pramana.methods.people import People
+from pramana.methods.plan import Plan
 from pramana.methods.symmetric_flows import Flows, balanced, least_flows, theta_of
 from pramana.numeric import TOTAL, require_number
+from pramana.table.schema import require_keys
 from pramana.types import FloatArray
 
 if TYPE_CHECKING:
     from pramana.table.counts import Counts
 
-__all__ = ["InverseFrequencyDesign", "block_design", "block_size", "inverse_frequency_design"]
+__all__ = [
+    "InverseFrequency",
+    "InverseFrequencyDesign",
+    "block_design",
+    "block_size",
+    "inverse_frequency_design",
+]
 
 Triples = tuple[list[int], list[int], list[int]]
 
@@ -308,3 +321,70 @@ def _require_attainable(
             f"{math.ceil(1 / xi)} records; the nearest attainable is xi = 1/{least} "
             f"({1 / least:.4g}). Raise xi, merge groups, or exempt fewer values."
         )
+
+
+@dataclass(frozen=True)
+class InverseFrequency(Method):
+    """Symmetric flows that bound the correct match [Ghatak], column by column.
+
+    The matrices are withheld, as the paper's adversary does not know them; analysts read
+    frequencies as they stand, with a standard error that is rounded up to one digit, so that it
+    tells little of the counts behind it.
+    """
+
+    name: ClassVar[str] = "inverse-frequency"
+    when: ClassVar[str] = "Tables of single columns matter, and who searches by one key shall err."
+    aims: ClassVar[tuple[str, ...]] = ("correct-match",)
+    kind: ClassVar[Kind] = "withheld"
+    data_dependent: ClassVar[bool] = True
+
+    def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
+        """A matrix for each randomised column; refused where anything but one xi is asked."""
+        schema = people.schema
+        require_keys(schema)
+        target = the_only(asked, CorrectMatch, method=self.name)
+        if schema.impossible:
+            raise InvalidSchema(
+                "Method inverse-frequency moves one column at a time, so it cannot rule out "
+                "impossible combinations. Drop the rules, or use another method."
+            )
+        counts = people.counts.margin(*(column.name for column in schema.randomised))
+        designs = {
+            column.name: inverse_frequency_design(
+                dict(zip(column.labels, counts.margin(column.name).dense().tolist(), strict=True)),
+                xi=target.xi,
+                exempt=column.fixed,
+                column=f"'{column.name}'",
+            )
+            for column in schema.randomised
+        }
+        mechanism = Mechanism(tuple(Step((name,), one.matrix) for name, one in designs.items()))
+        return Plan(
+            schema=schema,
+            mechanism=mechanism,
+            method=self,
+            records=counts.total,
+            crowd=people.crowd,
+            asked=tuple(asked),
+            attained=attained(
+                people.counted(mechanism),
+                asked,
+                computed=(CorrectMatch(max(design.attained.xi for design in designs.values())),),
+            ),
+            figures=_figures(designs),
+            public=as_they_stand(
+                {name: list(design.variances().values()) for name, design in designs.items()}
+            ),
+            basis=fingerprint(counts),
+        )
+
+
+def _figures(designs: dict[str, InverseFrequencyDesign]) -> dict[str, Any]:
+    thetas = {name: design.theta for name, design in designs.items()}
+    return {
+        "theta": next(iter(thetas.values())) if len(thetas) == 1 else thetas,
+        "expected_changes": math.fsum(design.expected_changes for design in designs.values()),
+        "smallest_diagonal": min(design.smallest_diagonal for design in designs.values()),
+        "gap": max(design.gap for design in designs.values()),
+        "unchanged": all(design.unchanged for design in designs.values()),
+    }

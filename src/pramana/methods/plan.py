@@ -15,8 +15,8 @@ from pramana.guarantees.base import Guarantee
 from pramana.guarantees.claim import Claim
 from pramana.guarantees.evaluate import paired
 from pramana.matrices.families import UniformMixture
-from pramana.matrices.grouping import Grouping
 from pramana.matrices.mechanism import Mechanism, Step
+from pramana.methods.base import Method
 from pramana.methods.expected_error import ExpectedError
 from pramana.table.schema import Schema
 
@@ -30,45 +30,39 @@ class Plan:
     Attributes:
         schema: what each column is.
         mechanism: what is done to a record.
-        method: the design that found it.
+        method: what found it, and does it to records.
         records: the number of records that it was made for.
         crowd: the size of the smallest group formed by columns that are released as they are and
             that an adversary may know; the number of records where there are none.
         asked: the guarantees that were stated as targets.
         attained: every guarantee that the theory covers, computed from the integers.
         expected_error: how far off tables will be; ``None`` where no formula covers it.
-        data_dependent: whether the matrices were chosen by looking at the data.
-        publish_matrices: whether the certificate carries them.
         figures: what else the design wants the owner to know, such as its loss or its gain.
         public: what it wants analysts to know; goes into the certificate.
         basis: a fingerprint of the counts that a data-dependent plan was made for.
-        grouping: where keys are replaced within groups instead: how.
     """
 
     schema: Schema
     mechanism: Mechanism
-    method: str
+    method: Method
     records: int
     crowd: int
     asked: tuple[Guarantee, ...]
     attained: tuple[Guarantee, ...]
     expected_error: ExpectedError | None = None
-    data_dependent: bool = False
-    publish_matrices: bool = True
     figures: Mapping[str, Any] = field(default_factory=dict)
     public: Mapping[str, Any] = field(default_factory=dict)
     basis: str | None = None
-    grouping: Grouping | None = None
 
     def __post_init__(self) -> None:
         known = {claim.name for claim in self.claims}
         for guarantee in self.asked:
             if guarantee.name not in known:
-                raise DoesNotHold(f"Method {self.method} says nothing about {guarantee.name}.")
+                raise DoesNotHold(f"Method {self.method.name} says nothing about {guarantee.name}.")
         for claim in self.claims:
             if not claim.holds:
                 raise DoesNotHold(
-                    f"Method {self.method} attains {claim.attained}, short of the "
+                    f"Method {self.method.name} attains {claim.attained}, short of the "
                     f"{claim.asked} that was asked."
                 )
 
@@ -84,17 +78,17 @@ class Plan:
 
     def __repr__(self) -> str:
         attained = ", ".join(str(guarantee) for guarantee in self.attained)
-        return f"<Plan: {self.method}, {self.records:,} records, {attained}>"
+        return f"<Plan: {self.method.name}, {self.records:,} records, {attained}>"
 
     def __str__(self) -> str:
-        head = f"Method {self.method}, {self.records:,} records."
+        head = f"Method {self.method.name}, {self.records:,} records."
         return "\n".join([head, *(f"* {sentence}" for sentence in self.sentences())])
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form of a design."""
         error = self.expected_error
         form: dict[str, Any] = {
-            "method": self.method,
+            "method": self.method.name,
             "records": self.records,
             "crowd": self.crowd,
             "columns": {
@@ -102,10 +96,10 @@ class Plan:
             },
             "guarantees": [claim.to_json() for claim in self.claims],
             "expected_error": None if error is None else finite(error.mean),
-            "data_dependent": self.data_dependent,
+            "data_dependent": self.method.data_dependent,
         }
-        if self.grouping is not None:
-            form["grouping"] = self.grouping.to_json()
+        if self.method.disclosed():
+            form["options"] = dict(self.method.disclosed())
         if error is not None:
             form["expected_errors"] = error.to_json()["tables"]
             form["expected_error_sentence"] = error.sentence()

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -25,13 +25,15 @@ from pramana.guarantees.base import Amplified, Evidence, Guarantee
 from pramana.guarantees.evaluate import attained, claims
 from pramana.matrices.families import with_fixed
 from pramana.matrices.mechanism import Mechanism, Step
+from pramana.methods.base import Kind, Method, option, require_choice
 from pramana.methods.expected_error import ErrorModel
+from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.steps import StepDomain, step_domains
 from pramana.numeric import require_number
-from pramana.table.schema import Schema, require_domains, require_keys
+from pramana.table.schema import require_domains, require_keys
 
-__all__ = ["Spread", "retention_design"]
+__all__ = ["Retention"]
 
 Spread = Literal["equal", "best"]
 
@@ -39,58 +41,71 @@ IDENTITY_DIAL = 64 * math.log(2)
 """The largest ln gamma that integers over 2**64 can express short of the identity."""
 
 
-def retention_design(
-    schema: Schema,
-    asked: Sequence[Guarantee] = (),
-    *,
-    records: int,
-    crowd: int | None = None,
-    spread: Spread = "best",
-    max_error: float | None = None,
-    retention: float | None = None,
-) -> Plan:
+@dataclass(frozen=True)
+class Retention(Method):
     """Retentions that meet every guarantee asked at the least expected error.
 
-    Args:
-        schema: declared domains for all randomised columns.
-        asked: targets; all of them are met at once.
-        records: the number of records, or the expected one where data are yet to be collected.
-        crowd: the smallest group formed by known columns; the number of records by default.
-        spread: ``best`` or ``equal``.
-        max_error: instead of targets: the strongest guarantee whose expected error is within this
-            share of the records.
-        retention: instead of targets: this retention in every column.
+    Attributes:
+        spread: ``best`` gives each column its own retention, ``equal`` the same to all.
+        max_error: instead of guarantees: the strongest whose expected error is within this share
+            of the records.
+        retention: instead of guarantees: this retention in every column.
     """
-    require_keys(schema)
-    require_domains(schema)
-    require_number("the number of records", records, low=1)
-    crowd = records if crowd is None else crowd
-    if sum((bool(asked), max_error is not None, retention is not None)) != 1:
-        raise InvalidNumber("State what to aim at: guarantees, or a maximal error, or a retention.")
-    steps = step_domains(schema)
-    model = ErrorModel(steps, records=records)
-    divide = _divider(steps, model, spread)
-    if retention is not None:
-        require_number("retention", retention, low=0, high=1)
-        retentions = [retention] * len(steps)
-    elif max_error is not None:
-        retentions = divide(_dial_of_error(max_error, model, divide))
-    else:
-        _refuse_fixed(steps, asked, crowd=crowd)
-        retentions = divide(_dial(asked, crowd=crowd, steps=steps))
-    evidence = _within(steps, retentions, asked, Evidence(schema, records, crowd))
-    assert evidence.mechanism is not None  # noqa: S101 - it has just been found
-    return Plan(
-        schema=schema,
-        mechanism=evidence.mechanism,
-        method="retention",
-        records=records,
-        crowd=crowd,
-        asked=tuple(asked),
-        attained=attained(evidence, asked),
-        expected_error=model.at(retentions),
-        figures=_figures(steps, model, retentions, spread if retention is None else "equal"),
+
+    spread: Spread = option(
+        "best", "One retention for all columns, or for each its own at the same k and epsilon."
     )
+    max_error: float | None = option(
+        None, "No target: the strongest whose expected error stays at or below this."
+    )
+    retention: float | None = option(None, "No target: keep each value with this probability.")
+
+    name: ClassVar[str] = "retention"
+    when: ClassVar[str] = "The promise shall hold whatever the data are, and whoever attacks."
+    aims: ClassVar[tuple[str, ...]] = ("pk-anonymity", "differential-privacy", "privacy-breach")
+    kind: ClassVar[Kind] = "published"
+
+    def __post_init__(self) -> None:
+        require_choice("spread", self.spread, get_args(Spread))
+        if self.max_error is not None:
+            require_number("the maximal error", self.max_error, low=0, low_open=True)
+        if self.retention is not None:
+            require_number("retention", self.retention, low=0, high=1)
+
+    def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
+        """One matrix a column, or one for columns that are tied by impossible combinations."""
+        schema, records, crowd = people.schema, people.records, people.crowd
+        require_keys(schema)
+        require_domains(schema)
+        require_number("the number of records", records, low=1)
+        if sum((bool(asked), self.max_error is not None, self.retention is not None)) != 1:
+            raise InvalidNumber(
+                "State what to aim at: guarantees, or a maximal error, or a retention."
+            )
+        steps = step_domains(schema)
+        model = ErrorModel(steps, records=records)
+        divide = _divider(steps, model, self.spread)
+        if self.retention is not None:
+            retentions = [self.retention] * len(steps)
+        elif self.max_error is not None:
+            retentions = divide(_dial_of_error(self.max_error, model, divide))
+        else:
+            _refuse_fixed(steps, asked, crowd=crowd)
+            retentions = divide(_dial(asked, crowd=crowd, steps=steps))
+        evidence = _within(steps, retentions, asked, Evidence(schema, records, crowd))
+        assert evidence.mechanism is not None  # noqa: S101 - it has just been found
+        spread = self.spread if self.retention is None else "equal"
+        return Plan(
+            schema=schema,
+            mechanism=evidence.mechanism,
+            method=self,
+            records=records,
+            crowd=crowd,
+            asked=tuple(asked),
+            attained=attained(evidence, asked),
+            expected_error=model.at(retentions),
+            figures=_figures(steps, model, retentions, spread),
+        )
 
 
 # -- the dial ------------------------------------------------------------------------------
@@ -105,7 +120,7 @@ def _dial_of(guarantee: Guarantee, crowd: int, steps: Sequence[StepDomain]) -> f
     if not isinstance(guarantee, Amplified):
         raise Infeasible(
             f"Method retention does not aim at {guarantee.name}; it takes k, epsilon and "
-            "rho1 with rho2. Choose another --method."
+            "rho1 with rho2. Choose another method."
         )
     dial = guarantee.log_amplification(crowd=crowd)
     if dial < 0:
@@ -123,7 +138,6 @@ def _dial_of_error(
     """The smallest total whose expected error is within bounds: errors fall as the total grows."""
     from scipy.optimize import brentq
 
-    require_number("the maximal error", max_error, low=0, low_open=True)
     low, high = 1e-6, IDENTITY_DIAL * len(model.steps)
 
     def excess(dial: float) -> float:
@@ -159,9 +173,7 @@ def _divider(
     sizes = [step.size - len(step.fixed) for step in steps]
     if spread == "equal":
         return lambda dial: [_common_retention(dial, sizes)] * len(sizes)
-    if spread == "best":
-        return lambda dial: _best_retentions(dial, sizes, model)
-    raise InvalidNumber(f"spread must be 'equal' or 'best', got {spread!r}.")
+    return lambda dial: _best_retentions(dial, sizes, model)
 
 
 def _retention(log_gamma: float, size: int) -> float:

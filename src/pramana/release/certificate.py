@@ -18,7 +18,6 @@ from typing import Any, Literal, TypeAlias
 from pramana.errors import NotARelease, PramanaError
 from pramana.guarantees.base import Evidence
 from pramana.guarantees.claim import Claim
-from pramana.matrices.grouping import Grouping
 from pramana.matrices.mechanism import Mechanism
 from pramana.release.forms import schema_from_json, schema_to_json
 from pramana.table.schema import Schema
@@ -69,7 +68,7 @@ class Certificate:
         figures: what else the method wants analysts to know.
         data: the data file, once there is one.
         signature: hexadecimal, once signed.
-        grouping: where keys were replaced within groups instead of by matrices: how.
+        options: those of the method that anyone may know.
     """
 
     schema: Schema
@@ -85,15 +84,13 @@ class Certificate:
     figures: Mapping[str, Any] = field(default_factory=dict)
     data: DataFile | None = None
     signature: str | None = None
-    grouping: Grouping | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise NotARelease(f"The kind of a release must be one of {', '.join(KINDS)}.")
         if (self.kind == "published") != (self.mechanism is not None):
             raise NotARelease("A certificate must hold matrices exactly if they are published.")
-        if (self.kind == "groups") != (self.grouping is not None):
-            raise NotARelease("A certificate must say how groups are made, exactly if it has any.")
 
     @property
     def known_columns(self) -> tuple[str, ...]:
@@ -114,7 +111,7 @@ class Certificate:
     @property
     def treatment(self) -> str:
         """What was done to the columns that are not released as they are."""
-        return "randomised" if self.grouping is None else "replaced within groups"
+        return "replaced within groups" if self.kind == "groups" else "randomised"
 
     def to_json(self) -> dict[str, Any]:
         """The claim without digest and signature."""
@@ -126,7 +123,7 @@ class Certificate:
             "method": self.method,
             "records": self.records,
             "schema": schema_to_json(self.schema, treatment=self.treatment),
-            "grouping": None if self.grouping is None else self.grouping.to_json(),
+            "options": dict(self.options),
             "mechanism": None if self.mechanism is None else self.mechanism.to_json(),
             "matrices": {
                 "published": self.kind == "published",
@@ -203,7 +200,7 @@ class Certificate:
             figures=form["figures"],
             data=None if data is None else DataFile(**data),
             signature=form.get("signature"),
-            grouping=None if form["grouping"] is None else Grouping.from_json(form["grouping"]),
+            options=form["options"],
         )
 
     def with_data(self, data: DataFile) -> Certificate:

@@ -1,0 +1,134 @@
+"""What a method is: its options as fields, when to use it, what it aims at, what it does.
+
+A method is a frozen dataclass. Its fields are its options, so that a wrong name or a wrong value is
+refused when it is made; command line and studio read name, help and type off the fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, get_args, get_type_hints
+
+from pramana.engines.base import Table
+from pramana.errors import InvalidNumber
+from pramana.guarantees.base import Guarantee
+from pramana.randomness import Keystream
+from pramana.release.certificate import Kind
+from pramana.table.opened import OpenedTable
+
+if TYPE_CHECKING:
+    from pramana.methods.people import People
+    from pramana.methods.plan import Plan
+
+__all__ = ["Kind", "Method", "Option", "option", "options_of", "require_choice"]
+
+
+class Method(Protocol):
+    """One way to protect a table; subclasses are frozen dataclasses of their options."""
+
+    name: ClassVar[str]
+    """The name in commands and certificates."""
+
+    when: ClassVar[str]
+    """One line: when to use it."""
+
+    aims: ClassVar[tuple[str, ...]]
+    """The guarantees, by name, that it can be aimed at."""
+
+    kind: ClassVar[Kind]
+    """How its releases are to be read."""
+
+    data_dependent: ClassVar[bool] = False
+    """Whether what is done to a record is chosen by looking at the data."""
+
+    takes_numbers: ClassVar[bool] = False
+    """Whether a key may be a number without bins."""
+
+    def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
+        """What to do to each record of these people so that every guarantee asked is met."""
+
+    def release(self, plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
+        """The released records, not yet drawn, and the plan with the numbers of this very table.
+
+        Unless a method says otherwise, each record meets the matrices of the plan and is shuffled.
+        """
+        from pramana.methods.randomised import randomised
+
+        return randomised(plan, opened, keystream)
+
+    def disclosed(self) -> Mapping[str, Any]:
+        """The options that the certificate tells everyone."""
+        return {}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a method, as a command line needs to know it.
+
+    Attributes:
+        name: the field.
+        flag: the option, such as ``--stay``.
+        help: one line.
+        kind: ``float``, ``int`` or ``str``.
+        choices: the only values, where they are few.
+        metavar: what stands for the value in a help.
+        default: where it is not stated.
+        read: makes the value from the texts of an option that may be repeated.
+    """
+
+    name: str
+    flag: str
+    help: str
+    kind: type
+    choices: tuple[str, ...]
+    metavar: str
+    default: Any
+    read: Callable[[Sequence[str]], Any] | None
+
+
+def option(
+    default: Any,
+    text: str,
+    *,
+    flag: str | None = None,
+    metavar: str = "NUMBER",
+    read: Callable[[Sequence[str]], Any] | None = None,
+) -> Any:
+    """A field that is an option: its default, and one line of help."""
+    return field(
+        default=default, metadata={"help": text, "flag": flag, "metavar": metavar, "read": read}
+    )
+
+
+def options_of(method: type[Method]) -> tuple[Option, ...]:
+    """The options of a method, read off its fields."""
+    hints = get_type_hints(method)
+    return tuple(
+        Option(
+            name=one.name,
+            flag=one.metadata.get("flag") or f"--{one.name.replace('_', '-')}",
+            help=one.metadata.get("help", ""),
+            kind=_kind(hints[one.name]),
+            choices=_choices(hints[one.name]),
+            metavar="|".join(_choices(hints[one.name])) or one.metadata.get("metavar", "NUMBER"),
+            default=None if one.default is MISSING else one.default,
+            read=one.metadata.get("read"),
+        )
+        for one in fields(method)  # type: ignore[arg-type]
+    )
+
+
+def _choices(hint: Any) -> tuple[str, ...]:
+    """The values of a ``Literal``."""
+    return tuple(part for part in get_args(hint) if isinstance(part, str))
+
+
+def _kind(hint: Any) -> type:
+    return next((kind for kind in (float, int) if kind in (hint, *get_args(hint))), str)
+
+
+def require_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Refuse a word that is none of those offered."""
+    if value not in choices:
+        raise InvalidNumber(f"{name} must be one of {', '.join(choices)}, got {value!r}.")

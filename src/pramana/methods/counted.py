@@ -1,0 +1,65 @@
+"""What methods share that choose their matrices by looking at the data.
+
+Far fewer records change than under a matrix for all possible data; in exchange the guarantees rest
+on counts that are not published, and only the owner can recompute them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, TypeVar
+
+import numpy as np
+
+from pramana.errors import Infeasible
+from pramana.guarantees.base import Guarantee
+from pramana.table.counts import Counts
+
+__all__ = ["as_they_stand", "fingerprint", "the_only"]
+
+Target = TypeVar("Target", bound=Guarantee)
+
+
+def fingerprint(counts: Counts) -> str:
+    """Tells whether two tables have the same counts, and nothing else."""
+    digest = hashlib.sha256(repr((counts.columns, counts.labels)).encode())
+    digest.update(np.ascontiguousarray(counts.cells, dtype=np.int64).tobytes())
+    digest.update(np.ascontiguousarray(counts.numbers, dtype=np.int64).tobytes())
+    return digest.hexdigest()
+
+
+def the_only(asked: Sequence[Guarantee], kind: type[Target], *, method: str) -> Target:
+    """The one target of a method; another one is refused."""
+    own = [guarantee for guarantee in asked if isinstance(guarantee, kind)]
+    others = [guarantee.name for guarantee in asked if not isinstance(guarantee, kind)]
+    if len(own) != 1 or others:
+        raise Infeasible(
+            f"Method {method} aims at {kind.name} alone"
+            + (f", and cannot promise {' and '.join(others)} with it." if others else ".")
+            + f" State one {fields(kind)[0].name}, or choose another method."  # type: ignore[arg-type]
+        )
+    return own[0]
+
+
+def as_they_stand(variances: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+    """What analysts are told: standard errors are rounded up to one significant digit."""
+    errors = {
+        name: [_one_digit_up(math.sqrt(max(variance, 0.0))) for variance in own]
+        for name, own in variances.items()
+    }
+    return {"frequencies": "unbiased as they stand", "standard_errors": errors}
+
+
+def _one_digit_up(number: float) -> float:
+    """The next number with one significant digit.
+
+    >>> _one_digit_up(1.234), _one_digit_up(0.0), _one_digit_up(37)
+    (2.0, 0.0, 40.0)
+    """
+    if number <= 0:
+        return 0.0
+    unit = 10.0 ** math.floor(math.log10(number))
+    return math.ceil(number / unit - 1e-9) * unit

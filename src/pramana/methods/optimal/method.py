@@ -1,0 +1,114 @@
+"""Method ``optimal``: its plan, on the joint cells of all randomised columns."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from pramana.guarantees.base import Guarantee
+from pramana.guarantees.evaluate import attained
+from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
+from pramana.matrices.families import Dense
+from pramana.matrices.mechanism import Mechanism, Step
+from pramana.matrices.transition import TransitionMatrix
+from pramana.methods.base import Kind, Method
+from pramana.methods.counted import fingerprint, the_only
+from pramana.methods.optimal.design import optimal_design
+from pramana.methods.people import People
+from pramana.methods.plan import Plan
+from pramana.methods.steps import StepDomain, step_domains
+from pramana.table.counts import Counts
+from pramana.table.schema import Schema, require_keys
+
+__all__ = ["Optimal"]
+
+
+@dataclass(frozen=True)
+class Optimal(Method):
+    """The least loss under condition C1 [Cator], on the joint cells of all randomised columns."""
+
+    name: ClassVar[str] = "optimal"
+    when: ClassVar[str] = "Few keys, and who looks at some of them shall recognise nobody."
+    aims: ClassVar[tuple[str, ...]] = ("spontaneous-recognition",)
+    kind: ClassVar[Kind] = "published"
+    data_dependent: ClassVar[bool] = True
+
+    def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
+        """One joint matrix; refused where anything but one alpha is asked."""
+        schema = people.schema
+        require_keys(schema)
+        target = the_only(asked, SpontaneousRecognition, method=self.name)
+        target = replace(target, choices=target.choices or schema.choices)
+        counts = people.counts.margin(*(column.name for column in schema.randomised))
+        cells = _joint_cells(schema, counts)
+        design = optimal_design(
+            counts,
+            alpha=target.alpha,
+            width=target.width,
+            choices=target.choices,
+            possible=None if cells is None else cells.labels,
+            fixed=() if cells is None else cells.fixed,
+        )
+        names = counts.columns
+        matrix = design.matrix if len(names) > 1 else _single(design.matrix)
+        mechanism = Mechanism((Step(names, matrix),))
+        return Plan(
+            schema=schema,
+            mechanism=mechanism,
+            method=self,
+            records=counts.total,
+            crowd=people.crowd,
+            asked=(target,),
+            attained=attained(people.counted(mechanism), (target,), computed=(design.attained,)),
+            figures={
+                "loss": design.loss,
+                "expected_changes": design.expected_changes,
+                "smallest_diagonal": design.smallest_diagonal,
+                "gap": design.gap,
+                "unchanged": design.unchanged,
+                "worst_keys": list(design.attained.keys),
+            },
+            basis=fingerprint(counts),
+        )
+
+
+def _joint_cells(schema: Schema, counts: Counts) -> StepDomain | None:
+    """The cells that can exist and those that are fixed, where the schema speaks of either."""
+    steps = step_domains(schema)
+    if all(len(step.columns) == 1 and not step.fixed for step in steps):
+        return None
+    if len(steps) == 1 and steps[0].columns == counts.columns:
+        return steps[0] if len(counts.columns) > 1 else _as_tuples(steps[0])
+    tied = Schema(schema.randomised, schema.impossible)
+    return _product(step_domains(tied), counts.columns)
+
+
+def _product(steps: Sequence[StepDomain], columns: tuple[str, ...]) -> StepDomain:
+    """The joint cells of independent step domains, in the order of the columns."""
+    names = [name for step in steps for name in step.columns]
+    order = [names.index(name) for name in columns]
+
+    def cell(parts: Sequence[Any]) -> tuple[Any, ...]:
+        flat = [v for step, part in zip(steps, parts, strict=True)
+                for v in (part if len(step.columns) > 1 else (part,))]  # fmt: skip
+        return tuple(flat[place] for place in order)
+
+    labels, fixed = [], []
+    for parts in itertools.product(*(step.labels for step in steps)):
+        labels.append(cell(parts))
+        if any(part in step.fixed for step, part in zip(steps, parts, strict=True)):
+            fixed.append(labels[-1])
+    return StepDomain(columns, tuple(labels), tuple(fixed))
+
+
+def _as_tuples(step: StepDomain) -> StepDomain:
+    return StepDomain(
+        step.columns, tuple((v,) for v in step.labels), tuple((v,) for v in step.fixed)
+    )
+
+
+def _single(matrix: TransitionMatrix) -> TransitionMatrix:
+    """A joint matrix of one column, with plain labels in place of tuples of one."""
+    return Dense.from_weights(tuple(label for (label,) in matrix.labels), matrix.weights)

@@ -1,0 +1,81 @@
+"""Whom a plan is for: the schema with nothing left open, how many, and the smallest crowd."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from pramana.engines.choose import counts_of, smallest_crowd
+from pramana.errors import InvalidNumber
+from pramana.guarantees.base import Evidence
+from pramana.matrices.mechanism import Mechanism
+from pramana.table.counts import Counts
+from pramana.table.opened import OpenedTable, is_number
+from pramana.table.schema import Schema
+
+__all__ = ["People"]
+
+
+@dataclass(frozen=True)
+class People:
+    """The people of a table, or those that are yet to be asked.
+
+    Attributes:
+        schema: every domain and every policy for missing values is stated.
+        records: how many they are.
+        crowd: the fewest that share what an adversary may know and is released as it is.
+        opened: their table, where there is one.
+    """
+
+    schema: Schema
+    records: int
+    crowd: int
+    opened: OpenedTable | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, schema: Schema, opened: OpenedTable) -> People:
+        """Those of a table, under a schema that leaves nothing open."""
+        return cls(schema, opened.rows, smallest_crowd(schema, opened), opened)
+
+    @classmethod
+    def found(cls, schema: Schema, opened: OpenedTable, *, numbers_stay: bool) -> People:
+        """Those of a table; what the schema leaves open is read off it.
+
+        With ``numbers_stay`` a number without bins stays a number.
+        """
+        from pramana.table.describe import complete
+
+        completed = complete(schema, opened)
+        if numbers_stay:
+            completed = completed.replace_columns(
+                column
+                for column in schema.columns
+                if column.domain is None and is_number(opened.schema.field(column.name).type)
+            )
+        return cls.of(completed, opened)
+
+    @classmethod
+    def expected(cls, schema: Schema, records: int, smallest_group: int | None) -> People:
+        """Those who are yet to be asked."""
+        if smallest_group is None and schema.known:
+            raise InvalidNumber(
+                f"{', '.join(schema.known)} will be released as they are and split the crowd: say "
+                "how many records the smallest group will have (smallest_group), or give the data."
+            )
+        return cls(schema, records, records if smallest_group is None else smallest_group)
+
+    def fixed(self, mechanism: Mechanism) -> Evidence:
+        """What is known of matrices that do not depend on the data."""
+        return Evidence(self.schema, self.records, self.crowd, mechanism)
+
+    def counted(self, mechanism: Mechanism) -> Evidence:
+        """What the owner knows of matrices that were chosen by looking at the data."""
+        counts = self.counts.margin(*mechanism.columns, *mechanism.strata)
+        return replace(self.fixed(mechanism), data_dependent=True, counts=counts)
+
+    @cached_property
+    def counts(self) -> Counts:
+        """How many have which combination of values in the randomised columns and strata."""
+        if self.opened is None:
+            raise InvalidNumber("This method chooses its matrices from the data: give the data.")
+        return counts_of(self.schema, self.opened)

@@ -1,0 +1,49 @@
+"""What methods with matrices do to records: encode and draw, shuffle, decode."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pramana.engines.base import Table
+from pramana.engines.choose import engine_of
+from pramana.errors import DoesNotHold
+from pramana.guarantees.evaluate import attained
+from pramana.methods.counted import fingerprint
+from pramana.methods.people import People
+from pramana.methods.plan import Plan
+from pramana.randomise.protect import Randomiser
+from pramana.randomness import Keystream
+from pramana.table.opened import OpenedTable
+
+__all__ = ["randomised"]
+
+
+def randomised(plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
+    """Every record through the matrices of the plan, then shuffled."""
+    plan = _on_these(plan, People.of(plan.schema, opened))
+    randomiser = Randomiser(plan.schema, plan.mechanism, opened.schema, keystream)
+    made = (
+        engine_of(opened, coded=plan.mechanism.columns)
+        .map_batches(randomiser.encode, schema=randomiser.coded)
+        .shuffle(keystream=keystream)
+        .map_batches(randomiser.decode, schema=randomiser.released)
+    )
+    return made, plan
+
+
+def _on_these(plan: Plan, people: People) -> Plan:
+    """The plan with the numbers of this very table; refused if they fall short of the target."""
+    try:
+        known = people.counted if plan.method.data_dependent else people.fixed
+        evidence = known(plan.mechanism)
+        basis = None if evidence.counts is None else fingerprint(evidence.counts)
+        if (people.records, people.crowd, basis) == (plan.records, plan.crowd, plan.basis):
+            return plan
+        found = attained(evidence, plan.asked)
+        return replace(plan, records=people.records, crowd=people.crowd, attained=found)
+    except DoesNotHold as error:
+        raise DoesNotHold(
+            f"{error} The plan was made for {plan.records:,} records in groups of at least "
+            f"{plan.crowd:,}; this table has {people.records:,} in groups of at least "
+            f"{people.crowd:,}. Design again with these data."
+        ) from None
