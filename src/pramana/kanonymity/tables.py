@@ -20,6 +20,7 @@ from pramana.kanonymity.dither import ALPHA
 from pramana.kanonymity.diversity import Sensitive
 from pramana.kanonymity.numbers import numbers_of
 from pramana.kanonymity.release import centroid, donors
+from pramana.kanonymity.sequential import Draw, draw_keys
 from pramana.randomness import Keystream, Stream
 from pramana.table.codec import decode, encode
 from pramana.table.domains import Bins
@@ -77,6 +78,7 @@ def anonymise(
     sensitive: tuple[Sensitive, ...] = (),
     strata: Any = None,
     alpha: float = ALPHA,
+    draw: Draw = "whole",
 ) -> Anonymised:
     """Group the records by their keys and replace the keys inside the groups.
 
@@ -93,6 +95,7 @@ def anonymise(
         sensitive: what every group must hold of sensitive columns.
         strata: one value a record; groups do not cross strata.
         alpha: the spread that the Gaussian dither adds in every direction.
+        draw: for ``resample``: the keys of one member, or ``sequential``, key after key.
     """
     columns = [*(column.name for column in keys), *responses]
     for name in columns:
@@ -112,7 +115,7 @@ def anonymise(
         strata=strata,
     )
     new = replace_keys(
-        table, keys, numbers, groups, method=method, keystream=keystream, alpha=alpha
+        table, keys, numbers, groups, method=method, keystream=keystream, alpha=alpha, draw=draw
     )
     sizes = tuple(sorted(groups.sizes.tolist()))
     return Anonymised(new, sizes, groups.share, method)
@@ -127,14 +130,18 @@ def replace_keys(
     method: str,
     keystream: Keystream,
     alpha: float = ALPHA,
+    draw: Draw = "whole",
 ) -> pa.Table:
     """The table with the new keys that ``method`` gives the groups."""
     if len(columns) != len(keys) or table.num_rows != groups.labels.size:
         raise InvalidTable("Keys, groups and table must describe the same records.")
-    source: IntArray | None = None
-    if method != "centroid":
-        source = donors(keys, groups.labels, method=method, keystream=keystream, alpha=alpha)
-    for column, key in zip(columns, keys, strict=True):
+    sources: Sequence[IntArray | None] = [None] * len(keys)
+    if method == "resample" and draw == "sequential":
+        sources = draw_keys(keys, groups.labels, keystream)
+    elif method != "centroid":
+        whole = donors(keys, groups.labels, method=method, keystream=keystream, alpha=alpha)
+        sources = [whole] * len(keys)
+    for column, key, source in zip(columns, keys, sources, strict=True):
         old = table.column(column.name)
         if source is None:
             new = _written(column, centroid(key, groups.labels), key, old.type)

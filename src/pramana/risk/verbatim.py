@@ -1,0 +1,250 @@
+"""What a stranger sees: how many records of the truth stand in a release word for word.
+
+A promise about linking says how sure anyone can be whose record it is. It does not say that records
+are changed: a method that hands keys round inside groups may release every record as it was. So the
+share is measured, over all released columns and in the values that are released (a number in a bin
+counts as its bin), for all records and for those that nobody else in the truth is equal to.
+
+Each record becomes one number of 64 bits, and the numbers are sorted: seconds for millions of
+records. Two different records share a number with a chance of about one in 10^19; of tables beyond
+``MOST_RECORDS`` those whose number is small are looked at, the same ones on both sides.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pramana.guarantees.base import Guarantee
+from pramana.guarantees.correct_match import CorrectMatch
+from pramana.guarantees.k_anonymity import KAnonymity
+from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
+from pramana.table.codec import encode, encode_released
+from pramana.table.lookup import flat
+from pramana.table.opened import OpenedTable
+from pramana.table.schema import Column, Schema
+from pramana.types import IntArray, Words
+
+__all__ = ["GRID", "Verbatim", "measure_verbatim", "suggested_share", "verbatim_of"]
+
+MOST_RECORDS = 20_000_000
+
+GRID = (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+"""Shares that may be published: the next one above what was measured. So coarse a figure tells a
+stranger less than four bits about the truth, and the change of one record moves it only where it
+lies at a step."""
+
+ODD, MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+
+
+@dataclass(frozen=True)
+class Verbatim:
+    """How many records of the truth an equal released record can be found for.
+
+    >>> seen = Verbatim(records=1000, found=400, uniques=200, uniques_found=150)
+    >>> seen.unique_share, seen.coarse
+    (0.75, (0.4, 0.8))
+    >>> seen.above(1 / 5)
+    True
+
+    Attributes:
+        records: the records of the truth that were looked at.
+        found: how many of them can be paired with an equal released record.
+        uniques: the records that are equal to no other in the truth.
+        uniques_found: how many of those stand in the release.
+    """
+
+    records: int
+    found: int
+    uniques: int
+    uniques_found: int
+
+    @property
+    def share(self) -> float:
+        """Of all records."""
+        return self.found / self.records if self.records else 0.0
+
+    @property
+    def unique_share(self) -> float:
+        """Of the records that are unique in the truth."""
+        return self.uniques_found / self.uniques if self.uniques else 0.0
+
+    @property
+    def coarse(self) -> tuple[float, float]:
+        """Both shares rounded up to the grid: what may be published."""
+        share, unique = (
+            min(step for step in GRID if step >= value) for value in (self.share, self.unique_share)
+        )
+        return share, unique
+
+    def above(self, bound: float | None) -> bool:
+        """Whether more of the unique records are there than a reader of the promise expects."""
+        return bound is not None and self.unique_share > bound
+
+    def sentence(self) -> str:
+        """The exact figures, for the owner."""
+        return (
+            f"{self.found:,} of {self.records:,} records ({_percent(self.share)}) stand in the "
+            f"release word for word, over all released columns; of the {self.uniques:,} that are "
+            f"unique in the truth {self.uniques_found:,} ({_percent(self.unique_share)})."
+        )
+
+    def warning(self, bound: float | None) -> str | None:
+        """What the owner must know before publishing; ``None`` where there is nothing to say."""
+        if bound is None or not self.above(bound):
+            return None
+        return (
+            f"{_percent(self.unique_share)} of the records that are unique in the truth are "
+            f"released word for word, and the promise lets a reader expect at most "
+            f"{_percent(bound)}. It holds all the same: it says how sure anyone can be whose "
+            "record it is, not that records are changed."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The exact figures as a plain form: for the owner only."""
+        return {
+            "records": self.records,
+            "found": self.found,
+            "share": self.share,
+            "uniques": self.uniques,
+            "uniques_found": self.uniques_found,
+            "unique_share": self.unique_share,
+        }
+
+    def public(self) -> dict[str, Any]:
+        """What a certificate may hold: both shares, rounded up to the grid, and in words."""
+        share, unique = self.coarse
+        return {
+            "records_at_most": share,
+            "unique_records_at_most": unique,
+            "statement": (
+                f"At most {_percent(share)} of the true records, and at most {_percent(unique)} of "
+                "those that are unique in the truth, stand in the release word for word (rounded "
+                f"up to one of {len(GRID)} steps, so that little is told about the truth)."
+            ),
+        }
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def suggested_share(guarantees: Iterable[Guarantee]) -> float | None:
+    """What promises about linking let a reader expect: 1/k, xi or alpha, the smallest of them."""
+    found = []
+    for guarantee in guarantees:
+        if isinstance(guarantee, PkAnonymity | KAnonymity):
+            found.append(1 / float(guarantee.k))
+        elif isinstance(guarantee, CorrectMatch):
+            found.append(float(guarantee.xi))
+        elif isinstance(guarantee, SpontaneousRecognition):
+            found.append(float(guarantee.alpha))
+    return min(found, default=None)
+
+
+def measure_verbatim(
+    schema: Schema, truth: OpenedTable, released: OpenedTable, *, most: int = MOST_RECORDS
+) -> Verbatim:
+    """Compare the released columns of two tables, record by record and in any order."""
+    columns = schema.released
+    names = [column.name for column in columns]
+    limit = 2**64 - 1 if truth.rows <= most else int(2**64 * (most / truth.rows))
+    own, theirs = (
+        np.concatenate([
+            np.zeros(0, np.uint64),
+            *table.summaries(partial(_numbers, columns, side, limit), names),
+        ])
+        for table, side in ((truth, False), (released, True))
+    )  # fmt: skip
+    return verbatim_of(own, theirs)
+
+
+def verbatim_of(truth: Words, released: Words) -> Verbatim:
+    """From one number a record: equal records have equal numbers."""
+    values, counts = np.unique(truth, return_counts=True)
+    seen = _occurrences(released, values)
+    alone = counts == 1
+    return Verbatim(
+        records=len(truth),
+        found=int(np.minimum(counts, seen).sum()),
+        uniques=int(alone.sum()),
+        uniques_found=int((seen[alone] > 0).sum()),
+    )
+
+
+def _occurrences(numbers: Words, values: Words) -> IntArray:
+    """How often each of the sorted ``values`` occurs among ``numbers``."""
+    if not len(values):
+        return np.zeros(0, np.int64)
+    ordered = np.sort(numbers)
+    high = np.searchsorted(ordered, values, side="right")
+    return np.asarray(high - np.searchsorted(ordered, values, side="left"), dtype=np.int64)
+
+
+def _numbers(
+    columns: Sequence[Column], released: bool, limit: int, batches: Iterable[pa.RecordBatch]
+) -> Words:
+    """One number a record; those above the limit are left out."""
+    parts = [np.zeros(0, np.uint64)]
+    for batch in batches:
+        total = np.zeros(batch.num_rows, np.uint64)
+        for place, column in enumerate(columns, start=1):
+            values = _column_numbers(column, batch.column(column.name), released=released)
+            apart = np.uint64(place * int(ODD) % 2**64)  # the same value elsewhere counts anew
+            total = _mixed(total * MIX + _mixed(values + apart))
+        parts.append(total[total <= np.uint64(limit)])
+    return np.concatenate(parts)
+
+
+def _mixed(numbers: Words) -> Words:
+    """Numbers spread over all 64 bits, one to one."""
+    numbers = (numbers ^ (numbers >> np.uint64(31))) * MIX
+    return numbers ^ (numbers >> np.uint64(29))
+
+
+def _column_numbers(column: Column, array: pa.Array, *, released: bool) -> Words:
+    """Codes where there is a domain, else numbers as themselves and text by a digest."""
+    if column.randomised and column.domain is not None:
+        coder = encode_released if released else encode
+        return coder(column, array).astype(np.uint64)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    array = flat(array)
+    if pa.types.is_boolean(array.type):
+        array = array.cast(pa.int8())
+    if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
+        return _of_numbers(array)
+    return _of_texts(array)
+
+
+def _of_numbers(array: pa.Array) -> Words:
+    """Equal numbers alike, whether they are written as integers or not; missing apart."""
+    gaps = np.asarray(array.is_null())
+    if pa.types.is_integer(array.type):
+        whole = np.asarray(pc.fill_null(array, 0)).astype(np.int64)
+        bits = whole.astype(np.uint64)
+    else:
+        plain = np.asarray(pc.fill_null(array.cast(pa.float64()), 0.0)) + 0.0  # no minus zero
+        inside = np.abs(plain) < 2.0**62
+        whole = np.where(inside, plain, 0).astype(np.int64)
+        bits = np.where(inside & (whole == plain), whole.view(np.uint64), plain.view(np.uint64))
+    return np.asarray(np.where(gaps, ODD, bits), dtype=np.uint64)
+
+
+def _of_texts(array: pa.Array) -> Words:
+    """A digest of each different text; missing apart."""
+    coded = array.dictionary_encode()
+    digests = [
+        int.from_bytes(hashlib.blake2b(str(text).encode(), digest_size=8).digest(), "little")
+        for text in coded.dictionary.to_pylist()
+    ]
+    places = np.asarray(pc.fill_null(coded.indices, len(digests)))
+    return np.asarray(np.array([*digests, int(ODD)], dtype=np.uint64)[places])
