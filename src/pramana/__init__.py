@@ -63,7 +63,8 @@ if TYPE_CHECKING:
         Resample,
         Retention,
     )
-    from pramana.release import Certificate, Release, Verdict, make_keys
+    from pramana.readings import Release
+    from pramana.release import Certificate, Verdict, make_keys
     from pramana.table import Bins, Categories, Column, Impossible, Role, Schema
     from pramana.workloads import mine_tree
 
@@ -140,7 +141,8 @@ _ROOMS = {
     "PrivacyBreach SpontaneousRecognition",
     "kanonymity": "cluster",
     "matrices": "Dense Mechanism Step TransitionMatrix UniformMixture",
-    "release": "Certificate Release Verdict make_keys",
+    "readings": "Release",
+    "release": "Certificate Verdict make_keys",
     "table": "Bins Categories Column Impossible Role Schema",
     "workloads": "mine_tree",
 }

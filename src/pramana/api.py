@@ -16,8 +16,7 @@ from pramana.engines.choose import open_source
 from pramana.methods.registry import METHODS
 from pramana.planning import design
 from pramana.protecting import protect
-from pramana.published import Published
-from pramana.release.release import load_release
+from pramana.readings.release import Release, load_release
 from pramana.release.verify import Verdict, verify_folder
 from pramana.table.schema import Schema
 from pramana.types import Progress
@@ -82,9 +81,9 @@ def read_spark(path: str | Path, *, master: str | None = None) -> Any:
     return read_path(str(path), master=master)
 
 
-def load(folder: str | Path) -> Published:
+def load(folder: str | Path) -> Release:
     """Open a release folder."""
-    return Published.of(load_release(folder))
+    return load_release(folder)
 
 
 def verify(

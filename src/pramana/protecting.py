@@ -14,11 +14,11 @@ from pramana.engines.choose import empty_like, open_source
 from pramana.errors import OutsideDomain
 from pramana.formats.opening import write_table
 from pramana.methods.plan import Plan
-from pramana.published import Published
 from pramana.randomness import Keystream
+from pramana.readings.release import Release, load_release
 from pramana.release.certificate import Certificate
 from pramana.release.folder import require_free
-from pramana.release.release import write_release
+from pramana.release.stored import write_release
 from pramana.table.codec import Refused, count_refused, refuse
 from pramana.table.opened import Labels, OpenedTable, TableFormat
 from pramana.table.schema import Column, Schema
@@ -37,7 +37,7 @@ def protect(
     force: bool = False,
     sign_with: str | Path | None = None,
     progress: Progress | None = None,
-) -> Published:
+) -> Release:
     """Randomise and shuffle a table as planned.
 
     Args:
@@ -59,9 +59,9 @@ def protect(
         made, plan = plan.method.release(plan, opened, keystream)
         certificate = _certificate(plan, keystream)
         if to is None:
-            return Published(certificate, made.to_opened(), like=empty_like(table))
+            return Release(certificate, made.to_opened(), like=empty_like(table))
         file_format = file_format or _writable(opened.format)
-        written = write_release(
+        write_release(
             certificate,
             _writer(made, file_format, labels=opened.labels, progress=progress),
             folder=Path(to),
@@ -69,7 +69,7 @@ def protect(
             force=force,
             sign_with=sign_with,
         )
-        return Published.of(written)
+        return load_release(to)
     except OutsideDomain:
         _refuse_all(plan.schema, opened)  # the same error, with the count of all records
         raise

@@ -21,7 +21,7 @@ def release(tmp_path):
         pq.write_table(table.slice(0, 1500), path / "part-00000.parquet")
         pq.write_table(table.slice(1500), path / "part-00001.parquet")
 
-    from pramana.release.release import write_release
+    from pramana.release.stored import write_release
 
     write_release(made.certificate, write, folder=tmp_path / "release", file_format="parquet")
     return tmp_path / "release"

@@ -14,7 +14,8 @@ import pytest
 
 from pramana import api
 from pramana.errors import InputError, NotARelease, OutputExists
-from pramana.release import load_release, make_keys, verify_folder
+from pramana.readings import load_release
+from pramana.release import make_keys, verify_folder
 from pramana.release.folder import write_folder
 from tests.release.people import people, plan
 
@@ -195,7 +196,7 @@ def test_a_killed_process_leaves_no_release(tmp_path):
         import sys, time
         from pathlib import Path
         from pramana.release.folder import write_folder
-        from pramana.release import load_release
+        from pramana.readings import load_release
         old = load_release(sys.argv[1])
         def write(path):
             path.write_bytes(b"half")

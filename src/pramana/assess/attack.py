@@ -16,7 +16,7 @@ from pramana.attacks.recovery_of_release import recovery_of_release
 from pramana.attacks.repeated import repeated_attack
 from pramana.errors import InvalidNumber
 from pramana.randomness import Keystream
-from pramana.release.release import Release
+from pramana.readings.release import Release
 from pramana.table.opened import OpenedTable
 
 __all__ = ["ATTACKS", "AttackResult", "attack_release"]

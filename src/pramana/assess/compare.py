@@ -29,7 +29,7 @@ from pramana.matrices.mechanism import Mechanism
 from pramana.methods.base import require_choice
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
-from pramana.release.release import Release
+from pramana.readings.release import Release
 from pramana.risk.measured import Measured
 from pramana.table.schema import Schema
 

@@ -21,9 +21,9 @@ from pramana.attacks.records import Records, read_pair, require_belongs, require
 from pramana.errors import DoesNotHold, InvalidNumber, InvalidTable
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream
+from pramana.readings.release import Release
 from pramana.release.against_truth import against_truth
 from pramana.release.certificate import Certificate
-from pramana.release.release import Release
 from pramana.risk.diversity import sensitive_codes
 from pramana.risk.measured import FEWEST_TRIALS, Measured
 from pramana.risk.table_audit import TableAudit, audit_table

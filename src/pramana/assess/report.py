@@ -11,8 +11,7 @@ from pramana.assess.release_audit import ReleaseAudit, audit_release
 from pramana.assess.utility import UtilityReport, assess_utility
 from pramana.errors import NotCovered, PramanaError
 from pramana.matrices.families import UniformMixture
-from pramana.published import Published
-from pramana.release.release import Release
+from pramana.readings.release import Release
 from pramana.release.verify import verify_folder
 from pramana.reports.content import ColumnView, ReportContent, Row, Section
 from pramana.reports.page import render
@@ -150,7 +149,7 @@ def _estimate(
     release: Release, name: str
 ) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.float64]], ...] | None:
     try:
-        found = Published.of(release).crosstab(name, share=True)
+        found = release.crosstab(name, share=True, weighted=False)
     except PramanaError:
         return None  # the matrices are withheld, or the method has none
     return found.estimate, found.low, found.high

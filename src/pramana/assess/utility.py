@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pramana.errors import MissingExtra, NotCovered, PramanaError
-from pramana.published import Published
 from pramana.randomness import Keystream
-from pramana.release.release import Release
+from pramana.readings.release import Release
 from pramana.table.codec import encode, encode_released
 from pramana.table.counts import Counts
 from pramana.table.domains import Bins, Categories
@@ -189,7 +188,6 @@ def assess_utility(
         seed: for the choice of the records that a tree is tested on.
     """
     coded = _Coded.of(release, truth)
-    published = Published.of(release)
     notes: list[str] = []
     names = [column.name for column in coded.columns]
     pairs = list(itertools.combinations(names, 2))
@@ -197,26 +195,26 @@ def assess_utility(
         notes.append(f"Of {len(pairs)} two-way tables the first {MOST_PAIRS} are shown.")
     sizes = {column.name: len(column.labels) for column in coded.columns}
     tables = [
-        _table(by, coded, published)
+        _table(by, coded, release)
         for by in [(name,) for name in names] + pairs[:MOST_PAIRS]
         if prod(sizes[name] for name in by) <= MOST_CELLS
     ]
     tree = None
     if target is not None:
         try:
-            tree = _tree(target, coded, published, seed)
+            tree = _tree(target, coded, release, seed)
         except MissingExtra as error:
             notes.append(str(error))
     return UtilityReport(tuple(tables), _model(coded), tree, tuple(notes))
 
 
-def _table(by: tuple[str, ...], coded: _Coded, published: Published) -> TableUtility:
+def _table(by: tuple[str, ...], coded: _Coded, release: Release) -> TableUtility:
     truth, raw = (coded.counts(by, released=released) for released in (False, True))
     own = share_intervals(truth)
     naive = float(interval_overlap(own, share_intervals(raw)).mean())
     estimate, overlap, method = None, None, "as released"
     try:
-        found = published.crosstab(*by, share=True, infer="population")
+        found = release.crosstab(*by, share=True, infer="population", weighted=False)
         estimate, method = np.asarray(found.estimate), found.method
         overlap = float(interval_overlap(own, (found.low, found.high)).mean())
     except PramanaError:
@@ -271,7 +269,7 @@ def _model(coded: _Coded) -> Propensity | None:
     )
 
 
-def _tree(target: str, coded: _Coded, published: Published, seed: int) -> TreeAccuracy:
+def _tree(target: str, coded: _Coded, release: Release, seed: int) -> TreeAccuracy:
     names = [column.name for column in coded.columns if column.name != target]
     records = len(coded.truth[target])
     held = np.zeros(records, dtype=np.bool_)
@@ -286,14 +284,14 @@ def _tree(target: str, coded: _Coded, published: Published, seed: int) -> TreeAc
         part(coded.truth),
         part(coded.released),
         held_out=held,
-        rebuilt=_rebuilt(coded, published, keystream, part),
+        rebuilt=_rebuilt(coded, release, keystream, part),
     )
 
 
-def _rebuilt(coded: _Coded, published: Published, keystream: Keystream, part: Any) -> Any:
+def _rebuilt(coded: _Coded, release: Release, keystream: Keystream, part: Any) -> Any:
     """The rebuilt records in the same codes; ``None`` where there are no matrices."""
     try:
-        table = published.rebuilt(keystream)
+        table = release.rebuilt(keystream)
     except NotCovered:
         return None
     return part({c.name: encode_released(c, table.column(c.name)) for c in coded.columns})

@@ -21,7 +21,7 @@ from pramana.assess.report import Report, make_report
 from pramana.errors import InvalidNumber
 from pramana.formats.opening import open_table
 from pramana.matrices.mechanism import Mechanism
-from pramana.release.release import Release, load_release
+from pramana.readings.release import Release, load_release
 from pramana.reports.comparison import render_comparison
 from pramana.reports.content import Row
 from pramana.reports.plots import Point

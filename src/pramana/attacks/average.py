@@ -20,7 +20,7 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.release.certificate import Certificate
 from pramana.release.folder import CERTIFICATE
-from pramana.release.release import read_certificate
+from pramana.release.stored import read_certificate
 
 __all__ = ["AverageAttack", "average_attack", "earlier_releases"]
 

@@ -40,7 +40,7 @@ from pramana.errors import InputError
 
 if TYPE_CHECKING:
     from pramana.methods import Plan
-    from pramana.release import Release
+    from pramana.readings import Release
 
 __all__ = ["protect"]
 

@@ -47,8 +47,8 @@ def rebuild(
     from pramana import api
     from pramana.cli.rendering import bullet, out, show_json
     from pramana.formats.opening import format_of, write_table
-    from pramana.published import REBUILT
     from pramana.randomness import Keystream
+    from pramana.readings.published import REBUILT
 
     if output.exists() and not force:
         raise OutputExists(f"{output} exists already. Choose another name, or use --force.")

@@ -34,10 +34,24 @@ from pramana.estimation.variance import (
 )
 from pramana.types import FloatArray
 
-__all__ = ["METHODS", "Method", "clip", "estimate_counts", "expected_error"]
+__all__ = [
+    "METHODS",
+    "Method",
+    "clip",
+    "estimate_counts",
+    "expected_error",
+    "require_method",
+]
 
 Method = Literal["auto", "inverse", "clipped", "em"]
 METHODS: tuple[Method, ...] = ("auto", "inverse", "clipped", "em")
+
+
+def require_method(method: str) -> None:
+    """Refuse a name that is no method."""
+    if method not in METHODS:
+        raise InvalidNumber(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+
 
 SMALL_ERROR = 0.05
 """Up to this expected error, as a share of all records, an unbiased estimate is good enough."""
@@ -135,8 +149,7 @@ def estimate_counts(
         question: What the intervals shall mean.
         share: Shares of the records (that pass the filter) instead of counts.
     """
-    if method not in METHODS:
-        raise InvalidNumber(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+    require_method(method)
     if moments.count <= 0:
         raise InvalidTable(
             "There are no released records to estimate from. Does the filter select any?"

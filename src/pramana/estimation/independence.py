@@ -24,7 +24,7 @@ from pramana.estimation.layout import Layout
 from pramana.estimation.moments import Moments
 from pramana.types import FloatArray
 
-__all__ = ["IndependenceTest", "independence_test"]
+__all__ = ["IndependenceTest", "chi_square_tail", "independence_test"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,8 @@ def independence_test(moments: Moments, layout: Layout) -> IndependenceTest:
     )
 
 
-def _p_value(statistic: float, degrees: int) -> float:
+def chi_square_tail(statistic: float, degrees: int) -> float:
+    """The probability of so large a statistic under independence."""
     from scipy.special import chdtrc
 
     return float(chdtrc(degrees, statistic)) if degrees > 0 else 1.0
@@ -94,7 +95,7 @@ def _pearson(released: FloatArray, layout: Layout) -> IndependenceTest:
         (layout.by[0], layout.by[1]),
         statistic,
         degrees,
-        _p_value(statistic, degrees),
+        chi_square_tail(statistic, degrees),
         "pearson",
         "the columns were randomised apart, so the truth is independent exactly if the release is.",
     )
@@ -131,7 +132,7 @@ def _likelihood_ratio(released: FloatArray, layout: Layout, channels: Channels) 
         (layout.by[0], layout.by[1]),
         max(statistic, 0.0),
         degrees,
-        _p_value(max(statistic, 0.0), degrees),
+        chi_square_tail(max(statistic, 0.0), degrees),
         "likelihood-ratio",
         "the columns were randomised together, so independence of the truth was fitted by EM.",
     )

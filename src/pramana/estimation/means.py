@@ -47,7 +47,7 @@ def estimate_totals(
         question,
         what=f"total of {of}",
         method="inverse",
-        why="sums are corrected like counts; unbiased.",
+        why=_why(channels, "sums are corrected like counts; unbiased."),
         records=moments.count,
     )
 
@@ -82,9 +82,13 @@ def estimate_means(
         question,
         what=f"mean of {of}",
         method="inverse",
-        why="a corrected total over a corrected count; nearly unbiased.",
+        why=_why(channels, "a corrected total over a corrected count; nearly unbiased."),
         records=moments.count,
     )
+
+
+def _why(channels: Channels, corrected: str) -> str:
+    return corrected if channels.randomised else "these columns were released as they are."
 
 
 def _values(moments: Moments, of: str) -> tuple[FloatArray, FloatArray, FloatArray]:

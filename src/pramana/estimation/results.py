@@ -44,6 +44,9 @@ class Estimate:
         high: Upper ends of the intervals.
         records: The number of released records behind the table.
         simultaneous: Whether all intervals hold together with probability ``level``.
+        no_interval: Why no error can be stated, where none can; the intervals are ``nan`` then.
+        weight: The column by which records are weighted, if they are.
+        like: A data frame of the kind that ``to_frame`` gives.
     """
 
     by: tuple[str, ...]
@@ -59,6 +62,9 @@ class Estimate:
     high: FloatArray = field(repr=False)
     records: int
     simultaneous: bool = False
+    no_interval: str = ""
+    weight: str | None = None
+    like: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("estimate", "se", "low", "high"):
@@ -144,6 +150,8 @@ class Estimate:
             "infer": self.infer,
             "simultaneous": self.simultaneous,
             "records": self.records,
+            "weight": self.weight,
+            "no_interval": self.no_interval or None,
             "cells": cells,
         }
 
@@ -157,10 +165,14 @@ class Estimate:
             columns[name] = pa.array(getattr(self, name).ravel())
         return pa.table(columns)
 
-    def to_frame(self, like: Any) -> Any:
-        """One row a cell, as a data frame of the same kind as ``like``."""
+    def to_frame(self, like: Any = None) -> Any:
+        """One row a cell, as a data frame of the kind that was released, or of that of ``like``.
+
+        A release that was loaded from a folder gives PyArrow tables, here as everywhere.
+        """
+        like = self.like if like is None else like
         table = self.to_arrow()
-        if isinstance(like, pa.Table):
+        if like is None or isinstance(like, pa.Table):
             return table
         import narwhals as nw
 
@@ -183,7 +195,15 @@ class Estimate:
         ]
         if len(self) > MOST_LINES:
             lines.append(f"... {len(self) - MOST_LINES:,} more cells")
-        return "\n".join([*lines, f"{self.method}: {self.why} Intervals at level {self.level:g}."])
+        return "\n".join([*lines, self.note])
+
+    @property
+    def note(self) -> str:
+        """How the numbers came about, and what their intervals mean or why there are none."""
+        weighted = f" Weighted by {self.weight}." if self.weight else ""
+        intervals = self.no_interval and f"No interval: {self.no_interval}"
+        meaning = intervals or f"Intervals at level {self.level:g}."
+        return f"{self.method}: {self.why}{weighted} {meaning}"
 
     def _repr_html_(self) -> str:
         head = [*self.by, self.what, "se", "low", "high"]
@@ -194,7 +214,7 @@ class Estimate:
             rows.append("".join(f"<td>{entry}</td>" for entry in [*labels, *numbers]))
         header = "".join(f"<th>{html.escape(entry)}</th>" for entry in head)
         body = "".join(f"<tr>{row}</tr>" for row in rows)
-        note = html.escape(f"{self.method}: {self.why} Intervals at level {self.level:g}.")
+        note = html.escape(self.note)
         return (
             f"<table><caption>{note}</caption><thead><tr>{header}</tr></thead>"
             f"<tbody>{body}</tbody></table>"

@@ -37,14 +37,16 @@ def invariant_counts(
     *,
     variance: ArrayLike | None = None,
     question: Question = USUAL,
+    share: bool = False,
 ) -> Estimate:
-    """Counts as they stand, with errors.
+    """Counts (or shares) as they stand, with errors.
 
     Args:
         released: Released counts of one column.
         layout: Its axis; with its step where the matrix is published.
         variance: The variance of each count as the certificate states it.
         question: What the intervals shall mean.
+        share: Shares of the records, whose number is known, instead of counts.
     """
     counts = np.asarray(released, dtype=np.float64)
     if len(layout.axes) != 1 or not layout.axes[0].whole:
@@ -59,12 +61,14 @@ def invariant_counts(
     if question.infer == "population":
         spread = spread + counts * (1 - counts / total)
     se = np.sqrt(np.maximum(spread, 0))
-    low, high = normal_interval(counts, se, z=question.z(counts.size))
+    whole = total if share else 1.0
+    shown, se = counts / whole, se / whole
+    low, high = normal_interval(shown, se, z=question.z(counts.size))
     return Estimate.of(
         layout,
-        (counts, se, np.maximum(low, 0), np.minimum(high, total)),
+        (shown, se, np.maximum(low, 0), np.minimum(high, total / whole)),
         question,
-        what="count",
+        what="share" if share else "count",
         method="as released",
         why="the matrix leaves frequencies unchanged in expectation: unbiased as they stand.",
         records=total,

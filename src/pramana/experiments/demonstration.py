@@ -14,8 +14,8 @@ from pramana import api
 from pramana.experiments.population import make_population, population_schema
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.methods.plan import Plan
-from pramana.published import Published
 from pramana.randomness import Keystream
+from pramana.readings.release import Release
 from pramana.release.verify import Verdict
 from pramana.table.codec import encode, encode_released
 from pramana.table.counts import Counts
@@ -62,7 +62,7 @@ class Demonstration:
     """
 
     data: Path
-    release: Published
+    release: Release
     plan: Plan
     verdict: Verdict
     lines: tuple[Line, ...]
@@ -87,7 +87,7 @@ def demonstrate(
     return Demonstration(data, release, plan, api.verify(to), _compare(people, release))
 
 
-def _compare(people: pa.Table, release: Published) -> tuple[Line, ...]:
+def _compare(people: pa.Table, release: Release) -> tuple[Line, ...]:
     """The married by age: a table in which no child may ever appear."""
     schema = release.certificate.schema
     age, marital = schema.column("age"), schema.column("marital")

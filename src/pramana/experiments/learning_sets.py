@@ -14,8 +14,8 @@ from pramana.experiments.agrawal import RANGES, make_applicants
 from pramana.experiments.harness import Setting
 from pramana.matrices import UniformMixture
 from pramana.methods.given import GivenMatrices
-from pramana.published import Published
 from pramana.randomness import Keystream
+from pramana.readings.release import Release
 from pramana.table.domains import Bins, Categories, Domain
 from pramana.table.schema import Column, Role, Schema
 from pramana.types import FloatArray
@@ -141,7 +141,7 @@ def bin_schema(data: LearningSet, bins: int, *, cut: Cut = "width") -> Schema:
     return Schema((*columns, Column(data.target, Role.SENSITIVE, classes, missing="refuse")))
 
 
-def release_at(data: LearningSet, schema: Schema, *, gamma: float, seed: int) -> Published:
+def release_at(data: LearningSet, schema: Schema, *, gamma: float, seed: int) -> Release:
     """Every attribute through the gamma-diagonal matrix [Dowd, Sec. 5.1]."""
     matrices = {c.name: UniformMixture.of(c.labels, gamma=gamma) for c in schema.randomised}
     plan = api.design(schema, data=data.train, method=GivenMatrices(matrices))

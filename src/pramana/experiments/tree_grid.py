@@ -23,8 +23,8 @@ from pramana.experiments.learning_sets import (
 )
 from pramana.formats.opening import open_table
 from pramana.methods.guide import GridPoint, Guide
-from pramana.published import Published
 from pramana.randomness import Keystream
+from pramana.readings.release import Release
 from pramana.table.codec import encode, encode_released
 from pramana.table.schema import Schema
 from pramana.workloads.attributes import attribute_of, codes_in_test, feature_table
@@ -170,7 +170,7 @@ def _mean(trials: Sequence[Trial]) -> Trial:
     )
 
 
-def _estimation_error(data: LearningSet, schema: Schema, release: Published) -> float:
+def _estimation_error(data: LearningSet, schema: Schema, release: Release) -> float:
     """Mean over attributes of the corrected estimate's error [Dowd, Sec. 6.1]."""
     mechanism = release.certificate.mechanism
     released = release.opened.to_arrow(data.attributes)

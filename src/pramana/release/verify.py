@@ -19,8 +19,8 @@ from pramana.guarantees.base import only_the_owner
 from pramana.guarantees.evaluate import attained, lacks
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.folder import CERTIFICATE, fingerprint
-from pramana.release.release import open_data, read_certificate
 from pramana.release.signing import has_signature_of
+from pramana.release.stored import open_data, read_certificate
 from pramana.table.codec import Refused, count_refused, encode_released
 from pramana.table.groups import GroupSizes
 from pramana.table.opened import OpenedTable

@@ -22,7 +22,7 @@ from pramana.estimation.rebuild import rebuild_records
 from pramana.formats.opening import open_table
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream
-from pramana.release.release import Release, load_release
+from pramana.readings.release import Release, load_release
 from pramana.table.domains import Label, label_text
 from pramana.table.schema import Role
 from pramana.types import FloatArray

@@ -1,0 +1,89 @@
+"""What an analyst may ask of a release, and who answers.
+
+What a released record still tells depends on what was done to it. There is one reading for each
+kind of release, and it answers every verb: with a number and its error, with a number and the
+reason why no error can be stated, or with a refusal that says what to do instead.
+
+    published   the matrices are in the certificate, and are undone
+    withheld    the matrices are not, but leave every column's frequencies as they are
+    groups      keys were replaced within groups of records
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+
+from pramana.engines.sums import Condition
+from pramana.estimation.variance import USUAL, Question
+from pramana.registry import Registry
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from pramana.estimation.counts import Method
+    from pramana.estimation.independence import IndependenceTest
+    from pramana.estimation.rebuild import Rebuild
+    from pramana.estimation.results import Estimate
+    from pramana.randomness import Keystream
+    from pramana.readings.records import ReleasedRecords
+
+__all__ = ["READINGS", "VERBS", "Asked", "Reading"]
+
+VERBS: Final = ("counts", "mean", "total", "independence", "rebuild")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a question is about.
+
+    Attributes:
+        by: the columns of the table.
+        where: which records, by their true values.
+        question: what the intervals shall mean.
+        weighted: whether the weights of the release are used, where it has any.
+    """
+
+    by: tuple[str, ...]
+    where: tuple[Condition, ...] = ()
+    question: Question = USUAL
+    weighted: bool = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns that it names."""
+        return (*self.by, *(condition.column for condition in self.where))
+
+
+class Reading(Protocol):
+    """The answers of one kind of release; made from its records."""
+
+    kind: ClassVar[str]
+
+    def __init__(self, records: ReleasedRecords) -> None:
+        """A reading of these records."""
+
+    def counts(self, asked: Asked, *, method: Method, share: bool) -> Estimate:
+        """Counts, or shares, of the true table."""
+
+    def mean(self, asked: Asked, of: str) -> Estimate:
+        """Means of a column in the cells of the true table."""
+
+    def total(self, asked: Asked, of: str) -> Estimate:
+        """Totals of a column in the cells of the true table."""
+
+    def independence(self, asked: Asked) -> IndependenceTest:
+        """Whether the two columns of the true table are independent."""
+
+    def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:
+        """ReleasedRecords for any learner, drawn from what the release allows."""
+
+
+READINGS: Registry[type[Reading]] = Registry(
+    "pramana.readings",
+    {
+        "published": "pramana.readings.published:PublishedReading",
+        "withheld": "pramana.readings.withheld:WithheldReading",
+        "groups": "pramana.readings.groups:GroupsReading",
+    },
+)

@@ -1,0 +1,62 @@
+"""Which records a question is about: filters in their two spellings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from pramana.engines.sums import Comparison, Condition
+from pramana.errors import InvalidNumber, NotCovered
+from pramana.matrices.transition import Label
+from pramana.table.domains import label_text
+from pramana.table.schema import Column
+
+__all__ = ["Where", "conditions_of", "meets"]
+
+Where: TypeAlias = Mapping[str, Label | Sequence[Label]] | Sequence[str] | None
+"""A filter: ``{"sex": "F", "age": ["[20, 30)", "[30, 40)"]}`` or ``["sex=F", "income>=50000"]``."""
+
+COMPARISONS: tuple[Comparison, ...] = ("!=", "<=", ">=", "=", "<", ">")
+
+
+def conditions_of(where: Where) -> tuple[Condition, ...]:
+    """A filter in either spelling as comparisons."""
+    if where is None:
+        return ()
+    if isinstance(where, Mapping):
+        return tuple(
+            Condition(
+                name, "=", tuple(value) if isinstance(value, list | tuple | set) else (value,)
+            )
+            for name, value in where.items()
+        )
+    return tuple(_parsed(text) for text in ([where] if isinstance(where, str) else where))
+
+
+def _parsed(text: str) -> Condition:
+    """``sex=F``, ``region=north|south``, ``income>=50000``."""
+    found = [(text.find(sign), -len(sign), sign) for sign in COMPARISONS if sign in text]
+    if not found or min(found)[0] == 0:
+        raise InvalidNumber(
+            f"A filter must read like sex=F, region=north|south or income>=50000, got {text!r}."
+        )
+    place, _, sign = min(found)
+    values = tuple(part.strip() for part in text[place + len(sign) :].split("|"))
+    return Condition(text[:place].strip(), sign, values if sign in ("=", "!=") else values[:1])
+
+
+def meets(label: Label, condition: Condition, column: Column) -> bool:
+    """Whether a label of a randomised column passes; only = and != make sense there."""
+    texts = {label_text(value) for value in condition.values}
+    if condition.comparison not in ("=", "!="):
+        raise NotCovered(
+            f"'{column.name}' is randomised: filter it by = or != and its labels "
+            f"({', '.join(label_text(own) or 'missing' for own in column.labels[:4])}, ...)."
+        )
+    unknown = texts - {label_text(own) for own in column.labels}
+    if unknown:
+        raise InvalidNumber(
+            f"{len(unknown)} values of the filter on '{column.name}' are none of its labels: "
+            f"{', '.join(label_text(own) or 'missing' for own in column.labels[:6])}, ..."
+        )
+    return (label_text(label) in texts) == (condition.comparison == "=")

@@ -1,0 +1,178 @@
+"""Keys replaced within groups: what the keys alone still say, and what was lost.
+
+Keys are handed round (``permute``), drawn with replacement (``resample``) or drawn around the
+groups (``gaussian``), so that their joint distribution stays [Wei, Lemma 1]. Groups never cross the
+columns that an adversary may know; the first two keep the keys' distribution within those as well.
+Tables, and means of the keys themselves, are therefore unbiased as they stand.
+
+How the keys go with any other column is weakened inside the groups, by an amount that the release
+does not tell: an answer about that is given as released, without an interval, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import pyarrow as pa
+
+from pramana.errors import NotCovered
+from pramana.estimation.counts import Method, require_method
+from pramana.estimation.grouped import (
+    Drawn,
+    grouped_counts,
+    grouped_means,
+    grouped_test,
+    grouped_totals,
+    without_interval,
+)
+from pramana.estimation.independence import IndependenceTest
+from pramana.estimation.rebuild import Rebuild
+from pramana.estimation.results import Estimate
+from pramana.matrices.mechanism import Mechanism
+from pramana.randomness import Keystream
+from pramana.readings.base import Asked
+from pramana.readings.published import PublishedReading
+from pramana.readings.records import ReleasedRecords, Summed
+
+__all__ = ["GroupsReading"]
+
+DRAWS: dict[str, Drawn] = {
+    "permute": Drawn(0.0, "keys were handed round within groups: no count of them changed."),
+    "resample": Drawn(
+        1.0, "the release keeps the joint distribution of the keys; errors are upper bounds."
+    ),
+    "gaussian": Drawn(
+        1.0, "the release keeps the joint distribution of the keys; errors are upper bounds."
+    ),
+}
+"""How the keys of a record come about; ``centroid`` keeps no distribution at all."""
+
+WITHIN_KNOWN = ("permute", "resample")
+"""Methods whose new keys come from the record's own group, so that known columns keep theirs."""
+
+
+@dataclass(frozen=True)
+class GroupsReading:
+    """Answers about keys with an error, about keys and other columns without one."""
+
+    kind: ClassVar[str] = "groups"
+
+    records: ReleasedRecords
+
+    @property
+    def plain(self) -> PublishedReading:
+        """Answers about columns released as they are."""
+        return PublishedReading(self.records)
+
+    def counts(self, asked: Asked, *, method: Method, share: bool) -> Estimate:
+        """As released: unbiased where only keys are asked about."""
+        require_method(method)
+        if not self.records.changed(asked.names):
+            return self.plain.counts(asked, method=method, share=share)
+        drawn = self._drawn()
+        if method != "auto":
+            raise NotCovered(
+                f"Method {method} undoes matrices, and this release has none: keys were replaced "
+                "within groups. Leave the method out."
+            )
+        sums = self._sums(asked)
+        found = grouped_counts(
+            sums.moments,
+            sums.layout,
+            drawn=drawn,
+            records=self.records.certificate.records,
+            question=asked.question,
+            share=share,
+        )
+        return self._honest(found, asked, asked.names)
+
+    def mean(self, asked: Asked, of: str) -> Estimate:
+        """Exact without keys; of a key itself unbiased; of another column by keys no interval."""
+        if not self.records.changed([*asked.names, of]):
+            return self.plain.mean(asked, of)
+        drawn, sums = self._drawn(), self._values(asked, of)
+        found = grouped_means(
+            sums.moments, sums.layout, of=of, drawn=drawn, question=asked.question
+        )
+        return self._honest(found, asked, [*asked.names, of])
+
+    def total(self, asked: Asked, of: str) -> Estimate:
+        """As means are."""
+        if not self.records.changed([*asked.names, of]):
+            return self.plain.total(asked, of)
+        drawn, sums = self._drawn(), self._values(asked, of)
+        found = grouped_totals(
+            sums.moments, sums.layout, of=of, drawn=drawn, question=asked.question
+        )
+        return self._honest(found, asked, [*asked.names, of])
+
+    def independence(self, asked: Asked) -> IndependenceTest:
+        """Of two keys; of a key and another column there is no test."""
+        found = self.plain.independence(asked)
+        if not self.records.changed(asked.names):
+            return found
+        drawn, tied = self._drawn(), self._tied(replace(asked, weighted=False), asked.names)
+        if tied:
+            raise NotCovered(f"{tied} There is no test of that.")
+        return grouped_test(found, drawn)
+
+    def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:  # noqa: ARG002
+        """Refused: no matrix says what a record was."""
+        raise NotCovered(
+            "Only a release with published matrices can be rebuilt; keys of this one were replaced "
+            "within groups, and its records are to be read as they stand."
+        )
+
+    # -- what may be said ------------------------------------------------------------------
+
+    def _drawn(self) -> Drawn:
+        method = self.records.certificate.method
+        if method not in DRAWS:
+            raise NotCovered(
+                "Keys were replaced by the centres of their groups, which keeps no distribution: "
+                "tables of them say little about the truth, and no error can be stated. Ask about "
+                "columns released as they are."
+            )
+        return DRAWS[method]
+
+    def _honest(self, found: Estimate, asked: Asked, names: Sequence[str]) -> Estimate:
+        tied = self._tied(asked, names)
+        return without_interval(found, tied) if tied else found
+
+    def _tied(self, asked: Asked, names: Sequence[str]) -> str:
+        """Why no error can be stated: the columns whose tie to the keys was weakened."""
+        certificate = self.records.certificate
+        weight = [self.records.weight] if asked.weighted and self.records.weight else []
+        within = certificate.method in WITHIN_KNOWN
+        safe = {column.name for column in certificate.schema.randomised}
+        safe |= set(certificate.schema.known if within else ())
+        others = [name for name in dict.fromkeys([*names, *weight]) if name not in safe]
+        if not others:
+            return ""
+        keys = ", ".join(self.records.changed(names))
+        columns = ", ".join(others)
+        return (
+            f"How {columns} goes with {keys} was weakened within groups, and by how much cannot be "
+            f"told from the release.{self._instead(others)}"
+        )
+
+    def _instead(self, others: list[str]) -> str:
+        answered = set(self.records.certificate.options.get("responses", ()))
+        if set(others) <= answered:
+            return " Groups were formed with an eye on it (responses), so the loss is smaller."
+        if others == [self.records.weight]:
+            return " Count records instead: weighted=False."
+        names = ",".join(name for name in others if name not in answered)
+        return (
+            f" Ask the steward for groups that keep it: responses=({names!r},), on the command "
+            f"line --response {names}."
+        )
+
+    def _sums(self, asked: Asked, value: str | None = None) -> Summed:
+        return self.records.sums(asked, Mechanism(()), value=value)
+
+    def _values(self, asked: Asked, of: str) -> Summed:
+        self.records.require_number(of)
+        return self._sums(asked, of)

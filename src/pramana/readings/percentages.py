@@ -1,0 +1,108 @@
+"""Row and column percentages: shares among the records that agree in one column.
+
+Shares within a value of a column are the shares of all records whose truth has that value. So each
+row is a question of its own with a filter, which every reading answers with the error of a ratio.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from pramana.engines.sums import Condition
+from pramana.errors import InvalidNumber, InvalidTable
+from pramana.estimation.counts import Method
+from pramana.estimation.results import Estimate
+from pramana.matrices.transition import Label
+from pramana.readings.base import Asked, Reading
+from pramana.types import FloatArray
+
+__all__ = ["SHARES", "Share", "shares_within"]
+
+Share: TypeAlias = bool | Literal["total", "row", "column"]
+"""No shares, shares of all records, or within the values of the first or the last column."""
+
+SHARES: tuple[Share, ...] = (False, True, "total", "row", "column")
+
+
+def shares_within(reading: Reading, asked: Asked, share: Share, *, method: Method) -> Estimate:
+    """Shares that sum to one within each value of the first (``row``) or last column."""
+    if len(asked.by) < 2:
+        raise InvalidNumber(f"Shares by {share} are of a table of two columns or more.")
+    place = 0 if share == "row" else len(asked.by) - 1
+    whole = reading.counts(replace(asked, by=(asked.by[place],)), method=method, share=False)
+    labels, question = whole.labels[0], asked.question
+    if question.simultaneous:  # all rows together [Sidak], then all cells of a row together
+        question = replace(question, level=question.level ** (1 / max(len(labels), 1)))
+    rest = tuple(name for at, name in enumerate(asked.by) if at != place)
+    rows = [
+        _row(reading, replace(asked, by=rest, question=question), asked.by[place], label, method)
+        for label in labels
+    ]
+    return _stacked(rows, asked, place, labels)
+
+
+def _row(
+    reading: Reading, asked: Asked, name: str, label: Label, method: Method
+) -> Estimate | None:
+    """The shares within one value; none where nobody has it."""
+    own = Condition(name, "=", (label,))
+    try:
+        return reading.counts(replace(asked, where=(*asked.where, own)), method=method, share=True)
+    except InvalidTable:
+        return None
+
+
+def _stacked(
+    rows: list[Estimate | None], asked: Asked, place: int, labels: tuple[Label, ...]
+) -> Estimate:
+    found = [row for row in rows if row is not None]
+    if not found:
+        raise InvalidTable("No released record meets the filter. Loosen it.")
+    others = _all_labels(found)
+
+    def stack(figure: str) -> FloatArray:
+        parts = [_spread(row, figure, others) for row in rows]
+        return np.stack(parts, axis=place)
+
+    return replace(
+        found[0],
+        by=asked.by,
+        labels=(*others[:place], labels, *others[place:]),
+        what=f"share within {asked.by[place]}",
+        method=", ".join(dict.fromkeys(row.method for row in found)),
+        why=f"one question for each value of {asked.by[place]}; {found[0].why}",
+        level=asked.question.level,
+        estimate=stack("estimate"),
+        se=stack("se"),
+        low=stack("low"),
+        high=stack("high"),
+        records=sum(row.records for row in found),
+    )
+
+
+def _all_labels(rows: list[Estimate]) -> list[tuple[Label, ...]]:
+    """The labels of each column in any row; a column without a domain lists what it finds."""
+    found = []
+    for at, first in enumerate(rows[0].labels):
+        every = dict.fromkeys(label for row in rows for label in row.labels[at])
+        if len(every) == len(first):
+            found.append(first)
+        else:
+            found.append(tuple(sorted(every, key=lambda label: (label is None, label))))
+    return found
+
+
+def _spread(row: Estimate | None, figure: str, labels: list[tuple[Label, ...]]) -> FloatArray:
+    """The figures of a row among all labels; 0 for those that it does not have."""
+    shape = [len(own) for own in labels]
+    if row is None:
+        return np.full(shape, np.nan)
+    places = [
+        [own.index(label) for label in have] for own, have in zip(labels, row.labels, strict=True)
+    ]
+    whole = np.zeros(shape)
+    whole[np.ix_(*places)] = getattr(row, figure)
+    return whole

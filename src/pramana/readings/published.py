@@ -1,0 +1,114 @@
+"""Matrices in the certificate: every question is answered by undoing them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pyarrow as pa
+
+from pramana.errors import NotCovered
+from pramana.estimation.companions import Companion, companion_of
+from pramana.estimation.counts import Method, estimate_counts
+from pramana.estimation.independence import IndependenceTest, independence_test
+from pramana.estimation.layout import Layout
+from pramana.estimation.means import estimate_means, estimate_totals
+from pramana.estimation.rebuild import Rebuild, rebuild_records
+from pramana.estimation.results import Estimate
+from pramana.matrices.mechanism import Mechanism
+from pramana.randomness import Keystream, Stream
+from pramana.readings.base import Asked
+from pramana.readings.records import ReleasedRecords, Summed
+from pramana.table.codec import decode
+
+__all__ = ["REBUILT", "PublishedReading"]
+
+REBUILT = "Rebuilt by pramana from a release: drawn values, no row is anyone's truth."
+
+
+@dataclass(frozen=True)
+class PublishedReading:
+    """Undoes the matrices; columns that no step moved are read as they are.
+
+    The other readings answer by it too, where a question is about such columns alone.
+    """
+
+    kind: ClassVar[str] = "published"
+
+    records: ReleasedRecords
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The steps to undo; none where the certificate has none."""
+        return self.records.certificate.mechanism or Mechanism(())
+
+    def counts(self, asked: Asked, *, method: Method, share: bool) -> Estimate:
+        """By the method asked for, or the best for this table."""
+        sums = self._sums(asked)
+        return estimate_counts(
+            sums.moments, sums.layout, method=method, question=asked.question, share=share
+        )
+
+    def mean(self, asked: Asked, of: str) -> Estimate:
+        """A corrected total over a corrected count."""
+        sums = self._values(asked, of)
+        return estimate_means(sums.moments, sums.layout, of=of, question=asked.question)
+
+    def total(self, asked: Asked, of: str) -> Estimate:
+        """Sums are corrected like counts."""
+        sums = self._values(asked, of)
+        return estimate_totals(sums.moments, sums.layout, of=of, question=asked.question)
+
+    def independence(self, asked: Asked) -> IndependenceTest:
+        """Of the released table, or by its likelihood where columns were moved together."""
+        sums = self._sums(asked)
+        return independence_test(sums.moments, sums.layout)
+
+    def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:
+        """Draw the truth of each record, given all that was released of it."""
+        mechanism, schema = self.mechanism, self.records.certificate.schema
+        if not mechanism.steps:
+            raise NotCovered(
+                "Nothing in this release was randomised by a matrix: its records are to be read as "
+                "they stand, and there is nothing to rebuild."
+            )
+        table = self.records.opened.to_arrow()
+        names = list(dict.fromkeys((*mechanism.strata, *mechanism.columns)))
+        codes, labels = self.records.coded(table, names)
+        others = [column.name for column in schema.released_as_is if column is not schema.weight]
+        company = _company(table, [name for name in others if name not in names])
+        codes |= {name: companion.codes for name, companion in company.items()}
+        labels |= {name: companion.labels for name, companion in company.items()}
+        layout = Layout.of_records(
+            [*mechanism.columns, *company], labels=labels, mechanism=mechanism
+        )
+        found = rebuild_records(
+            [codes[name] for name in layout.columns], layout, keystream=keystream, method=method
+        )
+        for name, own in zip(found.columns, found.codes, strict=True):
+            if name not in mechanism.columns:
+                continue
+            words = keystream.words(Stream("rebuild", "inside", name), 0, len(own))
+            kind = table.schema.field(name).type
+            values = decode(schema.column(name), own, words, like=kind)
+            table = table.set_column(table.column_names.index(name), name, values)
+        return table.replace_schema_metadata({"pramana": f"{REBUILT} Method {method}: {found.why}"})
+
+    def _sums(self, asked: Asked, value: str | None = None) -> Summed:
+        return self.records.sums(asked, self.mechanism, value=value)
+
+    def _values(self, asked: Asked, of: str) -> Summed:
+        if self.records.changed([of]):
+            raise NotCovered(
+                f"'{of}' is randomised; means and totals are of columns released as they are. "
+                f"Ask for the table of '{of}' instead."
+            )
+        self.records.require_number(of)
+        return self._sums(asked, of)
+
+
+def _company(table: pa.Table, names: Sequence[str]) -> dict[str, Companion]:
+    """Columns released as they are that can tell something about the randomised ones."""
+    found = {name: companion_of(table.column(name)) for name in names}
+    return {name: companion for name, companion in found.items() if companion is not None}

@@ -1,0 +1,158 @@
+"""The released records as every reading needs them: names checked, coded, summed up by cells."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.engines.sums import Condition, grouped_sums
+from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
+from pramana.estimation.layout import Layout
+from pramana.estimation.moments import Moments
+from pramana.matrices.mechanism import Mechanism
+from pramana.matrices.transition import Label
+from pramana.readings.base import Asked
+from pramana.readings.filters import meets
+from pramana.release.certificate import Certificate
+from pramana.table.codec import encode_released
+from pramana.table.opened import OpenedTable, is_number
+from pramana.types import Codes
+
+__all__ = ["Coded", "ReleasedRecords", "Summed"]
+
+Coded: TypeAlias = tuple[dict[str, Codes], dict[str, tuple[Label, ...]]]
+"""Codes and labels of each column."""
+
+
+@dataclass(frozen=True, eq=False)
+class Summed:
+    """Sums by released cell, and the axes of the cells."""
+
+    layout: Layout
+    moments: Moments
+
+
+@dataclass(frozen=True)
+class ReleasedRecords:
+    """The records of a release and its certificate."""
+
+    certificate: Certificate
+    opened: OpenedTable
+
+    @property
+    def weight(self) -> str | None:
+        """The column of weights, where there is one."""
+        weight = self.certificate.schema.weight
+        return None if weight is None else weight.name
+
+    def changed(self, names: Collection[str]) -> list[str]:
+        """Those of the columns that were not released as they are."""
+        for name in names:
+            self.require(name)
+        return [
+            name for name in dict.fromkeys(names) if self.certificate.schema.column(name).randomised
+        ]
+
+    def require(self, name: str) -> None:
+        """Refuse a column that the release does not have."""
+        names = self.opened.schema.names
+        if name not in names:
+            raise UnknownColumn(
+                f"The release has no column '{name}': it was dropped or never there. "
+                f"It has: {', '.join(names)}."
+            )
+
+    def require_number(self, name: str) -> None:
+        """Refuse a column that is not of numbers."""
+        self.require(name)
+        if not is_number(self.opened.schema.field(name).type):
+            raise InvalidNumber(f"'{name}' must be a column of numbers to have a mean or a total.")
+
+    def sums(self, asked: Asked, mechanism: Mechanism, *, value: str | None = None) -> Summed:
+        """Sums over the records, by the cells that ``mechanism`` makes it necessary to tell apart.
+
+        Filters on columns that no step moves select records; the others become axes.
+        """
+        for name in asked.names:
+            self.require(name)
+        before = [c for c in asked.where if c.column not in mechanism.columns]
+        inside = self._kept([c for c in asked.where if c.column in mechanism.columns])
+        columns = _to_count(asked.by, inside, mechanism)
+        table = grouped_sums(
+            self.opened,
+            columns,
+            value=value,
+            weight=self.weight if asked.weighted else None,
+            where=before,
+        )
+        if not table.num_rows or not sum(table.column("n").to_pylist()):
+            raise InvalidTable("No released record meets the filter. Loosen it.")
+        codes, labels = self.coded(table, columns)
+        layout = Layout.of(asked.by, labels=labels, mechanism=mechanism, where=inside)
+        rows = (
+            np.column_stack([codes[name] for name in layout.columns])
+            if layout.columns
+            else np.zeros((table.num_rows, 0), dtype=np.int64)
+        )
+        return Summed(layout, _moments(layout, rows, table))
+
+    def coded(self, table: pa.Table, columns: Sequence[str]) -> Coded:
+        """Codes of the rows, and the labels of each column in their order."""
+        codes: dict[str, Codes] = {}
+        labels: dict[str, tuple[Label, ...]] = {}
+        for name in columns:
+            column = self.certificate.schema.column(name)
+            if column.domain is not None:
+                codes[name] = encode_released(column, table.column(name))
+                labels[name] = column.labels
+            else:
+                codes[name], labels[name] = _as_found(table.column(name))
+        return codes, labels
+
+    def _kept(self, conditions: Sequence[Condition]) -> dict[str, tuple[Label, ...]]:
+        """The labels of randomised columns that a filter keeps."""
+        kept: dict[str, tuple[Label, ...]] = {}
+        for condition in conditions:
+            column = self.certificate.schema.column(condition.column)
+            own = kept.get(column.name, column.labels)
+            kept[column.name] = tuple(label for label in own if meets(label, condition, column))
+        return kept
+
+
+def _to_count(
+    by: Sequence[str], inside: Mapping[str, tuple[Label, ...]], mechanism: Mechanism
+) -> list[str]:
+    """The columns asked for, those filtered on, and those tied to them by a step or its strata."""
+    columns: dict[str, None] = {}
+    for name in (*by, *inside):
+        columns[name] = None
+        for step in mechanism:
+            if name in step.columns:
+                columns |= dict.fromkeys((*step.columns, *step.strata))
+    return list(columns)
+
+
+def _moments(layout: Layout, rows: Codes, table: pa.Table) -> Moments:
+    names = ("n", "w", "ww", "wy", "wwy", "wwyy")
+    return Moments(
+        *(
+            layout.table(rows, table.column(name).to_numpy())
+            for name in names
+            if name in table.column_names
+        )
+    )
+
+
+def _as_found(column: pa.ChunkedArray) -> tuple[Codes, tuple[Label, ...]]:
+    """Codes and labels of a column without a declared domain: the values that occur, in order."""
+    values = column.combine_chunks()
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    found = values.to_pylist()
+    labels = sorted(set(found) - {None}) + ([None] if None in found else [])
+    places = {label: place for place, label in enumerate(labels)}
+    return np.array([places[value] for value in found], dtype=np.int64), tuple(labels)

@@ -1,0 +1,231 @@
+"""A release: a table and its certificate, in memory or in a folder, with the verbs of an analyst.
+
+The truth is nowhere near: released records are summed up by the engine that holds them, and the
+reading of the certificate's kind makes of the sums what can honestly be made of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pramana.engines.choose import as_kind, write_opened
+from pramana.errors import InvalidTable, UnknownColumn
+from pramana.estimation.counts import Method
+from pramana.estimation.independence import IndependenceTest
+from pramana.estimation.rebuild import Rebuild
+from pramana.estimation.results import Estimate
+from pramana.estimation.variance import Inference, Question
+from pramana.formats.opening import open_table
+from pramana.randomness import Keystream
+from pramana.readings.base import READINGS, Asked, Reading
+from pramana.readings.filters import Where, conditions_of
+from pramana.readings.percentages import Share, shares_within
+from pramana.readings.records import ReleasedRecords
+from pramana.release.certificate import Certificate
+from pramana.release.stored import open_data, read_certificate, write_release
+from pramana.release.verify import Verdict, verify_folder
+from pramana.table.opened import OpenedTable, TableFormat
+from pramana.types import TableLike
+
+__all__ = ["Release", "load_release"]
+
+
+@dataclass(frozen=True)
+class Release:
+    """What is published.
+
+    Attributes:
+        certificate: the claim.
+        opened: the released records, readable in batches.
+        like: the kind of data frame that went in, so that the same kind comes out.
+        folder: where it lies, if it does.
+    """
+
+    certificate: Certificate
+    opened: OpenedTable = field(repr=False)
+    like: Any = field(default=None, repr=False, compare=False)
+    folder: Path | None = None
+
+    def __repr__(self) -> str:
+        columns = ", ".join(self.opened.schema.names)
+        return f"<Release: {self.records:,} records of {columns}>"
+
+    def __str__(self) -> str:
+        columns = ", ".join(self.opened.schema.names)
+        return f"{self.records:,} released records of {columns}.\n{self.certificate}"
+
+    # -- the records -----------------------------------------------------------------------
+
+    @cached_property
+    def table(self) -> Any:
+        """The released records as the kind of data frame that went in (PyArrow from a folder)."""
+        return as_kind(self.opened, self.like)
+
+    @property
+    def records(self) -> int:
+        """The number of released records."""
+        return self.certificate.records
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The released records in order."""
+        for name in columns or ():
+            if name not in self.opened.schema.names:
+                raise UnknownColumn(
+                    f"The release has no column '{name}'. It has: "
+                    f"{', '.join(self.opened.schema.names)}."
+                )
+        return self.opened.batches(columns)
+
+    def save(
+        self,
+        folder: str | Path,
+        *,
+        file_format: TableFormat = "parquet",
+        force: bool = False,
+        sign_with: str | Path | None = None,
+    ) -> Release:
+        """Write a release folder; it appears whole or not at all."""
+        write_release(
+            self.certificate,
+            lambda path: write_opened(self.opened, path, file_format=file_format),
+            folder=Path(folder),
+            file_format=file_format,
+            force=force,
+            sign_with=sign_with,
+        )
+        return load_release(folder)
+
+    def verify(self, *, key: str | Path | None = None) -> Verdict:
+        """Check the folder that the release was loaded from."""
+        if self.folder is None:
+            raise InvalidTable("Only a saved release can be verified: save it to a folder first.")
+        return verify_folder(self.folder, key=key)
+
+    def report(self, *, original: TableLike | None = None, external: bool = False) -> Any:
+        """One HTML document about this release, which shows itself in a notebook.
+
+        As ``pramana.report``. That verb stands above this room, so it is found by name when asked.
+        """
+        verb = import_module("pramana.api").report
+        return verb(self, original=original, external=external)
+
+    # -- the verbs of an analyst -----------------------------------------------------------
+
+    @property
+    def reading(self) -> Reading:
+        """Who answers: the reading of the certificate's kind."""
+        return READINGS[self.certificate.kind](ReleasedRecords(self.certificate, self.opened))
+
+    def crosstab(
+        self,
+        *by: str,
+        where: Where = None,
+        method: Method = "auto",
+        share: Share = False,
+        level: float = 0.95,
+        infer: Inference = "records",
+        simultaneous: bool = False,
+        weighted: bool = True,
+    ) -> Estimate:
+        """Counts (or shares) of the true table, with standard errors and intervals.
+
+        Args:
+            by: the columns to cross, randomised or not.
+            where: which records to count, by their true values.
+            method: ``inverse``, ``clipped``, ``em``, or ``auto``: the best for this table.
+            share: shares instead of counts: of all records (``True`` or ``"total"``), of the
+                records with the same first column (``"row"``) or the same last one (``"column"``).
+            level: of the intervals.
+            infer: about these ``records``, or about the ``population`` they were drawn from.
+            simultaneous: whether all intervals shall hold together.
+            weighted: whether the weights are used, where the release has any.
+        """
+        asked = self._asked(by, where, level, infer, simultaneous, weighted)
+        if share in ("row", "column"):
+            found = shares_within(self.reading, asked, share, method=method)
+        else:
+            found = self.reading.counts(asked, method=method, share=bool(share))
+        return self._answer(found, asked)
+
+    def mean(
+        self,
+        of: str,
+        *,
+        by: Sequence[str] = (),
+        where: Where = None,
+        level: float = 0.95,
+        infer: Inference = "records",
+        simultaneous: bool = False,
+        weighted: bool = True,
+    ) -> Estimate:
+        """The mean of a column released as it is, by groups of the true table."""
+        asked = self._asked(by, where, level, infer, simultaneous, weighted)
+        return self._answer(self.reading.mean(asked, of), asked)
+
+    def total(
+        self,
+        of: str,
+        *,
+        by: Sequence[str] = (),
+        where: Where = None,
+        level: float = 0.95,
+        infer: Inference = "records",
+        simultaneous: bool = False,
+        weighted: bool = True,
+    ) -> Estimate:
+        """The total of a column released as it is, by groups of the true table."""
+        asked = self._asked(by, where, level, infer, simultaneous, weighted)
+        return self._answer(self.reading.total(asked, of), asked)
+
+    def independence(self, first: str, second: str, *, where: Where = None) -> IndependenceTest:
+        """Whether two columns of the true table are independent, by a test valid under noise."""
+        return self.reading.independence(Asked((first, second), conditions_of(where)))
+
+    def rebuild(self, *, method: Rebuild = "posterior", seed: int | None = None) -> Any:
+        """A table for any learner: true values drawn anew, given each whole released record.
+
+        The randomised columns come in the form of the release, the others as they are. The table
+        says that it is rebuilt: no row of it is anyone's truth.
+
+        Args:
+            method: ``posterior`` brings dependence between columns back, ``rank`` margins only.
+            seed: makes the draw reproducible.
+        """
+        keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
+        return as_kind(open_table(self.rebuilt(keystream, method=method)), self.like)
+
+    def rebuilt(self, keystream: Keystream, *, method: Rebuild = "posterior") -> pa.Table:
+        """The rebuilt records as an Arrow table, with a note in its metadata."""
+        return self.reading.rebuild(keystream, method=method)
+
+    def _asked(
+        self,
+        by: Sequence[str],
+        where: Where,
+        level: float,
+        infer: Inference,
+        simultaneous: bool,
+        weighted: bool,
+    ) -> Asked:
+        question = Question(level=level, infer=infer, simultaneous=simultaneous)
+        names = (by,) if isinstance(by, str) else tuple(by)
+        return Asked(names, conditions_of(where), question, weighted)
+
+    def _answer(self, found: Estimate, asked: Asked) -> Estimate:
+        weight = self.certificate.schema.weight
+        named = weight.name if weight is not None and asked.weighted else None
+        return replace(found, weight=named, like=self.like)
+
+
+def load_release(folder: str | Path) -> Release:
+    """Open a release folder."""
+    folder = Path(folder)
+    certificate = read_certificate(folder)
+    return Release(certificate, open_data(folder, certificate), folder=folder)

@@ -1,0 +1,122 @@
+"""Matrices that nobody is told: only what is unbiased as it stands is answered.
+
+The matrices of these releases leave the frequencies of every column unchanged in expectation
+[Ghatak, Sec. 2], each column by itself. How columns go together is blurred by an amount that only
+the owner knows: tables, means and models that cross a randomised column with anything are refused.
+
+One thing survives. Columns that were moved apart from each other are independent in the release if
+they are so in truth, whatever the matrices: Pearson's test keeps its level. Its power is unknown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, NoReturn
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.errors import NotCovered
+from pramana.estimation.counts import Method, require_method
+from pramana.estimation.independence import IndependenceTest
+from pramana.estimation.rebuild import Rebuild
+from pramana.estimation.results import Estimate
+from pramana.estimation.unchanged import invariant_counts
+from pramana.matrices.mechanism import Mechanism
+from pramana.randomness import Keystream
+from pramana.readings.base import Asked
+from pramana.readings.published import PublishedReading
+from pramana.readings.records import ReleasedRecords
+
+__all__ = ["WithheldReading"]
+
+
+@dataclass(frozen=True)
+class WithheldReading:
+    """Frequencies of single columns, and all that concerns columns released as they are."""
+
+    kind: ClassVar[str] = "withheld"
+
+    records: ReleasedRecords
+
+    @property
+    def plain(self) -> PublishedReading:
+        """Answers about columns released as they are."""
+        return PublishedReading(self.records)
+
+    def counts(self, asked: Asked, *, method: Method, share: bool) -> Estimate:
+        """One column at a time, with the error that the certificate states."""
+        require_method(method)
+        changed = self.records.changed(asked.names)
+        if not changed:
+            return self.plain.counts(asked, method=method, share=share)
+        if len(asked.names) > 1:
+            self._refuse(changed, "Ask for one column at a time, without a filter")
+        if asked.weighted and self.records.weight is not None:
+            self._refuse(changed, "Weights cross it too: count records with weighted=False")
+        if method != "auto":
+            raise NotCovered(
+                f"Method {method} undoes matrices, and those of this release are withheld. Leave "
+                "the method out: frequencies are unbiased as they stand."
+            )
+        errors = self.records.certificate.figures.get("standard_errors", {})
+        if changed[0] not in errors:
+            raise NotCovered(
+                f"The matrix of '{changed[0]}' is withheld and no variance is stated: only the "
+                "released frequencies themselves can be read."
+            )
+        sums = self.records.sums(replace(asked, weighted=False), Mechanism(()))
+        return invariant_counts(
+            sums.moments.w,
+            sums.layout,
+            variance=np.square(errors[changed[0]]),
+            question=asked.question,
+            share=share,
+        )
+
+    def mean(self, asked: Asked, of: str) -> Estimate:
+        """Where no randomised column is involved."""
+        self._only_plain([*asked.names, of])
+        return self.plain.mean(asked, of)
+
+    def total(self, asked: Asked, of: str) -> Estimate:
+        """Where no randomised column is involved."""
+        self._only_plain([*asked.names, of])
+        return self.plain.total(asked, of)
+
+    def independence(self, asked: Asked) -> IndependenceTest:
+        """Pearson's test keeps its level, where no matrix depends on a stratum."""
+        changed = self.records.changed(asked.by)
+        if changed and self.records.certificate.schema.strata:
+            self._refuse(changed, "Its matrix depends on strata: there is no test")
+        filtered = self.records.changed([condition.column for condition in asked.where])
+        if filtered:
+            self._refuse(filtered, "Filter on columns released as they are")
+        found = self.plain.independence(asked)
+        if not changed:
+            return found
+        why = (
+            "columns moved apart are independent in the release if they are in truth, so the level "
+            "is right; the matrices are withheld and may hide dependence: not rejecting says "
+            "little."
+        )
+        return replace(found, why=why)
+
+    def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:  # noqa: ARG002
+        """Refused: there is nothing to draw from."""
+        raise NotCovered(
+            "Only a release with published matrices can be rebuilt; those of this one are "
+            "withheld. Read its columns one at a time, as they stand."
+        )
+
+    def _only_plain(self, names: list[str]) -> None:
+        changed = self.records.changed(names)
+        if changed:
+            self._refuse(changed, "Ask about columns released as they are")
+
+    def _refuse(self, changed: list[str], instead: str) -> NoReturn:
+        raise NotCovered(
+            f"The matrices of this release are withheld: how {', '.join(changed)} goes with other "
+            "columns is blurred by an amount that is not told, and would come out too weak. "
+            f"{instead}."
+        )

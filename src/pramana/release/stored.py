@@ -1,0 +1,69 @@
+"""A release folder: how the certificate and the records beside it are written and found again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pramana.errors import NotARelease
+from pramana.formats.opening import open_table
+from pramana.release.certificate import Certificate
+from pramana.release.folder import CERTIFICATE, write_folder
+from pramana.table.opened import OpenedTable, TableFormat
+
+__all__ = ["FILE_ENDINGS", "open_data", "read_certificate", "write_release"]
+
+FILE_ENDINGS = {
+    "parquet": "parquet",
+    "csv": "csv",
+    "feather": "arrow",
+    "sav": "sav",
+    "dta": "dta",
+}
+"""The data file of a folder is called ``data`` with one of these endings, by format."""
+
+
+def write_release(
+    certificate: Certificate,
+    write_data: Callable[[Path], object],
+    *,
+    folder: Path,
+    file_format: TableFormat,
+    force: bool = False,
+    sign_with: str | Path | None = None,
+) -> None:
+    """Write a release folder from a certificate and a function that writes the data file."""
+    if file_format not in FILE_ENDINGS:
+        raise NotARelease(
+            f"A release can be written as {', '.join(FILE_ENDINGS)}, not as {file_format!r}."
+        )
+    write_folder(
+        folder,
+        certificate,
+        write_data,
+        data_name=f"data.{FILE_ENDINGS[file_format]}",
+        data_format=file_format,
+        force=force,
+        sign_with=None if sign_with is None else Path(sign_with),
+    )
+
+
+def read_certificate(folder: Path) -> Certificate:
+    """The certificate of a folder."""
+    try:
+        content = (folder / CERTIFICATE).read_bytes()
+    except OSError:
+        raise NotARelease(
+            f"{folder} must be a release folder with a {CERTIFICATE}, and has none."
+        ) from None
+    return Certificate.from_bytes(content)
+
+
+def open_data(folder: Path, certificate: Certificate) -> OpenedTable:
+    """The data file that the certificate names."""
+    data = certificate.data
+    if data is None or Path(data.name).name != data.name:
+        raise NotARelease("The certificate must name the data file beside it, and does not.")
+    if not (folder / data.name).exists():
+        raise NotARelease(f"{folder} lacks the data file {data.name} that its certificate names.")
+    return open_table(folder / data.name, schema=certificate.schema)

@@ -1,0 +1,239 @@
+"""Every verb crossed with every kind of release: answered rightly, answered openly, or refused.
+
+What should come is written down here from what each method does to records, and is compared with
+the truth over many releases: no number may be off by more than its error tells.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from pramana import api
+from pramana.errors import InvalidNumber, NotCovered
+from pramana.estimation.independence import IndependenceTest
+from pramana.readings import READINGS, VERBS, Reading
+from pramana.release.certificate import KINDS as CERTIFIED
+from tests.readings.worlds import DESIGNS, KINDS, RECORDS, SCHEMA, released, truth
+
+RELEASES = 25
+MORE_RELEASES = 60
+"""Where keys go through matrices, which is quick."""
+ANSWER, OPEN, REFUSED = "answer", "no interval", "refused"
+
+QUESTIONS = {
+    # What is asked, and the answer due: published, withheld, groups (centroid apart).
+    "counts a": ("crosstab", ("a",), {}, (ANSWER, ANSWER, ANSWER)),
+    "shares b": ("crosstab", ("b",), {"share": True}, (ANSWER, ANSWER, ANSWER)),
+    "counts a b": ("crosstab", ("a", "b"), {}, (ANSWER, REFUSED, ANSWER)),
+    "rows a b": ("crosstab", ("a", "b"), {"share": "row"}, (ANSWER, REFUSED, ANSWER)),
+    "columns a b": ("crosstab", ("a", "b"), {"share": "column"}, (ANSWER, REFUSED, ANSWER)),
+    "a where b": ("crosstab", ("a",), {"where": {"b": "b1"}}, (ANSWER, REFUSED, ANSWER)),
+    "shares a where b": (
+        "crosstab", ("a",), {"where": {"b": "b1"}, "share": True}, (ANSWER, REFUSED, ANSWER)
+    ),
+    "counts a ill": ("crosstab", ("a", "ill"), {}, (ANSWER, REFUSED, OPEN)),
+    "a where ill": ("crosstab", ("a",), {"where": {"ill": "yes"}}, (ANSWER, REFUSED, OPEN)),
+    "rows ill a": ("crosstab", ("ill", "a"), {"share": "row"}, (ANSWER, REFUSED, OPEN)),
+    "counts ill region": ("crosstab", ("ill", "region"), {}, (ANSWER, ANSWER, ANSWER)),
+    "rows ill region": (
+        "crosstab", ("ill", "region"), {"share": "row"}, (ANSWER, ANSWER, ANSWER)
+    ),
+    "mean inc": ("mean", (), {}, (ANSWER, ANSWER, ANSWER)),
+    "mean inc by ill": ("mean", ("ill",), {}, (ANSWER, ANSWER, ANSWER)),
+    "mean inc by a": ("mean", ("a",), {}, (ANSWER, REFUSED, OPEN)),
+    "mean inc where a": ("mean", (), {"where": {"a": "a1"}}, (ANSWER, REFUSED, OPEN)),
+    "total inc": ("total", (), {}, (ANSWER, ANSWER, ANSWER)),
+    "total inc by a": ("total", ("a",), {}, (ANSWER, REFUSED, OPEN)),
+    "total inc by region": ("total", ("region",), {}, (ANSWER, ANSWER, ANSWER)),
+    "a and b independent": ("independence", ("a", "b"), {}, (ANSWER, ANSWER, ANSWER)),
+    "a and ill independent": ("independence", ("a", "ill"), {}, (ANSWER, ANSWER, REFUSED)),
+    "ill and region independent": (
+        "independence", ("ill", "region"), {}, (ANSWER, ANSWER, ANSWER)
+    ),
+    "rebuild": ("rebuild", (), {}, (ANSWER, REFUSED, REFUSED)),
+}  # fmt: skip
+
+OPTIONS = [{"level": 0.8}, {"infer": "population"}, {"simultaneous": True}]
+
+KEYS = {"a", "b", "c"}
+
+
+def due(method: str, name: str) -> str:
+    """What should come; of centres of groups nothing can be said at all.
+
+    Method optimal moves all keys in one step: of two of three columns moved together, or of one
+    of them and another column, no test is known.
+    """
+    verb, by, how, answers = QUESTIONS[name]
+    kind = next(kind for kind, methods in KINDS.items() if method in methods)
+    answer = answers[list(CERTIFIED).index(kind)]
+    involved = {*by, *how.get("where", {})}
+    if involved & KEYS and (method == "centroid" or (method, verb) == ("optimal", "independence")):
+        return REFUSED
+    return answer
+
+
+def ask(release, name: str, **options):
+    """One question to one release."""
+    verb, by, how, _ = QUESTIONS[name]
+    if verb in ("mean", "total"):
+        return getattr(release, verb)("inc", by=by, **how, **options)
+    if verb == "rebuild":
+        return release.rebuild(method="rank", seed=1)
+    return getattr(release, verb)(*by, **how, **options)
+
+
+def true_figures(name: str, estimate) -> np.ndarray:
+    """The same from the truth, cell by cell, by plain counting."""
+    verb, by, how, _ = QUESTIONS[name]
+    columns = {
+        column: truth()[column].to_numpy(zero_copy_only=False) for column in truth().schema.names
+    }
+    inside = np.ones(truth().num_rows, dtype=bool)
+    for column, value in how.get("where", {}).items():
+        inside &= columns[column] == value
+    figures = []
+    for cell in estimate.cells:
+        own = inside.copy()
+        for column in by:
+            own &= columns[column] == cell[column]
+        share = how.get("share", False)
+        if verb == "mean":
+            figures.append(columns["inc"][own].mean())
+        elif verb == "total":
+            figures.append(columns["inc"][own].sum())
+        elif share in ("row", "column"):
+            margin = by[0] if share == "row" else by[-1]
+            figures.append(own.sum() / (inside & (columns[margin] == cell[margin])).sum())
+        else:
+            figures.append(own.sum() / (inside.sum() if share else 1))
+    return np.array(figures).reshape(estimate.estimate.shape)
+
+
+def test_every_kind_of_certificate_has_a_reading_that_answers_every_verb():
+    """With the very signature of the protocol; and every method's releases are of such a kind."""
+    assert set(READINGS) == set(CERTIFIED) == set(KINDS)
+    for reading in READINGS.values():
+        for verb in VERBS:
+            ours = inspect.signature(getattr(reading, verb)).parameters
+            theirs = inspect.signature(getattr(Reading, verb)).parameters
+            assert list(ours) == list(theirs), (reading, verb)
+    spoken = {name for name, value in vars(Reading).items() if callable(value) and name[0] != "_"}
+    assert set(VERBS) == spoken
+    for kind, methods in KINDS.items():
+        assert {released(method).certificate.kind for method in methods} == {kind}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("method", DESIGNS)
+def test_answered_openly_said_or_refused(method, name):
+    """A refusal gives a reason; an answer without an interval does too, and has none."""
+    release, answer = released(method), due(method, name)
+    if answer == REFUSED:
+        with pytest.raises(NotCovered, match=r"^[A-Z].{60,}\.$"):
+            ask(release, name)
+        return
+    found = ask(release, name)
+    if answer == OPEN:
+        assert np.isnan([found.se, found.low, found.high]).all()
+        assert "cannot be told" in found.no_interval
+        assert "--response" in found.no_interval
+        assert found.no_interval in repr(found)
+        assert found.to_json()["no_interval"] == found.no_interval
+    elif name.endswith("independent"):
+        assert isinstance(found, IndependenceTest)
+    elif name != "rebuild":
+        assert not found.no_interval
+        assert np.isfinite(found.se).all()
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, (verb, *_) in QUESTIONS.items() if verb in ("crosstab", "mean", "total")]
+)
+@pytest.mark.parametrize("method", [method for method in DESIGNS if method != "centroid"])
+def test_answers_are_right_over_many_releases(method, name):
+    """Unbiased to 4.5 standard errors of the mean, and 95 % intervals hold as often as a binomial
+    of 0.95 does with probability 1 - 1e-4, even if all cells of a table miss together."""
+    if due(method, name) != ANSWER:
+        pytest.skip("not answered with an error")
+    undo = {"method": "inverse"} if _undone(method, name) else {}
+    releases = RELEASES if method in KINDS["groups"] else MORE_RELEASES
+    found = [ask(released(method, seed), name, **undo) for seed in range(releases)]
+    right = true_figures(name, found[0])
+    numbers = np.stack([one.estimate for one in found])
+    error = numbers.std(axis=0, ddof=1) / np.sqrt(releases)
+    held = np.stack([(one.low <= right + 1e-9) & (right - 1e-9 <= one.high) for one in found])
+
+    assert (np.abs(numbers.mean(axis=0) - right) <= 4.5 * error + 1e-6 * np.abs(right)).all()
+    assert held.mean() >= binom.ppf(1e-4, releases, 0.95) / releases
+
+
+def _undone(method: str, name: str) -> bool:
+    return method in KINDS["published"] and QUESTIONS[name][0] == "crosstab"
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("method", DESIGNS)
+def test_options_mean_the_same_in_every_kind(method, options):
+    """Wider for more certainty, for a population, for all cells at once; never another number."""
+    for name, (verb, *_) in QUESTIONS.items():
+        if verb in ("independence", "rebuild") or due(method, name) != ANSWER:
+            continue
+        undo = {"method": "inverse"} if _undone(method, name) else {}
+        usual = ask(released(method), name, **undo)
+        found = ask(released(method), name, **undo, **options)
+        widths = [one.high - one.low for one in (usual, found)]
+
+        assert np.array_equal(usual.estimate, found.estimate)
+        assert found.level == options.get("level", 0.95)
+        assert found.infer == options.get("infer", "records")
+        if "level" in options:
+            assert (widths[1] <= widths[0] + 1e-9).all()
+        if "infer" in options:  # both are estimated, so they may be a little out of order
+            assert (found.se >= 0.98 * usual.se - 1e-9).all()
+        if "simultaneous" in options:
+            assert (widths[1] >= widths[0] - 1e-9).all()
+
+
+@pytest.mark.parametrize("method", DESIGNS)
+def test_a_method_that_does_not_exist_is_refused_by_every_kind(method):
+    """And one that undoes matrices where there are none to undo."""
+    release = released(method)
+    for by in ("a", "ill"):
+        with pytest.raises((InvalidNumber, NotCovered)):
+            release.crosstab(by, method="nonsense")
+    if release.certificate.kind != "published":
+        with pytest.raises(NotCovered):
+            release.crosstab("a", method="inverse")
+
+
+def test_known_columns_keep_the_keys_where_groups_do():
+    """Groups do not cross regions: handed round, the table of keys by region is exact; around the
+    groups, keys come from anywhere, and no error can be stated."""
+    table = released("permute").crosstab("region", "a")
+    people = list(zip(truth()["region"].to_pylist(), truth()["a"].to_pylist(), strict=True))
+
+    for cell in itertools.product(("north", "south"), ("a0", "a1")):
+        assert table.cell(*cell)["estimate"] == people.count(cell)
+    assert (table.se == 0).all()
+    assert released("gaussian").crosstab("region", "a").no_interval
+
+
+@pytest.mark.parametrize("method", ["retention", "invariant", "resample"])
+def test_tests_of_independence_keep_their_level(method):
+    """Two columns made independent are rejected at 5 % in at most 8 of 60 releases (a binomial of
+    0.05 exceeds that with probability below 1e-2)."""
+    random, rejected = np.random.default_rng(5), 0
+    asked, options = DESIGNS[method]
+    for seed in range(60):
+        mixed = truth().set_column(1, "b", truth()["b"].take(random.permutation(RECORDS)))
+        plan = api.design(SCHEMA, *asked, data=mixed, **options)
+        found = api.protect(mixed, plan, seed=seed).independence("a", "b")
+        rejected += found.p_value < 0.05
+
+    assert rejected <= 8
