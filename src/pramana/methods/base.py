@@ -70,7 +70,7 @@ class Option:
         name: the field.
         flag: the option, such as ``--stay``.
         help: one line.
-        kind: ``float``, ``int`` or ``str``.
+        kind: ``bool``, ``float``, ``int`` or ``str``.
         choices: the only values, where they are few.
         metavar: what stands for the value in a help.
         default: where it is not stated.
@@ -125,7 +125,7 @@ def _choices(hint: Any) -> tuple[str, ...]:
 
 
 def _kind(hint: Any) -> type:
-    return next((kind for kind in (float, int) if kind in (hint, *get_args(hint))), str)
+    return next((kind for kind in (bool, float, int) if kind in (hint, *get_args(hint))), str)
 
 
 def require_choice(name: str, value: object, choices: Sequence[str]) -> None:

@@ -13,8 +13,10 @@ import pyarrow as pa
 from pramana.engines.base import Table
 from pramana.engines.choose import engine_for
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, Notice
+from pramana.formats.opening import open_table
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.k_anonymity import KAnonymity
+from pramana.kanonymity.sequential import Draw
 from pramana.matrices.mechanism import Mechanism
 from pramana.methods.base import Kind, Method, option, require_choice
 from pramana.methods.counted import the_only
@@ -22,6 +24,7 @@ from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.numeric import require_number
 from pramana.randomness import Keystream
+from pramana.risk.verbatim import measure_verbatim
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Role, Schema, require_keys
 from pramana.types import IntArray
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
     from pramana.kanonymity.tables import Anonymised
 
 __all__ = ["Centroid", "Gaussian", "Grouped", "Permute", "Resample"]
+
+ALLOW = "Release also where every column is a key: most records then stand there as they were."
 
 Clustering = Literal["default", "greedy", "mdav", "cells"]
 
@@ -73,8 +78,11 @@ class Grouped(Method):
     kind: ClassVar[Kind] = "groups"
     data_dependent: ClassVar[bool] = True
     takes_numbers: ClassVar[bool] = True
-    real_keys: ClassVar[bool] = True
-    """Whether every released combination of keys is that of a real record."""
+
+    @property
+    def real_keys(self) -> bool:
+        """Whether every released combination of keys is that of a real record."""
+        return True
 
     def __post_init__(self) -> None:
         if isinstance(self.responses, str):
@@ -85,6 +93,11 @@ class Grouped(Method):
         require_number("max_size", 1 if self.max_size is None else self.max_size, low=1)
         require_number("distinct", self.distinct, low=1)
         require_number("closeness", self.closeness, low=0, high=1)
+
+    @property
+    def drawn(self) -> Draw:
+        """Whether all keys of a record come from one member."""
+        return "whole"
 
     def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
         """A promise of k; which groups there are is found when records are released."""
@@ -122,6 +135,7 @@ class Grouped(Method):
         target = the_only(plan.asked, KAnonymity, method=self.name)
         made = self.regrouped(plan.schema, opened, k=target.k, keystream=keystream)
         attained = KAnonymity.of(made.sizes)
+        seen = measure_verbatim(plan.schema, opened, open_table(made.table))
         plan = replace(
             plan,
             records=people.records,
@@ -130,6 +144,7 @@ class Grouped(Method):
             public={
                 "meaning": attained.means(self.name),
                 "within_group_share": round(made.share, 4),
+                "verbatim": seen.public(attained.link_bound),
             },
         )
         return LocalTable.of(made.table).shuffle(keystream=keystream), plan
@@ -157,6 +172,7 @@ class Grouped(Method):
             max_size=self.max_size,
             sensitive=self._sensitive(schema, table),
             strata=_strata(table, schema.known),
+            draw=self.drawn,
         )
 
     def _sensitive(self, schema: Schema, table: pa.Table) -> tuple[Sensitive, ...]:
@@ -176,15 +192,57 @@ class Grouped(Method):
         return asdict(self) | {"responses": list(self.responses)}
 
 
+@dataclass(frozen=True)
 class Resample(Grouped):
-    """Each record gets the keys of a member of its group, drawn with replacement."""
+    """Each record gets the keys of a member of its group, drawn with replacement.
+
+    Attributes:
+        draw: all keys of one member, or key after key, which copies fewer whole records.
+        allow_verbatim: release also where every column is a key, most records as they were.
+    """
+
+    draw: Draw = option("whole", "All keys of a member, or key after key: copies fewer records.")
+    allow_verbatim: bool = option(False, ALLOW)
 
     name: ClassVar[str] = "resample"
     when: ClassVar[str] = "k-anonymity, with keys of real records and analyses as usual."
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_choice("draw", self.draw, get_args(Draw))
 
+    @property
+    def drawn(self) -> Draw:
+        """As asked."""
+        return self.draw
+
+    @property
+    def real_keys(self) -> bool:
+        """Key after key can make combinations that no record has."""
+        return self.draw == "whole"
+
+    def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
+        """As for any groups; refused where most records would be released as they are."""
+        if self.draw == "whole" and not self.allow_verbatim:
+            _refuse_copies(self.name, people.schema)
+        return super().design(people, asked)
+
+
+@dataclass(frozen=True)
 class Permute(Grouped):
-    """The keys of each group are handed round at random."""
+    """The keys of each group are handed round at random.
+
+    Attributes:
+        allow_verbatim: release also where every column is a key, all records as they were.
+    """
+
+    allow_verbatim: bool = option(False, ALLOW)
+
+    def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
+        """As for any groups; refused where all records would be released as they are."""
+        if not self.allow_verbatim:
+            _refuse_copies(self.name, people.schema)
+        return super().design(people, asked)
 
     name: ClassVar[str] = "permute"
     when: ClassVar[str] = "k-anonymity, and no table of keys alone shall change."
@@ -202,7 +260,22 @@ class Centroid(Grouped):
 
     name: ClassVar[str] = "centroid"
     when: ClassVar[str] = "k-anonymity as in microaggregation: the centre of each group."
-    real_keys: ClassVar[bool] = False
+
+    @property
+    def real_keys(self) -> bool:
+        """A centre is no record."""
+        return False
+
+
+def _refuse_copies(name: str, schema: Schema) -> None:
+    """Where all is keys, keys handed round inside groups are the records themselves."""
+    if all(column.randomised for column in schema.released):
+        raise InvalidSchema(
+            f"Every released column is a key, so that {name} would release most records, or all, "
+            "word for word: nobody could tell whose they are, and everybody could read them. Use "
+            "resample with draw = sequential, another method, or allow_verbatim "
+            "(--allow-verbatim) if that is meant."
+        )
 
 
 def _strata(table: pa.Table, known: Sequence[str]) -> IntArray | None:

@@ -208,8 +208,10 @@ class Certificate:
         return replace(self, data=data)
 
     def sentences(self) -> list[str]:
-        """The promises in plain words."""
-        return [claim.attained.sentence() for claim in self.claims]
+        """The promises in plain words, and beside them what stands in the release word for word."""
+        promises = [claim.attained.sentence() for claim in self.claims]
+        seen = self.figures.get("verbatim")
+        return promises if seen is None else [*promises, str(seen["statement"])]
 
     def __repr__(self) -> str:
         attained = ", ".join(str(claim.attained) for claim in self.claims)

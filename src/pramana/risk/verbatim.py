@@ -22,10 +22,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pramana.errors import OutsideDomain
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.correct_match import CorrectMatch
-from pramana.guarantees.k_anonymity import KAnonymity
-from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.table.codec import encode, encode_released
 from pramana.table.lookup import flat
@@ -119,17 +118,23 @@ class Verbatim:
             "unique_share": self.unique_share,
         }
 
-    def public(self) -> dict[str, Any]:
-        """What a certificate may hold: both shares, rounded up to the grid, and in words."""
+    def public(self, bound: float | None = None) -> dict[str, Any]:
+        """What a certificate may hold: both shares, rounded up to the grid, and in words.
+
+        ``bound`` is what the promise lets a reader expect of the unique ones.
+        """
         share, unique = self.coarse
+        text = (
+            f"At most {_percent(share)} of the true records, and at most {_percent(unique)} of "
+            "those that are unique in the truth, stand in the release word for word (rounded up to "
+            f"one of {len(GRID)} steps, so that little is told about the truth)"
+        )
+        if self.above(bound):
+            text += ": nobody can tell whose a record is, but records are there to be read"
         return {
             "records_at_most": share,
             "unique_records_at_most": unique,
-            "statement": (
-                f"At most {_percent(share)} of the true records, and at most {_percent(unique)} of "
-                "those that are unique in the truth, stand in the release word for word (rounded "
-                f"up to one of {len(GRID)} steps, so that little is told about the truth)."
-            ),
+            "statement": f"{text}.",
         }
 
 
@@ -137,17 +142,12 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def suggested_share(guarantees: Iterable[Guarantee]) -> float | None:
+def suggested_share(guarantees: Sequence[Guarantee]) -> float | None:
     """What promises about linking let a reader expect: 1/k, xi or alpha, the smallest of them."""
-    found = []
-    for guarantee in guarantees:
-        if isinstance(guarantee, PkAnonymity | KAnonymity):
-            found.append(1 / float(guarantee.k))
-        elif isinstance(guarantee, CorrectMatch):
-            found.append(float(guarantee.xi))
-        elif isinstance(guarantee, SpontaneousRecognition):
-            found.append(float(guarantee.alpha))
-    return min(found, default=None)
+    bounds: list[float | None] = [guarantee.link_bound for guarantee in guarantees]
+    bounds += [g.xi if isinstance(g, CorrectMatch) else None for g in guarantees]
+    bounds += [g.alpha if isinstance(g, SpontaneousRecognition) else None for g in guarantees]
+    return min((float(bound) for bound in bounds if bound is not None), default=None)
 
 
 def measure_verbatim(
@@ -213,8 +213,11 @@ def _mixed(numbers: Words) -> Words:
 def _column_numbers(column: Column, array: pa.Array, *, released: bool) -> Words:
     """Codes where there is a domain, else numbers as themselves and text by a digest."""
     if column.randomised and column.domain is not None:
-        coder = encode_released if released else encode
-        return coder(column, array).astype(np.uint64)
+        try:
+            return (encode_released if released else encode)(column, array).astype(np.uint64)
+        except OutsideDomain:
+            if not released:
+                raise  # a centre of several values is none of them: it stands for itself
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     array = flat(array)

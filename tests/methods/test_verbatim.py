@@ -1,0 +1,81 @@
+"""Grouped releases say what they copy, refuse to copy everything, and can copy less."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pramana as pm
+from pramana.errors import InvalidSchema
+from pramana.methods.grouped import Permute, Resample
+from pramana.risk.verbatim import GRID
+from pramana.table.domains import Categories
+from pramana.table.schema import Column, Impossible, Role, Schema
+
+NAMES = ("a", "b", "c", "d")
+
+
+def people(*, income=False):
+    """Six hundred records of four keys with eight values each."""
+    rng = np.random.default_rng(1)
+    table = {name: rng.integers(0, 8, 600) for name in NAMES}
+    return pa.table(table | ({"income": np.arange(600)} if income else {}))
+
+
+def schema(*, income=False, impossible=()):
+    """Four keys, and an income or nothing beside them."""
+    keys = [Column(name, Role.KEY, Categories(tuple(range(8)))) for name in NAMES]
+    rest = [Column("income", Role.SENSITIVE)] if income else []
+    return Schema((*keys, *rest), impossible=impossible)
+
+
+@pytest.mark.parametrize("method", ["resample", "permute"])
+def test_a_schema_of_keys_alone_is_refused(method):
+    """Handing keys round would be publishing the records."""
+    with pytest.raises(InvalidSchema, match="word for word"):
+        pm.design(schema(), pm.KAnonymity(k=5), data=people(), method=method)
+
+
+def test_permuting_keys_alone_says_that_all_records_are_there():
+    """Allowed, it is said in the certificate: all of them, and more than 1 in k suggests."""
+    plan = pm.design(
+        schema(), pm.KAnonymity(k=5), data=people(), method=Permute(allow_verbatim=True)
+    )
+    release = pm.protect(people(), plan, seed=1)
+
+    seen = release.certificate.figures["verbatim"]
+    assert seen["records_at_most"] == seen["unique_records_at_most"] == 1
+    assert "records are there to be read" in release.certificate.sentences()[-1]
+
+
+def test_with_a_column_beside_the_keys_little_is_copied():
+    """Incomes that differ: a record is there if it got its own keys, once in k."""
+    plan = pm.design(
+        schema(income=True), pm.KAnonymity(k=10), data=people(income=True), method="permute"
+    )
+    seen = pm.protect(people(income=True), plan, seed=1).certificate.figures["verbatim"]
+
+    assert seen["unique_records_at_most"] <= 0.2
+    assert seen["unique_records_at_most"] in GRID
+
+
+def test_key_after_key_copies_less():
+    """The same groups, fewer records as they were; nothing has to be allowed."""
+    shares = []
+    for method in (Resample(allow_verbatim=True), Resample(draw="sequential")):
+        plan = pm.design(schema(), pm.KAnonymity(k=20), data=people(), method=method)
+        seen = pm.protect(people(), plan, seed=1).certificate.figures["verbatim"]
+        shares.append(seen["unique_records_at_most"])
+
+    assert shares[0] >= 0.6
+    assert shares[1] <= 0.4
+
+
+def test_key_after_key_is_refused_where_combinations_are_impossible():
+    """It can make combinations that no record has."""
+    ruled = schema(income=True, impossible=(Impossible.of({"a": [0], "b": [1]}),))
+    with pytest.raises(InvalidSchema, match="impossible"):
+        pm.design(
+            ruled, pm.KAnonymity(k=5), data=people(income=True), method=Resample(draw="sequential")
+        )
