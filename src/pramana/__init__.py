@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         GivenMatrices,
         Invariant,
         InverseFrequency,
+        MatricesFromData,
         Method,
         Optimal,
         Permute,
@@ -92,6 +93,7 @@ __all__ = [
     "Invariant",
     "InverseFrequency",
     "KAnonymity",
+    "MatricesFromData",
     "Mechanism",
     "Method",
     "MissingExtra",
@@ -134,8 +136,8 @@ __all__ = [
 
 _ROOMS = {
     "api": "attack audit compare describe design load protect report verify",
-    "methods": "Centroid Gaussian GivenMatrices Invariant InverseFrequency Method Optimal "
-    "Permute Plan Resample Retention",
+    "methods": "Centroid Gaussian GivenMatrices Invariant InverseFrequency MatricesFromData Method "
+    "Optimal Permute Plan Resample Retention",
     "estimation": "Estimate",
     "guarantees": "CorrectMatch DifferentialPrivacy Guarantee KAnonymity PkAnonymity "
     "PrivacyBreach SpontaneousRecognition",

@@ -74,7 +74,7 @@ def test_another_table_is_assessed_anew(recognition):
     """The guarantee rests on the data: for other people it is computed again, and may fail."""
     assert api.protect(PEOPLE, recognition, seed=1).certificate.claims[0].attained.alpha <= 0.05
     with pytest.raises(DoesNotHold, match="Design again with these data"):
-        api.protect(people(4000, seed=8), recognition)
+        api.protect(people(1500, seed=8), recognition)
 
 
 def test_what_the_methods_cannot_do_is_refused():

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pyarrow as pa
 import pytest
 
-from pramana.errors import DoesNotHold, InvalidMatrix
+import pramana as pm
+from pramana.errors import DoesNotHold, InvalidMatrix, NotCovered
 from pramana.guarantees import DifferentialPrivacy, PkAnonymity
 from pramana.matrices import Dense
 from pramana.methods.given import GivenMatrices, read_matrix
@@ -93,3 +95,26 @@ def test_matrices_that_do_not_fit_the_schema_are_refused(tmp_path):
         )
     with pytest.raises(InvalidMatrix, match="cannot be read"):
         read_matrix(tmp_path / "absent.csv")
+
+
+def test_matrices_that_were_made_from_the_data_promise_nothing_about_other_tables():
+    """The steward says so by the method; otherwise the certificate says that it is assumed not."""
+    matrix = Dense.of(("F", "M"), [[0.875, 0.125], [0.25, 0.75]])
+    data = pa.table({"sex": ["F", "M"] * 50})
+    made = pm.design(Schema((SEX,)), data=data, method=pm.MatricesFromData({"sex": matrix}))
+    brought = pm.design(Schema((SEX,)), data=data, method=pm.GivenMatrices({"sex": matrix}))
+
+    assert {claim.name for claim in made.claims} & {
+        "differential-privacy",
+        "privacy-breach",
+    } == set()
+    assert PkAnonymity.of(matrix, crowd=100) in made.attained
+    with pytest.raises(NotCovered, match="chosen by looking at this one"):
+        pm.design(
+            Schema((SEX,)),
+            DifferentialPrivacy(epsilon=9),
+            data=data,
+            method=pm.MatricesFromData({"sex": matrix}),
+        )
+    assert "assumed not to have been made from the data" in brought.public["matrices"]
+    assert pm.protect(data, made, seed=1).certificate.data_dependent

@@ -10,6 +10,7 @@ from pramana.engines.base import Engine, Table
 from pramana.registry import Registry
 from pramana.table.counts import Counts
 from pramana.table.groups import smallest_group
+from pramana.table.kept import counts_with_kept
 from pramana.table.opened import OpenedTable, TableFormat
 from pramana.table.schema import Schema
 from pramana.types import TableLike
@@ -56,9 +57,16 @@ def engine_of(opened: OpenedTable, *, coded: Collection[str] = ()) -> Table:
 
 
 def counts_of(schema: Schema, opened: OpenedTable) -> Counts:
-    """How many records have which combination of values in the randomised columns and strata."""
-    strata = [schema.column(name) for name in schema.strata]
-    return engine_of(opened, coded=schema.names).count([*schema.randomised, *strata])
+    """How many records have which combination of values that can be looked at.
+
+    Those of the randomised columns, of the strata, and of all others that are released as they are
+    and that an adversary may know.
+    """
+    coded = [*schema.randomised, *(schema.column(name) for name in schema.strata)]
+    kept = [name for name in schema.known if name not in schema.strata]
+    if kept:
+        return counts_with_kept(opened, coded, kept)
+    return engine_of(opened, coded=schema.names).count(coded)
 
 
 def smallest_crowd(schema: Schema, opened: OpenedTable) -> int:

@@ -75,10 +75,16 @@ class CorrectMatch(Guarantee):
 
     @classmethod
     def evaluate(cls, evidence: Evidence, *, asked: CorrectMatch | None = None) -> CorrectMatch:
-        """From the matrices and the true counts."""
+        """From the matrices and the true counts.
+
+        Who knows a value that is released as it is picks among the records that have it.
+        """
+        from pramana.guarantees.match_risk import kept_risk
+
         assert evidence.mechanism is not None  # noqa: S101 - both are among the needs
         assert evidence.counts is not None  # noqa: S101
-        return cls.of(evidence.mechanism, evidence.counts)
+        kept = kept_risk(evidence.schema.known, evidence.counts, crowd=evidence.crowd)
+        return cls(max(kept, cls.of(evidence.mechanism, evidence.counts).xi))
 
     @classmethod
     def one_in(cls, k: float, *, schema: Schema | None = None) -> CorrectMatch:
@@ -96,6 +102,6 @@ class CorrectMatch(Guarantee):
     def sentence(self) -> str:
         """The guarantee in plain words."""
         return (
-            "Someone who knows one randomised value of a person and picks a record with that "
-            f"released value is right with probability at most {text_up(self.xi)}."
+            "Someone who knows one value of a person that an outsider may know and picks a record "
+            f"released with it is right with probability at most {text_up(self.xi)}."
         )

@@ -9,26 +9,12 @@ from pramana.guarantees.base import Evidence, Guarantee, Need
 from pramana.guarantees.claim import Claim
 from pramana.guarantees.registry import GUARANTEES
 
-__all__ = ["attained", "claims", "lacks", "paired"]
+__all__ = ["attained", "claims", "lacks", "never_offered", "paired", "recomputed"]
 
 
 def claims(evidence: Evidence, asked: Sequence[Guarantee] = ()) -> tuple[Claim, ...]:
-    """Every guarantee that the evidence covers, those asked first.
-
-    Raises:
-        NotCovered: one that is asked cannot be computed from this evidence, and why.
-    """
-    for guarantee in asked:
-        missing = lacks(type(guarantee), evidence)
-        if missing is not None:
-            raise NotCovered(f"Nothing can be promised about {guarantee.name}: {missing}.")
+    """Every guarantee that the evidence covers, beside what was asked; see :func:`attained`."""
     return paired(asked, attained(evidence, asked))
-
-
-def lacks(kind: type[Guarantee], evidence: Evidence) -> str | None:
-    """Why the evidence does not offer what a guarantee needs; nothing where it does."""
-    missing = kind.needs - evidence.offers
-    return next((need.value for need in Need if need in missing), None)
 
 
 def attained(
@@ -39,12 +25,68 @@ def attained(
 ) -> tuple[Guarantee, ...]:
     """Every guarantee that the evidence covers, each the strongest that holds; those asked first.
 
-    What the theory does not cover is left out, unless it is asked. ``computed`` are those that a
-    design has computed from the same evidence already.
+    Args:
+        evidence: what there is to compute from.
+        asked: the targets.
+        computed: those that a design has computed from the same evidence already.
+
+    Raises:
+        NotCovered: one that is asked cannot be computed from this evidence, and why. What is not
+            asked and not covered is left out.
     """
+    for guarantee in asked:
+        missing = lacks(type(guarantee), evidence)
+        if missing is not None:
+            raise NotCovered(f"Nothing can be promised about {guarantee.name}: {missing}.")
     wanted = {guarantee.name: guarantee for guarantee in asked}
-    found: list[Guarantee] = list(computed)
-    ready, offers = {guarantee.name for guarantee in computed}, evidence.offers
+    found = [*computed, *_evaluated(evidence, wanted, {one.name for one in computed})]
+    return tuple(sorted(found, key=lambda guarantee: guarantee.name not in wanted))
+
+
+def recomputed(evidence: Evidence, stated: Sequence[Guarantee]) -> dict[str, Guarantee]:
+    """What the evidence gives of the kinds that are stated, by name; what it lacks is left out."""
+    covered = [guarantee for guarantee in stated if lacks(type(guarantee), evidence) is None]
+    found = attained(evidence, covered)
+    names = {guarantee.name for guarantee in stated}
+    return {guarantee.name: guarantee for guarantee in found if guarantee.name in names}
+
+
+def lacks(kind: type[Guarantee], evidence: Evidence) -> str | None:
+    """Why the evidence does not offer what a guarantee needs; nothing where it does."""
+    missing = kind.needs - evidence.offers
+    return next((need.value for need in Need if need in missing), None)
+
+
+def never_offered(kind: type[Guarantee], release: str, evidence: Evidence) -> str | None:
+    """Why not even the owner of such a release can compute a guarantee; nothing where it can be.
+
+    Args:
+        kind: the guarantee.
+        release: ``published``, ``withheld`` or ``groups``.
+        evidence: what a stranger has.
+    """
+    needs = kind.needs - evidence.offers
+    if release == "groups":
+        needs -= {Need.GROUPS}
+    else:
+        needs -= {Need.COUNTS}
+    if release == "withheld":
+        needs -= {Need.MATRICES} | (set() if evidence.data_dependent else {Need.FIXED_MATRICES})
+    return next((need.value for need in Need if need in needs), None)
+
+
+def paired(asked: Sequence[Guarantee], found: Sequence[Guarantee]) -> tuple[Claim, ...]:
+    """What is attained beside what was asked of the same kind."""
+    wanted = {guarantee.name: guarantee for guarantee in asked}
+    return tuple(Claim(guarantee, wanted.get(guarantee.name)) for guarantee in found)
+
+
+def _evaluated(
+    evidence: Evidence, wanted: dict[str, Guarantee], ready: set[str]
+) -> list[Guarantee]:
+    """Each kind that is covered, in the order of the registry, but those that are ready."""
+    found: list[Guarantee] = []
+    offers = evidence.offers
     for name, kind in GUARANTEES.items():
         if name in ready or not kind.needs <= offers:
             continue
@@ -53,10 +95,4 @@ def attained(
         except (NotCovered, TooLarge):
             if name in wanted:
                 raise
-    return tuple(sorted(found, key=lambda guarantee: guarantee.name not in wanted))
-
-
-def paired(asked: Sequence[Guarantee], found: Sequence[Guarantee]) -> tuple[Claim, ...]:
-    """What is attained beside what was asked of the same kind."""
-    wanted = {guarantee.name: guarantee for guarantee in asked}
-    return tuple(Claim(guarantee, wanted.get(guarantee.name)) for guarantee in found)
+    return found

@@ -5,7 +5,8 @@ Each value that occurs is evaluated by the exact law of the released count (``ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,12 +14,13 @@ import numpy as np
 from pramana.errors import InvalidNumber, NotCovered, OutsideDomain
 from pramana.guarantees.match_law import Inflow, worst_match
 from pramana.matrices import Label, Mechanism, SparseRows, Step, TransitionMatrix, UniformMixture
+from pramana.numeric import float_up
 from pramana.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from pramana.table.counts import Counts
 
-__all__ = ["frequencies_by_label", "match_risks", "worst_risk"]
+__all__ = ["frequencies_by_label", "kept_risk", "match_risks", "worst_risk"]
 
 
 def worst_risk(
@@ -30,6 +32,18 @@ def worst_risk(
     if isinstance(counts, Mapping):
         raise NotCovered("The correct match of a mechanism needs counts that name columns.")
     return max((_of_step(step, counts) for step in mechanism.steps), default=1.0)
+
+
+def kept_risk(known: Sequence[str], counts: Counts, *, crowd: int) -> float:
+    """The largest chance by one value of a column that is released as it is: 1 / its frequency.
+
+    A column that is not counted has at least ``crowd`` records of each value.
+    """
+    fewest = [
+        int(counts.margin(name).numbers.min()) if name in counts.columns else crowd
+        for name in known
+    ]
+    return max((float_up(Fraction(1, number)) for number in fewest), default=0.0)
 
 
 def match_risks(matrix: TransitionMatrix, frequencies: Mapping[Label, int]) -> FloatArray:

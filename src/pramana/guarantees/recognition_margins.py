@@ -24,7 +24,7 @@ from pramana.types import FloatArray, IntArray
 if TYPE_CHECKING:
     from pramana.table.counts import Counts
 
-__all__ = ["codes_of", "flat", "through_margins"]
+__all__ = ["Combined", "codes_of", "combined", "flat", "stands_alone", "through_margins"]
 
 
 MOST_ENTRIES = 30_000_000
@@ -38,12 +38,16 @@ def through_margins(mechanism: Mechanism, counts: Counts, keys: tuple[str, ...])
     fixed = [name for name in keys if name not in moved]
     strata = [name for step in steps for name in step.strata]
     needed = [*dict.fromkeys([*fixed, *(n for step in steps for n in step.columns), *strata])]
+    if fixed and stands_alone(counts, fixed):
+        return 1.0
     margin = counts.margin(*needed)
     below: FloatArray | None = None
     above: FloatArray | None = None
     units = 64.0
-    for stratum, part in _by_stratum(margin, tuple(dict.fromkeys(strata))):
-        table, maps = _tensor(part, steps, fixed, keys, stratum)
+    as_they_are = combined(margin, fixed)
+    for stratum, part, inside in _by_stratum(margin, tuple(dict.fromkeys(strata))):
+        table, maps = _tensor(part, steps, as_they_are.codes[inside], keys, stratum,
+                              width=as_they_are.size)  # fmt: skip
         units += sum(4 * own.matrix.size for own in maps)
         total, highest = table.astype(float), (table > 0).astype(float)
         for axis, own in enumerate(maps, start=1):
@@ -56,10 +60,36 @@ def through_margins(mechanism: Mechanism, counts: Counts, keys: tuple[str, ...])
     return min(1.0, float(ratio.max(initial=0.0)) * (1 + units * 2.0**-52))
 
 
-def _by_stratum(margin: Counts, strata: tuple[str, ...]) -> list[tuple[dict[str, Label], Counts]]:
-    """The counts of each stratum that occurs."""
+def stands_alone(counts: Counts, fixed: Sequence[str]) -> bool:
+    """Whether what is released as it is singles out a record: then nothing else matters."""
+    return bool(counts.margin(*fixed).numbers.min(initial=2) < 2)
+
+
+@dataclass(frozen=True)
+class Combined:
+    """The combinations of some columns that occur, numbered; one number a cell."""
+
+    codes: IntArray
+    size: int
+
+
+def combined(counts: Counts, columns: Sequence[str]) -> Combined:
+    """Number the combinations of columns that are released as they are, however many values."""
+    codes, size = np.zeros(len(counts.cells), dtype=np.int64), 1
+    for name in columns:
+        place = counts.columns.index(name)
+        wide = codes * len(counts.labels[place]) + counts.cells[:, place]
+        seen, codes = np.unique(wide, return_inverse=True)
+        size = len(seen)
+    return Combined(codes, size)
+
+
+def _by_stratum(
+    margin: Counts, strata: tuple[str, ...]
+) -> list[tuple[dict[str, Label], Counts, NDArray[np.bool_]]]:
+    """The counts of each stratum that occurs, and which cells they are."""
     if not strata:
-        return [({}, margin)]
+        return [({}, margin, np.ones(len(margin.cells), dtype=np.bool_))]
     from pramana.table.counts import Counts
 
     places = [margin.columns.index(name) for name in strata]
@@ -71,22 +101,21 @@ def _by_stratum(margin: Counts, strata: tuple[str, ...]) -> list[tuple[dict[str,
             for name, place, code in zip(strata, places, codes.tolist(), strict=True)
         }
         part = Counts(margin.columns, margin.labels, margin.cells[inside], margin.numbers[inside])
-        parts.append((values, part))
+        parts.append((values, part, inside))
     return parts
 
 
 def _tensor(
     part: Counts,
     steps: list[Step],
-    fixed: list[str],
+    as_they_are: IntArray,
     keys: tuple[str, ...],
     stratum: dict[str, Label],
+    *,
+    width: int,
 ) -> tuple[NDArray[np.int64], list[_Margin]]:
     """Counts with one axis for the fixed keys together and one a step; and each step's margin."""
-    columns = [part.columns.index(name) for name in fixed]
-    sizes = [len(part.labels[place]) for place in columns]
-    axes = [flat(part.cells[:, columns].astype(np.int64), sizes)]
-    shape, maps = [prod(sizes)], []
+    axes, shape, maps = [as_they_are], [width], []
     for step in steps:
         inside = part.margin(*step.columns)
         codes = codes_of(step, inside)

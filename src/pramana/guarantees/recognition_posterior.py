@@ -18,10 +18,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pramana.errors import OutsideDomain, UnknownColumn
-from pramana.guarantees.recognition_margins import codes_of, flat, through_margins
+from pramana.errors import OutsideDomain, TooLarge, UnknownColumn
+from pramana.guarantees.recognition_margins import (
+    MOST_ENTRIES,
+    codes_of,
+    combined,
+    flat,
+    stands_alone,
+    through_margins,
+)
 from pramana.matrices import Mechanism, SparseRows, Step, TransitionMatrix, UniformMixture
 from pramana.numeric import float_up
 from pramana.types import FloatArray, IntArray
@@ -67,11 +73,11 @@ def worst_posterior(
 
 
 def _only_joint_step(mechanism: Mechanism, counts: Counts) -> Step | None:
-    """The one step on all columns, if the mechanism is that, and its entries can be listed."""
+    """The one step on all randomised columns, if the mechanism is that and its entries are few."""
     if len(mechanism.steps) != 1:
         return None
     step = mechanism.steps[0]
-    if step.matrix is None or set(step.columns) != set(counts.columns):
+    if step.matrix is None or not set(step.columns) <= set(counts.columns):
         return None
     if isinstance(step.matrix, UniformMixture) and step.matrix.size > 2_000:
         return None
@@ -83,34 +89,64 @@ def _only_joint_step(mechanism: Mechanism, counts: Counts) -> Step | None:
 
 @dataclass(frozen=True)
 class _Entries:
-    """All entries of a joint matrix that are not zero, with the counts of their rows."""
+    """All entries of a joint matrix that are not zero, for the rows that hold records.
+
+    A row is a cell of the matrix; where columns are released as they are, a cell together with
+    their values.
+    """
 
     counts: Counts
+    columns: tuple[str, ...]
     codes: IntArray  # (cells of the matrix, columns): positions of the labels of each column
+    rows: IntArray  # the cell of ``counts`` that each row is; empty where a row is a cell
     numbers: IntArray
     sources: IntArray
     targets: IntArray
-    limbs: NDArray[np.float64]  # (4, entries): weights in pieces of 16 bits, so that sums are exact
+    limbs: FloatArray  # (4, entries): weights in pieces of 16 bits, so that sums are exact
 
     @classmethod
     def of(cls, step: Step, counts: Counts) -> _Entries:
         assert step.matrix is not None  # noqa: S101 - for the type checker
+        columns = tuple(name for name in counts.columns if name in step.columns)
         sources, targets, limbs = _entries(step.matrix)
         codes = codes_of(step, counts)
-        numbers = _numbers_of_cells(codes, counts)
-        return cls(counts, codes, numbers, sources, targets, limbs)
+        if len(columns) == len(counts.columns):
+            numbers = _numbers_of_cells(codes, counts)
+            none = np.zeros(0, dtype=np.int64)
+            return cls(counts, columns, codes, none, numbers, sources, targets, limbs)
+        cells = _cells_of_counts(codes, columns, counts)
+        order = np.argsort(sources, kind="stable")
+        first = np.searchsorted(sources[order], np.arange(len(codes) + 1))
+        lengths = np.diff(first)[cells]
+        if lengths.sum() > MOST_ENTRIES:
+            raise TooLarge(
+                f"The cells that occur with the columns released as they are have "
+                f"{int(lengths.sum()):,} transitions, and at most {MOST_ENTRIES:,} are listed."
+            )
+        rows = np.repeat(np.arange(len(cells)), lengths)
+        within = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        use = order[np.repeat(first[cells], lengths) + within]
+        return cls(
+            counts, columns, codes, np.arange(len(cells)), counts.numbers, rows, targets[use],
+            limbs[:, use],
+        )  # fmt: skip
 
     def posterior(self, keys: tuple[str, ...], *, at_least: float) -> float:
         """The largest posterior for one choice of keys, exact and rounded up."""
-        places = [self.counts.columns.index(name) for name in keys]
-        sizes = [len(self.counts.labels[place]) for place in places]
-        combination = np.zeros(len(self.codes), dtype=np.int64)
-        for place, size in zip(places, sizes, strict=True):
-            combination = combination * size + self.codes[:, place]
-        seen, local = np.unique(combination, return_inverse=True)
+        fixed = [name for name in keys if name not in self.columns]
+        if fixed and stands_alone(self.counts, fixed):
+            return 1.0
+        moved = [name for name in keys if name in self.columns]
+        sizes = [len(self.counts.labels[self.counts.columns.index(name)]) for name in moved]
+        places = [self.columns.index(name) for name in moved]
+        seen, released = np.unique(flat(self.codes[:, places], sizes), return_inverse=True)
+        local, width = released[self.targets], len(seen)
+        if fixed:
+            as_they_are = combined(self.counts, fixed).codes[self.rows[self.sources]]
+            seen, local = np.unique(as_they_are * width + local, return_inverse=True)
+            width = len(seen)
         below: list[FloatArray] = [
-            _sums(local[self.targets], self.numbers[self.sources] * limb, len(seen))
-            for limb in self.limbs
+            _sums(local, self.numbers[self.sources] * limb, width) for limb in self.limbs
         ]
         return self._largest(local, below, _together(below), at_least)
 
@@ -131,8 +167,8 @@ class _Entries:
         self, use: IntArray, local: IntArray, below: list[FloatArray], denominator: FloatArray
     ) -> float:
         """The largest posterior of some rows; those that look largest are compared as fractions."""
-        width = int(local.max()) + 1
-        place = self.sources[use] * width + local[self.targets[use]]
+        width = len(denominator)
+        place = self.sources[use] * width + local[use]
         pairs, inverse = np.unique(place, return_inverse=True)
         above = [_sums(inverse, limb[use], len(pairs)) for limb in self.limbs]
         combination = pairs % width
@@ -187,11 +223,18 @@ def _pieces(weights: list[int]) -> FloatArray:
 
 def _numbers_of_cells(codes: IntArray, counts: Counts) -> IntArray:
     """How many records each cell of the matrix has."""
-    sizes = [len(labels) for labels in counts.labels]
     numbers = np.zeros(len(codes), dtype=np.int64)
+    numbers[_cells_of_counts(codes, counts.columns, counts)] = counts.numbers
+    return numbers
+
+
+def _cells_of_counts(codes: IntArray, columns: Sequence[str], counts: Counts) -> IntArray:
+    """The cell of the matrix that each counted cell belongs to."""
+    where = [counts.columns.index(name) for name in columns]
+    sizes = [len(counts.labels[place]) for place in where]
     places = flat(codes, sizes)
     order = np.argsort(places)
-    cells = flat(counts.cells.astype(np.int64), sizes)
+    cells = flat(counts.cells[:, where].astype(np.int64), sizes)
     found = order[np.minimum(np.searchsorted(places[order], cells), len(places) - 1)]
     missing = places[found] != cells
     if missing.any():
@@ -199,5 +242,4 @@ def _numbers_of_cells(codes: IntArray, counts: Counts) -> IntArray:
             f"{int(counts.numbers[missing].sum())} records are in {int(missing.sum())} cells that "
             "the joint matrix does not list."
         )
-    numbers[found] = counts.numbers
-    return numbers
+    return found

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pramana.errors import InvalidNumber, UnknownColumn
+from pramana.errors import InvalidNumber, NotCovered, UnknownColumn
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
 from pramana.numeric import percent_up, require_number
 
@@ -100,10 +100,20 @@ class SpontaneousRecognition(Guarantee):
     def evaluate(
         cls, evidence: Evidence, *, asked: SpontaneousRecognition | None = None
     ) -> SpontaneousRecognition:
-        """From the matrices and the true counts, for the width and choices asked about."""
+        """From the matrices and the true counts, for the width and choices asked about.
+
+        Columns that are released as they are and that an adversary may know are looked at like any
+        randomised key.
+        """
         assert evidence.mechanism is not None  # noqa: S101 - both are among the needs
         assert evidence.counts is not None  # noqa: S101
         counts = evidence.counts
+        unseen = [name for name in evidence.schema.known if name not in counts.columns]
+        if unseen:
+            raise NotCovered(
+                f"{', '.join(unseen)} are released as they are and can be looked at like any key, "
+                "and the counts do not hold them."
+            )
         width = min(USUAL_WIDTH, len(counts.columns)) if asked is None else asked.width
         choices = () if asked is None else asked.choices
         return cls.of(evidence.mechanism, counts, width=width, choices=choices)

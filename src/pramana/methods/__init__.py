@@ -1,7 +1,7 @@
 """Methods: from a target stated as a number to a plan, and from a plan to released records."""
 
 from pramana.methods.base import Method
-from pramana.methods.given import GivenMatrices
+from pramana.methods.given import GivenMatrices, MatricesFromData
 from pramana.methods.grouped import Centroid, Gaussian, Permute, Resample
 from pramana.methods.invariant import Invariant
 from pramana.methods.inverse_frequency import InverseFrequency
@@ -17,6 +17,7 @@ __all__ = [
     "GivenMatrices",
     "Invariant",
     "InverseFrequency",
+    "MatricesFromData",
     "Method",
     "Optimal",
     "Permute",

@@ -20,18 +20,27 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pramana.errors import InputError, InvalidMatrix
-from pramana.guarantees.base import Guarantee
+from pramana.guarantees.base import Evidence, Guarantee
 from pramana.guarantees.evaluate import attained
 from pramana.matrices.families import Dense
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import Label, TransitionMatrix
 from pramana.methods.base import Kind, Method, option
+from pramana.methods.counted import fingerprint
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.table.domains import label_text
 from pramana.table.schema import Column, Schema, require_domains, require_keys
 
-__all__ = ["GivenMatrices", "by_labels", "files_of", "matrices_for", "read_matrices", "read_matrix"]
+__all__ = [
+    "GivenMatrices",
+    "MatricesFromData",
+    "by_labels",
+    "files_of",
+    "matrices_for",
+    "read_matrices",
+    "read_matrix",
+]
 
 
 MATRIX_FILES = "Your own matrix for a column, as CSV or JSON; once for each key."
@@ -78,6 +87,7 @@ class GivenMatrices(Method):
     when: ClassVar[str] = "You have matrices of your own, and want to know what they promise."
     aims: ClassVar[tuple[str, ...]] = ()
     kind: ClassVar[Kind] = "published"
+    origin: ClassVar[str] = "brought by the owner; assumed not to have been made from the data"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "matrices", read_matrices(self.matrices))
@@ -101,8 +111,26 @@ class GivenMatrices(Method):
             records=people.records,
             crowd=people.crowd,
             asked=tuple(asked),
-            attained=attained(people.fixed(mechanism), asked),
+            attained=attained(self._evidence(people, mechanism), asked),
+            public={"matrices": self.origin},
+            basis=fingerprint(people.counts) if self.data_dependent else None,
         )
+
+    def _evidence(self, people: People, mechanism: Mechanism) -> Evidence:
+        return people.counted(mechanism) if self.data_dependent else people.fixed(mechanism)
+
+
+@dataclass(frozen=True)
+class MatricesFromData(GivenMatrices):
+    """The same, for matrices that the steward made from these very data.
+
+    What compares this table with others cannot be promised then: neither epsilon nor rho2.
+    """
+
+    name: ClassVar[str] = "matrix-from-data"
+    when: ClassVar[str] = "You have matrices of your own that were made from these very data."
+    data_dependent: ClassVar[bool] = True
+    origin: ClassVar[str] = "brought by the owner, who made them from the data"
 
 
 def matrices_for(

@@ -27,7 +27,7 @@ from pramana.errors import Infeasible, InvalidNumber, InvalidSchema
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.evaluate import attained
-from pramana.guarantees.match_risk import frequencies_by_label
+from pramana.guarantees.match_risk import frequencies_by_label, kept_risk
 from pramana.matrices import Label, Mechanism, SparseRows, Step
 from pramana.methods.base import Kind, Method
 from pramana.methods.counted import as_they_stand, fingerprint, the_only
@@ -348,7 +348,13 @@ class InverseFrequency(Method):
                 "Method inverse-frequency moves one column at a time, so it cannot rule out "
                 "impossible combinations. Drop the rules, or use another method."
             )
-        counts = people.counts.margin(*(column.name for column in schema.randomised))
+        counts = people.counts
+        if kept_risk(schema.known, counts, crowd=people.crowd) > target.xi:
+            raise Infeasible(
+                f"xi = {target.xi:g} cannot be met: {', '.join(schema.known)} are released as they "
+                "are, and a value of them tells too few records apart. Make them keys, coarsen "
+                "them or leave them out."
+            )
         designs = {
             column.name: inverse_frequency_design(
                 dict(zip(column.labels, counts.margin(column.name).dense().tolist(), strict=True)),
@@ -369,7 +375,9 @@ class InverseFrequency(Method):
             attained=attained(
                 people.counted(mechanism),
                 asked,
-                computed=(CorrectMatch(max(design.attained.xi for design in designs.values())),),
+                computed=()
+                if schema.known
+                else (CorrectMatch(max(design.attained.xi for design in designs.values())),),
             ),
             figures=_figures(designs),
             public=as_they_stand(

@@ -70,12 +70,11 @@ class People:
 
     def counted(self, mechanism: Mechanism) -> Evidence:
         """What the owner knows of matrices that were chosen by looking at the data."""
-        counts = self.counts.margin(*mechanism.columns, *mechanism.strata)
-        return replace(self.fixed(mechanism), data_dependent=True, counts=counts)
+        return replace(self.fixed(mechanism), data_dependent=True, counts=self.counts)
 
     @cached_property
     def counts(self) -> Counts:
-        """How many have which combination of values in the randomised columns and strata."""
+        """How many have which combination of values that can be looked at."""
         if self.opened is None:
             raise InvalidNumber("This method chooses its matrices from the data: give the data.")
         return counts_of(self.schema, self.opened)

@@ -15,6 +15,7 @@ METHODS: Registry[type[Method]] = Registry(
         "inverse-frequency": "pramana.methods.inverse_frequency:InverseFrequency",
         "invariant": "pramana.methods.invariant:Invariant",
         "matrix": "pramana.methods.given:GivenMatrices",
+        "matrix-from-data": "pramana.methods.given:MatricesFromData",
         "resample": "pramana.methods.grouped:Resample",
         "permute": "pramana.methods.grouped:Permute",
         "gaussian": "pramana.methods.grouped:Gaussian",

@@ -20,13 +20,16 @@ import pyarrow.compute as pc
 
 from pramana.errors import PramanaError
 from pramana.guarantees.base import only_the_owner
-from pramana.guarantees.evaluate import attained
+from pramana.guarantees.evaluate import recomputed
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.release.certificate import Certificate
 from pramana.release.verify import Check
 from pramana.table.codec import encode, encode_released
 from pramana.table.counts import Counter, Counts
+from pramana.table.domains import Categories
+from pramana.table.kept import counts_with_kept
 from pramana.table.opened import OpenedTable
+from pramana.table.schema import Column, Schema
 from pramana.types import FloatArray
 
 __all__ = ["LEVEL", "against_truth", "fit"]
@@ -116,14 +119,32 @@ def _owner_claims(certificate: Certificate, original: OpenedTable) -> Iterator[C
     own = [c.attained for c in certificate.claims if only_the_owner(type(c.attained))]
     if not own:
         return
-    counts = _count(original, certificate.schema.randomised, encode)
+    counts = _looked_at(certificate.schema, certificate.mechanism, original)
     evidence = replace(certificate.evidence, counts=counts)
-    computed = {guarantee.name: guarantee for guarantee in attained(evidence, own)}
+    computed = recomputed(evidence, own)
     for stated in own:
-        found = computed[stated.name]
-        good = bool(found.implies(stated))
+        found = computed.get(stated.name)
+        good = found is not None and bool(found.implies(stated))
         words = "recomputed from the original" if good else f"the original gives only {found}"
         yield Check(f"{stated.name} of the original", good, words)
+
+
+def _looked_at(schema: Schema, mechanism: Mechanism, original: OpenedTable) -> Counts:
+    """The true counts of all that can be looked at: randomised columns and known ones."""
+    strata = [_with_labels(schema.column(name), mechanism) for name in mechanism.strata]
+    kept = [name for name in schema.known if name not in mechanism.strata]
+    return counts_with_kept(original, [*schema.randomised, *strata], kept)
+
+
+def _with_labels(column: Column, mechanism: Mechanism) -> Column:
+    """A stratum with the values that the matrices are listed by: a certificate has no others."""
+    step = next(step for step in mechanism if column.name in step.strata)
+    place = step.strata.index(column.name)
+    labels = tuple(dict.fromkeys(stratum[place] for stratum in step.by_stratum))
+    values = tuple(label for label in labels if label is not None)
+    return replace(
+        column, domain=Categories(values), missing="category" if None in labels else "refuse"
+    )
 
 
 def _groups(mechanism: Mechanism) -> Iterator[tuple[Step, ...]]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pramana.errors import NotARelease, PramanaError
 from pramana.guarantees.base import only_the_owner
-from pramana.guarantees.evaluate import attained, lacks
+from pramana.guarantees.evaluate import never_offered, recomputed
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.folder import CERTIFICATE, fingerprint
 from pramana.release.signing import has_signature_of
@@ -130,19 +130,14 @@ def _signature(certificate: Certificate, key: str | Path | None) -> Iterator[Che
 def _guarantees(certificate: Certificate) -> Iterator[Check]:
     """What is claimed against what the matrices give."""
     evidence = certificate.evidence
-    asked = [claim.attained for claim in certificate.claims]
-    found = {guarantee.name: guarantee for guarantee in attained(evidence, asked)}
+    found = recomputed(evidence, [claim.attained for claim in certificate.claims])
     for claim in certificate.claims:
         name = claim.attained.name
-        missing = lacks(type(claim.attained), evidence)
+        never = never_offered(type(claim.attained), certificate.kind, evidence)
         if not claim.holds:
             yield Check(name, False, "the certificate itself attains less than was asked")
-        elif (
-            missing is not None
-            and certificate.mechanism is not None
-            and not only_the_owner(type(claim.attained))
-        ):
-            yield Check(name, False, f"it cannot be promised: {missing}")
+        elif never is not None:
+            yield Check(name, False, f"it cannot be promised: {never}")
         elif name not in found:
             yield Check(name, True, "stated by the owner; only the owner can recompute it")
         elif found[name].implies(claim.attained):

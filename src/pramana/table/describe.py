@@ -156,7 +156,7 @@ def _roles(
         if roles[name].role is Role.WEIGHT:
             if weighted:
                 why = "its name speaks of weights, and there is another weight: released as it is"
-                roles[name] = Proposal(Role.SENSITIVE, why)
+                roles[name] = Proposal(Role.PLAIN, why)
             weighted = True
     return roles
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from pramana.table.opened import OpenedTable
 
-__all__ = ["GroupSizes", "smallest_group"]
+__all__ = ["GroupSizes", "group_sizes", "smallest_group"]
 
 FOLD_AFTER = 64
 """So many partial results are kept before they are added up."""
@@ -33,14 +33,15 @@ class GroupSizes:
         table = _plain(pa.Table.from_batches([batch.select(self.columns)]))
         self._parts.append(table.group_by(self.columns).aggregate([([], "count_all")]))
         if len(self._parts) > FOLD_AFTER:
-            self._parts = [self._total()]
+            self._parts = [self.total()]
 
     def merge(self, other: GroupSizes) -> None:
         """Count all that another one has counted."""
         if other._parts:
-            self._parts.append(other._total())
+            self._parts.append(other.total())
 
-    def _total(self) -> pa.Table:
+    def total(self) -> pa.Table:
+        """Each combination that occurs, with its number of records as ``count_all``."""
         table = pa.concat_tables(self._parts, promote_options="default")
         total = table.group_by(self.columns).aggregate([("count_all", "sum")])
         return total.rename_columns([*self.columns, "count_all"])
@@ -49,15 +50,20 @@ class GroupSizes:
         """The size of the smallest group that occurs; 0 where there are no records."""
         if not self._parts:
             return 0
-        return int(min(self._total().column("count_all").to_pylist(), default=0))
+        return int(min(self.total().column("count_all").to_pylist(), default=0))
 
 
 def smallest_group(opened: OpenedTable, columns: Sequence[str]) -> int:
     """The fewest records of a table that share their values in ``columns``."""
+    return group_sizes(opened, columns).smallest()
+
+
+def group_sizes(opened: OpenedTable, columns: Sequence[str]) -> GroupSizes:
+    """How many records of a table share each combination of values in ``columns``."""
     sizes = GroupSizes(columns)
     for part in opened.summaries(partial(_sized, tuple(columns)), columns):
         sizes.merge(part)
-    return sizes.smallest()
+    return sizes
 
 
 def _sized(columns: Sequence[str], batches: Iterable[pa.RecordBatch]) -> GroupSizes:

@@ -296,11 +296,14 @@ class Schema:
 
     @property
     def known(self) -> tuple[str, ...]:
-        """Columns that are published unchanged and that an adversary may know."""
+        """Columns that are published unchanged and that an adversary may know.
+
+        A sampling weight is one of them: who drew the sample, or knows how, knows it.
+        """
         return tuple(
             column.name
             for column in self.released_as_is
-            if column.role in (Role.PLAIN, Role.KEY) or column.name in self.strata
+            if column.role is not Role.SENSITIVE or column.name in self.strata
         )
 
     @property

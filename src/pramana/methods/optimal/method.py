@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from pramana.errors import Infeasible
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.evaluate import attained
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
@@ -25,9 +26,17 @@ from pramana.table.schema import Schema, require_keys
 __all__ = ["Optimal"]
 
 
+MOST_AIMS = 8
+"""So often the aim is lowered where columns released as they are split the counts."""
+
+
 @dataclass(frozen=True)
 class Optimal(Method):
-    """The least loss under condition C1 [Cator], on the joint cells of all randomised columns."""
+    """The least loss under condition C1 [Cator], on the joint cells of all randomised columns.
+
+    Columns that are released as they are can be looked at too and split the counts: the aim is then
+    lowered until the target holds with them.
+    """
 
     name: ClassVar[str] = "optimal"
     when: ClassVar[str] = "Few keys, and who looks at some of them shall recognise nobody."
@@ -41,27 +50,49 @@ class Optimal(Method):
         require_keys(schema)
         target = the_only(asked, SpontaneousRecognition, method=self.name)
         target = replace(target, choices=target.choices or schema.choices)
-        counts = people.counts.margin(*(column.name for column in schema.randomised))
+        aim = target.alpha
+        for _ in range(MOST_AIMS):
+            plan, reached = self._at(aim, target, people)
+            if reached <= target.alpha:
+                return replace(plan, asked=(target,))
+            if reached >= 1:
+                break
+            aim *= 0.97 * target.alpha / reached
+        raise Infeasible(
+            f"alpha = {target.alpha:g} cannot be met: {', '.join(schema.known)} can be looked at "
+            f"like any key and are released as they are, and {reached:.3g} is what comes out. Make "
+            "them keys, coarsen them or leave them out."
+        )
+
+    def _at(
+        self, alpha: float, target: SpontaneousRecognition, people: People
+    ) -> tuple[Plan, float]:
+        """The plan of a design for this alpha on the randomised columns, and what it reaches."""
+        schema = people.schema
+        names = tuple(column.name for column in schema.randomised)
+        counts = people.counts.margin(*names)
         cells = _joint_cells(schema, counts)
+        moved = (tuple(key for key in keys if key in names) for keys in target.choices)
         design = optimal_design(
             counts,
-            alpha=target.alpha,
-            width=target.width,
-            choices=target.choices,
+            alpha=alpha,
+            width=min(target.width, len(names)) if schema.known else target.width,
+            choices=tuple(dict.fromkeys(keys for keys in moved if keys)),
             possible=None if cells is None else cells.labels,
             fixed=() if cells is None else cells.fixed,
         )
-        names = counts.columns
         matrix = design.matrix if len(names) > 1 else _single(design.matrix)
         mechanism = Mechanism((Step(names, matrix),))
-        return Plan(
+        computed = () if schema.known else (design.attained,)
+        found = attained(people.counted(mechanism), (target,), computed=computed)
+        plan = Plan(
             schema=schema,
             mechanism=mechanism,
             method=self,
             records=counts.total,
             crowd=people.crowd,
-            asked=(target,),
-            attained=attained(people.counted(mechanism), (target,), computed=(design.attained,)),
+            asked=(),
+            attained=found,
             figures={
                 "loss": design.loss,
                 "expected_changes": design.expected_changes,
@@ -70,8 +101,9 @@ class Optimal(Method):
                 "unchanged": design.unchanged,
                 "worst_keys": list(design.attained.keys),
             },
-            basis=fingerprint(counts),
+            basis=fingerprint(people.counts),
         )
+        return plan, next(g.alpha for g in found if isinstance(g, SpontaneousRecognition))
 
 
 def _joint_cells(schema: Schema, counts: Counts) -> StepDomain | None:
