@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pramana.engines.choose import open_source
+from pramana.guarantees.registry import GUARANTEES, asked_by_letters
 from pramana.methods.registry import METHODS
-from pramana.planning import design
+from pramana.planning import design, usual_method
 from pramana.protecting import protect
 from pramana.readings.release import Release, load_release
+from pramana.release.folder import require_free
 from pramana.release.verify import Verdict, verify_folder
 from pramana.table.schema import Schema
 from pramana.types import Progress
@@ -30,16 +32,21 @@ if TYPE_CHECKING:
     from pramana.table.describe import Description
 
 __all__ = [
+    "GUARANTEES",
     "METHODS",
+    "asked_by_letters",
     "attack",
     "audit",
     "compare",
     "describe",
     "design",
     "load",
+    "open_source",
     "protect",
     "read_spark",
     "report",
+    "require_free",
+    "usual_method",
     "verify",
 ]
 

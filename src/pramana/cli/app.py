@@ -26,6 +26,7 @@ from pramana.cli.mine import mine
 from pramana.cli.protect import protect
 from pramana.cli.rebuild import rebuild
 from pramana.cli.report import report
+from pramana.cli.steward import StewardCommand
 from pramana.cli.verify import verify
 from pramana.errors import PramanaError
 
@@ -51,7 +52,6 @@ app = typer.Typer(
     ),
     epilog="Exit codes: 0 done, 1 a guarantee or a check does not hold, 2 bad input.",
     invoke_without_command=True,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help keeps the lines of examples and shows in half the time
@@ -94,7 +94,8 @@ for verb in (
     keygen,
     demo,
 ):
-    app.command(name=verb.__name__, help=_help(verb))(verb)
+    cls = StewardCommand if verb in (design, protect) else None
+    app.command(name=verb.__name__, cls=cls, help=_help(verb))(verb)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

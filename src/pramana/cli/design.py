@@ -16,37 +16,13 @@ from pramana.cli.guide import (
     GuideTest,
     show_guide,
 )
-from pramana.cli.options import (
-    Alpha,
-    AsJson,
-    Closeness,
-    Clustering,
-    Distinct,
-    Epsilon,
-    K,
-    Matrices,
-    MaxError,
-    MaxSize,
-    Method,
-    Mixture,
-    Responses,
-    ResponseWeight,
-    Retention,
-    Rho1,
-    Rho2,
-    SchemaFile,
-    Spread,
-    Stay,
-    Width,
-    Xi,
-    matrices_of,
-    names_of,
-)
+from pramana.cli.options import AsJson, MethodName, SchemaFile
 
 __all__ = ["design"]
 
 
 def design(
+    context: typer.Context,
     table: Annotated[
         Path | None,
         typer.Argument(
@@ -63,26 +39,7 @@ def design(
             help="How many records there will be, where there is no FILE yet.",
         ),
     ] = None,
-    k: K = None,
-    epsilon: Epsilon = None,
-    rho1: Rho1 = None,
-    rho2: Rho2 = None,
-    alpha: Alpha = None,
-    width: Width = None,
-    xi: Xi = None,
-    max_error: MaxError = None,
-    retention: Retention = None,
-    method: Method = None,
-    spread: Spread = None,
-    matrix: Matrices = None,
-    stay: Stay = None,
-    mixture: Mixture = None,
-    clustering: Clustering = None,
-    response: Responses = None,
-    response_weight: ResponseWeight = None,
-    max_size: MaxSize = None,
-    distinct: Distinct = None,
-    closeness: Closeness = None,
+    method: MethodName = None,
     smallest_group: Annotated[
         int | None,
         typer.Option(
@@ -117,27 +74,15 @@ def design(
         show_guide(GuideOptions(gamma, accuracy, target, table, test, quick), as_json=as_json)
         return
     from pramana.cli.rendering import matrices_of_plan, show_json, show_matrices, show_plan
-    from pramana.cli.targets import Targets, make_plan
+    from pramana.cli.targets import plan_for
 
-    plan = make_plan(
-        Targets(k=k, epsilon=epsilon, rho1=rho1, rho2=rho2, alpha=alpha, width=width, xi=xi),
+    plan, _ = plan_for(
+        context.obj,
         schema=schema,
         table=table,
+        method=method,
         records=records,
         smallest_group=smallest_group,
-        method=method,
-        spread=spread,
-        max_error=max_error,
-        retention=retention,
-        matrices=matrices_of(matrix),
-        stay=stay,
-        mixture=mixture,
-        clustering=clustering,
-        responses=tuple(names_of(response)) or None,
-        response_weight=response_weight,
-        max_size=max_size,
-        distinct=distinct,
-        closeness=closeness,
     )
     if as_json:
         show_json(plan.to_json() | (matrices_of_plan(plan) if show_matrix else {}))

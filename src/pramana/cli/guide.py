@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from pramana.cli.steward import SELDOM
 from pramana.errors import InputError
 
 __all__ = ["Accuracy", "Gamma", "GuideOptions", "GuideQuick", "GuideTarget", "GuideTest",
@@ -20,6 +21,7 @@ Gamma: TypeAlias = Annotated[
         "--gamma",
         metavar="LOW:HIGH",
         show_default=False,
+        rich_help_panel=SELDOM,
         help="Instead of a target: find gamma in this range, and the number of bins, for trees.",
     ),
 ]
@@ -29,6 +31,7 @@ Accuracy: TypeAlias = Annotated[
         "--accuracy",
         metavar="SHARE",
         show_default=False,
+        rich_help_panel=SELDOM,
         help="With --gamma: the accuracy that trees must reach on clean records.",
     ),
 ]
@@ -38,6 +41,7 @@ GuideTarget: TypeAlias = Annotated[
         "--target",
         metavar="NAME",
         show_default=False,
+        rich_help_panel=SELDOM,
         help="With --gamma and FILE: the column of classes to learn.",
     ),
 ]
@@ -47,11 +51,12 @@ GuideTest: TypeAlias = Annotated[
         "--test",
         metavar="FILE",
         show_default=False,
+        rich_help_panel=SELDOM,
         help="With --gamma and FILE: records to test on; a third of FILE where not given.",
     ),
 ]
 GuideQuick: TypeAlias = Annotated[
-    bool, typer.Option("--quick", help="With --gamma: a small grid, for a first look.")
+    bool, typer.Option("--quick", rich_help_panel=SELDOM, help="With --gamma: a small grid first.")
 ]
 
 

@@ -8,34 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pramana.cli.options import (
-    Alpha,
-    AsJson,
-    Closeness,
-    Clustering,
-    Distinct,
-    Epsilon,
-    K,
-    Matrices,
-    MaxError,
-    MaxSize,
-    Method,
-    Mixture,
-    Responses,
-    ResponseWeight,
-    Retention,
-    Rho1,
-    Rho2,
-    SchemaFile,
-    Spread,
-    Stay,
-    TableFile,
-    Width,
-    Xi,
-    matrices_of,
-    names_of,
-    require_schema,
-)
+from pramana.cli.options import AsJson, MethodName, SchemaFile, TableFile
+from pramana.cli.steward import SELDOM
 from pramana.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,50 +25,40 @@ PASSES = 2
 
 
 def protect(
+    context: typer.Context,
     table: TableFile,
     schema: SchemaFile = None,
     to: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="Where to."),
     ] = None,
-    k: K = None,
-    epsilon: Epsilon = None,
-    rho1: Rho1 = None,
-    rho2: Rho2 = None,
-    alpha: Alpha = None,
-    width: Width = None,
-    xi: Xi = None,
-    max_error: MaxError = None,
-    retention: Retention = None,
-    method: Method = None,
-    spread: Spread = None,
-    matrix: Matrices = None,
-    stay: Stay = None,
-    mixture: Mixture = None,
-    clustering: Clustering = None,
-    response: Responses = None,
-    response_weight: ResponseWeight = None,
-    max_size: MaxSize = None,
-    distinct: Distinct = None,
-    closeness: Closeness = None,
+    method: MethodName = None,
     file_format: Annotated[
         str | None,
         typer.Option(
             "--format",
             metavar="|".join(FORMATS),
             show_default=False,
+            autocompletion=lambda: list(FORMATS),
             help="Of the released data; that of FILE where not given.",
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing release.")] = False,
     sign: Annotated[
         Path | None,
-        typer.Option("--sign", metavar="KEY", show_default=False, help="Sign the certificate."),
+        typer.Option(
+            "--sign",
+            metavar="KEY",
+            show_default=False,
+            rich_help_panel=SELDOM,
+            help="Sign the certificate.",
+        ),
     ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
             "--seed",
+            rich_help_panel=SELDOM,
             metavar="NUMBER",
             show_default=False,
             help="For tests only: who knows the seed can undo the release.",
@@ -102,12 +66,19 @@ def protect(
     ] = None,
     engine: Annotated[
         str,
-        typer.Option("--engine", metavar="|".join(ENGINES), help="Who does the work."),
+        typer.Option(
+            "--engine",
+            metavar="|".join(ENGINES),
+            rich_help_panel=SELDOM,
+            autocompletion=lambda: list(ENGINES),
+            help="Who does the work.",
+        ),
     ] = "local",
     master: Annotated[
         str | None,
         typer.Option(
             "--master",
+            rich_help_panel=SELDOM,
             metavar="URL",
             show_default=False,
             help="With --engine spark: the cluster, such as local[2] or spark://host:7077.",
@@ -127,25 +98,16 @@ def protect(
     """
     from pramana import api
     from pramana.cli.progress import progress_bar
-    from pramana.cli.rendering import show_json
-    from pramana.cli.targets import Targets, make_plan
-    from pramana.release.folder import require_free
+    from pramana.cli.rendering import notices_shown, show_json
+    from pramana.cli.targets import plan_for
 
     place, form = _place(to), _format(file_format)
-    require_free(place, force=force)
-    targets = Targets(k=k, epsilon=epsilon, rho1=rho1, rho2=rho2, alpha=alpha, width=width, xi=xi)
-    how: dict[str, Any] = {"method": method, "spread": spread}
-    how |= {"max_error": max_error, "retention": retention, "matrices": matrices_of(matrix)}
-    how |= {"stay": stay, "mixture": mixture}
-    how |= {"clustering": clustering, "responses": tuple(names_of(response)) or None}
-    how |= {"response_weight": response_weight, "max_size": max_size}
-    how |= {"distinct": distinct, "closeness": closeness}
-    require_schema(schema, table)
+    api.require_free(place, force=force)
     data = _data(table, engine, master)
-    plan = make_plan(targets, schema=schema, table=data, **how)
-    with progress_bar("Protecting", total=PASSES * plan.records) as advance:
+    plan, opened = plan_for(context.obj, schema=schema, table=data, method=method)
+    with notices_shown(), progress_bar("Protecting", total=PASSES * plan.records) as advance:
         release = api.protect(
-            data,
+            opened,
             plan,
             to=place,
             file_format=form,

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from pramana.errors import Notice
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,6 +22,7 @@ __all__ = [
     "bullet",
     "matrices_of_plan",
     "note",
+    "notices_shown",
     "out",
     "show_json",
     "show_matrices",
@@ -56,6 +61,23 @@ def note(message: str) -> None:
     from rich.markup import escape
 
     _console(sys.stderr).print(escape(message), style="dim", soft_wrap=True)
+
+
+@contextmanager
+def notices_shown() -> Iterator[None]:
+    """What the library wants a steward to know becomes a note."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", Notice)
+        usual = warnings.showwarning
+
+        def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, Notice):
+                note(str(message))
+            else:
+                usual(message, category, *where, **more)
+
+        warnings.showwarning = show
+        yield
 
 
 def table_of(

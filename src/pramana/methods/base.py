@@ -75,6 +75,7 @@ class Option:
         metavar: what stands for the value in a help.
         default: where it is not stated.
         read: makes the value from the texts of an option that may be repeated.
+        chooses: whether giving it alone chooses the method.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Option:
     metavar: str
     default: Any
     read: Callable[[Sequence[str]], Any] | None
+    chooses: bool
 
 
 def option(
@@ -94,11 +96,11 @@ def option(
     flag: str | None = None,
     metavar: str = "NUMBER",
     read: Callable[[Sequence[str]], Any] | None = None,
+    chooses: bool = False,
 ) -> Any:
     """A field that is an option: its default, and one line of help."""
-    return field(
-        default=default, metadata={"help": text, "flag": flag, "metavar": metavar, "read": read}
-    )
+    about = {"help": text, "flag": flag, "metavar": metavar, "read": read, "chooses": chooses}
+    return field(default=default, metadata=about)
 
 
 def options_of(method: type[Method]) -> tuple[Option, ...]:
@@ -114,6 +116,7 @@ def options_of(method: type[Method]) -> tuple[Option, ...]:
             metavar="|".join(_choices(hints[one.name])) or one.metadata.get("metavar", "NUMBER"),
             default=None if one.default is MISSING else one.default,
             read=one.metadata.get("read"),
+            chooses=one.metadata.get("chooses", False),
         )
         for one in fields(method)  # type: ignore[arg-type]
     )

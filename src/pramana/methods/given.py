@@ -81,7 +81,7 @@ class GivenMatrices(Method):
     """
 
     matrices: Matrices = option(None, MATRIX_FILES, flag="--matrix", metavar="COLUMN=FILE",
-                                read=files_of)  # fmt: skip
+                                read=files_of, chooses=True)  # fmt: skip
 
     name: ClassVar[str] = "matrix"
     when: ClassVar[str] = "You have matrices of your own, and want to know what they promise."

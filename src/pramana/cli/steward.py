@@ -1,0 +1,204 @@
+"""Commands whose options come from the registries of guarantees and methods.
+
+The registries are asked when such a command runs or shows its help, so that what others have
+registered is offered too. The first screen of help has what is common and the targets of the usual
+method; ``--method NAME --help`` has those of a method, ``--more`` has all.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+if TYPE_CHECKING:
+    from pramana.methods import Method
+    from pramana.methods.base import Option
+
+__all__ = ["SELDOM", "StewardCommand", "Wishes", "method_names", "options_by_flag"]
+
+SELDOM = "Seldom needed"
+"""Options of this panel are not on the first screen."""
+
+TARGET, OPTION, MORE = "target_", "option_", "more"
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What was given for the options that the registries offer.
+
+    Attributes:
+        numbers: of targets, by field; ``None`` where not given.
+        options: of methods, by flag; only those given.
+    """
+
+    numbers: dict[str, Any]
+    options: dict[str, Any]
+
+
+class StewardCommand(TyperCommand):
+    """Takes targets and the options of methods; ``context.obj`` is what was :class:`Wishes`."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Its own, those of the registries, and help."""
+        *own, help_option = super().get_params(ctx)
+        return [*own, *_generated(), help_option]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Look for what decides over the help before anything is parsed."""
+        ctx.meta["method"] = _stated_method(args)
+        ctx.meta["more"] = "--more" in args
+        parsed: list[str] = super().parse_args(ctx, ["--help"] if ctx.meta["more"] else args)
+        return parsed
+
+    def invoke(self, ctx: Any) -> Any:
+        """Hand on what was given for generated options."""
+        own = {parameter.name for parameter in self.params}
+        given = {name: ctx.params.pop(name) for name in list(ctx.params) if name not in own}
+        numbers, options = (
+            {name.removeprefix(kind): v for name, v in given.items() if name.startswith(kind)}
+            for kind in (TARGET, OPTION)
+        )
+        stated = {_flag(name): v for name, v in options.items() if _given(v)}
+        ctx.obj = Wishes(numbers, stated)
+        return super().invoke(ctx)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Sections: what is common, targets, the options of a method, and all methods."""
+        parts: dict[str, list[Any]] = {"Arguments": [], "Options": [], "Targets": []}
+        method, more = ctx.meta.get("method"), ctx.meta.get("more")
+        for parameter in self.get_params(ctx):
+            section = _section(parameter, method, more=bool(more))
+            record = parameter.get_help_record(ctx)
+            if section is not None and record is not None:
+                parts.setdefault(section, []).append(record)
+        for section, records in parts.items():
+            if records:
+                with formatter.section(section):
+                    formatter.write_dl(records)
+        with formatter.section("Methods (--method NAME --help shows the options of one)"):
+            formatter.write_dl([(name, _line(one)) for name, one in _methods().items()])
+
+
+def method_names() -> list[str]:
+    """For completion."""
+    return list(_methods())
+
+
+def options_by_flag() -> dict[str, dict[str, Option]]:
+    """Every option of every method: by its flag, then by the names of the methods that have it."""
+    from pramana.methods.base import options_of
+
+    found: dict[str, dict[str, Option]] = {}
+    for name, method in _methods().items():
+        for option in options_of(method):
+            found.setdefault(option.flag, {})[name] = option
+    return found
+
+
+def _methods() -> dict[str, type[Method]]:
+    from pramana.api import METHODS
+
+    return dict(METHODS)
+
+
+def _stated_method(args: Sequence[str]) -> str | None:
+    """The method on a command line that is not yet parsed, if it is one."""
+    for place, word in enumerate(args):
+        name = word.removeprefix("--method=")
+        if word == "--method" and place + 1 < len(args):
+            name = args[place + 1]
+        if word.startswith("--method") and name in _methods():
+            return name
+    return None
+
+
+def _section(parameter: Any, method: str | None, *, more: bool) -> str | None:
+    """Under which heading a parameter is shown; nowhere if not on this screen."""
+    if parameter.param_type_name == "argument":
+        return "Arguments"
+    if parameter.name.startswith(TARGET):
+        return "Targets" if more or parameter.name.removeprefix(TARGET) in _aimed(method) else None
+    if parameter.name.startswith(OPTION):
+        having = list(options_by_flag()[_flag(parameter.name.removeprefix(OPTION))])
+        if more:
+            return f"With --method {', '.join(having)}"
+        return f"Options of method {method}" if method in having else None
+    seldom = getattr(parameter, "rich_help_panel", None) == SELDOM
+    return (SELDOM if seldom else "Options") if more or not seldom else None
+
+
+def _given(value: object) -> bool:
+    return value is not None and value is not False and value not in ([], ())
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _aimed(method: str | None) -> set[str]:
+    """The numbers of the targets of a method, or of the usual one and those that no other has."""
+    from pramana.api import GUARANTEES
+
+    usual, *others = _methods().values()
+    aims = set(_methods()[method].aims if method else usual.aims)
+    if not method or not aims:
+        aims = set(GUARANTEES) - {name for other in others for name in other.aims if method is None}
+    return {x.field for name, kind in GUARANTEES.items() if name in aims for x in kind.letters}
+
+
+def _line(method: type[Method]) -> str:
+    """When to use a method, and how its targets are stated."""
+    from pramana.api import GUARANTEES
+
+    flags = [letter.flag for name in method.aims for letter in GUARANTEES[name].letters]
+    return f"{method.when} ({', '.join(flags)})" if flags else method.when
+
+
+def _generated() -> list[Any]:
+    """The options of the registries, made by typer as it makes any."""
+    from pramana.guarantees.registry import letters
+
+    made = [
+        _parameter(TARGET + x.field, x.type, x.flag, x.help, metavar=x.metavar) for x in letters()
+    ]
+    for flag, having in options_by_flag().items():
+        option = next(iter(having.values()))
+        kind: Any = list[str] if option.read else option.kind
+        default = option.default
+        shown = isinstance(default, str | int | float) and not isinstance(default, bool)
+        text = f"{option.help} ({default})" if shown else option.help
+        made.append(
+            _parameter(OPTION + flag.strip("-").replace("-", "_"), kind, flag, text,
+                       metavar=option.metavar, choices=option.choices)
+        )  # fmt: skip
+    made.append(_parameter(MORE, bool, "--more", "Show all options of all methods, and leave."))
+
+    def verb() -> None:
+        """Never called: its parameters are wanted."""
+
+    verb.__signature__ = inspect.Signature(made)  # type: ignore[attr-defined]
+    verb.__annotations__ = {one.name: one.annotation for one in made}
+    small = typer.Typer(add_completion=False)
+    small.command()(verb)
+    return list(typer.main.get_command(small).params)
+
+
+def _parameter(
+    name: str, kind: Any, flag: str, text: str, *, metavar: str = "", choices: Sequence[str] = ()
+) -> inspect.Parameter:
+    """An option that is ``None`` (or off) where it is not given."""
+    complete = (lambda: list(choices)) if choices else None
+    option = typer.Option(
+        flag, metavar=metavar or None, show_default=False, help=text, autocompletion=complete
+    )
+    hint: Any = kind if kind is bool else kind | None
+    annotation: Any = Annotated[hint, option]
+    default = False if kind is bool else None
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
