@@ -1,16 +1,17 @@
 """How many classes, how strong a prior, how many steps: by the likelihood of records held out.
 
-The records are parted in three; each part in turn is held out, and the likelihood that fits to the
-other two give to it is compared with that of independent columns. Classes are doubled as long as
-that pays. Of all settings within one standard error of the best the one with the fewest classes is
-taken, and independence unless the gain is twice its error: a model never costs more than it is
-known to bring.
+The records are parted in three; each part in turn is held out (of very many records, one part),
+and the likelihood that fits to the other two give to it is compared with that of independent
+columns. Classes are doubled as long as that pays. Of all settings within one standard error of the
+best the one with the fewest classes is taken, and independence unless the gain is twice its error:
+a model never costs more than it is known to bring.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -24,10 +25,14 @@ __all__ = ["FitSetting", "fit_model"]
 
 FOLDS = 3
 PULLS = (1.0, 4.0, 16.0)
-CHECKS = (10, 15, 20, 30, 40, 60, 80, 120, 160)
+CHECKS = (10, 15, 20, 30, 40, 60, 80, 120, 160, 240)
 """Steps after which the records held out are looked at."""
 
 MOST_CLASSES = 64
+LARGE = 120_000
+"""From so many numbers of cells on one part is held out once and one prior is tried: with so much
+to go by, neither the choice nor the prior hangs on chance."""
+
 WORK = 4.0e6
 """About so many numbers a step: more cells, fewer fits side by side."""
 
@@ -92,18 +97,25 @@ def fit_model(observed: Observed, keystream: Keystream, *, fits: int = FITS) -> 
 
 
 def _fits(observed: Observed, classes: int, most: int) -> int:
-    cells = sum(answer.cells.size for answer in observed.answers)
-    return int(np.clip(WORK // (cells * classes), 1, most))
+    return int(np.clip(WORK // (_size(observed) * classes), 1, most))
+
+
+def _size(observed: Observed) -> int:
+    """The numbers that all cells take."""
+    return sum(answers.cells.size for answers in observed.answers)
 
 
 def choose(observed: Observed, keystream: Keystream) -> tuple[FitSetting, float] | None:
     """The setting to fit with and its gain, or ``None`` for independence."""
-    folds = [_Fold(*parts, keystream) for parts in observed.folds(FOLDS, keystream)]
+    large = _size(observed) > LARGE
+    parts = islice(observed.folds(FOLDS, keystream), 1 if large else FOLDS)
+    folds = [_Fold(*part, keystream) for part in parts]
+    pulls = PULLS[1:2] if large else PULLS
     scores: list[HeldOut] = []
     classes, best = 2, 0.0
     while classes <= MOST_CLASSES:
         found = [
-            score for pull in PULLS for score in _scores(folds, classes, pull, observed, keystream)
+            score for pull in pulls for score in _scores(folds, classes, pull, observed, keystream)
         ]
         scores += found
         top = max(score.total for score in found)

@@ -13,11 +13,13 @@ import numpy as np
 
 from pramana.model.latent_classes import Blend, LatentClasses
 from pramana.randomness import Keystream, Stream
-from pramana.types import FloatArray, IntArray
+from pramana.types import FloatArray, IntArray, Words
 
 __all__ = ["draw_records"]
 
 GOLDEN = (5**0.5 - 1) / 2
+KEYS = 2
+"""By so many of the axes drawn before records are sorted: more would change little."""
 
 
 def draw_records(blend: Blend, records: int, keystream: Keystream) -> list[IntArray]:
@@ -50,14 +52,7 @@ def _axis(
     records, number = len(classes), len(model.weights)
     sizes = np.bincount(classes, minlength=number)
     firsts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
-    # The last key sorts first: classes, then the axes before in an order of chance, then chance.
-    turned = keystream.permutation(len(before), Stream("draw keys", axis))
-    keys = (
-        keystream.words(Stream("draw axis", axis), 0, records),
-        *(before[place] for place in turned),
-        classes,
-    )
-    order = np.lexsort(keys)
+    order = np.argsort(_key(axis, classes, before, model, keystream))
     starts = keystream.uniforms(Stream("draw starts", axis), 0, number)
     rank = np.arange(records) - firsts[classes]
     levels = np.mod(rank * GOLDEN + starts[classes], 1.0)
@@ -69,3 +64,19 @@ def _axis(
     values = np.empty(records, dtype=np.int64)
     values[order] = np.clip(places, 0, size - 1)
     return values
+
+
+def _key(
+    axis: int, classes: IntArray, before: list[IntArray], model: LatentClasses, keystream: Keystream
+) -> Words:
+    """What to sort by: the class, then two axes drawn before, picked by chance, then chance."""
+    number = len(model.weights)
+    key, span = classes.astype(np.uint64), number
+    for place in keystream.permutation(len(before), Stream("draw keys", axis))[:KEYS].tolist():
+        size = len(model.profiles[place])
+        key = key * np.uint64(size) + before[place].astype(np.uint64)
+        span *= size
+    bits = np.uint64(span.bit_length())
+    words = keystream.words(Stream("draw axis", axis), 0, len(classes))
+    mixed: Words = (key << (np.uint64(64) - bits)) | (words >> bits)
+    return mixed

@@ -1,0 +1,306 @@
+"""The yardstick of NIST's Collaborative Research Cycle: k-marginal score, unique exact matches.
+
+Needs --data with the excerpt of Massachusetts (crc_ma2019.csv), or --file. Scores of other tools
+are those recorded for their submissions; theirs are central promises, or none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pc
+
+from benchmarks import _worlds as worlds
+from benchmarks._measure import Result
+from pramana.matrices import AskedSet, Reporting, UniformMixture
+from pramana.methods.report_sets import report_shares, whole_weights
+from pramana.model import Answers, Feature, Observed, draw_records, fit_model
+from pramana.randomise.sampling import randomise
+from pramana.randomness import Keystream, Stream
+
+SETS = {
+    "dem": [
+        "AGEP",
+        "SEX",
+        "MSP",
+        "RAC1P",
+        "HOUSING_TYPE",
+        "OWN_RENT",
+        "EDU",
+        "PINCP_DECILE",
+        "DVET",
+        "DEYE",
+    ],
+    "ind": ["PUMA", "SEX", "MSP", "HISP", "RAC1P", "OWN_RENT", "INDP_CAT", "EDU", "PINCP_DECILE"],
+    "fam": [
+        "PUMA",
+        "AGEP",
+        "SEX",
+        "MSP",
+        "HISP",
+        "RAC1P",
+        "NOC",
+        "NPF",
+        "OWN_RENT",
+        "PINCP_DECILE",
+        "POVPIP",
+    ],
+}
+PLACE = "PUMA"
+BINS = {"AGEP": [*range(0, 90, 5), 100], "POVPIP": [*range(0, 500, 50), 501, 502]}
+"""Numbers are released in bins; a number is drawn inside the bin at the end."""
+
+CENTRAL = 5.17
+"""The local epsilon whose reports, shuffled, are central (1, 1e-6) for 7,634 people."""
+
+RECORDED = {
+    "subsample 40 % (no promise)": ("978 / 40", "941 / 40", "941 / 40"),
+    "synthpop CART (no promise)": ("978 / 26", "944 / 25", "939 / 16"),
+    "sdcMicro k-anonymity 6": ("920 / 57", "519 / 0", "748 / 23"),
+    "MST, central epsilon 1": ("913 / 9", "899 / 14", "858 / 2"),
+    "MST, central epsilon 10": ("964 / 16", "917 / 15", "901 / 4"),
+    "PACSynth, central epsilon 10": ("867 / 5", "858 / 23", "643 / 2"),
+}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", help="folder of real data; or the variable PRAMANA_DATA")
+    parser.add_argument("--file", default="crc_ma2019.csv", help="the excerpt in that folder")
+    parser.add_argument("--releases", type=int, default=5, help="releases to average over")
+    parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
+    parser.add_argument("--roads", nargs="+", choices=list(ROADS), default=list(ROADS))
+
+
+def run(options: argparse.Namespace) -> Result:
+    head = ("what", *(f"{name}, k-marginal / UEM %" for name in options.sets), "seconds a run")
+    result = Result("The Collaborative Research Cycle's yardstick", head)
+    data = worlds.folder(options.data)
+    if data is None:
+        result.notes.append("Needs --data, the folder of real data.")
+        return result
+    truth = {name: _read(data / options.file, SETS[name]) for name in options.sets}
+    for road in options.roads:
+        cells, seconds = [], 0.0
+        for name in options.sets:
+            cell, longest = _measured(ROADS[road], truth[name], options.releases)
+            cells.append(cell)
+            seconds = max(seconds, longest)
+        result.rows.append((road, *cells, f"{seconds:.1f}"))
+    if options.file == "crc_ma2019.csv":
+        for tool, scores in RECORDED.items():
+            known = dict(zip(SETS, scores, strict=True))
+            result.rows.append((tool, *(known[name] for name in options.sets), "-"))
+    result.notes.append(
+        f"Mean of {options.releases} releases, the largest deviation from it in brackets; seconds "
+        "of the slowest set, from the true table to the rebuilt one."
+    )
+    return result
+
+
+def _measured(road, truth: pa.Table, releases: int) -> tuple[str, float]:
+    scores, matches, seconds = [], [], []
+    for seed in range(releases):
+        begin = time.perf_counter()
+        made = road(_binned(truth), truth.column_names, seed)
+        seconds.append(time.perf_counter() - begin)
+        made = _unbinned(made, np.random.default_rng(seed))
+        scores.append(k_marginal(truth, made))
+        matches.append(unique_exact_matches(truth, made))
+    off = max(abs(score - np.mean(scores)) for score in scores)
+    return f"{np.mean(scores):.0f} ({off:.0f}) / {np.mean(matches):.1f}", max(seconds)
+
+
+# -- the yardstick -------------------------------------------------------------------------
+
+
+def k_marginal(truth: pa.Table, made: pa.Table) -> float:
+    """500 x (2 - mean L1 distance) of all pairs, each crossed with the place if there is one."""
+    names = truth.column_names
+    pairs = [_codes(truth[name], made[name], name) for name in names]
+    free = [at for at, name in enumerate(names) if name != PLACE]
+    place = names.index(PLACE) if PLACE in names else None
+    gaps = []
+    for first, second in itertools.combinations(free, 2):
+        used = [first, second] + ([] if place is None else [place])
+        shape = [pairs[at][2] for at in used]
+        true, ours = (
+            np.ravel_multi_index(tuple(pairs[at][side] for at in used), shape) for side in (0, 1)
+        )
+        gaps.append(np.abs(_shares(true, shape) - _shares(ours, shape)).sum())
+    return float(500 * (2 - np.mean(gaps)))
+
+
+def _shares(flat, shape):
+    return np.bincount(flat, minlength=math.prod(shape)) / len(flat)
+
+
+def _codes(true: pa.ChunkedArray, made: pa.ChunkedArray, name: str):
+    """Codes of both sides; numbers by the twenty quantile ranks of the truth."""
+    left, right = (np.array(side.to_pylist()) for side in (true, made))
+    if name not in BINS:
+        values, codes = np.unique(np.concatenate([left, right]), return_inverse=True)
+        return codes[: len(left)], codes[len(left) :], len(values)
+    numbers = np.sort(left[left != "N"].astype(float))
+    known = np.unique(numbers)
+    first = np.searchsorted(numbers, known, side="left") + 1
+    last = np.searchsorted(numbers, known, side="right")
+    ranks = np.minimum(np.floor((first + last) / 2 / len(numbers) * 20), 19).astype(np.int64)
+
+    def ranked(side):
+        told = side != "N"
+        places = np.searchsorted(known, side[told].astype(float), side="right") - 1
+        found = np.full(len(side), 20, dtype=np.int64)
+        found[told] = ranks[np.maximum(places, 0)]
+        return found
+
+    return ranked(left), ranked(right), 21
+
+
+def unique_exact_matches(truth: pa.Table, made: pa.Table) -> float:
+    """Of the records unique in the truth, the percentage that stands in the other table."""
+    count: dict[tuple, int] = {}
+    for record in zip(*(truth[name].to_pylist() for name in truth.column_names), strict=True):
+        count[record] = count.get(record, 0) + 1
+    unique = {record for record, times in count.items() if times == 1}
+    there = set(zip(*(made[name].to_pylist() for name in truth.column_names), strict=True))
+    return 100 * len(unique & there) / len(unique)
+
+
+# -- bins ----------------------------------------------------------------------------------
+
+
+def _read(path: Path, names: list[str]) -> pa.Table:
+    kinds = {name: pa.string() for name in names}
+    options = pc.ConvertOptions(
+        include_columns=names, column_types=kinds, strings_can_be_null=False
+    )
+    return pc.read_csv(path, convert_options=options)
+
+
+def _binned(truth: pa.Table) -> pa.Table:
+    for name in set(BINS) & set(truth.column_names):
+        values = np.array(truth[name].to_pylist())
+        told = values != "N"
+        found = values.astype(object)
+        bins = np.searchsorted(BINS[name], values[told].astype(float), side="right") - 1
+        found[told] = [f"{BINS[name][at]:03d}" for at in bins]
+        truth = truth.set_column(truth.column_names.index(name), name, pa.array(found.tolist()))
+    return truth
+
+
+def _unbinned(made: pa.Table, rng: np.random.Generator) -> pa.Table:
+    for name in set(BINS) & set(made.column_names):
+        edges, found = BINS[name], []
+        for value, level in zip(made[name].to_pylist(), rng.random(made.num_rows), strict=True):
+            if value == "N":
+                found.append(value)
+                continue
+            low = int(value)
+            high = edges[edges.index(low) + 1]
+            found.append(str(int(low + level * (high - low))))
+        made = made.set_column(made.column_names.index(name), name, pa.array(found))
+    return made
+
+
+# -- roads: from the true table to a rebuilt one -------------------------------------------
+
+
+def _epsilon(k: float, records: int) -> float:
+    return 0.5 * math.log((records - 1) / (k - 1))
+
+
+def _wanted(names: list[str]) -> dict[tuple[str, ...], float]:
+    """What the yardstick asks: all pairs, crossed with the place."""
+    free = [name for name in names if name != PLACE]
+    place = [PLACE] if PLACE in names else []
+    return {
+        tuple(sorted((*pair, *place), key=names.index)): 1.0
+        for pair in itertools.combinations(free, 2)
+    }
+
+
+def _reports(promise):
+    def road(table: pa.Table, names: list[str], seed: int) -> pa.Table:
+        key = Keystream.from_seed(seed)
+        values, codes = {}, {}
+        for name in names:
+            values[name], codes[name] = np.unique(table[name].to_pylist(), return_inverse=True)
+        reporting = _designed(names, values, promise(table.num_rows), table.num_rows)
+        observed = _released(reporting, names, values, codes, key)
+        made = draw_records(fit_model(observed, key), table.num_rows, key)
+        return pa.table(
+            {name: values[name][column] for name, column in zip(names, made, strict=True)}
+        )
+
+    return road
+
+
+def _designed(names, values, epsilon: float, records: int) -> Reporting:
+    def cells(columns):
+        return math.prod(len(values[name]) for name in columns)
+
+    found = report_shares(names, _wanted(names), cells, gamma=math.exp(epsilon), records=records)
+    asked = []
+    for columns, weight in zip(found.sets, whole_weights(found.shares), strict=True):
+        labels = tuple(itertools.product(*(range(len(values[name])) for name in columns)))
+        if len(columns) == 1:
+            labels = tuple(label[0] for label in labels)
+        asked.append(AskedSet(columns, weight, UniformMixture.of(labels, epsilon=epsilon)))
+    return Reporting(tuple(asked))
+
+
+def _released(reporting: Reporting, names, values, codes, key: Keystream) -> Observed:
+    records = len(codes[names[0]])
+    ends = np.cumsum([asked.share for asked in reporting])
+    chosen = np.searchsorted(ends, key.uniforms("asked", 0, records), side="right")
+    parts = []
+    for place, asked in enumerate(reporting):
+        own = np.flatnonzero(chosen == place)
+        shape = [len(values[name]) for name in asked.columns]
+        flat = np.ravel_multi_index(tuple(codes[name][own] for name in asked.columns), shape)
+        drawn = randomise(asked.matrix, flat, keystream=key, stream=Stream("set", place))
+        table = np.bincount(drawn, minlength=math.prod(shape)).reshape(shape).astype(float)
+        gain = float(asked.matrix.gamma) - 1
+        places = [names.index(name) for name in asked.columns]
+        parts.append(Answers.of_table(places, table, base=1.0, gain=gain))
+    sizes = tuple(len(values[name]) for name in names)
+    features = tuple(Feature(axis, size) for axis, size in enumerate(sizes))
+    return Observed(sizes, features, tuple(part for part in parts if len(part.counts)))
+
+
+def _whole(k: float, how: str):
+    def road(table: pa.Table, names: list[str], seed: int) -> pa.Table:
+        import pramana as pm
+
+        schema = pm.describe(table, keys=names)
+        plan = pm.design(schema, pm.PkAnonymity(k=k), records=table.num_rows)
+        return pm.protect(table, plan, seed=seed).rebuild(method=how, seed=seed)
+
+    return road
+
+
+def _grouped(k: int, method: str):
+    def road(table: pa.Table, names: list[str], seed: int) -> pa.Table:
+        import pramana as pm
+
+        schema = pm.describe(table, keys=names)
+        plan = pm.design(schema, pm.KAnonymity(k=k), method=method, data=table)
+        return pm.protect(table, plan, seed=seed).table
+
+    return road
+
+
+ROADS = {
+    "reports, k = 10": _reports(lambda records: _epsilon(10, records)),
+    "reports, k = 2": _reports(lambda records: _epsilon(2, records)),
+    "reports, local epsilon 5.17": _reports(lambda _: CENTRAL),
+    "whole records, k = 2": _whole(2, "posterior"),
+    "whole records, k = 2, by rank": _whole(2, "rank"),
+    "resample, k-anonymity 6": _grouped(6, "resample"),
+}
