@@ -68,7 +68,7 @@ def pramana(source: Path, target: Path) -> None:
         table.map_batches(work.encode, schema=work.coded)
         .shuffle(keystream=keystream)
         .map_batches(work.decode, schema=work.released)
-        .write(target, compression=CODEC)
+        .write(target)
     )
 
 

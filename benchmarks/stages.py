@@ -18,7 +18,7 @@ from benchmarks import _roads
 from benchmarks._measure import Result
 from pramana.engines.local.shuffle import Shuffler
 from pramana.engines.local.table import LocalTable
-from pramana.formats.atomic import in_groups, writer_of
+from pramana.formats.door import write_records
 from pramana.randomise.protect import Randomiser
 from pramana.randomness import CHUNK, Keystream
 
@@ -97,9 +97,7 @@ def _words(keystream: Keystream, records: int) -> None:
 
 def _write(batches: list[pa.RecordBatch], target: Path) -> None:
     schema = batches[0].schema
-    with writer_of(target, schema, file_format="parquet", compression=_roads.CODEC) as writer:
-        for group in in_groups(batches, schema):
-            writer.write_table(group)
+    write_records(schema, batches, target, file_format="parquet")
 
 
 def _timed(spent, stage: str, work):

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
-from pramana.engines.base import Table
-from pramana.engines.choose import empty_like, open_source
+from pramana.engines.choose import empty_like, leaving, open_source
 from pramana.errors import OutsideDomain
-from pramana.formats.opening import write_table
+from pramana.formats.base import FORMATS
 from pramana.methods.plan import Plan
 from pramana.randomness import Keystream
 from pramana.readings.release import Release, load_release
 from pramana.release.certificate import Certificate
-from pramana.release.folder import require_free
+from pramana.release.folder import require_counted, require_free
 from pramana.release.stored import write_release
 from pramana.table.codec import Refused, count_refused, refuse
-from pramana.table.opened import Labels, OpenedTable, TableFormat
+from pramana.table.opened import OpenedTable, TableFormat
 from pramana.table.schema import Column, Schema
 from pramana.types import Progress, TableLike
 
@@ -58,12 +57,24 @@ def protect(
     try:
         made, plan = plan.method.release(plan, opened, keystream)
         certificate = _certificate(plan, keystream)
+        made = leaving(made, plan.schema)
         if to is None:
-            return Release(certificate, made.to_opened(), like=empty_like(table))
+            released = replace(made.to_opened(), labels=opened.labels)
+            opened.require_unchanged()
+            require_counted(certificate, released.rows)
+            return Release(certificate, released, like=empty_like(table))
         file_format = file_format or _writable(opened.format)
+
+        def write(path: Path) -> int:
+            written = made.write(
+                path, file_format=file_format, labels=opened.labels, progress=progress
+            )
+            opened.require_unchanged()
+            return written
+
         write_release(
             certificate,
-            _writer(made, file_format, labels=opened.labels, progress=progress),
+            write,
             folder=Path(to),
             file_format=file_format,
             force=force,
@@ -104,19 +115,6 @@ def _refused(column: Column, batches: Iterable[pa.RecordBatch]) -> Refused:
     return sum(counts, start=Refused())
 
 
-def _writer(
-    made: Table,
-    file_format: TableFormat,
-    *,
-    labels: Labels,
-    progress: Progress | None,
-) -> Callable[[Path], object]:
-    """How the data file gets written: by the engine where it knows the format."""
-    if file_format in ("parquet", "csv", "feather"):
-        return lambda path: made.write(path, file_format=file_format, progress=progress)
-    return lambda path: write_table(made.to_arrow(), path, file_format=file_format, labels=labels)
-
-
 def _writable(file_format: TableFormat) -> TableFormat:
     """The same format out as in, where it can be written."""
-    return "parquet" if file_format in ("frame", "sas7bdat") else file_format
+    return file_format if file_format in FORMATS and FORMATS[file_format].writes else "parquet"

@@ -19,7 +19,7 @@ from pramana.formats.opening import open_table
 from pramana.matrices.families import Dense, UniformMixture
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.randomise.protect import Randomiser
-from pramana.randomness import Keystream
+from pramana.randomness import Keystream, Stream
 from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Column, Role, Schema
 
@@ -152,7 +152,7 @@ def check_words(engine, folder):
     """The word of every record is its own: each draw by hand, one column after the other."""
     truth, made = people(), protected(engine(people())).to_arrow().sort_by("number")
 
-    words = SEEDED.words("release sex", 0, RECORDS)
+    words = SEEDED.words(Stream("release", "sex"), 0, RECORDS)
     other = UniformMixture.of(("F", "M"), retention=0.5).other
     sexes = [
         ("F", "M")[word // other] if word < 2 * other else sex

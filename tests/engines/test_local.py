@@ -18,16 +18,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from pramana.engines.base import Source, Table
-from pramana.engines.local import sources
 from pramana.engines.local.table import LocalTable
 from pramana.errors import InvalidTable, OutsideDomain, UnknownColumn
-from pramana.formats import atomic
+from pramana.formats import door
+from pramana.formats import parquet as parquet_format
 from pramana.formats.opening import open_table
 from pramana.matrices.families import Dense, UniformMixture
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.randomise.protect import Randomiser
 from pramana.randomness import Keystream
 from pramana.table.domains import Categories
+from pramana.table.opened import placed
 from pramana.table.schema import Column, Role, Schema
 
 SEEDED = Keystream.from_seed(51)
@@ -110,12 +111,12 @@ def test_chunks_threads_batches_and_memory_never_change_a_release(parquet, tmp_p
             protected(table).write(tmp_path / "out.parquet")
             made[threads, memory] = digest(tmp_path / "out.parquet")
     for size in (99, 1000, 10**6):
-        monkeypatch.setattr(sources, "PART_RECORDS", size)
+        monkeypatch.setattr(parquet_format, "PART_RECORDS", size)
         for source in (parquet, people(5000), open_table(parquet), open_table(people(5000))):
             protected(LocalTable.of(source)).write(tmp_path / "out.parquet")
             made[size, id(source)] = digest(tmp_path / "out.parquet")
-    monkeypatch.setattr(sources, "GROUP_MOST", 500)
-    monkeypatch.setattr(sources, "PART_RECORDS", 77)
+    monkeypatch.setattr(parquet_format, "GROUP_MOST", 500)
+    monkeypatch.setattr(parquet_format, "PART_RECORDS", 77)
     protected(LocalTable.of(parquet, coded=["sex"])).write(tmp_path / "out.parquet")
     made["groups in batches"] = digest(tmp_path / "out.parquet")
 
@@ -156,11 +157,11 @@ def test_formats_hold_the_same_records(file_format, parquet, tmp_path):
 def test_row_groups_have_one_size_whatever_came(tmp_path):
     """The groups of a file are cut by the writer alone."""
     batches = [pa.record_batch({"x": range(a, b)}) for a, b in [(0, 3), (3, 4), (4, 17), (17, 20)]]
-    groups = list(atomic.in_groups(batches, batches[0].schema, size=5))
+    groups = list(door.in_groups(batches, batches[0].schema, size=5))
 
     assert [len(group) for group in groups] == [5, 5, 5, 5]
     assert pa.concat_tables(groups)["x"].to_pylist() == list(range(20))
-    assert list(atomic.in_groups([], batches[0].schema)) == []
+    assert list(door.in_groups([], batches[0].schema)) == []
 
 
 def test_counting_equals_counting_in_memory(parquet):
@@ -242,7 +243,7 @@ def test_progress_hears_of_every_record_once_a_pass(parquet, tmp_path):
 
 def test_an_error_half_way_leaves_nothing(parquet, tmp_path, monkeypatch):
     """No file, no temporary folder; a file that was there stays as it was."""
-    monkeypatch.setattr(sources, "PART_RECORDS", 700)
+    monkeypatch.setattr(parquet_format, "PART_RECORDS", 700)
 
     def fail(batch, position):
         if position > 2000:
@@ -287,10 +288,10 @@ def test_a_killed_process_leaves_no_file_under_the_name(parquet, tmp_path):
     script = f"""
         import time
         from pathlib import Path
-        from pramana.engines.local import sources, table as local
-        from pramana.formats import atomic as writing
-        sources.PART_RECORDS = 700
-        writing.in_groups.__kwdefaults__["size"] = 100
+        from pramana.engines.local import table as local
+        from pramana.formats import door, parquet
+        parquet.PART_RECORDS = 700
+        door.in_groups.__kwdefaults__["size"] = 100
         table = local.LocalTable.of({str(parquet)!r}, threads=1)
         def slow(batch, position):
             if position > 2000:
@@ -327,7 +328,7 @@ def test_a_file_broken_half_way_is_refused(parquet, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["broken.parquet"]
 
     broken.write_bytes(content[:1000])
-    with pytest.raises(InvalidTable, match="must be a readable Parquet file"):
+    with pytest.raises(InvalidTable, match="broken or cut short"):
         LocalTable.of(broken)
 
 
@@ -342,7 +343,7 @@ def test_a_source_of_batches_counts_positions():
     """Batches of any length, also empty ones."""
     schema = pa.schema([("x", pa.int64())])
     batches = [pa.record_batch([pa.array(range(n))], schema=schema) for n in (2, 0, 3)]
-    source = Source.of_batches(schema, lambda: batches)
+    source = Source(schema, lambda _: placed(batches))
 
     assert [(part.position, part.records) for part in source.parts(None)] == [
         (0, 2),

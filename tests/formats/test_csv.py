@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from pramana.errors import InvalidTable
 from pramana.formats.csv_dialect import find_dialect
-from pramana.formats.opening import open_table, write_table
+from pramana.formats.door import write_table
+from pramana.formats.opening import open_table
 
 CELL = "CELLVALUE"
 

@@ -20,6 +20,7 @@ def release(tmp_path):
         table = made.opened.to_arrow()
         pq.write_table(table.slice(0, 1500), path / "part-00000.parquet")
         pq.write_table(table.slice(1500), path / "part-00001.parquet")
+        return table.num_rows
 
     from pramana.release.stored import write_release
 

@@ -9,11 +9,12 @@ import pytest
 
 from pramana.api import describe
 from pramana.errors import InvalidSchema, OutsideDomain, TooLarge, UnknownColumn
-from pramana.formats.opening import open_table, write_table
+from pramana.formats.door import write_table
+from pramana.formats.opening import open_table
 from pramana.table.codec import encode
 from pramana.table.describe import complete
 from pramana.table.domains import Bins, Categories
-from pramana.table.opened import Labels
+from pramana.table.labels import Labels
 from pramana.table.schema import Column, Impossible, Role, Schema
 
 RNG = np.random.default_rng(3)

@@ -46,7 +46,8 @@ def rebuild(
     """
     from pramana import api
     from pramana.cli.rendering import bullet, out, show_json
-    from pramana.formats.opening import format_of, write_table
+    from pramana.formats.base import format_of
+    from pramana.formats.door import write_table
     from pramana.randomness import Keystream
     from pramana.readings.published import REBUILT
 
@@ -56,12 +57,7 @@ def rebuild(
     release = api.load(folder)
     keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
     table = release.rebuilt(keystream, method=cast("Any", method))
-    partial = output.with_name(f".{output.name}.part")
-    try:
-        write_table(table, partial, file_format=file_format)
-        partial.replace(output)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_table(table, output, file_format=file_format)
     if as_json:
         form = {"file": str(output), "records": table.num_rows, "method": method, "note": REBUILT}
         show_json(form)

@@ -14,9 +14,8 @@ in parallel as it likes without changing a result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, runtime_checkable
 
@@ -24,32 +23,18 @@ import pyarrow as pa
 
 from pramana.randomness import Address, Keystream
 from pramana.table.counts import Counts
-from pramana.table.opened import OpenedTable, TableFormat
+from pramana.table.labels import Labels
+from pramana.table.opened import OpenedTable, Part, TableFormat
 from pramana.table.schema import Column, Schema
 from pramana.types import Progress, TableLike
 
 if TYPE_CHECKING:
     from pramana.engines.sums import Condition
 
-__all__ = ["BatchFunction", "Engine", "Part", "Source", "Table"]
+__all__ = ["BatchFunction", "Engine", "Source", "Table"]
 
 BatchFunction: TypeAlias = Callable[[pa.RecordBatch, int], pa.RecordBatch]
 """From a batch and the position of its first record to a batch with as many records."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """A batch that is still to be loaded, possibly in another thread.
-
-    Attributes:
-        position: The position of its first record in the whole table.
-        records: How many records it will have.
-        load: Reads or computes it.
-    """
-
-    position: int
-    records: int
-    load: Callable[[], pa.RecordBatch]
 
 
 @dataclass(frozen=True)
@@ -74,26 +59,14 @@ class Source:
         return self if self.narrow is None else self.narrow(columns)
 
     @classmethod
-    def of_batches(
-        cls,
-        schema: pa.Schema,
-        batches: Callable[[], Iterable[pa.RecordBatch]],
-        *,
-        records: int | None = None,
-    ) -> Source:
-        """A source that is read batch after batch."""
+    def of_opened(cls, opened: OpenedTable) -> Source:
+        """A table that has been opened."""
 
-        def parts(_: Progress | None) -> Iterator[Part]:
-            position = 0
-            for batch in batches():
-                yield Part(position, len(batch), partial(_same, batch))
-                position += len(batch)
+        def narrow(columns: Sequence[str]) -> Source:
+            schema = pa.schema([opened.schema.field(name) for name in columns])
+            return cls(schema, lambda _: opened.parts(columns), opened.rows, narrow)
 
-        return cls(schema, parts, records)
-
-
-def _same(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return batch
+        return narrow(opened.schema.names)
 
 
 @runtime_checkable
@@ -113,7 +86,12 @@ class Table(Protocol):
         """The records in a uniformly random order, by words that are addressed by position."""
 
     def write(
-        self, path: Path, *, file_format: TableFormat = "parquet", progress: Progress | None = None
+        self,
+        path: Path,
+        *,
+        file_format: TableFormat = "parquet",
+        labels: Labels | None = None,
+        progress: Progress | None = None,
     ) -> int:
         """Write all records to one file and give their number.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from pramana.engines.base import Engine, Table
+from pramana.formats.door import Door
 from pramana.registry import Registry
 from pramana.table.counts import Counts
 from pramana.table.groups import smallest_group
@@ -22,6 +23,7 @@ __all__ = [
     "empty_like",
     "engine_for",
     "engine_of",
+    "leaving",
     "open_source",
     "smallest_crowd",
     "write_opened",
@@ -88,6 +90,15 @@ def as_kind(opened: OpenedTable, like: TableLike | None) -> TableLike:
     return engine_for(like).as_kind(opened, like)
 
 
-def write_opened(opened: OpenedTable, path: Path, *, file_format: TableFormat) -> int:
-    """Write all records, by their engine, to a file that appears whole or not at all."""
-    return engine_of(opened).write(path, file_format=file_format)
+def leaving(table: Table, schema: Schema) -> Table:
+    """Released records in the types in which they leave, by the one door out."""
+    door = Door.of(schema, table.schema())
+    return table.map_batches(door, schema=door.schema)
+
+
+def write_opened(
+    opened: OpenedTable, path: Path, *, schema: Schema, file_format: TableFormat
+) -> int:
+    """Write released records, by their engine, to a file that appears whole or not at all."""
+    table = leaving(engine_of(opened), schema)
+    return table.write(path, file_format=file_format, labels=opened.labels)

@@ -1,4 +1,4 @@
-"""Reading text files in streams, with types decided on the whole file.
+"""Text files: read once, held, and given the types that the whole file decides.
 
 A column becomes a number only if all of its values read as numbers and nothing is lost by
 it: codes with leading zeros, a plus sign or more than 18 digits keep their column text, and so does
@@ -10,21 +10,25 @@ stands in quotes in a column of text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidTable
-from pramana.formats.csv_dialect import Dialect, find_dialect
-from pramana.table.opened import OpenedTable
+from pramana.formats.base import COMPRESSED, RecordStream, broken
+from pramana.formats.csv_dialect import HEAD, Dialect, find_dialect
+from pramana.formats.spill import Spill
+from pramana.table.opened import OpenedTable, Part
 
-__all__ = ["open_csv"]
+__all__ = ["CSV", "CsvFormat"]
 
 BLOCK = 2**23
+CODED = pa.dictionary(pa.int32(), pa.string())  # each distinct value is looked at once a block
 FALLBACKS = ("cp1252", "latin-1")  # the second reads any byte
 INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 DECIMAL = r"^-?(0|[1-9][0-9]{0,17})?(\.[0-9]*)?([eE][-+]?[0-9]{1,3})?$"
@@ -88,75 +92,116 @@ def _with_points(values: pa.Array) -> pa.Array:
     return pc.replace_substring(values, ",", ".")
 
 
+class CsvFormat:
+    """Text files."""
+
+    name: ClassVar[str] = "csv"
+    title: ClassVar[str] = "text"
+    endings: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".tab", ".txt")
+    marks: ClassVar[tuple[bytes, ...]] = ()
+    writes: ClassVar[bool] = True
+
+    def open(self, path: Path) -> OpenedTable:
+        """Open a text file: it is parsed once, and what was read is held."""
+        table = _surveyed(path, find_dialect(path))
+        if not table.held.rows:
+            raise InvalidTable(f"{path} has a header and no records.")
+        return table.opened(path)
+
+    def write(self, path: Path, records: RecordStream) -> None:
+        """Write a file with commas.
+
+        Text goes in quotes and missing values go without, so that an empty text and a missing one
+        stay apart.
+        """
+        from pyarrow import csv
+
+        plain = pa.schema([(item.name, _plain(item.type)) for item in records.schema])
+        with csv.CSVWriter(str(path), plain) as writer:
+            for group in records.groups:
+                writer.write_table(group.cast(plain))
+
+
+CSV: Final = CsvFormat()
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
 @dataclass(frozen=True)
-class CsvTable:
-    """A text file of known form."""
+class _CsvTable:
+    """A text file that has been read: its fields as text, and what their columns can be."""
 
-    path: Path
-    dialect: Dialect
-    seen: dict[str, Seen] = field(default_factory=dict)
+    held: Spill
+    seen: Mapping[str, Seen]
+    coded: frozenset[str] = frozenset()
 
-    def open(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-        """Batches of the named columns in their types."""
-        del size  # the reader's blocks are cut by the caller
-        direct = {name: self.seen[name].type for name in columns if self._direct(name)}
-        text = pa.string()
-        types = {name: direct.get(name, text) for name in columns}
-        for batch in _stream(self.path, self.dialect, types, columns):
-            arrays = [
-                column if name in direct else _number(column, self.seen[name])
-                for name, column in zip(columns, batch.columns, strict=True)
-            ]
-            yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
+    def opened(self, path: Path) -> OpenedTable:
+        """The table in its types."""
 
-    def _direct(self, name: str) -> bool:
-        """Whether the reader itself can make the numbers."""
-        seen = self.seen[name]
-        return seen.type == pa.string() or not (seen.spelled or seen.comma)
+        def fit(*, text: Collection[str], coded: Collection[str]) -> OpenedTable:
+            seen = {
+                n: replace(s, decimal=s.decimal and n not in text) for n, s in self.seen.items()
+            }
+            return replace(self, seen=seen, coded=frozenset(coded)).opened(path)
+
+        schema = pa.schema([(name, self._type(name)) for name in self.seen])
+        return OpenedTable(schema, self.held.rows, "csv", path, self._parts, fit=fit)
+
+    def _type(self, name: str) -> pa.DataType:
+        kind = self.seen[name].type
+        return CODED if kind == pa.string() and name in self.coded else kind
+
+    def _parts(self, columns: Sequence[str]) -> Iterator[Part]:
+        for part in self.held.parts(columns):
+            yield replace(part, load=partial(self._load, part, columns))
+
+    def _load(self, part: Part, columns: Sequence[str]) -> pa.RecordBatch:
+        held = part.load()
+        arrays = [self._typed(name, held.column(at)) for at, name in enumerate(columns)]
+        return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+    def _typed(self, name: str, column: pa.DictionaryArray) -> pa.Array:
+        """Each distinct text of a block becomes a number once."""
+        kind = self._type(name)
+        if kind == CODED:
+            return column
+        values = column.dictionary
+        if kind != pa.string():
+            values = _numbers(values, self.seen[name])
+        return values.take(column.indices)
 
 
-def _number(column: pa.Array, seen: Seen) -> pa.Array:
-    column = pc.utf8_trim_whitespace(column)
-    absent = pc.is_in(column, value_set=pa.array(NOT_A_NUMBER, column.type))
-    column = pc.if_else(absent, pa.scalar(None, column.type), column)
-    return (_with_points(column) if seen.comma else column).cast(seen.type)
+def _numbers(texts: pa.Array, seen: Seen) -> pa.Array:
+    texts = pc.utf8_trim_whitespace(texts)
+    absent = pc.is_in(texts, value_set=pa.array(NOT_A_NUMBER, texts.type))
+    texts = pc.if_else(absent, pa.scalar(None, texts.type), texts)
+    return (_with_points(texts) if seen.comma else texts).cast(seen.type)
 
 
-def open_csv(path: Path, *, text: Collection[str] = ()) -> OpenedTable:
-    """Open a text file; ``text`` names columns that must stay text."""
-    table, rows = _survey_in(path, find_dialect(path), text)
-    if not rows:
-        raise InvalidTable(f"{path} has a header and no records.")
-    schema = pa.schema([(name, seen.type) for name, seen in table.seen.items()])
-    return OpenedTable(schema, rows, "csv", path, table.open, delimiter=table.dialect.delimiter)
-
-
-def _survey_in(path: Path, dialect: Dialect, text: Collection[str]) -> tuple[CsvTable, int]:
-    """Survey the file in the first encoding that fits all of it."""
+def _surveyed(path: Path, dialect: Dialect) -> _CsvTable:
+    """Read the file in the first encoding that fits all of it."""
     others = FALLBACKS if dialect.encoding in ("utf-8", "cp1252") else ()
     for encoding in (dialect.encoding, *others):
         try:
-            return _survey(path, replace(dialect, encoding=encoding), text)
+            return _survey(path, replace(dialect, encoding=encoding))
         except UnicodeDecodeError:  # the beginning was plain, what follows is not
             continue
     raise InvalidTable(f"{path} is not {dialect.encoding} text to its end: it is broken.")
 
 
-def _survey(path: Path, dialect: Dialect, text: Collection[str]) -> tuple[CsvTable, int]:
-    """Read the file once, as text, to learn its types and its length."""
-    seen = {name: Seen() for name in dialect.names}
-    for name in dialect.names:
-        if name in text or CODE_NAMES.search(name.lower()):
-            seen[name].decimal = False
-    coded = pa.dictionary(pa.int32(), pa.string())  # each distinct value is looked at once a block
-    rows, last = 0, None
-    for batch in _stream(path, dialect, dict.fromkeys(dialect.names, coded), dialect.names):
-        rows += batch.num_rows
+def _survey(path: Path, dialect: Dialect) -> _CsvTable:
+    """Read the file once, as text, to hold it and to learn its types and its length."""
+    seen = {name: Seen(decimal=not CODE_NAMES.search(name.lower())) for name in dialect.names}
+    held, last = Spill(), None
+    for batch in _stream(path, dialect):
+        held.add(batch)
         last = batch.columns[-1][-1].as_py() if batch.num_rows else last
         for name, column in zip(dialect.names, batch.columns, strict=True):
             seen[name].look(column.dictionary, comma=dialect.delimiter != ",")
     _require_closed(path, dialect, last)
-    return CsvTable(path, dialect, seen), rows
+    return _CsvTable(held, seen)
 
 
 def _require_closed(path: Path, dialect: Dialect, last: str | None) -> None:
@@ -169,6 +214,8 @@ def _require_closed(path: Path, dialect: Dialect, last: str | None) -> None:
     quote, quotes, tail = dialect.quote.encode(), 0, b""
     value = last.rstrip("\r\n").replace(dialect.quote, dialect.quote * 2)
     ending = quote + value.encode(dialect.encoding.removesuffix("-sig"), errors="replace")
+    if path.suffix.lower() not in COMPRESSED and not _tail(path).endswith(ending[-HEAD:]):
+        return
     with pa.input_stream(str(path), compression="detect") as stream:
         while part := stream.read(BLOCK):
             quotes += part.count(quote)
@@ -177,25 +224,28 @@ def _require_closed(path: Path, dialect: Dialect, last: str | None) -> None:
         raise InvalidTable(f"{path} ends inside quotes: it is broken or cut short.")
 
 
-def _stream(
-    path: Path, dialect: Dialect, types: dict[str, pa.DataType], columns: Sequence[str]
-) -> Iterator[pa.RecordBatch]:
+def _tail(path: Path) -> bytes:
+    """The end of a file, without line ends."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 2 * HEAD))
+        return file.read().rstrip(b"\r\n")
+
+
+def _stream(path: Path, dialect: Dialect) -> Iterator[pa.RecordBatch]:
     try:
-        yield from _reader(path, dialect, types, columns)
+        yield from _reader(path, dialect)
     except (pa.ArrowInvalid, pa.ArrowKeyError, OSError, EOFError) as error:
         # The library's own text shows the row, so none of it is passed on.
         if "UTF8" in str(error):
             raise UnicodeDecodeError(dialect.encoding, b"", 0, 1, "not in this encoding") from None
-        raise _explained(path, dialect, types, columns) from None
+        raise _explained(path, dialect) from None
 
 
-def _explained(
-    path: Path, dialect: Dialect, types: dict[str, pa.DataType], columns: Sequence[str]
-) -> InvalidTable:
+def _explained(path: Path, dialect: Dialect) -> InvalidTable:
     """What is wrong with a file that could not be read, found by one thread that counts rows."""
     wrong: list[Any] = []
     try:
-        for _ in _reader(path, dialect, types, columns, wrong=wrong):
+        for _ in _reader(path, dialect, wrong=wrong):
             pass
     except (pa.ArrowInvalid, pa.ArrowKeyError, OSError, EOFError):
         if wrong:
@@ -204,16 +254,11 @@ def _explained(
                 f"{path} must have {row.expected_columns} fields in every row, and row "
                 f"{row.number} has {row.actual_columns}. The file may be broken or cut short."
             )
-    return InvalidTable(f"{path} cannot be read to its end: it is broken or cut short.")
+    return broken(path)
 
 
 def _reader(
-    path: Path,
-    dialect: Dialect,
-    types: dict[str, pa.DataType],
-    columns: Sequence[str],
-    *,
-    wrong: list[Any] | None = None,
+    path: Path, dialect: Dialect, *, wrong: list[Any] | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The reader's batches; with ``wrong`` one thread reads and notes the first bad row."""
     from pyarrow import csv
@@ -235,8 +280,7 @@ def _reader(
             ),
             parse_options=_parse_options(dialect, note),
             convert_options=csv.ConvertOptions(
-                column_types=types,
-                include_columns=list(columns),
+                column_types=dict.fromkeys(dialect.names, CODED),
                 null_values=[""],
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,

@@ -1,7 +1,7 @@
 """How a text file is written: encoding, delimiter, quotes, header.
 
 Only the beginning of the file is looked at here; what holds for the whole file (that every
-row has as many fields, which columns are numbers) is found by ``csv_files``.
+row has as many fields, which columns are numbers) is found by ``csv``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pramana.errors import InvalidTable
-from pramana.table.opened import require_distinct_names
+from pramana.formats.names import require_distinct_names
 
 __all__ = ["Dialect", "find_dialect"]
 

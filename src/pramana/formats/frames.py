@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from os import PathLike
 from typing import Any
 
 import pyarrow as pa
 
 from pramana.errors import InvalidTable
-from pramana.table.opened import OpenedTable, require_distinct_names
+from pramana.formats.names import require_distinct_names
+from pramana.table.opened import OpenedTable
 
 __all__ = ["empty_like", "open_frame", "to_kind", "undressed"]
 
@@ -20,11 +20,7 @@ def open_frame(frame: Any) -> OpenedTable:
     require_distinct_names(names, where="the data frame")
     table = _to_arrow(frame)
     require_distinct_names(table.column_names, where="the table")
-
-    def batches(columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-        yield from table.select(list(columns)).to_batches(max_chunksize=size)
-
-    return OpenedTable(table.schema, table.num_rows, "frame", frame, batches)
+    return OpenedTable.of_arrow(table.replace_schema_metadata(None), source=frame)
 
 
 def _comes_from(frame: Any, package: str) -> bool:
@@ -86,12 +82,21 @@ def empty_like(frame: Any) -> Any:
     if isinstance(frame, str | PathLike):
         return frame  # a place; no records are held
     if _is_pandas(frame):
-        return frame.iloc[:0].copy()
+        return _without_truth(frame.iloc[:0].copy())
     if isinstance(frame, pa.RecordBatchReader):
-        return pa.RecordBatchReader.from_batches(frame.schema, [])
+        return pa.RecordBatchReader.from_batches(frame.schema.remove_metadata(), [])
     if isinstance(frame, pa.Table):
-        return frame.schema.empty_table()
+        return frame.schema.remove_metadata().empty_table()
     return frame.clear() if hasattr(frame, "clear") and hasattr(frame, "lazy") else None
+
+
+def _without_truth(frame: Any) -> Any:
+    """The empty frame without the attributes and categories of the one it was."""
+    frame.attrs = {}
+    for name in frame.columns:
+        if frame[name].dtype == "category":
+            frame[name] = frame[name].cat.set_categories([])
+    return frame
 
 
 def to_kind(table: pa.Table, like: Any) -> Any:

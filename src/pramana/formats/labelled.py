@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,7 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidTable, MissingExtra
-from pramana.table.opened import Labels, OpenedTable, TableFormat, require_distinct_names
+from pramana.formats.base import RecordStream
+from pramana.formats.names import require_distinct_names
+from pramana.table.labels import Labels
+from pramana.table.opened import OpenedTable, TableFormat
 
 __all__ = ["open_labelled", "write_labelled"]
 
@@ -45,13 +48,7 @@ def open_labelled(path: Path, file_format: TableFormat) -> OpenedTable:
     if not about.column_names or not about.number_rows:
         raise InvalidTable(f"{path} has no records.")
     table = pa.table({name: _column(name, values) for name, values in columns.items()})
-
-    def batches(names: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-        yield from table.select(list(names)).to_batches(max_chunksize=size)
-
-    return OpenedTable(
-        table.schema, table.num_rows, file_format, path, batches, labels=_labels(about)
-    )
+    return OpenedTable.of_arrow(table, kind=file_format, source=path, labels=_labels(about))
 
 
 def _column(name: str, values: list[Any]) -> pa.Array:
@@ -76,12 +73,8 @@ def _labels(about: Any) -> Labels:
     return Labels(variables, values, measures)
 
 
-def write_labelled(table: pa.Table, path: Path, file_format: TableFormat, labels: Labels) -> None:
+def write_labelled(path: Path, records: RecordStream, file_format: TableFormat) -> None:
     """Write an SPSS or Stata file with the labels of the columns that it has."""
-    if file_format == "sas7bdat":
-        raise InvalidTable(
-            "SAS files can be read but not written. Write csv, parquet, sav or dta instead."
-        )
     library = _pyreadstat("Writing", file_format)
     try:
         import pandas  # noqa: F401
@@ -89,7 +82,9 @@ def write_labelled(table: pa.Table, path: Path, file_format: TableFormat, labels
         raise MissingExtra(
             f"Writing {PACKAGES[file_format]} files needs an extra: pip install 'pramana[files]'."
         ) from None
-    names = set(table.column_names)
+    schema = pa.schema([(item.name, _plain(item.type)) for item in records.schema])
+    table = pa.concat_tables([schema.empty_table(), *(g.cast(schema) for g in records.groups)])
+    names, labels = set(table.column_names), records.labels
     options: dict[str, Any] = {
         "column_labels": {name: labels.variables.get(name) for name in table.column_names},
         "variable_value_labels": _value_labels(table, labels.values),
@@ -100,12 +95,16 @@ def write_labelled(table: pa.Table, path: Path, file_format: TableFormat, labels
     getattr(library, f"write_{file_format}")(frame, str(path), **options)
 
 
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
 def _value_labels(
     table: pa.Table, labels: Mapping[str, Mapping[Any, str]]
 ) -> dict[str, dict[Any, str]]:
     """Value labels of columns that still hold such values: a bin's text has none."""
     kept = {}
-    for name in set(table.column_names) & set(labels):
+    for name in (name for name in table.column_names if name in labels):
         text = pa.types.is_string(table.schema.field(name).type)
         fitting = {v: label for v, label in labels[name].items() if isinstance(v, str) == text}
         if fitting:

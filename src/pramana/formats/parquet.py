@@ -1,87 +1,186 @@
-"""A folder of Parquet files that together are one table, as clusters write them."""
+"""Parquet: a file, or a folder of files that together are one table, as clusters write them.
+
+Files are read by row groups, which several threads may load. Text that will be looked up comes as
+dictionaries: each distinct value once, so that the codec looks up a few values a row group.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from pramana.errors import InvalidTable
-from pramana.table.opened import OpenedTable, require_distinct_names
+from pramana.formats.base import BROKEN, RecordStream, broken
+from pramana.formats.names import require_distinct_names
+from pramana.table.opened import OpenedTable, Part, placed
+from pramana.table.stamps import FileStamp
 
-__all__ = ["open_parts", "parts_of"]
+__all__ = ["PARQUET", "ParquetFormat", "open_parts", "parts_of"]
 
-BROKEN: Final = (pa.ArrowException, OSError, EOFError, ValueError)
+PART_RECORDS: Final = 2**17
+"""Row groups are read together up to about this number of records."""
+
+GROUP_MOST: Final = 2**21
+"""Row groups with more records are read in several batches, one after the other."""
+
+
+class ParquetFormat:
+    """Parquet files."""
+
+    name: ClassVar[str] = "parquet"
+    title: ClassVar[str] = "Parquet"
+    endings: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
+    marks: ClassVar[tuple[bytes, ...]] = (b"PAR1",)
+    writes: ClassVar[bool] = True
+
+    def open(self, path: Path) -> OpenedTable:
+        """Open a file; its footer is read, and no record."""
+        file = _File.of(path)
+        return _opened(path, file.schema, (file,))
+
+    def write(self, path: Path, records: RecordStream) -> None:
+        """Write a file of one row group a group.
+
+        No statistics: the range of a value says nothing where records stand in random order.
+        """
+        options = {"compression": "snappy", "write_statistics": False}
+        with pq.ParquetWriter(path, records.schema, **options) as writer:
+            for group in records.groups:
+                writer.write_table(group)
+
+
+PARQUET: Final = ParquetFormat()
 
 
 def parts_of(folder: Path) -> list[Path]:
     """The Parquet files of a folder in the order of their names; other files are not data."""
-    return sorted(place for place in folder.iterdir() if place.suffix in (".parquet", ".pq"))
+    return sorted(place for place in folder.iterdir() if place.suffix in PARQUET.endings)
 
 
-def open_parts(folder: Path, *, coded: Sequence[str] = ()) -> OpenedTable:
+def open_parts(folder: Path) -> OpenedTable:
     """Open the files of a folder one after the other; all must have the same columns and types."""
     parts = parts_of(folder)
     if not parts:
         raise InvalidTable(
             f"{folder} must be a file that holds a table, and is a folder without Parquet files."
         )
-    schema, rows = _agreed(parts)
-    require_distinct_names(schema.names, where=str(folder))
-    coded = [name for name in schema.names if name in set(coded)]
-
-    def batches(columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-        for part in parts:
-            with _opened(part, coded) as file:
-                try:
-                    for batch in file.iter_batches(batch_size=size, columns=list(columns)):
-                        yield batch.select(list(columns))
-                except BROKEN:
-                    raise _broken(part) from None
-
-    with _opened(parts[0], coded) as first:
-        arrow = first.schema_arrow.remove_metadata()
-    return OpenedTable(arrow, rows, "parquet", folder, batches)
+    files = tuple(map(_File.of, parts))
+    for file in files:
+        _require_alike(files[0].schema, file)
+    return _opened(folder, files[0].schema, files)
 
 
-def _agreed(parts: Sequence[Path]) -> tuple[pa.Schema, int]:
-    """The schema that all parts have, and the number of records in them."""
-    schema, rows = None, 0
-    for part in parts:
-        with _opened(part, []) as file:
-            own = file.schema_arrow.remove_metadata()
-            rows += file.metadata.num_rows
-        schema = own if schema is None else schema
-        if own != schema:
-            raise InvalidTable(_difference(schema, own, part))
-    assert schema is not None  # noqa: S101 - there is at least one part
-    return schema, rows
+def _opened(place: Path, schema: pa.Schema, files: tuple[_File, ...]) -> OpenedTable:
+    require_distinct_names(schema.names, where=str(place))
+
+    def parts(columns: Sequence[str]) -> Iterator[Part]:
+        position = 0
+        for file in files:
+            for part in file.parts(columns):
+                yield replace(part, position=position)
+                position += part.records
+
+    def fit(*, text: Collection[str], coded: Collection[str]) -> OpenedTable:
+        del text  # a Parquet file knows its types
+        wanted = tuple(name for name in schema.names if name in set(coded))
+        again = tuple(replace(file, coded=wanted) for file in files)
+        with again[0].opened() as first:
+            return _opened(place, first.schema_arrow.remove_metadata(), again)
+
+    rows = sum(file.metadata.num_rows for file in files)
+    stamps = tuple(file.stamp for file in files)
+    return OpenedTable(schema, rows, "parquet", place, parts, files=stamps, fit=fit)
 
 
-def _difference(first: pa.Schema, own: pa.Schema, part: Path) -> str:
-    """Where two parts disagree, in one line."""
+@dataclass(frozen=True)
+class _File:
+    """One file; each part opens it anew, so that threads share no position."""
+
+    stamp: FileStamp
+    schema: pa.Schema
+    metadata: Any
+    coded: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, path: Path) -> _File:
+        stamp = FileStamp.of(path)
+        try:
+            with pq.ParquetFile(path) as file:
+                return cls(stamp, file.schema_arrow.remove_metadata(), file.metadata)
+        except BROKEN:
+            raise broken(path) from None
+
+    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+        """Several small row groups together, or batches of a large one."""
+        for groups, records in self._grouped():
+            if records <= GROUP_MOST:
+                yield Part(0, records, partial(self._load, groups, list(columns)))
+            else:
+                yield from placed(self._batches(groups[0], list(columns)))
+
+    def _grouped(self) -> Iterator[tuple[list[int], int]]:
+        groups: list[int] = []
+        total = 0
+        for group in range(self.metadata.num_row_groups):
+            records = self.metadata.row_group(group).num_rows
+            if groups and total + records > PART_RECORDS:
+                yield groups, total
+                groups, total = [], 0
+            groups.append(group)
+            total += records
+        if groups:
+            yield groups, total
+
+    def _load(self, groups: list[int], columns: list[str]) -> pa.RecordBatch:
+        with self.opened() as file:
+            table = file.read_row_groups(groups, columns, use_threads=False).select(columns)
+            return _one_batch(table.replace_schema_metadata(None))
+
+    def _batches(self, group: int, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        with self.opened() as file:
+            for batch in file.iter_batches(PART_RECORDS, [group], columns):
+                yield batch.select(columns).replace_schema_metadata(None)
+
+    @contextmanager
+    def opened(self) -> Iterator[Any]:
+        """The file; errors of the library may show values, so none of them is passed on."""
+        options = {"metadata": self.metadata, "read_dictionary": list(self.coded)}
+        try:
+            with pq.ParquetFile(self.stamp.path, **options) as file:
+                yield file
+        except BROKEN:
+            raise broken(self.stamp.path) from None
+
+
+def _require_alike(first: pa.Schema, file: _File) -> None:
+    """Refuse a part that disagrees with the first, in one line."""
+    own, part = file.schema, file.stamp.path
+    if own == first:
+        return
     told = f"All files of {part.parent} must have the same columns and types"
     for name in first.names:
         if name not in own.names:
-            return f"{told}, and {part.name} lacks '{name}'. Write them again with one schema."
+            told += f", and {part.name} lacks '{name}'"
+            break
         if own.field(name).type != first.field(name).type:
-            return (
-                f"{told}, and '{name}' is {own.field(name).type} in {part.name} where it was "
-                f"{first.field(name).type} before. Write them again with one schema."
+            told += (
+                f", and '{name}' is {own.field(name).type} in {part.name} where it was "
+                f"{first.field(name).type} before"
             )
-    return f"{told}, and {part.name} has others. Write them again with one schema."
+            break
+    else:
+        told += f", and {part.name} has others"
+    raise InvalidTable(f"{told}. Write them again with one schema.")
 
 
-def _opened(part: Path, coded: Sequence[str]) -> Any:
-    from pyarrow import parquet
-
-    try:
-        return parquet.ParquetFile(part, read_dictionary=list(coded))
-    except BROKEN:
-        raise _broken(part) from None
-
-
-def _broken(part: Path) -> InvalidTable:
-    return InvalidTable(f"{part} cannot be read to its end: it is broken or cut short.")
+def _one_batch(table: pa.Table) -> pa.RecordBatch:
+    """All chunks of a table as one batch; dictionaries that differ are made one."""
+    batches = table.unify_dictionaries().combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)

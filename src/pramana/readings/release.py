@@ -94,7 +94,9 @@ class Release:
         """Write a release folder; it appears whole or not at all."""
         write_release(
             self.certificate,
-            lambda path: write_opened(self.opened, path, file_format=file_format),
+            lambda path: write_opened(
+                self.opened, path, schema=self.certificate.schema, file_format=file_format
+            ),
             folder=Path(folder),
             file_format=file_format,
             force=force,

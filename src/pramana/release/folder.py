@@ -1,23 +1,17 @@
-"""A release folder appears whole or not at all.
-
-Everything is written into a hidden folder beside the place, flushed to the disk, and moved there in
-one step. Whatever stops the process before that step leaves no release.
-"""
+"""A release folder: data and certificate, which appear together or not at all."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from pramana.errors import InputError, NotARelease, OutputExists
+from pramana.errors import InputError, InvalidTable, NotARelease, OutputExists
+from pramana.formats.atomic import whole_folder
 from pramana.release.certificate import Certificate, DataFile
 from pramana.release.signing import sign
 
-__all__ = ["CERTIFICATE", "fingerprint", "require_free", "write_folder"]
+__all__ = ["CERTIFICATE", "fingerprint", "require_counted", "require_free", "write_folder"]
 
 CERTIFICATE = "certificate.json"
 
@@ -40,32 +34,36 @@ def require_free(folder: Path, *, force: bool) -> None:
 def write_folder(
     folder: Path,
     certificate: Certificate,
-    write_data: Callable[[Path], object],
+    write_data: Callable[[Path], int],
     *,
     data_name: str,
     data_format: str,
     force: bool = False,
     sign_with: Path | None = None,
 ) -> Certificate:
-    """Write data and certificate so that both appear together; returns the finished certificate."""
+    """Write data and certificate so that both appear together; returns the finished certificate.
+
+    ``write_data`` gives the number of records that it wrote, which must be that of the certificate.
+    """
     folder = folder.absolute()
     require_free(folder, force=force)
-    work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
+    with whole_folder(folder) as work:
         data = work / data_name
-        write_data(data)
+        require_counted(certificate, write_data(data))
         done = certificate.with_data(fingerprint(data, data_format))
         if sign_with is not None:
             done = sign(done, sign_with)
         (work / CERTIFICATE).write_bytes(done.to_bytes())
-        for path in (data, work / CERTIFICATE, work):
-            _flush(path)
-        work.chmod(0o755)
-        _move(work, folder)
-    except BaseException:
-        shutil.rmtree(work, ignore_errors=True)
-        raise
     return done
+
+
+def require_counted(certificate: Certificate, released: int) -> None:
+    """Refuse a release of other records than were counted."""
+    if released != certificate.records:
+        raise InvalidTable(
+            f"{certificate.records:,} records were counted and {released:,} came to be released: "
+            "the table changed meanwhile. Nothing was written."
+        )
 
 
 def fingerprint(path: Path, data_format: str) -> DataFile:
@@ -95,27 +93,3 @@ def _digest(path: Path) -> str:
 
 def _is_ours(folder: Path) -> bool:
     return (folder / CERTIFICATE).is_file() or not any(folder.iterdir())
-
-
-def _flush(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _move(work: Path, folder: Path) -> None:
-    """Into place; an old release is moved aside first and removed only when the new one stands."""
-    if not folder.exists():
-        work.rename(folder)
-        return
-    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
-    folder.rename(aside / folder.name)
-    try:
-        work.rename(folder)
-    except BaseException:
-        (aside / folder.name).rename(folder)
-        raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)

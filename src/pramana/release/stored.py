@@ -6,26 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pramana.errors import NotARelease
+from pramana.formats.base import FORMATS
 from pramana.formats.opening import open_table
 from pramana.release.certificate import Certificate
 from pramana.release.folder import CERTIFICATE, write_folder
 from pramana.table.opened import OpenedTable, TableFormat
 
-__all__ = ["FILE_ENDINGS", "open_data", "read_certificate", "write_release"]
-
-FILE_ENDINGS = {
-    "parquet": "parquet",
-    "csv": "csv",
-    "feather": "arrow",
-    "sav": "sav",
-    "dta": "dta",
-}
-"""The data file of a folder is called ``data`` with one of these endings, by format."""
+__all__ = ["open_data", "read_certificate", "write_release"]
 
 
 def write_release(
     certificate: Certificate,
-    write_data: Callable[[Path], object],
+    write_data: Callable[[Path], int],
     *,
     folder: Path,
     file_format: TableFormat,
@@ -33,15 +25,16 @@ def write_release(
     sign_with: str | Path | None = None,
 ) -> None:
     """Write a release folder from a certificate and a function that writes the data file."""
-    if file_format not in FILE_ENDINGS:
+    known = [name for name, member in FORMATS.items() if member.writes]
+    if file_format not in known:
         raise NotARelease(
-            f"A release can be written as {', '.join(FILE_ENDINGS)}, not as {file_format!r}."
+            f"A release can be written as {', '.join(known)}, not as {file_format!r}."
         )
     write_folder(
         folder,
         certificate,
         write_data,
-        data_name=f"data.{FILE_ENDINGS[file_format]}",
+        data_name=f"data{FORMATS[file_format].endings[0]}",
         data_format=file_format,
         force=force,
         sign_with=None if sign_with is None else Path(sign_with),

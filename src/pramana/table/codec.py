@@ -27,6 +27,7 @@ from pramana.types import Codes, Positions
 
 __all__ = [
     "Refused",
+    "canonical_type",
     "code_dtype",
     "count_refused",
     "decode",
@@ -132,6 +133,36 @@ def decode(
     return values.take(indices)
 
 
+def canonical_type(kind: pa.DataType) -> pa.DataType:
+    """The one type in which values of a kind are released, whatever they were kept in.
+
+    Dictionaries become their values, whole numbers 64 bits wide, text text.
+
+    >>> canonical_type(pa.dictionary(pa.int8(), pa.large_string())), canonical_type(pa.int16())
+    (DataType(string), DataType(int64))
+    """
+    types = pa.types
+    if types.is_dictionary(kind):
+        return canonical_type(kind.value_type)
+    if types.is_integer(kind):
+        return kind if types.is_uint64(kind) else pa.int64()
+    if types.is_floating(kind):
+        return pa.float64()
+    if types.is_decimal(kind) and kind.precision <= 38:
+        return pa.decimal128(kind.precision, kind.scale)
+    if types.is_date(kind):
+        return pa.date32()
+    if types.is_timestamp(kind):
+        return pa.timestamp("ns" if kind.unit == "ns" else "us", kind.tz)
+    if types.is_time(kind):
+        return pa.time64("ns" if kind.unit == "ns" else "us")
+    if types.is_large_string(kind) or types.is_string_view(kind):
+        return pa.string()
+    if types.is_large_binary(kind) or types.is_binary_view(kind):
+        return pa.binary()
+    return kind
+
+
 def released_type(column: Column, *, like: pa.DataType | None = None) -> pa.DataType:
     """The type of what ``decode`` gives."""
     return decode(
@@ -200,11 +231,12 @@ def _as_dictionary(array: pa.Array) -> pa.Array:
     low, high = (pc.min_max(array)[end].as_py() for end in ("min", "max"))
     if high - low >= min(NARROW, len(array)):
         return array
-    # In 64 bits: the span of a column of 8 bits does not fit into 8 bits.
-    wide = array.type if pa.types.is_uint64(array.type) else pa.int64()
-    steps = np.arange(high - low + 1).astype(wide.to_pandas_dtype())
-    values = pc.add(pa.array(steps), pa.scalar(low, wide))
-    indices = pc.subtract(array.cast(wide), pa.scalar(low, wide)).cast(pa.int32())
+    # Differences modulo the width of the type are exact once they count as unsigned.
+    steps = np.arange(high - low + 1, dtype=np.uint64) + np.uint64(low % 2**64)
+    values = pa.array(steps.astype(array.type.to_pandas_dtype()))
+    width = array.type.bit_width
+    unsigned = pa.int64() if width == 64 else pa.from_numpy_dtype(f"uint{width}")
+    indices = pc.subtract(array, pa.scalar(low, array.type)).view(unsigned)
     return pa.DictionaryArray.from_arrays(indices, values, safe=False)
 
 
@@ -250,8 +282,8 @@ def _typed(values: pa.Array, like: pa.DataType | None) -> pa.Array:
     """The values in the type ``like``, or as they are where that would change them."""
     if like is None:
         return values
-    kind = like.value_type if pa.types.is_dictionary(like) else like
-    if pa.types.is_string(kind) or pa.types.is_string_view(kind) or pa.types.is_large_string(kind):
+    kind = canonical_type(like)
+    if pa.types.is_string(kind):
         if pa.types.is_floating(values.type):  # whole numbers lose their point
             return pa.array([label_text(value) for value in values.to_pylist()])
         return values.cast(pa.string())

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from functools import partial
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import pyarrow as pa
 
-from pramana.errors import InvalidTable, UnknownColumn
-from pramana.table.domains import Label
+from pramana.errors import UnknownColumn
+from pramana.table.labels import Labels
+from pramana.table.stamps import FileStamp, require_unchanged
 
-__all__ = ["BATCH", "Labels", "OpenedTable", "TableFormat", "is_number", "require_distinct_names"]
+__all__ = ["BATCH", "OpenParts", "OpenedTable", "Part", "TableFormat", "is_number", "placed"]
 
 BATCH = 131_072
 """Records in a batch, unless told otherwise."""
@@ -22,25 +23,31 @@ TableFormat: TypeAlias = str
 
 Made = TypeVar("Made")
 
-OpenBatches: TypeAlias = Callable[[Sequence[str], int], Iterator[pa.RecordBatch]]
-
 
 @dataclass(frozen=True)
-class Labels:
-    """What a statistical package says about its columns, kept so that it can be written back.
+class Part:
+    """A batch that is still to be loaded, possibly in another thread.
 
     Attributes:
-        variables: The label of a column.
-        values: The label of each value of a column.
-        measures: Nominal, ordinal or scale, in the words of the package.
+        position: The position of its first record in the whole table.
+        records: How many records it will have.
+        load: Reads or computes it.
     """
 
-    variables: Mapping[str, str] = field(default_factory=dict)
-    values: Mapping[str, Mapping[Label, str]] = field(default_factory=dict)
-    measures: Mapping[str, str] = field(default_factory=dict)
+    position: int
+    records: int
+    load: Callable[[], pa.RecordBatch]
 
-    def __bool__(self) -> bool:
-        return bool(self.variables or self.values)
+
+OpenParts: TypeAlias = Callable[[Sequence[str]], Iterator[Part]]
+"""From the names of some columns to their parts, in order; anew at every call."""
+
+
+class Fit(Protocol):
+    """Another view of the same table."""
+
+    def __call__(self, *, text: Collection[str], coded: Collection[str]) -> OpenedTable:
+        """With ``text`` columns left as text, ``coded`` ones of text as dictionaries."""
 
 
 @dataclass(frozen=True)
@@ -51,27 +58,52 @@ class OpenedTable:
         schema: The columns and their Arrow types.
         rows: The number of records.
         format: What it was read from; ``frame`` for objects in memory.
-        labels: Labels of variables and values, where the format has them.
         source: The path or the object itself, to give back the same kind.
+        opener: Gives the parts of some columns.
+        labels: Labels of variables and values, where the format has them.
+        files: The files that every pass reads again; none for what is held.
+        fit: Gives views with other types, where the format has a choice.
     """
 
     schema: pa.Schema
     rows: int
     format: TableFormat
     source: Any = field(repr=False)  # an object in memory would show its records
-    opener: OpenBatches = field(repr=False, compare=False)
+    opener: OpenParts = field(repr=False, compare=False)
     labels: Labels = field(default_factory=Labels)
-    delimiter: str = ","
+    files: tuple[FileStamp, ...] = ()
+    fit: Fit | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def of_arrow(
+        cls, table: pa.Table, *, kind: TableFormat = "frame", source: Any = None, **about: Any
+    ) -> OpenedTable:
+        """A table in memory."""
+
+        def parts(columns: Sequence[str]) -> Iterator[Part]:
+            return placed(table.select(list(columns)).to_batches(max_chunksize=BATCH))
+
+        source = table if source is None else source
+        return cls(table.schema, table.num_rows, kind, source, parts, **about)
+
+    def fitted(self, *, text: Collection[str] = (), coded: Collection[str] = ()) -> OpenedTable:
+        """The same table with the types that a schema asks for; nothing is parsed again."""
+        return self if self.fit is None else self.fit(text=text, coded=coded)
+
+    def parts(self, columns: Sequence[str] | None = None) -> Iterator[Part]:
+        """The records in order, in parts that threads may load."""
+        names = list(self.schema.names if columns is None else columns)
+        for name in names:
+            if name not in self.schema.names:
+                raise UnknownColumn(f"The table has no column '{name}'.")
+        return self.opener(names)
 
     def batches(
         self, columns: Sequence[str] | None = None, *, size: int = BATCH
     ) -> Iterator[pa.RecordBatch]:
         """The records in order, in batches of at most ``size``; anew at every call."""
-        names = list(self.schema.names if columns is None else columns)
-        for name in names:
-            if name not in self.schema.names:
-                raise UnknownColumn(f"The table has no column '{name}'.")
-        for batch in self.opener(names, size):
+        for part in self.parts(columns):
+            batch = part.load()
             for start in range(0, batch.num_rows, size):
                 yield batch.slice(start, size)
 
@@ -86,23 +118,28 @@ class OpenedTable:
         """
         yield function(self.batches(columns))
 
+    def require_unchanged(self) -> None:
+        """Refuse a table whose files changed since it was opened."""
+        require_unchanged(self.files)
+
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
         """All records, or some columns of them, in memory."""
         names = list(self.schema.names if columns is None else columns)
-        wanted = pa.schema([self.schema.field(name) for name in names])
         batches = list(self.batches(names))
+        wanted = pa.schema([self.schema.field(name) for name in names])
         return pa.Table.from_batches(batches, batches[0].schema if batches else wanted)
 
 
-def require_distinct_names(names: Sequence[str], *, where: str) -> None:
-    """Refuse a table in which two columns have one name."""
-    times = Counter(names)
-    double = next((name for name in names if times[name] > 1), None)
-    if double is not None:
-        raise InvalidTable(
-            f"Column names must differ, and {where} has '{double}' {times[double]} times. "
-            "Rename them."
-        )
+def placed(batches: Iterable[pa.RecordBatch]) -> Iterator[Part]:
+    """Batches as they come, each with the position of its first record."""
+    position = 0
+    for batch in batches:
+        yield Part(position, len(batch), partial(_same, batch))
+        position += len(batch)
+
+
+def _same(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch
 
 
 def is_number(kind: pa.DataType) -> bool:

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 
 from pramana.errors import InvalidTable
-from pramana.table.opened import OpenedTable, require_distinct_names
+from pramana.formats.names import require_distinct_names
+from pramana.formats.spill import Spill
+from pramana.table.opened import OpenedTable
 
 __all__ = ["open_relation", "relation_schema"]
 
 
 def open_relation(relation: Any) -> OpenedTable:
-    """A DuckDB relation, which stays in the database and runs again for every pass."""
+    """The answer of a relation, asked for once: another time it may be another."""
     require_distinct_names(relation.columns, where="the relation")
 
-    def batches(columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-        del size  # the database cuts its own batches
-        quoted = ['"' + name.replace('"', '""') + '"' for name in columns]
-        with _quiet_database():
-            yield from pa.RecordBatchReader.from_stream(relation.project(", ".join(quoted)))
-
     with _quiet_database():
-        rows = int(relation.aggregate("count(*)").fetchall()[0][0])
-    return OpenedTable(relation_schema(relation), rows, "frame", relation, batches)
+        stream = pa.RecordBatchReader.from_stream(relation)
+        held = Spill(stream)
+    return OpenedTable(stream.schema.remove_metadata(), held.rows, "frame", relation, held.parts)
 
 
 def relation_schema(relation: Any) -> pa.Schema:

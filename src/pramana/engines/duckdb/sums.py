@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -95,11 +94,13 @@ def _with_unit_weights(answer: pa.Table, weight: str | None, value: str | None) 
 
 def _attach(connection: Any, opened: OpenedTable, columns: list[str]) -> None:
     """Make the released records known under one name; Parquet files are read where they lie."""
-    if opened.format == "parquet" and isinstance(opened.source, Path):
-        files = opened.source / "*.parquet" if opened.source.is_dir() else opened.source
-        place = str(files).replace("'", "''")
+    files = [str(file.path.absolute()) for file in opened.files]
+    # The database would look for other files under names with stars and brackets.
+    if opened.format == "parquet" and not any(set(file) & set("*?[]{}") for file in files):
+        places = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+        reading = f"read_parquet([{places}], hive_partitioning = false)"
         # A temporary view is this cursor's own, whatever others ask at the same time.
-        connection.execute(f"CREATE TEMP VIEW released AS FROM read_parquet('{place}')")
+        connection.execute(f"CREATE TEMP VIEW released AS FROM {reading}")
         return
     connection.register("released", opened.to_arrow(columns or None))
 

@@ -6,26 +6,26 @@ are read by row groups; everything else in batches as they come.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
-from pramana.engines.base import BatchFunction, Part, Source
+from pramana.engines.base import BatchFunction, Source
 from pramana.engines.local.parallel import default_threads, in_order
 from pramana.engines.local.shuffle import MEMORY, Piece, Shuffler
-from pramana.engines.local.sources import arrow_source, opened_source, parquet_source
 from pramana.errors import InvalidTable, UnknownColumn
-from pramana.formats.atomic import in_groups, whole_file, writer_of
-from pramana.formats.opening import open_table, write_table
+from pramana.formats.door import write_records
+from pramana.formats.opening import open_table
 from pramana.randomness import Address, Keystream
 from pramana.table.codec import encode
 from pramana.table.counts import Counter, Counts
-from pramana.table.opened import OpenedTable, TableFormat
+from pramana.table.labels import Labels
+from pramana.table.opened import OpenedTable, Part, TableFormat
 from pramana.table.schema import Column
-from pramana.types import Codes, Progress
+from pramana.types import Codes, Progress, TableLike
 
 __all__ = ["LocalTable"]
 
@@ -54,23 +54,19 @@ class LocalTable:
     @classmethod
     def of(
         cls,
-        table: pa.Table | OpenedTable | Path | str,
+        table: TableLike,
         *,
         coded: Collection[str] = (),
         threads: int | None = None,
         memory: int = MEMORY,
     ) -> LocalTable:
-        """From an opened table, an Arrow table or the path of a Parquet file.
+        """From a table that is open, or what can be opened on this machine.
 
         ``coded`` names the columns whose values will be looked up: they are read in a form that
         makes it fast.
         """
-        if isinstance(table, OpenedTable):
-            source = opened_source(table, coded=coded)
-        elif isinstance(table, pa.Table):
-            source = arrow_source(table)
-        else:
-            source = parquet_source(Path(table), coded=coded)
+        opened = open_table(table)
+        source = Source.of_opened(opened.fitted(coded=coded) if coded else opened)
         return cls(source, default_threads() if threads is None else threads, memory)
 
     @property
@@ -145,24 +141,15 @@ class LocalTable:
         path: Path,
         *,
         file_format: TableFormat = "parquet",
-        compression: str = "snappy",
+        labels: Labels | None = None,
         progress: Progress | None = None,
     ) -> int:
         """Write all records to one file, which appears whole or not at all; give their number."""
-        if file_format not in ("parquet", "csv", "feather"):
-            return write_table(self.to_arrow(), path, file_format=file_format)
-        written = 0
+        batches = self.batches(progress)
+        if progress is not None:
+            batches = _told(batches, progress)
         schema = self.source.schema
-        with (
-            whole_file(Path(path)) as place,
-            writer_of(place, schema, file_format=file_format, compression=compression) as writer,
-        ):
-            for group in in_groups(self.batches(progress), schema):
-                writer.write_table(group)
-                written += len(group)
-                if progress is not None:
-                    progress(len(group))
-        return written
+        return write_records(schema, batches, path, file_format=file_format, labels=labels)
 
     # -- what they rest on -----------------------------------------------------------------
 
@@ -172,16 +159,19 @@ class LocalTable:
 
     def to_arrow(self, *, progress: Progress | None = None) -> pa.Table:
         """All records in memory."""
-        batches = []
-        for batch in self.batches(progress):
-            batches.append(batch)
-            if progress is not None:
-                progress(len(batch))
-        return pa.Table.from_batches(batches, self.source.schema)
+        batches = self.batches(progress)
+        held = list(batches if progress is None else _told(batches, progress))
+        return pa.Table.from_batches(held, self.source.schema)
 
     def to_opened(self) -> OpenedTable:
         """All records in memory, opened."""
         return open_table(self.to_arrow())
+
+
+def _told(batches: Iterable[pa.RecordBatch], progress: Progress) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield batch
+        progress(len(batch))
 
 
 def _loaded(part: Part) -> pa.RecordBatch:

@@ -31,9 +31,10 @@ from pramana.engines.spark.tasks import (
     from_stream,
 )
 from pramana.errors import InputError, InvalidTable
+from pramana.formats.names import require_distinct_names
 from pramana.formats.opening import checked, require_columns, require_types
 from pramana.table.domains import Bins, Categories, Label, label_text
-from pramana.table.opened import OpenedTable, require_distinct_names
+from pramana.table.opened import OpenedTable, Part, placed
 from pramana.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -259,15 +260,16 @@ class _Unplaced:
         return ((batch, 0) for batch in batches)
 
 
-def _to_driver(
-    frame: DataFrame, arrow: pa.Schema, columns: Sequence[str], size: int
-) -> Iterator[pa.RecordBatch]:
+def _to_driver(frame: DataFrame, arrow: pa.Schema, columns: Sequence[str]) -> Iterator[Part]:
     """The records in order, partition by partition, to the machine of the driver."""
     schema = pa.schema([arrow.field(name) for name in columns])
-    content = (_Unplaced(schema), (), _Streams(schema, size))
-    with one_line(), packed(frame, content) as (task,):
-        for row in map_in_arrow(select(frame, columns), task, SUMMARIES).toLocalIterator():
-            yield from from_stream(row["made"])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with one_line(), packed(frame, (_Unplaced(schema), (), _Streams(schema))) as (task,):
+            for row in map_in_arrow(select(frame, columns), task, SUMMARIES).toLocalIterator():
+                yield from from_stream(row["made"])
+
+    return placed(batches())
 
 
 @dataclass(frozen=True)
@@ -275,7 +277,6 @@ class _Streams:
     """Each batch as one value for the driver."""
 
     schema: pa.Schema
-    size: int
 
     def __call__(
         self, placed: Iterator[tuple[pa.RecordBatch, int]], partition: int

@@ -11,8 +11,6 @@ rest. Nothing waits for Spark to sort rows.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -35,17 +33,21 @@ from pramana.engines.spark.opening import (
 from pramana.engines.spark.parts import finished_parts
 from pramana.engines.spark.tasks import (
     CHUNKS,
+    WRITTEN,
     Begin,
     Gathered,
     Scattered,
     Typed,
+    Written,
     as_stream,
     from_stream,
 )
 from pramana.errors import InvalidTable, UnknownColumn
+from pramana.formats.atomic import whole_folder
 from pramana.randomness import CHUNK, Address, Keystream
 from pramana.table.codec import encode
 from pramana.table.counts import Counter, Counts
+from pramana.table.labels import Labels
 from pramana.table.schema import Column, Schema
 from pramana.types import Progress
 
@@ -131,7 +133,7 @@ class SparkTable:
         path: Path,
         *,
         file_format: str = "parquet",
-        compression: str = "snappy",
+        labels: Labels | None = None,
         progress: Progress | None = None,
     ) -> int:
         """Write all records to a folder of Parquet files, which appears whole or not at all.
@@ -140,18 +142,13 @@ class SparkTable:
         """
         if file_format != "parquet":
             raise InvalidTable(f"Spark writes Parquet, not {file_format}. Ask for parquet.")
-        path = Path(path).absolute()
-        work = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-        try:
-            parts = work / "parts"
-            with one_line(), self._frame() as frame:
-                frame.write.option("compression", compression).parquet(parts.as_uri())
-            finished_parts(parts, records=self.records)
-            if path.is_dir():
-                shutil.rmtree(path)
-            parts.replace(path)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+        del labels  # a Parquet file has none
+        schema = self.schema()
+        with one_line(), whole_folder(Path(path)) as place, self._staged() as staged:
+            frame, begin, functions = staged
+            with packed(frame, (begin, functions, Written(str(place), schema))) as (task,):
+                written = map_in_arrow(frame, task, WRITTEN).collect()
+            finished_parts(place, [(row["part"], row["records"]) for row in written])
         self._tell(progress)
         return self.records
 

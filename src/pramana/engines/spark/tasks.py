@@ -12,6 +12,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -19,13 +20,15 @@ import pyarrow as pa
 
 from pramana.engines.base import BatchFunction
 from pramana.engines.spark.keys import Luggage
+from pramana.engines.spark.parts import part_name
 from pramana.errors import InvalidTable, PramanaError
-from pramana.formats.atomic import in_groups
+from pramana.formats.door import in_groups, write_records
 from pramana.randomness import Address, Keystream, order_of_words
 
 __all__ = [
     "BATCH",
     "CHUNKS",
+    "WRITTEN",
     "Begin",
     "Gathered",
     "Partition",
@@ -33,12 +36,15 @@ __all__ = [
     "Summary",
     "Task",
     "Typed",
+    "Written",
     "as_stream",
     "from_stream",
 ]
 
 BATCH: Final = 2**18
 """Records that are worked on at a time: few calls, and few chunks for a shuffle."""
+
+WRITTEN: Final = "part int, records long"
 
 CHUNKS: Final = "range int, position long, chunk binary"
 """What a shuffle moves: some records of one range, as one value."""
@@ -179,6 +185,23 @@ class Typed:
         """The records in Spark's types."""
         for batch, _position in placed:
             yield batch.cast(self.schema)
+
+
+@dataclass(frozen=True)
+class Written:
+    """Records in a file of the release, one a partition, as every engine writes them."""
+
+    folder: str
+    schema: pa.Schema
+
+    def __call__(self, placed: Placed, partition: int) -> Iterator[pa.RecordBatch]:
+        """One row: the partition and the number of its records."""
+        batches = (batch for batch, _ in placed)
+        path = Path(self.folder) / part_name(partition)
+        written = write_records(self.schema, batches, path, file_format="parquet")
+        yield pa.record_batch(
+            {"part": pa.array([partition], pa.int32()), "records": pa.array([written], pa.int64())}
+        )
 
 
 @dataclass(frozen=True)

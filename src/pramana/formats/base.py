@@ -1,0 +1,97 @@
+"""What a format is: how its files are called, opened and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Final, Protocol, runtime_checkable
+
+import pyarrow as pa
+
+from pramana.errors import InvalidTable
+from pramana.registry import Registry
+from pramana.table.labels import Labels
+from pramana.table.opened import OpenedTable, TableFormat
+
+__all__ = ["BROKEN", "COMPRESSED", "FORMATS", "Format", "RecordStream", "broken", "format_of"]
+
+COMPRESSED: Final = (".gz", ".bz2", ".zst")
+BROKEN: Final = (pa.ArrowException, OSError, EOFError, ValueError)
+"""What libraries raise over a damaged file. Their words may show rows, and are never passed on."""
+
+
+@dataclass(frozen=True)
+class RecordStream:
+    """RecordStream on their way to a file.
+
+    Attributes:
+        schema: The columns and their types.
+        groups: All records in order, in tables of one chunk and of one size but for the last.
+        labels: What statistical packages say about columns.
+    """
+
+    schema: pa.Schema
+    groups: Iterable[pa.Table]
+    labels: Labels = field(default_factory=Labels)
+
+
+@runtime_checkable
+class Format(Protocol):
+    """A format of files that hold one table.
+
+    Attributes:
+        name: As options and certificates call it.
+        title: As messages call it.
+        endings: Of its files; the first is that of files that are written.
+        marks: With what its files begin, where they all begin alike.
+        writes: Whether it can be written.
+    """
+
+    name: ClassVar[TableFormat]
+    title: ClassVar[str]
+    endings: ClassVar[tuple[str, ...]]
+    marks: ClassVar[tuple[bytes, ...]]
+    writes: ClassVar[bool]
+
+    def open(self, path: Path) -> OpenedTable:
+        """Open a file; what cannot be read is refused in one line, without a cell of it."""
+
+    def write(self, path: Path, records: RecordStream) -> None:
+        """Write all records to a new file."""
+
+
+FORMATS: Final[Registry[Format]] = Registry(
+    "pramana.formats",
+    {
+        "csv": "pramana.formats.csv:CSV",
+        "parquet": "pramana.formats.parquet:PARQUET",
+        "feather": "pramana.formats.feather:FEATHER",
+        "sav": "pramana.formats.sav:SAV",
+        "dta": "pramana.formats.dta:DTA",
+        "sas7bdat": "pramana.formats.sas7bdat:SAS",
+    },
+)
+"""The formats of files, by name."""
+
+
+def format_of(path: str | Path) -> TableFormat:
+    """The format that the ending of a path stands for.
+
+    >>> format_of("people.csv.gz"), format_of("people.pq")
+    ('csv', 'parquet')
+    """
+    endings = [ending.lower() for ending in Path(path).suffixes]
+    if endings and endings[-1] in COMPRESSED:
+        endings.pop()
+    known = {ending: name for name, member in FORMATS.items() for ending in member.endings}
+    if not endings or endings[-1] not in known:
+        raise InvalidTable(
+            f"The ending of {path} does not tell its format. Known: {', '.join(known)}."
+        )
+    return known[endings[-1]]
+
+
+def broken(path: Path) -> InvalidTable:
+    """What is said of a file that ends too early."""
+    return InvalidTable(f"{path} cannot be read to its end: it is broken or cut short.")

@@ -1,0 +1,163 @@
+"""The door out: the one place that turns released records into what a reader gets.
+
+What leaves is a function of the released values, their order and the schema, and of nothing else. A
+kind of value has one Arrow type whatever the truth was kept in; labels of a domain leave as a
+dictionary in the order of the domain; no other dictionary, which would tell in which order values
+came in, and no metadata leaves. Files have row groups of one size and no statistics. So the same
+released records give the same bytes, whichever file, frame or engine they came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.errors import InvalidTable
+from pramana.formats.atomic import whole_file
+from pramana.formats.base import FORMATS, RecordStream
+from pramana.table.codec import canonical_type, code_dtype, decode, encode_released, released_type
+from pramana.table.domains import Bins
+from pramana.table.labels import Labels
+from pramana.table.opened import TableFormat
+from pramana.table.schema import Column, Schema
+
+__all__ = ["ROW_GROUP", "Door", "in_groups", "write_records", "write_table"]
+
+ROW_GROUP: Final = 2**20
+"""RecordStream in a row group: fixed, so that a file does not depend on how batches were cut."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """Released records as they leave.
+
+    Attributes:
+        columns: What each released column is, in the order in which they leave.
+        types: The Arrow schema of the records that come.
+    """
+
+    columns: tuple[Column, ...]
+    types: pa.Schema
+
+    @classmethod
+    def of(cls, schema: Schema, types: pa.Schema) -> Door:
+        """For the released columns of a schema."""
+        return cls(schema.released, types)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns and types that leave."""
+        return pa.schema([self._field(column) for column in self.columns])
+
+    def __call__(self, batch: pa.RecordBatch, position: int = 0) -> pa.RecordBatch:
+        """The same records in the types that leave."""
+        del position
+        arrays = [
+            self._leaving(column, batch.column(column.name), kind.type)
+            for column, kind in zip(self.columns, self.schema, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _field(self, column: Column) -> pa.Field:
+        kind = canonical_type(self.types.field(column.name).type)
+        if _has_labels(column):
+            kind = released_type(column, like=kind)
+        whole = column.randomised and column.domain is not None and None not in column.labels
+        return pa.field(column.name, kind, nullable=not whole)
+
+    def _leaving(self, column: Column, array: pa.Array, kind: pa.DataType) -> pa.Array:
+        if not pa.types.is_dictionary(kind):
+            return plain(array).cast(kind)
+        if array.type == kind and array.dictionary.equals(_labels(column)):
+            return array
+        return decode(column, encode_released(column, array), like=kind)
+
+
+def _has_labels(column: Column) -> bool:
+    """Whether all that is released of a column are labels of its domain."""
+    drawn = isinstance(column.domain, Bins) and column.domain.release == "draw"
+    return column.randomised and column.domain is not None and not drawn
+
+
+@cache
+def _labels(column: Column) -> pa.Array:
+    """The dictionary of a column of labels."""
+    return decode(column, np.zeros(0, code_dtype(len(column.labels))), like=pa.string()).dictionary
+
+
+def plain(array: pa.Array) -> pa.Array:
+    """The values without a dictionary."""
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def write_table(
+    table: pa.Table, path: Path, *, file_format: TableFormat, labels: Labels | None = None
+) -> int:
+    """Write a table in memory and give the number of records."""
+    fields = [pa.field(item.name, canonical_type(item.type)) for item in table.schema]
+    schema = pa.schema(fields)
+    batches = table.replace_schema_metadata(None).cast(schema).to_batches()
+    schema = schema.with_metadata(_note(table.schema))
+    return write_records(schema, batches, path, file_format=file_format, labels=labels)
+
+
+def write_records(
+    schema: pa.Schema,
+    batches: Iterable[pa.RecordBatch],
+    path: Path,
+    *,
+    file_format: TableFormat,
+    labels: Labels | None = None,
+) -> int:
+    """Write records to a file that appears whole or not at all, and give their number."""
+    known = [name for name in FORMATS if FORMATS[name].writes]
+    if file_format not in FORMATS:
+        raise InvalidTable(f"Tables can be written as {', '.join(known)}, not as {file_format}.")
+    written = 0
+
+    def groups() -> Iterator[pa.Table]:
+        nonlocal written
+        for group in in_groups(batches, schema):
+            yield group
+            written += len(group)
+
+    schema = schema.with_metadata(_note(schema))
+    with whole_file(Path(path)) as place:
+        FORMATS[file_format].write(place, RecordStream(schema, groups(), labels or Labels()))
+    return written
+
+
+def _note(schema: pa.Schema) -> dict[bytes, bytes] | None:
+    """Of all metadata, what this program itself says about a table."""
+    own = {key: value for key, value in (schema.metadata or {}).items() if key == b"pramana"}
+    return own or None
+
+
+def in_groups(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, *, size: int = ROW_GROUP
+) -> Iterator[pa.Table]:
+    """The same records in tables of one chunk and exactly ``size``, the last one excepted."""
+    held: list[pa.RecordBatch] = []
+    count = 0
+    for batch in batches:
+        rest = batch
+        while count + len(rest) >= size:
+            held.append(rest.slice(0, size - count))
+            rest = rest.slice(size - count)
+            yield _one_chunk(held, schema)
+            held, count = [], 0
+        if len(rest):
+            held.append(rest)
+            count += len(rest)
+    if held:
+        yield _one_chunk(held, schema)
+
+
+def _one_chunk(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    return pa.Table.from_batches(batches, schema).combine_chunks()

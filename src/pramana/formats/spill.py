@@ -1,0 +1,94 @@
+"""Batches that are held to be read again: in memory, and beyond a limit in a nameless file.
+
+What a text file, a generator or a database says is heard once. Whoever counts and whoever releases
+then reads the same records.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.table.opened import Part
+
+__all__ = ["MEMORY", "Spill"]
+
+MEMORY: Final = 256 * 2**20
+"""Bytes that are held before columns go to the temporary file."""
+
+Place: TypeAlias = pa.Array | tuple[int, int]
+
+
+class Spill:
+    """Columns of batches, each readable on its own and by several threads.
+
+    >>> held = Spill()
+    >>> held.add(pa.record_batch({"sex": ["F", "M"]}))
+    >>> held.rows, [part.load().num_rows for part in held.parts(["sex"])]
+    (2, [2])
+    """
+
+    def __init__(self, batches: Iterable[pa.RecordBatch] = (), *, memory: int = MEMORY) -> None:
+        self.rows = 0
+        self._memory, self._held = memory, 0
+        self._batches: list[tuple[int, dict[str, Place]]] = []
+        self._file: int | None = None
+        self._end = 0
+        for batch in batches:
+            self.add(batch)
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Hold one more batch."""
+        columns: dict[str, Place] = dict(zip(batch.schema.names, batch.columns, strict=True))
+        self._held += batch.nbytes
+        if self._held > self._memory:
+            columns = {name: self._written(name, array) for name, array in columns.items()}
+        self._batches.append((batch.num_rows, columns))
+        self.rows += batch.num_rows
+
+    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+        """The batches of some columns, to be loaded by whoever comes first."""
+        position = 0
+        for rows, places in self._batches:
+            yield Part(position, rows, partial(self._load, places, tuple(columns)))
+            position += rows
+
+    def _load(self, places: dict[str, Place], columns: Sequence[str]) -> pa.RecordBatch:
+        arrays = [self._read(places[name]) for name in columns]
+        return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+    def _written(self, name: str, array: pa.Array) -> tuple[int, int]:
+        """Append a column to the file, which ends with its holder or the process."""
+        if self._file is None:
+            with tempfile.TemporaryFile() as file:
+                self._file = os.dup(file.fileno())
+            weakref.finalize(self, os.close, self._file)
+        batch = pa.RecordBatch.from_arrays([array], names=[name])
+        sink = pa.BufferOutputStream()
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
+            writer.write_batch(batch)
+        data: Any = memoryview(sink.getvalue())
+        begin, size = self._end, len(data)
+        while len(data):
+            written = os.pwrite(self._file, data, self._end)
+            self._end += written
+            data = data[written:]
+        return begin, size
+
+    def _read(self, place: Place) -> pa.Array:
+        if not isinstance(place, tuple):
+            return place
+        begin, size = place
+        data, done = np.empty(size, np.uint8), 0
+        while done < size:  # one call reads at most 2 GiB
+            done += os.preadv(self._file, [data[done:].data], begin + done)  # type: ignore[arg-type]
+        with pa.ipc.open_stream(pa.py_buffer(data)) as stream:
+            return stream.read_next_batch().column(0)

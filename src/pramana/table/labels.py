@@ -1,0 +1,28 @@
+"""What statistical packages say about columns beside their values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pramana.table.domains import Label
+
+__all__ = ["Labels"]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What a statistical package says about its columns, kept so that it can be written back.
+
+    Attributes:
+        variables: The label of a column.
+        values: The label of each value of a column.
+        measures: Nominal, ordinal or scale, in the words of the package.
+    """
+
+    variables: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Mapping[Label, str]] = field(default_factory=dict)
+    measures: Mapping[str, str] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.variables or self.values)
