@@ -23,6 +23,7 @@ from pramana.errors import InvalidNumber
 
 __all__ = [
     "TOTAL",
+    "coarse_up",
     "exp_down",
     "exp_text_up",
     "float_down",
@@ -88,6 +89,22 @@ def exp_down(exponent: float) -> Fraction:
         return Fraction(math.exp(700))
     near = math.expm1(exponent)
     return 1 + Fraction(math.nextafter(math.nextafter(near, -math.inf), -math.inf))
+
+
+def coarse_up(number: float) -> float:
+    """The smallest of 1, 2, 5, 10, 20, 50, ... and of their tenths that is not below a number.
+
+    A figure that is a function of the data is published on this grid: so coarse that many tables
+    share it.
+
+    >>> coarse_up(0.0781), coarse_up(3.0), coarse_up(0.0)
+    (0.1, 5.0, 0.0)
+    """
+    if not 0 < number < math.inf:
+        return number
+    power = math.floor(math.log10(number)) - 1  # one below, should the logarithm be off
+    steps = (float(f"{step}e{power + more}") for more in range(4) for step in (1, 2, 5))
+    return next(step for step in steps if step >= number)
 
 
 def require_number(

@@ -94,7 +94,7 @@ def _certificate(plan: Plan, keystream: Keystream) -> Certificate:
         method=plan.method.name,
         records=plan.records,
         crowd=plan.crowd,
-        claims=plan.claims,
+        claims=plan.published,
         data_dependent=plan.method.data_dependent,
         reproducible=keystream.reproducible,
         expected_error=plan.expected_error.sentence() if plan.expected_error else None,

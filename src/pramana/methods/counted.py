@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from pramana.errors import Infeasible
 from pramana.guarantees.base import Guarantee
+from pramana.numeric import coarse_up
 from pramana.table.counts import Counts
 
 __all__ = ["as_they_stand", "fingerprint", "the_only"]
@@ -44,22 +45,18 @@ def the_only(asked: Sequence[Guarantee], kind: type[Target], *, method: str) -> 
     return own[0]
 
 
-def as_they_stand(variances: Mapping[str, Sequence[float]]) -> dict[str, Any]:
-    """What analysts are told: standard errors are rounded up to one significant digit."""
+def as_they_stand(
+    variances: Mapping[str, Sequence[float]], *, least: Callable[[int], float]
+) -> dict[str, Any]:
+    """What analysts are told: one standard error for all values of a column.
+
+    It is the largest of them on a grid of 1, 2, 5, 10, ...: one a value would tell which are rare,
+    and digits would tell the counts. It is never below ``least`` of the number of values, the
+    error that the method has where nothing stands out: else a small one would tell that
+    something does.
+    """
     errors = {
-        name: [_one_digit_up(math.sqrt(max(variance, 0.0))) for variance in own]
+        name: [coarse_up(math.sqrt(max(least(len(own)) ** 2, *own)))] * len(own)
         for name, own in variances.items()
     }
     return {"frequencies": "unbiased as they stand", "standard_errors": errors}
-
-
-def _one_digit_up(number: float) -> float:
-    """The next number with one significant digit.
-
-    >>> _one_digit_up(1.234), _one_digit_up(0.0), _one_digit_up(37)
-    (2.0, 0.0, 40.0)
-    """
-    if number <= 0:
-        return 0.0
-    unit = 10.0 ** math.floor(math.log10(number))
-    return math.ceil(number / unit - 1e-9) * unit

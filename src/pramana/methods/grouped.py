@@ -22,7 +22,7 @@ from pramana.methods.base import Kind, Method, option, require_choice
 from pramana.methods.counted import the_only
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
-from pramana.numeric import require_number
+from pramana.numeric import coarse_up, require_number
 from pramana.randomness import Keystream
 from pramana.risk.verbatim import measure_verbatim
 from pramana.table.opened import OpenedTable
@@ -142,8 +142,8 @@ class Grouped(Method):
             crowd=people.crowd,
             attained=(attained,),
             public={
-                "meaning": attained.means(self.name),
-                "within_group_share": round(made.share, 4),
+                "meaning": target.means(self.name),
+                "within_group_share": coarse_up(made.share),
                 "verbatim": seen.public(attained.link_bound),
             },
         )

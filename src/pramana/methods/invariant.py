@@ -15,7 +15,7 @@ Flows are rounded so that integers over 2**64 keep t R = t exactly (``symmetric_
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -280,9 +280,20 @@ class Invariant(Method):
                 "expected_changes": math.fsum(d.expected_changes for d in designs.values()),
                 "smallest_diagonal": min(d.smallest_diagonal for d in designs.values()),
             },
-            public=as_they_stand({name: _variances(design) for name, design in designs.items()}),
+            public=as_they_stand(
+                {name: _variances(design) for name, design in designs.items()},
+                least=self._even_error(people.records),
+            ),
             basis=fingerprint(people.counts),
         )
+
+    def _even_error(self, records: int) -> Callable[[int], float]:
+        """The standard error of a frequency where all values are equally frequent.
+
+        Flows are symmetric, so that the variance is at most t_j (1 - P_jj^2).
+        """
+        share = 1 - (self.stay or 0.0) ** 2
+        return lambda values: math.sqrt(share * records / values)
 
 
 def _variances(design: InvariantDesign) -> list[float]:

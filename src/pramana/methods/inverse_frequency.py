@@ -328,8 +328,8 @@ class InverseFrequency(Method):
     """Symmetric flows that bound the correct match [Ghatak], column by column.
 
     The matrices are withheld, as the paper's adversary does not know them; analysts read
-    frequencies as they stand, with a standard error that is rounded up to one digit, so that it
-    tells little of the counts behind it.
+    frequencies as they stand, with one coarse standard error for all values of a column, so that
+    it tells little of the counts behind it.
     """
 
     name: ClassVar[str] = "inverse-frequency"
@@ -381,7 +381,8 @@ class InverseFrequency(Method):
             ),
             figures=_figures(designs),
             public=as_they_stand(
-                {name: list(design.variances().values()) for name, design in designs.items()}
+                {name: list(design.variances().values()) for name, design in designs.items()},
+                least=lambda _: math.sqrt(2 / target.xi),  # what one rare value costs
             ),
             basis=fingerprint(counts),
         )

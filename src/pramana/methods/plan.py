@@ -71,6 +71,22 @@ class Plan:
         """Each guarantee, asked beside attained."""
         return paired(self.asked, self.attained)
 
+    @property
+    def published(self) -> tuple[Claim, ...]:
+        """The claims that a certificate states.
+
+        Where the method looked at the data, digits of what is attained would tell the counts: so
+        what was asked is stated, which holds, and else only what anyone can compute again from
+        published matrices.
+        """
+        if not self.method.data_dependent:
+            return self.claims
+        asked = tuple(Claim(claim.asked, claim.asked) for claim in self.claims if claim.asked)
+        if self.method.kind != "published":
+            return asked
+        rest = (claim for claim in self.claims if not claim.asked)
+        return asked + tuple(claim for claim in rest if claim.checked_by == "anyone")
+
     def sentences(self) -> list[str]:
         """The promises and the price in plain words."""
         promises = [guarantee.sentence() for guarantee in self.attained]

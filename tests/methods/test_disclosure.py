@@ -1,0 +1,86 @@
+"""What a certificate tells of the counts behind it: found by trying every table that there is.
+
+An attacker who knows the number of records, the labels, the method and its options designs anew for
+every possible table of counts, and keeps those whose certificate is the one that was published.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+
+import pramana as pm
+from pramana.methods.base import Method
+from pramana.methods.plan import Plan
+
+
+def tables(records: int, labels: int, least: int = 1) -> Iterator[tuple[int, ...]]:
+    """Every table of counts up to the names of the labels."""
+    if labels == 1:
+        yield (records,)
+        return
+    for first in range(least, records // labels + 1):
+        for rest in tables(records - first, labels - 1, first):
+            yield (first, *rest)
+
+
+def planned(counts: tuple[int, ...], method: Method, *asked: pm.Guarantee) -> Plan | None:
+    """The plan for one column with these counts; nothing where the method refuses."""
+    labels = [chr(ord("a") + place) for place in range(len(counts))]
+    values = [label for label, number in zip(labels, counts, strict=True) for _ in range(number)]
+    schema = pm.Schema((pm.Column("a", pm.Role.KEY, pm.Categories(tuple(labels))),))
+    try:
+        return pm.design(schema, *asked, data=pa.table({"a": values}), method=method)
+    except pm.PramanaError:
+        return None
+
+
+def published(plan: Plan) -> str:
+    """All that a certificate holds beyond what everyone knows."""
+    claims = [claim.to_json() for claim in plan.published]
+    return json.dumps([claims, dict(plan.public)], sort_keys=True)
+
+
+def fitting(counts: tuple[int, ...], method: Method, *asked: pm.Guarantee) -> int:
+    """How many tables have the certificate of this one."""
+    own = planned(counts, method, *asked)
+    assert own is not None
+    others = (planned(other, method, *asked) for other in tables(sum(counts), len(counts)))
+    return sum(other is not None and published(other) == published(own) for other in others)
+
+
+COUNTS = [(37, 163), (3, 97), (2, 7, 21), (1, 99), (50, 50)]
+
+
+@pytest.mark.parametrize("counts", COUNTS)
+@pytest.mark.parametrize("stay", [0.5, 0.9])
+def test_nearly_every_table_has_the_certificate_of_an_invariant_matrix(
+    counts: tuple[int, ...], stay: float
+) -> None:
+    """Digits that are functions of the counts are not published."""
+    possible = sum(1 for _ in tables(sum(counts), len(counts)))
+    assert fitting(counts, pm.Invariant(stay=stay)) >= 0.9 * possible
+
+
+@pytest.mark.parametrize("counts", COUNTS)
+def test_nearly_every_table_has_the_certificate_of_an_inverse_frequency_matrix(
+    counts: tuple[int, ...],
+) -> None:
+    """The bound is the one asked for, and the error that of the worst value on a coarse grid."""
+    possible = sum(1 for _ in tables(sum(counts), len(counts)))
+    found = fitting(counts, pm.InverseFrequency(), pm.CorrectMatch(xi=0.1))
+    assert found >= 0.9 * possible
+
+
+def test_the_search_finds_the_table_where_digits_are_published() -> None:
+    """The judge has teeth: with the plan's own numbers few tables are left."""
+    own = planned((37, 163), pm.Invariant(stay=0.5))
+    assert own is not None
+    fits = 0
+    for other in tables(200, 2):
+        plan = planned(other, pm.Invariant(stay=0.5))
+        fits += plan is not None and plan.attained == own.attained
+    assert fits == 1
