@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
-import pyarrow as pa
-
 from pramana.engines.choose import empty_like, leaving, open_source
-from pramana.errors import OutsideDomain
 from pramana.formats.base import FORMATS
+from pramana.methods.people import refused_in_all
 from pramana.methods.plan import Plan
 from pramana.randomness import Keystream
 from pramana.readings.release import Release, load_release
 from pramana.release.certificate import Certificate
 from pramana.release.folder import require_counted, require_free
 from pramana.release.stored import write_release
-from pramana.table.codec import Refused, count_refused, refuse
-from pramana.table.opened import OpenedTable, TableFormat
-from pramana.table.schema import Column, Schema
+from pramana.table.opened import TableFormat
 from pramana.types import Progress, TableLike
 
 __all__ = ["protect"]
@@ -54,7 +48,7 @@ def protect(
         require_free(Path(to), force=force)
     opened = open_source(table, schema=plan.schema)
     keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
-    try:
+    with refused_in_all(plan.schema, opened):
         made, plan = plan.method.release(plan, opened, keystream)
         certificate = _certificate(plan, keystream)
         made = leaving(made, plan.schema)
@@ -80,10 +74,7 @@ def protect(
             force=force,
             sign_with=sign_with,
         )
-        return load_release(to)
-    except OutsideDomain:
-        _refuse_all(plan.schema, opened)  # the same error, with the count of all records
-        raise
+    return load_release(to)
 
 
 def _certificate(plan: Plan, keystream: Keystream) -> Certificate:
@@ -101,18 +92,6 @@ def _certificate(plan: Plan, keystream: Keystream) -> Certificate:
         figures=plan.public,
         options=plan.method.disclosed(),
     )
-
-
-def _refuse_all(schema: Schema, opened: OpenedTable) -> None:
-    """Raise with the number of refused records of the whole table, not of one batch."""
-    for column in schema.randomised:
-        parts = opened.summaries(partial(_refused, column), [column.name])
-        refuse(column, sum(parts, start=Refused()))
-
-
-def _refused(column: Column, batches: Iterable[pa.RecordBatch]) -> Refused:
-    counts = (count_refused(column, batch.column(column.name)) for batch in batches)
-    return sum(counts, start=Refused())
 
 
 def _writable(file_format: TableFormat) -> TableFormat:

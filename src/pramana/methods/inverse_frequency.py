@@ -130,6 +130,8 @@ def inverse_frequency_design(
     least = 0.0
     for members in sets:
         positions = np.array([where[label] for label in members])
+        if not numbers[positions].any():
+            continue  # nobody is there to be matched
         flows, part = _serve_group(numbers[positions], xi, column)
         least += flows.least
         for total, new, kind in zip(moves, part, range(3), strict=True):

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
+
+import pyarrow as pa
 
 from pramana.engines.choose import counts_of, smallest_crowd
-from pramana.errors import InvalidNumber
+from pramana.errors import InvalidNumber, OutsideDomain
 from pramana.guarantees.base import Evidence
 from pramana.matrices.mechanism import Mechanism
+from pramana.table.codec import Refused, count_refused, refuse
 from pramana.table.counts import Counts
 from pramana.table.opened import OpenedTable, is_number
-from pramana.table.schema import Schema
+from pramana.table.schema import Column, Schema
 
-__all__ = ["People"]
+__all__ = ["People", "refused_in_all"]
 
 
 @dataclass(frozen=True)
@@ -77,4 +82,22 @@ class People:
         """How many have which combination of values that can be looked at."""
         if self.opened is None:
             raise InvalidNumber("This method chooses its matrices from the data: give the data.")
-        return counts_of(self.schema, self.opened)
+        with refused_in_all(self.schema, self.opened):
+            return counts_of(self.schema, self.opened)
+
+
+@contextmanager
+def refused_in_all(schema: Schema, opened: OpenedTable) -> Iterator[None]:
+    """A refusal inside tells the number of refused records of the whole table, not of a batch."""
+    try:
+        yield
+    except OutsideDomain:
+        for column in schema.randomised:
+            parts = opened.summaries(partial(_refused, column), [column.name])
+            refuse(column, sum(parts, start=Refused()))
+        raise
+
+
+def _refused(column: Column, batches: Iterable[pa.RecordBatch]) -> Refused:
+    counts = (count_refused(column, batch.column(column.name)) for batch in batches)
+    return sum(counts, start=Refused())
