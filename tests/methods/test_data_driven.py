@@ -49,7 +49,8 @@ def test_an_optimal_release_is_verified_and_estimated(recognition, tmp_path):
     cell = release.crosstab("sex", method="inverse").cell("F")
 
     assert verdict.valid, verdict.to_json()
-    assert "spontaneous-recognition of the original" in {check.name for check in verdict.checks}
+    settled = {check.name for check in verdict.checks if check.state == "proven"}
+    assert "spontaneous-recognition" in settled
     assert abs(cell["estimate"] - truth) < 4.5 * cell["se"]
     assert release.crosstab("age", "marital").cell("[0, 16)", "married")["estimate"] == 0
 

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pramana as pm
-from pramana.release.folder import fingerprint
+from pramana.release.contents import fingerprint
 from tests.release.people import people, plan
 
 
@@ -78,11 +78,11 @@ def test_a_fingerprint_is_that_of_names_sizes_and_contents(tmp_path):
     """Worked by hand: the SHA-256 of the listing."""
     import hashlib
 
-    (tmp_path / "b").write_bytes(b"two")
-    (tmp_path / "a").write_bytes(b"one!")
+    (tmp_path / "b.parquet").write_bytes(b"two")
+    (tmp_path / "a.parquet").write_bytes(b"one!")
     listing = "".join(
         f"{hashlib.sha256(content).hexdigest()} {len(content)} {name}\n"
-        for name, content in (("a", b"one!"), ("b", b"two"))
+        for name, content in (("a.parquet", b"one!"), ("b.parquet", b"two"))
     )
 
     found = fingerprint(tmp_path, "parquet")

@@ -19,8 +19,7 @@ from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.release.certificate import Certificate
-from pramana.release.folder import CERTIFICATE
-from pramana.release.stored import read_certificate
+from pramana.release.contents import CERTIFICATE, read_certificate
 
 __all__ = ["AverageAttack", "average_attack", "earlier_releases"]
 

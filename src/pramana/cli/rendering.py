@@ -35,6 +35,13 @@ __all__ = [
 WIDEST = 10
 """Matrices with more values than this do not fit on a screen."""
 
+MARKS = {
+    "proven": "[green]ok  [/]",
+    "stated": "[yellow]said[/]",
+    "failed": "[bold red]FAIL[/]",
+}
+"""How the three states of a check are shown: settled here, the owner's word, failed."""
+
 NARROWEST = 100
 """Columns of the output where it goes to a file: wide enough that no table is cut."""
 
@@ -232,14 +239,17 @@ def show_verdict(verdict: Verdict) -> None:
     from rich.markup import escape
 
     console = out()
-    for check in verdict.checks:
-        mark = "[green]ok  [/]" if check.ok else "[bold red]FAIL[/]"
-        console.print(f"{mark} {escape(check.name)}: {escape(check.detail)}", soft_wrap=True)
+    for state, mark in MARKS.items():
+        for check in verdict.of_state(state):
+            console.print(f"{mark} {escape(check.name)}: {escape(check.detail)}", soft_wrap=True)
     for remark in verdict.notes:
         console.print(f"[yellow]note[/] {escape(remark)}", soft_wrap=True)
-    failed = sum(not check.ok for check in verdict.checks)
+    failed, stated = (len(verdict.of_state(state)) for state in ("failed", "stated"))
     if failed:
         many = "1 check" if failed == 1 else f"{failed} checks"
         console.print(f"[bold red]This release is not valid: {many} failed.[/]")
-    else:
-        console.print("[bold green]Everything that can be checked here holds.[/]")
+        return
+    console.print("[bold green]Everything that can be checked here holds.[/]")
+    if stated:
+        rests = "1 statement rests" if stated == 1 else f"{stated} statements rest"
+        console.print(f"[yellow]{rests} on the owner's word alone (said).[/]")

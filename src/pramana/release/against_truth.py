@@ -23,7 +23,7 @@ from pramana.guarantees.base import only_the_owner
 from pramana.guarantees.evaluate import recomputed
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.release.certificate import Certificate
-from pramana.release.verify import Check
+from pramana.release.checks import Check
 from pramana.table.codec import encode, encode_released
 from pramana.table.counts import Counter, Counts
 from pramana.table.domains import Categories
@@ -59,10 +59,10 @@ def against_truth(
     """Checks that need the true table."""
     same = original.rows == certificate.records
     detail = f"the original has {original.rows:,} records, the release {certificate.records:,}"
-    yield Check("original records", same, detail)
+    yield Check.of("original records", same, detail)
     lacking = [c.name for c in certificate.schema.released if c.name not in original.schema.names]
     if lacking:
-        yield Check("original columns", False, f"the original lacks {', '.join(lacking)}")
+        yield Check.of("original columns", False, f"the original lacks {', '.join(lacking)}")
     if not same or lacking:
         return
     yield from _as_they_are(certificate, released, original)
@@ -71,7 +71,7 @@ def against_truth(
             yield from _transitions(certificate, released, original)
             yield from _owner_claims(certificate, original)
         except PramanaError as error:
-            yield Check("original values", False, str(error))
+            yield Check.of("original values", False, str(error))
 
 
 def _as_they_are(
@@ -82,7 +82,7 @@ def _as_they_are(
         ours, theirs = (_sorted(table, column.name) for table in (released, original))
         same = ours.equals(theirs) or ours.cast(pa.string()).equals(theirs.cast(pa.string()))
         words = "the same values" if same else "other values"
-        yield Check(f"{column.name} as it is", same, f"{words} as in the original")
+        yield Check.of(f"{column.name} as it is", same, f"{words} as in the original")
 
 
 def _sorted(table: OpenedTable, name: str) -> pa.Array:
@@ -104,7 +104,7 @@ def _transitions(
         seen = _count(released, columns, encode_released)
         found = fit(group, truth, seen)
         good = found.p_value >= LEVEL / len(groups)
-        yield Check(
+        yield Check.of(
             f"transitions of {' x '.join(names)}",
             good,
             f"chi-square {found.statistic:.1f} on {found.degrees} degrees of freedom, "
@@ -126,7 +126,7 @@ def _owner_claims(certificate: Certificate, original: OpenedTable) -> Iterator[C
         found = computed.get(stated.name)
         good = found is not None and bool(found.implies(stated))
         words = "recomputed from the original" if good else f"the original gives only {found}"
-        yield Check(f"{stated.name} of the original", good, words)
+        yield Check.of(stated.name, good, words)
 
 
 def _looked_at(schema: Schema, mechanism: Mechanism, original: OpenedTable) -> Counts:

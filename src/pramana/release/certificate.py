@@ -19,7 +19,8 @@ from pramana.errors import NotARelease, PramanaError
 from pramana.guarantees.base import Evidence
 from pramana.guarantees.claim import Claim
 from pramana.matrices.mechanism import Mechanism
-from pramana.release.forms import schema_from_json, schema_to_json
+from pramana.release.forms import mechanism_of, schema_of, schema_to_json
+from pramana.release.strict import Field, Plain, parse
 from pramana.table.schema import Schema
 
 __all__ = ["FORMAT_VERSION", "KINDS", "Certificate", "DataFile", "Kind", "canonical"]
@@ -32,6 +33,15 @@ FORMAT = "pramana-certificate"
 FORMAT_VERSION = 2
 
 NOT_FOR_PUBLICATION = "reproducible: not for publication"
+
+FILE_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}"
+"""A plain name of a file inside the folder: no path, not hidden, no pattern of several files."""
+
+FIELDS = (
+    "format", "version", "kind", "method", "records", "schema", "options", "mechanism",
+    "matrices", "guarantees", "scope", "crowd", "shuffled", "seed", "expected_error", "figures",
+    "data", "digest",
+)  # fmt: skip
 
 
 def canonical(form: Mapping[str, Any]) -> bytes:
@@ -160,47 +170,54 @@ class Certificate:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Certificate:
-        """Read a certificate file; digest and spelling are checked by ``verify``."""
+        """Read a certificate file: strictly, and only if every byte of it is as it was written."""
+        root = parse(content, what="certificate.json")
+        _require_format(root)
         try:
-            form = json.loads(content)
-        except ValueError:
-            raise NotARelease("certificate.json must be a JSON file, and is not.") from None
-        if not isinstance(form, dict) or form.get("format") != FORMAT:
-            raise NotARelease("certificate.json must be a pramana certificate, and is not.")
-        version = form.get("version")
-        if version != FORMAT_VERSION:
-            older = isinstance(version, int) and version < FORMAT_VERSION
-            raise NotARelease(
-                f"The certificate has format version {version}; this pramana reads version "
-                f"{FORMAT_VERSION}. Install {'an older' if older else 'a newer'} pramana."
-            )
-        try:
-            return cls._from_form(form)
+            certificate = cls._of(root)
+        except NotARelease:
+            raise
         except PramanaError as error:
             raise NotARelease(f"The certificate contradicts itself: {error}") from None
-        except (KeyError, TypeError, ValueError, AttributeError):
+        written = certificate.to_bytes()
+        if written != content:
+            made = json.loads(written)
+            # The digest follows from all the rest, so that it is looked at last.
+            where = _difference(root.value | {"digest": made["digest"]}, made)
+            where = where or _difference(root.value, made)
             raise NotARelease(
-                "The certificate is incomplete or altered: fields are missing."
-            ) from None
+                "The certificate was altered: "
+                + (f"{where} is not what follows from the rest." if where else "its spelling is.")
+            )
+        return certificate
 
     @classmethod
-    def _from_form(cls, form: dict[str, Any]) -> Certificate:
-        mechanism, data = form["mechanism"], form["data"]
+    def _of(cls, root: Field) -> Certificate:
+        """What the file says; what only follows from it is compared afterwards."""
+        form = root.fields(FIELDS, free=["signature"])
+        mechanism, data = form["mechanism"].or_none(), form["data"].or_none()
+        error = form["expected_error"].or_none()
+        crowd = form["crowd"].fields(["size", "known_columns", "statement"])
+        matrices = form["matrices"].fields(["published", "depend_on_the_data"])
+        for open_ended in ("figures", "options"):
+            form[open_ended].entries()
         return cls(
-            schema=schema_from_json(form["schema"]),
-            kind=form["kind"],
-            mechanism=None if mechanism is None else Mechanism.from_json(mechanism),
-            method=form["method"],
-            records=int(form["records"]),
-            crowd=int(form["crowd"]["size"]),
-            claims=tuple(Claim.from_json(claim) for claim in form["guarantees"]),
-            data_dependent=bool(form["matrices"]["depend_on_the_data"]),
-            reproducible=form["seed"] == NOT_FOR_PUBLICATION,
-            expected_error=form["expected_error"],
-            figures=form["figures"],
-            data=None if data is None else DataFile(**data),
-            signature=form.get("signature"),
-            options=form["options"],
+            schema=schema_of(form["schema"]),
+            kind=form["kind"].text(*KINDS),  # type: ignore[arg-type]
+            mechanism=None if mechanism is None else mechanism_of(mechanism),
+            method=form["method"].matching(r"[\w.-]{1,100}", "the name of a method"),
+            records=form["records"].whole(least=1),
+            crowd=crowd["size"].whole(least=1),
+            claims=tuple(map(_claim_of, form["guarantees"].items())),
+            data_dependent=matrices["depend_on_the_data"].truth(),
+            reproducible=form["seed"].text("none", NOT_FOR_PUBLICATION) != "none",
+            expected_error=None if error is None else error.text(),
+            figures=form["figures"].plain(),  # type: ignore[arg-type]
+            data=None if data is None else _data_of(data),
+            signature=form["signature"].matching(r"[0-9a-f]{128}", "128 small hexadecimal digits")
+            if "signature" in form
+            else None,
+            options=form["options"].plain(),  # type: ignore[arg-type]
         )
 
     def with_data(self, data: DataFile) -> Certificate:
@@ -243,3 +260,67 @@ def _crowd(certificate: Certificate) -> str:
         f"{', '.join(known)} may be known to an adversary and are released as they are: a person "
         f"hides among at least {size:,} records with the same values there."
     )
+
+
+# -- the strict way in -----------------------------------------------------------------------------
+
+
+def _require_format(root: Field) -> None:
+    """Refuse another file, and another version, before anything else is looked at."""
+    form = root.value if isinstance(root.value, dict) else {}
+    if form.get("format") != FORMAT:
+        raise NotARelease("certificate.json must be a pramana certificate, and is not.")
+    version = form.get("version")
+    if type(version) is not int or version != FORMAT_VERSION:
+        number = version if type(version) is int and abs(version) < 10**6 else "unknown"
+        older = type(version) is int and version < FORMAT_VERSION
+        raise NotARelease(
+            f"The certificate has format version {number}; this pramana reads version "
+            f"{FORMAT_VERSION}. Install {'an older' if older else 'a newer'} pramana."
+        )
+
+
+def _claim_of(field: Field) -> Claim:
+    """A claim from its numbers; its words follow from them."""
+    words = ["sentence", "assumption", "checked_by", "holds"]
+    form = field.fields(["name", "asked", "attained"], free=words)
+    form["name"].text()
+    for numbers in (form["attained"], form["asked"].or_none()):
+        for number in () if numbers is None else numbers.entries().values():
+            number.plain()
+    try:
+        claim = Claim.from_json(field.value)
+        claim.to_json()
+    except NotARelease:
+        raise
+    except (PramanaError, ArithmeticError, LookupError, TypeError, ValueError):
+        # Whatever a guarantee, perhaps of another package, cannot be made of: here it ends.
+        form["attained"].refuse(f"numbers of {form['name'].text()[:60]!r}")
+    return claim
+
+
+def _data_of(field: Field) -> DataFile:
+    form = field.fields(["name", "format", "sha256", "size"])
+    return DataFile(
+        name=form["name"].matching(FILE_NAME, "a plain file name"),
+        format=form["format"].text(),
+        sha256=form["sha256"].matching(r"[0-9a-f]{64}", "64 small hexadecimal digits"),
+        size=form["size"].whole(),
+    )
+
+
+def _difference(found: Plain, made: Plain, path: str = "") -> str | None:
+    """Where two plain values first differ."""
+    if isinstance(found, dict) and isinstance(made, dict):
+        for name in sorted(set(found) | set(made)):
+            if name not in found or name not in made:
+                return f"{path}.{name}".lstrip(".")
+            where = _difference(found[name], made[name], f"{path}.{name}")
+            if where:
+                return where
+        return None
+    if isinstance(found, list) and isinstance(made, list) and len(found) == len(made):
+        parts = enumerate(zip(found, made, strict=True))
+        return next(filter(None, (_difference(a, b, f"{path}[{i}]") for i, (a, b) in parts)), None)
+    same = type(found) is type(made) and found == made
+    return None if same else path.lstrip(".")

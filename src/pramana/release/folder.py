@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
-from pramana.errors import InputError, InvalidTable, NotARelease, OutputExists
+from pramana.errors import InputError, InvalidTable, OutputExists
 from pramana.formats.atomic import whole_folder
-from pramana.release.certificate import Certificate, DataFile
+from pramana.release.certificate import Certificate
+from pramana.release.contents import CERTIFICATE, fingerprint
 from pramana.release.signing import sign
 
-__all__ = ["CERTIFICATE", "fingerprint", "require_counted", "require_free", "write_folder"]
-
-CERTIFICATE = "certificate.json"
+__all__ = ["require_counted", "require_free", "write_folder"]
 
 
 def require_free(folder: Path, *, force: bool) -> None:
@@ -64,31 +62,6 @@ def require_counted(certificate: Certificate, released: int) -> None:
             f"{certificate.records:,} records were counted and {released:,} came to be released: "
             "the table changed meanwhile. Nothing was written."
         )
-
-
-def fingerprint(path: Path, data_format: str) -> DataFile:
-    """Name, form, size and SHA-256 of a data file, or of a folder of data files.
-
-    That of a folder is the SHA-256 of the list of its files: a line with digest, size and name
-    each, in the order of the names. So a file more, less, renamed or changed is found.
-    """
-    try:
-        if not path.is_dir():
-            return DataFile(path.name, data_format, _digest(path), path.stat().st_size)
-        files = sorted(path.iterdir(), key=lambda file: file.name)
-        sizes = [file.stat().st_size for file in files]
-        lines = [
-            f"{_digest(file)} {size} {file.name}\n" for file, size in zip(files, sizes, strict=True)
-        ]
-    except OSError:
-        raise NotARelease(f"The data file {path.name} of the release cannot be read.") from None
-    digest = hashlib.sha256("".join(lines).encode()).hexdigest()
-    return DataFile(path.name, data_format, digest, sum(sizes))
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _is_ours(folder: Path) -> bool:

@@ -1,16 +1,23 @@
-"""Plain forms of a schema for the certificate, and the way back."""
+"""Plain forms of a schema and of a mechanism for the certificate, and the strict way back."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from pramana.table.domains import Bins, Categories, Domain
-from pramana.table.schema import Column, Impossible, Role, Schema
+from pramana.matrices.families import FAMILIES
+from pramana.matrices.mechanism import Mechanism
+from pramana.release.strict import Field
+from pramana.table.domains import RELEASES, Bins, Categories, Domain
+from pramana.table.schema import MISSING, Column, Impossible, Role, Schema
 
-__all__ = ["schema_from_json", "schema_to_json"]
-
+__all__ = ["AS_IT_IS", "mechanism_of", "schema_of", "schema_to_json"]
 
 AS_IT_IS = "released as it is"
+READ_OFF = "read off the data"
+
+
+# -- a schema --------------------------------------------------------------------------------------
 
 
 def schema_to_json(schema: Schema, *, treatment: str = "randomised") -> dict[str, Any]:
@@ -25,16 +32,6 @@ def schema_to_json(schema: Schema, *, treatment: str = "randomised") -> dict[str
     return form
 
 
-def schema_from_json(form: dict[str, Any]) -> Schema:
-    """The reverse of :func:`schema_to_json`."""
-    return Schema(
-        tuple(_column_back(entry) for entry in form["columns"]),
-        impossible=tuple(Impossible.of(rule) for rule in form.get("impossible", ())),
-        strata=tuple(form.get("strata", ())),
-        choices=tuple(tuple(choice) for choice in form.get("choices", ())),
-    )
-
-
 def _column(column: Column, treatment: str) -> dict[str, Any]:
     form: dict[str, Any] = {
         "name": column.name,
@@ -44,35 +41,124 @@ def _column(column: Column, treatment: str) -> dict[str, Any]:
     if not column.randomised or column.domain is None:
         return form  # a domain that nothing is drawn from could only tell what occurred
     form |= _domain(column.domain)
-    form["domain"] = "declared" if column.declared else "read off the data"
+    form["domain"] = "declared" if column.declared else READ_OFF
     form["missing"] = column.missing or "refuse"
     if column.exempt:
         form["exempt"] = list(column.exempt)
     return form
 
 
-def _domain(domain: Domain | None) -> dict[str, Any]:
-    match domain:
-        case Categories():
-            return {"categories": list(domain.values), "ordered": domain.ordered}
-        case Bins():
-            return {"bins": list(domain.edges), "release": domain.release}
-        case None:
-            return {}
+def _domain(domain: Domain) -> dict[str, Any]:
+    if isinstance(domain, Categories):
+        return {"categories": list(domain.values), "ordered": domain.ordered}
+    edges = [edge if math.isfinite(edge) else None for edge in domain.edges]
+    return {"bins": edges, "release": domain.release}
 
 
-def _column_back(form: dict[str, Any]) -> Column:
-    domain: Domain | None = None
-    if "categories" in form:
-        domain = Categories(tuple(form["categories"]), ordered=form.get("ordered", False))
-    elif "bins" in form:
-        domain = Bins(tuple(form["bins"]), release=form.get("release", "label"))
-    return Column(
-        form["name"],
-        Role(form["role"]),
-        domain,
-        missing=form.get("missing"),
-        exempt=tuple(form.get("exempt", ())),
-        randomise=form["treatment"] != AS_IT_IS,
-        declared=form.get("domain", "declared") == "declared",
+def schema_of(field: Field) -> Schema:
+    """The reverse of :func:`schema_to_json`."""
+    form = field.fields(["columns"], free=["impossible", "strata", "choices"])
+    return Schema(
+        tuple(_column_of(entry) for entry in form["columns"].items(least=1)),
+        impossible=tuple(map(_impossible_of, _list(form, "impossible"))),
+        strata=tuple(entry.text() for entry in _list(form, "strata")),
+        choices=tuple(entry.texts() for entry in _list(form, "choices")),
     )
+
+
+def _list(form: dict[str, Field], name: str) -> list[Field]:
+    return form[name].items(least=1) if name in form else []
+
+
+def _impossible_of(field: Field) -> Impossible:
+    return Impossible.of({name: labels.labels() for name, labels in field.entries().items()})
+
+
+def _column_of(field: Field) -> Column:
+    described = ["categories", "ordered", "bins", "release", "domain", "missing", "exempt"]
+    form = field.fields(["name", "role", "treatment"], free=described)
+    randomised = form["treatment"].text() != AS_IT_IS
+    domain = None
+    if set(form) & set(described):
+        kind = ["categories", "ordered"] if "categories" in form else ["bins", "release"]
+        form = field.fields(
+            ["name", "role", "treatment", "domain", "missing", *kind], free=["exempt"]
+        )
+        domain = _domain_of(form)
+    return Column(
+        form["name"].text(),
+        Role(form["role"].text(*Role)),
+        domain,
+        missing=form["missing"].text(*MISSING) if domain else None,  # type: ignore[arg-type]
+        exempt=form["exempt"].labels() if "exempt" in form else (),
+        randomise=randomised,
+        declared=domain is None or form["domain"].text("declared", READ_OFF) == "declared",
+    )
+
+
+def _domain_of(form: dict[str, Field]) -> Domain:
+    if "categories" in form:
+        return Categories(form["categories"].labels(), ordered=form["ordered"].truth())
+    edges = list(form["bins"].labels())
+    if edges[0] is None:
+        edges[0] = -math.inf
+    if edges[-1] is None:
+        edges[-1] = math.inf
+    return Bins(tuple(edges), release=form["release"].text(*RELEASES))  # type: ignore[arg-type]
+
+
+# -- a mechanism -----------------------------------------------------------------------------------
+
+
+def mechanism_of(field: Field) -> Mechanism:
+    """What a certificate says is done to a record; every part of it has the form that it must."""
+    for step in field.items(least=1):
+        _require_step(step)
+    return Mechanism.from_json(field.value)
+
+
+def _require_step(field: Field) -> None:
+    form = field.fields(["columns"], free=["matrix", "strata", "by_stratum"])
+    width = len(form["columns"].items(least=1))
+    form["columns"].texts()
+    if "matrix" in form:
+        field.fields(["columns", "matrix"])
+        _require_matrix(form["matrix"], width)
+        return
+    form = field.fields(["columns", "strata", "by_stratum"])
+    strata = form["strata"].texts()
+    for entry in form["by_stratum"].items(least=1):
+        own = entry.fields(["stratum", "matrix"])
+        if len(own["stratum"].labels()) != len(strata):
+            own["stratum"].refuse(f"a list of {len(strata)} labels")
+        _require_matrix(own["matrix"], width)
+
+
+def _require_matrix(field: Field, width: int) -> None:
+    rest = {
+        "uniform-mixture": ["other"],
+        "dense": ["rows"],
+        "sparse-rows": ["starts", "targets", "moves"],
+    }
+    family = field.entries().get("family", Field(f"{field.path}.family", None)).text(*FAMILIES)
+    form = field.fields(["family", "labels", *rest[family]])
+    size = len(form["labels"].labels(width))
+    if family == "uniform-mixture":
+        form["other"].matching(r"0|[1-9][0-9]{0,19}", "a text of at most 20 digits")
+    elif family == "dense":
+        if {len(row.weights()) for row in form["rows"].items(least=size)} != {size}:
+            form["rows"].refuse(f"{size} lists of {size} weights")
+    else:
+        _require_sparse(form, size)
+
+
+def _require_sparse(form: dict[str, Field], size: int) -> None:
+    starts, targets = form["starts"].wholes(), form["targets"].wholes()
+    moves = form["moves"].weights()
+    # Before any array of that length is made.
+    if len(starts) != size + 1 or list(starts) != sorted(starts) or starts[-1] != len(moves):
+        form["starts"].refuse(f"{size + 1} rising numbers that end with the number of moves")
+    if len(targets) != len(moves) or max(targets, default=0) >= size:
+        form["targets"].refuse("the position of a label for each move")
+    if max(moves, default=0) >= 2**64:
+        form["moves"].refuse("weights below 2**64")

@@ -9,7 +9,8 @@ from pramana.errors import NotARelease
 from pramana.formats.base import FORMATS
 from pramana.formats.opening import open_table
 from pramana.release.certificate import Certificate
-from pramana.release.folder import CERTIFICATE, write_folder
+from pramana.release.contents import data_path, read_certificate
+from pramana.release.folder import write_folder
 from pramana.table.opened import OpenedTable, TableFormat
 
 __all__ = ["open_data", "read_certificate", "write_release"]
@@ -41,22 +42,6 @@ def write_release(
     )
 
 
-def read_certificate(folder: Path) -> Certificate:
-    """The certificate of a folder."""
-    try:
-        content = (folder / CERTIFICATE).read_bytes()
-    except OSError:
-        raise NotARelease(
-            f"{folder} must be a release folder with a {CERTIFICATE}, and has none."
-        ) from None
-    return Certificate.from_bytes(content)
-
-
 def open_data(folder: Path, certificate: Certificate) -> OpenedTable:
-    """The data file that the certificate names."""
-    data = certificate.data
-    if data is None or Path(data.name).name != data.name:
-        raise NotARelease("The certificate must name the data file beside it, and does not.")
-    if not (folder / data.name).exists():
-        raise NotARelease(f"{folder} lacks the data file {data.name} that its certificate names.")
-    return open_table(folder / data.name, schema=certificate.schema)
+    """The data that the certificate names, and no other."""
+    return open_table(data_path(folder, certificate), schema=certificate.schema)

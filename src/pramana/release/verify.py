@@ -1,73 +1,35 @@
-"""Checking a release from the folder alone, and, for its owner, against the true table.
+"""Checking a release from the folder alone.
 
-A stranger recomputes: the fingerprints, the signature, the number of records, that every value lies
-in its domain, the crowd, and every guarantee that follows from the published matrices.
+A stranger recomputes: the fingerprints, the signature, that all parts of the certificate fit
+together, the number of records, that every value lies in its domain, the crowd, and every guarantee
+that follows from the published matrices. What only the owner can compute is told apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from pramana.errors import NotARelease, PramanaError
 from pramana.guarantees.base import only_the_owner
-from pramana.guarantees.evaluate import never_offered, recomputed
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
-from pramana.release.folder import CERTIFICATE, fingerprint
+from pramana.release.checks import Check, State, Verdict
+from pramana.release.contents import CERTIFICATE, data_path, fingerprint, read_certificate
 from pramana.release.signing import has_signature_of
-from pramana.release.stored import open_data, read_certificate
+from pramana.release.stored import open_data
+from pramana.release.ties import ties
 from pramana.table.codec import Refused, count_refused, encode_released
+from pramana.table.domains import Bins, label_key
 from pramana.table.groups import GroupSizes
 from pramana.table.opened import OpenedTable
-from pramana.types import Progress
 
-__all__ = ["Check", "Verdict", "verify_folder"]
+__all__ = ["Check", "State", "Verdict", "verify_folder"]
 
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was looked at."""
-
-    name: str
-    ok: bool
-    detail: str
-
-    def to_json(self) -> dict[str, Any]:
-        """The entry in the JSON of verify."""
-        return {"name": self.name, "ok": self.ok, "detail": self.detail}
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """All checks; ``notes`` say what does not make a release invalid but must be known."""
-
-    checks: tuple[Check, ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def valid(self) -> bool:
-        """Whether every check passed."""
-        return all(check.ok for check in self.checks)
-
-    def __bool__(self) -> bool:
-        return self.valid
-
-    def with_checks(self, more: Iterable[Check]) -> Verdict:
-        """The same verdict with further checks."""
-        return Verdict((*self.checks, *more), self.notes)
-
-    def to_json(self) -> dict[str, Any]:
-        """The JSON form of verify."""
-        return {
-            "valid": self.valid,
-            "checks": [check.to_json() for check in self.checks],
-            "notes": list(self.notes),
-        }
+Progress = Callable[[int], None]
 
 
 def verify_folder(
@@ -78,81 +40,55 @@ def verify_folder(
     try:
         certificate = read_certificate(folder)
     except NotARelease as error:
-        if not (folder / CERTIFICATE).is_file():
+        if not os.path.lexists(folder / CERTIFICATE):
             raise
         # One is there and cannot be read: whoever altered it, the release does not hold.
-        return Verdict((Check("certificate", False, str(error)),))
-    checks = [_spelling(folder, certificate), _fingerprint(folder, certificate)]
-    checks.extend(_signature(certificate, key))
-    checks.extend(_guarantees(certificate))
-    if checks[1].ok:
+        return Verdict((Check.of("certificate", False, str(error)),))
+    whole = Check.of("certificate", True, "every byte is as it was written, and so is its digest")
+    data = _fingerprint(folder, certificate)
+    checks = [whole, data, *_signature(certificate, key), *ties(certificate)]
+    if data.ok:
         try:
-            opened = open_data(folder, certificate)
-            checks.extend(_records(certificate, opened, progress))
-        except PramanaError as error:
-            checks.append(Check("table", False, str(error)))
+            checks.extend(_records(certificate, open_data(folder, certificate), progress))
+        except (PramanaError, pa.ArrowException) as error:
+            told = str(error) if isinstance(error, PramanaError) else "it cannot be read"
+            checks.append(Check.of("table", False, told))
     return Verdict(tuple(checks), tuple(_notes(certificate, key)))
 
 
-def _spelling(folder: Path, certificate: Certificate) -> Check:
-    """The digest and every byte of the certificate."""
-    same = (folder / CERTIFICATE).read_bytes() == certificate.to_bytes()
-    detail = (
-        "digest and spelling of the certificate are right"
-        if same
-        else "the certificate was altered: its digest or its spelling is not what was written"
-    )
-    return Check("certificate", same, detail)
-
-
 def _fingerprint(folder: Path, certificate: Certificate) -> Check:
+    """The data file, of which nothing is read unless its name, kind and size are as stated."""
     data = certificate.data
     if data is None:
-        return Check("data", False, "the certificate names no data file")
+        return Check.of("data", False, "the certificate names no data file")
     try:
-        same = fingerprint(folder / data.name, data.format) == data
+        same = fingerprint(data_path(folder, certificate), data.format) == data
     except PramanaError as error:
-        return Check("data", False, str(error))
+        return Check.of("data", False, str(error))
     detail = "has" if same else "does not have"
-    return Check("data", same, f"{data.name} {detail} the SHA-256 that the certificate states")
+    return Check.of("data", same, f"{data.name} {detail} the SHA-256 that the certificate states")
 
 
 def _signature(certificate: Certificate, key: str | Path | None) -> Iterator[Check]:
     if key is None:
         return
     if certificate.signature is None:
-        yield Check("signature", False, "a key was given, and the certificate is not signed")
+        yield Check.of("signature", False, "a key was given, and the certificate is not signed")
         return
     good = has_signature_of(certificate, Path(key))
-    yield Check("signature", good, f"the signature {'fits' if good else 'does not fit'} the key")
-
-
-def _guarantees(certificate: Certificate) -> Iterator[Check]:
-    """What is claimed against what the matrices give."""
-    evidence = certificate.evidence
-    found = recomputed(evidence, [claim.attained for claim in certificate.claims])
-    for claim in certificate.claims:
-        name = claim.attained.name
-        never = never_offered(type(claim.attained), certificate.kind, evidence)
-        if not claim.holds:
-            yield Check(name, False, "the certificate itself attains less than was asked")
-        elif never is not None:
-            yield Check(name, False, f"it cannot be promised: {never}")
-        elif name not in found:
-            yield Check(name, True, "stated by the owner; only the owner can recompute it")
-        elif found[name].implies(claim.attained):
-            yield Check(name, True, f"recomputed from the matrices: {claim.attained}")
-        else:
-            yield Check(name, False, f"the matrices give only {found[name]}")
+    yield Check.of("signature", good, f"the signature {'fits' if good else 'does not fit'} the key")
 
 
 def _records(
     certificate: Certificate, opened: OpenedTable, progress: Progress | None
 ) -> Iterator[Check]:
-    """Number of records, columns, domains, impossible combinations, the crowd."""
+    """Number of records, columns, domains, impossible combinations, strata, the crowd."""
+    stated = certificate.data.format if certificate.data is not None else ""
     names = [column.name for column in certificate.schema.released]
-    same = list(opened.schema.names) == names
-    yield Check("columns", same, "as the certificate lists them" if same else "others than listed")
+    same = list(opened.schema.names) == names and opened.format == stated
+    yield Check.of(
+        "columns", same, "as the certificate lists them" if same else "others than listed"
+    )
     if not same:
         return
     seen = _Seen(certificate)
@@ -161,29 +97,32 @@ def _records(
         if progress is not None:
             progress(batch.num_rows)
     same = seen.records == certificate.records
-    stated = f"{certificate.records:,} are stated"
-    yield Check("records", same, f"{seen.records:,} records, {stated}")
+    yield Check.of("records", same, f"{seen.records:,} records, {certificate.records:,} are stated")
     for name, refused in seen.refused.items():
         outside = refused.outside + refused.missing
-        detail = "every value lies in its domain"
-        yield Check(
-            f"domain of {name}", not outside, f"{outside:,} records outside" if outside else detail
-        )
+        detail = f"{outside:,} records outside" if outside else "every value lies in its domain"
+        yield Check.of(f"domain of {name}", not outside, detail)
     if certificate.schema.impossible:
-        yield Check(
+        yield Check.of(
             "impossible combinations", not seen.impossible, f"{seen.impossible:,} records hold one"
         )
-    if certificate.known_columns:
-        smallest = seen.groups.smallest()
-        yield Check(
-            "crowd",
-            smallest >= certificate.crowd,
-            f"the smallest group of {', '.join(certificate.known_columns)} has {smallest:,} "
-            f"records, {certificate.crowd:,} are stated",
-        )
-    elif certificate.mechanism is not None and certificate.mechanism.steps:
-        same = seen.records >= certificate.crowd
-        yield Check("crowd", same, f"all {seen.records:,} records form one crowd")
+    yield from seen.strata()
+    yield from seen.alike()
+    yield _crowd(certificate, seen)
+
+
+def _crowd(certificate: Certificate, seen: _Seen) -> Check:
+    """Among how many records a person hides, counted again."""
+    known, stated = certificate.known_columns, f"{certificate.crowd:,} are stated"
+    if not known:
+        good = seen.records == certificate.crowd
+        return Check.of("crowd", good, f"all {seen.records:,} records form one crowd, {stated}")
+    smallest = seen.groups.smallest()
+    return Check.of(
+        "crowd",
+        smallest == certificate.crowd,
+        f"the smallest group of {', '.join(known)} has {smallest:,} records, {stated}",
+    )
 
 
 class _Seen:
@@ -196,19 +135,23 @@ class _Seen:
         self.coded = [c for c in certificate.schema.randomised if c.domain is not None]
         self.refused = {column.name: Refused() for column in self.coded}
         self.groups = GroupSizes(certificate.known_columns)
+        steps = certificate.mechanism or ()
+        self.stratified = [(step, GroupSizes(step.strata)) for step in steps if step.strata]
+        self.keys = GroupSizes(_alike_keys(certificate))
 
     def look_at(self, batch: pa.RecordBatch) -> None:
-        schema = self.certificate.schema
+        """One batch."""
         self.records += batch.num_rows
         good = True
         for column in self.coded:
             found = count_refused(column, batch.column(column.name), released=True)
             self.refused[column.name] += found
             good = good and not found
-        if good and schema.impossible:
+        if good and self.certificate.schema.impossible:
             self._look_for_impossible(batch)
-        if self.groups.columns:
-            self.groups.add(batch)
+        for sizes in (self.groups, self.keys, *(own for _, own in self.stratified)):
+            if sizes.columns:
+                sizes.add(batch)
 
     def _look_for_impossible(self, batch: pa.RecordBatch) -> None:
         schema = self.certificate.schema
@@ -220,6 +163,37 @@ class _Seen:
                 hit &= np.isin(codes, [column.labels.index(label) for label in labels])
             self.impossible += int(hit.sum())
 
+    def strata(self) -> Iterator[Check]:
+        """Every stratum that occurs has a matrix."""
+        for step, sizes in self.stratified:
+            lacking = sizes.keys() - {tuple(map(label_key, own)) for own in step.by_stratum}
+            yield Check.of(
+                f"strata of {' x '.join(step.columns)}",
+                not lacking,
+                f"{len(lacking):,} strata without a matrix" if lacking else "each has its matrix",
+            )
+
+    def alike(self) -> Iterator[Check]:
+        """Where all records of a group are released with the same keys, that many share them."""
+        if not self.keys.columns:
+            return
+        stated = max((c.attained.to_json().get("k", 1) for c in self.certificate.claims), default=1)
+        smallest = self.keys.smallest()
+        yield Check.of(
+            "records with the same keys",
+            smallest >= stated,
+            f"at least {smallest:,} share each combination, groups of {stated:,} are stated",
+        )
+
+
+def _alike_keys(certificate: Certificate) -> tuple[str, ...]:
+    """The columns in which the records of a group agree; none where they need not."""
+    keys = certificate.schema.randomised
+    drawn = any(isinstance(c.domain, Bins) and c.domain.release == "draw" for c in keys)
+    if certificate.method != "centroid" or drawn:
+        return ()
+    return (*certificate.known_columns, *(column.name for column in keys))
+
 
 def _notes(certificate: Certificate, key: str | Path | None) -> Iterator[str]:
     if certificate.reproducible:
@@ -228,6 +202,8 @@ def _notes(certificate: Certificate, key: str | Path | None) -> Iterator[str]:
         yield "The certificate is signed; give the public key to check by whom."
     if certificate.kind == "withheld":
         yield "The matrices are withheld: guarantees that rest on them are the owner's word."
+    if not certificate.claims:
+        yield "The certificate claims nothing."
     as_is = [column.name for column in certificate.schema.released_as_is]
     if as_is:
         yield f"Released as they are, outside every epsilon: {', '.join(as_is)}."

@@ -7,6 +7,7 @@ from functools import partial
 
 import pyarrow as pa
 
+from pramana.table.domains import label_key
 from pramana.table.opened import OpenedTable
 
 __all__ = ["GroupSizes", "group_sizes", "smallest_group"]
@@ -51,6 +52,13 @@ class GroupSizes:
         if not self._parts:
             return 0
         return int(min(self.total().column("count_all").to_pylist(), default=0))
+
+    def keys(self) -> set[tuple[str | None, ...]]:
+        """The combinations that occur, each value as its text, or ``None`` where it is missing."""
+        if not self._parts:
+            return set()
+        columns = [self.total().column(name).to_pylist() for name in self.columns]
+        return {tuple(map(label_key, values)) for values in zip(*columns, strict=True)}
 
 
 def smallest_group(opened: OpenedTable, columns: Sequence[str]) -> int:

@@ -1,0 +1,85 @@
+"""What a verification finds: checks in three states, and the verdict over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+__all__ = ["Check", "State", "Verdict"]
+
+
+class State(StrEnum):
+    """How much a check is worth to whoever runs it."""
+
+    PROVEN = "proven"
+    """Computed again here, from the folder and what else was given."""
+
+    STATED = "stated"
+    """The owner's word, which nothing at hand contradicts and nothing at hand can show."""
+
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    state: State
+    detail: str
+
+    @classmethod
+    def of(cls, name: str, good: bool, detail: str) -> Check:
+        """One that is settled here, this way or that."""
+        return cls(name, State.PROVEN if good else State.FAILED, detail)
+
+    @classmethod
+    def stated(cls, name: str, detail: str) -> Check:
+        """One that rests on the owner's word."""
+        return cls(name, State.STATED, detail)
+
+    @property
+    def ok(self) -> bool:
+        """Whether it did not fail."""
+        return self.state is not State.FAILED
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry in the JSON of verify."""
+        return {"name": self.name, "ok": self.ok, "state": str(self.state), "detail": self.detail}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All checks; ``notes`` say what does not make a release invalid but must be known."""
+
+    checks: tuple[Check, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def valid(self) -> bool:
+        """Whether nothing failed."""
+        return all(check.ok for check in self.checks)
+
+    def __bool__(self) -> bool:
+        return self.valid
+
+    def of_state(self, state: State | str) -> tuple[Check, ...]:
+        """The checks of one state."""
+        return tuple(check for check in self.checks if check.state == state)
+
+    def with_checks(self, more: Iterable[Check]) -> Verdict:
+        """The same verdict with further checks, which settle what was only stated before."""
+        found = tuple(more)
+        settled = {check.name for check in found}
+        kept = (c for c in self.checks if c.state is not State.STATED or c.name not in settled)
+        return Verdict((*kept, *found), self.notes)
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form of verify."""
+        return {
+            "valid": self.valid,
+            "checks": [check.to_json() for check in self.checks],
+            "notes": list(self.notes),
+        }

@@ -1,0 +1,188 @@
+"""What must fit together inside a certificate: everything with everything.
+
+A digest only says that a certificate is as somebody wrote it. So each part is compared with the
+others: the steps with the randomised columns, the labels of each matrix with the domains, the kind
+with the method, and every claim with what can be computed again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from pramana.errors import PramanaError
+from pramana.guarantees.base import Guarantee
+from pramana.guarantees.claim import Claim
+from pramana.guarantees.evaluate import never_offered, recomputed
+from pramana.matrices.mechanism import Step
+from pramana.matrices.transition import Label
+from pramana.release.certificate import Certificate, Kind
+from pramana.release.checks import Check
+from pramana.table.schema import Schema
+
+__all__ = ["MAY_HOLD", "ties"]
+
+MAY_HOLD: dict[str, tuple[Kind, bool]] = {
+    "retention": ("published", False),
+    "matrix": ("published", False),
+    "optimal": ("published", True),
+    "inverse-frequency": ("withheld", True),
+    "invariant": ("withheld", True),
+    "centroid": ("groups", True),
+    "resample": ("groups", True),
+    "permute": ("groups", True),
+    "gaussian": ("groups", True),
+}
+"""The kind of release that a method makes, and whether it looks at the data."""
+
+MOST_CELLS = 50_000_000
+"""Joint domains up to here are laid out to see which cells can exist."""
+
+
+def ties(certificate: Certificate) -> Iterator[Check]:
+    """Whether the parts of a certificate fit together, and what its claims are worth."""
+    yield _method(certificate)
+    if certificate.mechanism is not None:
+        yield _steps(certificate)
+        yield from (_matrix(certificate.schema, step) for step in certificate.mechanism)
+        yield from _rules(certificate)
+    yield from _figures(certificate)
+    yield from _claims(certificate)
+
+
+def _method(certificate: Certificate) -> Check:
+    """A method makes releases of one kind, and looks at the data or does not."""
+    method, depends = certificate.method, certificate.data_dependent
+    if method not in MAY_HOLD:
+        return Check.stated("method", f"{method} is not known here; its kind is taken as stated")
+    found = (certificate.kind, depends)
+    good = found == MAY_HOLD[method]
+    words = "what the certificate holds" if good else "not what the certificate holds"
+    return Check.of("method", good, f"{words} is what {method} makes")
+
+
+def _steps(certificate: Certificate) -> Check:
+    """Every randomised column belongs to one step, and no other column does."""
+    assert certificate.mechanism is not None  # noqa: S101 - the caller has looked
+    steps = sorted(certificate.mechanism.columns)
+    columns = sorted(column.name for column in certificate.schema.randomised)
+    strata = set(certificate.mechanism.strata) <= set(certificate.schema.strata)
+    good = steps == columns and bool(steps) and strata
+    return Check.of(
+        "steps",
+        good,
+        "every randomised column has its matrix, and no other has one"
+        if good
+        else "the matrices are not those of the columns that the schema calls randomised",
+    )
+
+
+def _matrix(schema: Schema, step: Step) -> Check:
+    """The labels of a step are the domain of its columns: every cell that can exist."""
+    name = f"matrix of {' x '.join(step.columns)}"
+    lacking = [own for own in step.columns if own not in schema.names]
+    if lacking or any(schema.column(own).domain is None for own in step.columns):
+        return Check.of(name, False, "it moves a column that has no domain in the schema")
+    good = _covers(schema, step)
+    words = "runs over the whole domain" if good else "does not run over the domain"
+    return Check.of(name, good, f"the matrix {words} of its columns")
+
+
+def _covers(schema: Schema, step: Step) -> bool:
+    domains = [{_told(label): at for at, label in enumerate(schema.column(name).labels)}
+               for name in step.columns]  # fmt: skip
+    sizes = [len(domain) for domain in domains]
+    if math.prod(sizes) > MOST_CELLS:
+        return False
+    possible = np.ones(sizes, dtype=bool)
+    for rule in schema.impossible:
+        if set(rule.columns) <= set(step.columns):
+            own = dict(rule.cells)
+            places = [
+                [domain[_told(label)] for label in own[name]] if name in own else range(size)
+                for name, domain, size in zip(step.columns, domains, sizes, strict=True)
+            ]
+            possible[np.ix_(*places)] = False
+    cells = step.labels if len(step.columns) > 1 else [(label,) for label in step.labels]
+    try:
+        found = np.array(
+            [[domain[_told(v)] for domain, v in zip(domains, cell, strict=True)] for cell in cells]
+        )
+    except KeyError:
+        return False
+    return len(cells) >= 2 and len(cells) == int(possible.sum()) and bool(possible[*found.T].all())
+
+
+def _told(label: Label) -> tuple[type, Label]:
+    """A label with its type: to Python 1, 1.0 and true are the same."""
+    return type(label), label
+
+
+def _rules(certificate: Certificate) -> Iterator[Check]:
+    """What cannot exist is ruled out by a joint step, or it would be released."""
+    assert certificate.mechanism is not None  # noqa: S101 - the caller has looked
+    groups = [set(step.columns) for step in certificate.mechanism]
+    for rule in certificate.schema.impossible:
+        if not any(set(rule.columns) <= group for group in groups):
+            names = " and ".join(rule.columns)
+            yield Check.of(
+                "impossible combinations", False, f"no step moves {names} together, as a rule needs"
+            )
+
+
+def _figures(certificate: Certificate) -> Iterator[Check]:
+    """Standard errors, where a reader takes them from the certificate: one for each label."""
+    errors = certificate.figures.get("standard_errors")
+    if errors is None:
+        return
+    sizes = {c.name: len(c.labels) for c in certificate.schema.randomised if c.domain is not None}
+    good = isinstance(errors, dict) and all(
+        isinstance(own, list)
+        and len(own) == sizes.get(name)
+        and all(isinstance(number, int | float) and number >= 0 for number in own)
+        for name, own in errors.items()
+    )
+    if good:
+        yield Check.stated("standard errors", "one for each value; only the owner knows them")
+    else:
+        yield Check.of("standard errors", False, "not one for each value of a randomised column")
+
+
+# -- claims ----------------------------------------------------------------------------------------
+
+
+def _claims(certificate: Certificate) -> Iterator[Check]:
+    """What is claimed against what can be computed again."""
+    names = [claim.name for claim in certificate.claims]
+    if len(set(names)) < len(names):
+        yield Check.of("guarantees", False, "a guarantee is claimed more than once")
+        return
+    try:
+        found = recomputed(certificate.evidence, [claim.attained for claim in certificate.claims])
+    except PramanaError as error:
+        yield Check.of("guarantees", False, f"cannot be computed again: {error}")
+        return
+    for claim in certificate.claims:
+        yield _claim(certificate, claim, found.get(claim.name))
+
+
+def _claim(certificate: Certificate, claim: Claim, found: Guarantee | None) -> Check:
+    never = never_offered(type(claim.attained), certificate.kind, certificate.evidence)
+    if not claim.holds:
+        return Check.of(claim.name, False, "the certificate itself attains less than was asked")
+    if never is not None:
+        return Check.of(claim.name, False, f"it cannot be promised: {never}")
+    if certificate.kind == "groups" and not _fits_groups(certificate, claim):
+        return Check.of(claim.name, False, "no group can be larger than the crowd")
+    if found is None:
+        return Check.stated(claim.name, "stated by the owner; only the owner can recompute it")
+    if found.implies(claim.attained):
+        return Check.of(claim.name, True, f"recomputed from the matrices: {claim.attained}")
+    return Check.of(claim.name, False, f"the matrices give only {found}")
+
+
+def _fits_groups(certificate: Certificate, claim: Claim) -> bool:
+    k = claim.attained.to_json().get("k", 1)
+    return bool(1 <= k <= certificate.crowd)
