@@ -10,24 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from pramana.assess.choices import AttackName, MissingValues, one_of
 from pramana.engines.choose import open_source
 from pramana.guarantees.registry import GUARANTEES, asked_by_letters
 from pramana.methods.registry import METHODS
 from pramana.planning import design, usual_method
 from pramana.protecting import protect
 from pramana.readings.release import Release, load_release
-from pramana.release.folder import require_free
+from pramana.release.folder import CERTIFICATE, require_free
 from pramana.release.verify import Verdict, verify_folder
 from pramana.table.schema import Schema
-from pramana.types import Progress
+from pramana.types import Progress, Say, TableLike
 
 if TYPE_CHECKING:
     from pramana.assess.attack import AttackResult
     from pramana.assess.compare import Comparison
     from pramana.assess.release_audit import ReleaseAudit
     from pramana.assess.report import Report
+    from pramana.matrices.mechanism import Mechanism
     from pramana.risk.table_audit import TableAudit
     from pramana.table.describe import Description
 
@@ -52,7 +54,7 @@ __all__ = [
 
 
 def describe(
-    table: Any,
+    table: TableLike,
     *,
     keys: tuple[str, ...] | list[str] = (),
     sensitive: tuple[str, ...] | list[str] = (),
@@ -97,7 +99,7 @@ def verify(
     folder: str | Path,
     *,
     key: str | Path | None = None,
-    original: Any = None,
+    original: TableLike | None = None,
     progress: Progress | None = None,
 ) -> Verdict:
     """Check a release folder; with the original also that the records fit the matrices."""
@@ -112,30 +114,82 @@ def verify(
     )
 
 
-def audit(table: Any, **how: Any) -> TableAudit | ReleaseAudit:
+def audit(
+    table: TableLike | Release,
+    *,
+    keys: Sequence[str] | None = None,
+    k: float = 2,
+    sensitive: Sequence[str] | None = None,
+    weight: str | None = None,
+    schema: Schema | str | Path | None = None,
+    missing: MissingValues | Literal["category", "wildcard"] = "category",
+    width: int = 3,
+    original: TableLike | None = None,
+    mechanism: Mechanism | None = None,
+    progress: Say | None = None,
+) -> TableAudit | ReleaseAudit:
     """What could go wrong with a table, or with a release whose original is at hand.
 
-    The arguments are those of :func:`pramana.assess.verbs.audit`: ``keys``, ``k``, ``sensitive``,
-    ``weight``, ``schema``, ``missing``, ``width``; for a release ``original``.
+    Args:
+        table: a file or data frame; or a release, or its folder.
+        keys: the columns by which a person could be recognised; by default those of the schema.
+        k: a frequency below it is a violation.
+        sensitive: columns whose values shall not be learned; by default those of the schema.
+        weight: the column of sampling weights; by default that of the schema.
+        schema: what each column is, where ``keys`` and the others are not named; values are then
+            looked at as they would be released: in the bins that it declares.
+        missing: ``category`` or ``wildcard``.
+        width: subsets of up to so many keys are looked at.
+        original: for a release: the true table; attacks are then measured.
+        mechanism: for a release that withholds its matrices: the matrices.
+        progress: is told what is being done.
     """
-    from pramana.assess import verbs
+    from pramana.assess.audit import audit_any
 
-    return verbs.audit(table, **how)
+    return audit_any(
+        _release_at(table) or open_source(_table(table)),
+        keys=keys,
+        k=k,
+        sensitive=sensitive,
+        weight=weight,
+        schema=_schema(schema),
+        missing=one_of(MissingValues, "missing", missing),
+        width=width,
+        original=None if original is None else open_source(original),
+        mechanism=mechanism,
+        progress=progress,
+    )
 
 
-def attack(name: str, *releases: Any, knowledge: Any = None, **how: Any) -> AttackResult:
+def attack(
+    name: AttackName | Literal["linkage", "repeated", "recovery", "composition"],
+    *releases: Release | str | Path,
+    knowledge: TableLike | None = None,
+    times: int = 8,
+    seed: int = 20,
+) -> AttackResult:
     """Attack a release, or several of the same people, with what an attacker would have.
 
-    ``name`` is ``linkage``, ``repeated``, ``recovery`` or ``average``; ``knowledge`` is what the
-    attacker knows of the truth. See :func:`pramana.assess.verbs.attack`.
+    Args:
+        name: ``linkage``, ``repeated``, ``recovery`` or ``composition``.
+        releases: releases or their folders.
+        knowledge: what the attacker knows of the truth: a file or data frame.
+        times: for ``repeated``: how many perturbations in all.
+        seed: for the attacker's randomness.
     """
-    from pramana.assess import verbs
+    from pramana.assess.attack import attack_release
 
-    return verbs.attack(name, *releases, knowledge=knowledge, **how)
+    return attack_release(
+        one_of(AttackName, "The attack", name),
+        [_release(release) for release in releases],
+        knowledge=None if knowledge is None else open_source(knowledge),
+        times=times,
+        seed=seed,
+    )
 
 
 def compare(
-    table: Any,
+    table: TableLike,
     schema: Schema | str | Path,
     *,
     k: Sequence[float] = (),
@@ -147,22 +201,56 @@ def compare(
 
     Each scenario is designed, protected, attacked and compared with the truth in memory. One in k
     means alpha = 1/k for method ``optimal`` and xi = 1/k for ``inverse-frequency``.
+
+    Args:
+        table: the true table: a file or data frame.
+        schema: what each column is.
+        k: targets.
+        epsilon: targets.
+        methods: which to try, by name.
+        progress: is told of each scenario done.
     """
-    from pramana.assess import verbs
+    from pramana.assess.compare import compare_scenarios, scenarios_of
 
     described = schema if isinstance(schema, Schema) else Schema.load(schema)
-    planned = verbs.scenarios(described, methods=methods, k=k, epsilon=epsilon)
-    return verbs.compare(
-        table, described, planned, design=design, protect=protect, progress=progress
+    planned = scenarios_of(described, methods=methods, k=k, epsilon=epsilon)
+    opened = open_source(table, schema=described)
+    return compare_scenarios(
+        opened, described, planned, design=design, protect=protect, progress=progress
     )
 
 
-def report(release: Any, *, original: Any = None, external: bool = False) -> Report:
+def report(
+    release: Release | str | Path, *, original: TableLike | None = None, external: bool = False
+) -> Report:
     """One self-contained HTML document about a release; shows itself in a notebook.
 
-    With the original it is for the owner and has attacks and losses; ``external`` makes it from
-    the release and its certificate alone, whatever else was given.
+    Args:
+        release: a release or its folder.
+        original: the true table: then attacks and losses are measured, for the owner's eyes.
+        external: for publication: the original is not looked at, whatever was given.
     """
-    from pramana.assess import verbs
+    from pramana.assess.report import make_report
 
-    return verbs.report(release, original=original, external=external)
+    truth = None if external or original is None else open_source(original)
+    return make_report(_release(release), original=truth, external=external)
+
+
+def _release(given: Release | str | Path) -> Release:
+    return given if isinstance(given, Release) else load_release(given)
+
+
+def _release_at(given: TableLike | Release) -> Release | None:
+    """The release that was given, or that lies in a folder; ``None`` for anything else."""
+    if isinstance(given, Release):
+        return given
+    folder = isinstance(given, str | Path) and (Path(given) / CERTIFICATE).is_file()
+    return load_release(Path(str(given))) if folder else None
+
+
+def _table(given: TableLike | Release) -> TableLike:
+    return given.opened if isinstance(given, Release) else given
+
+
+def _schema(given: Schema | str | Path | None) -> Schema | None:
+    return given if given is None or isinstance(given, Schema) else Schema.load(given)

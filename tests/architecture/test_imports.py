@@ -209,3 +209,24 @@ def test_no_two_classes_have_the_same_name() -> None:
             places.setdefault(name, []).append(str(path.relative_to(SOURCE)))
     twice = {name: where for name, where in places.items() if len(where) > 1}
     assert not twice
+
+
+def test_public_verbs_say_what_they_take() -> None:
+    """Every argument by name, and with a type that is not just anything."""
+    tree = ast.parse((SOURCE / "api.py").read_text())
+    for node in tree.body:
+        if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
+            continue
+        assert node.args.kwarg is None, node.name
+        for argument in (*node.args.args, *node.args.kwonlyargs):
+            assert argument.annotation is not None, f"{node.name} {argument.arg}"
+            assert ast.unparse(argument.annotation) != "Any", f"{node.name} {argument.arg}"
+
+
+@pytest.mark.parametrize("verb", ["attack", "audit", "compare", "report"])
+def test_commands_of_assessment_call_the_verbs_only(verb: str) -> None:
+    """A shell over ``api``: no room is called past it."""
+    tree = ast.parse((SOURCE / "cli" / f"{verb}.py").read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            assert ast.unparse(node.func.value) not in {"assess", "verbs", "risk", "attacks"}

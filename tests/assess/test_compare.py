@@ -7,7 +7,6 @@ from tests.release.people import SCHEMA, people
 
 from pramana import api
 from pramana.assess.compare import Comparison, Scenario, ScenarioOutcome, scenarios_of
-from pramana.assess.verbs import compare, comparison_page, comparison_rows
 from pramana.errors import InvalidNumber
 from pramana.guarantees import DifferentialPrivacy, PkAnonymity
 from pramana.guarantees.correct_match import CorrectMatch
@@ -18,12 +17,15 @@ from pramana.risk import Measured
 
 @pytest.fixture(scope="module")
 def found() -> Comparison:
-    planned = scenarios_of(SCHEMA, methods=["retention", "resample"], k=[2, 200, 10_000])
     done: list[int] = []
-    comparison = compare(
-        people(800), SCHEMA, planned, design=api.design, protect=api.protect, progress=done.append
+    comparison = api.compare(
+        people(800),
+        SCHEMA,
+        methods=["retention", "resample"],
+        k=[2, 200, 10_000],
+        progress=done.append,
     )
-    assert sum(done) == len(planned)
+    assert sum(done) == 6
     return comparison
 
 
@@ -90,8 +92,8 @@ def test_a_target_means_for_each_method_what_it_promises():
 
 def test_rows_and_page_show_every_scenario(found):
     """One row a scenario; the page has the plot with its words and loads nothing."""
-    heads, rows = comparison_rows(found)
-    page = comparison_page(found)
+    heads, rows = found.rows()
+    page = found.to_html()
 
     assert len(rows) == 6
     assert len(heads) == len(rows[0])

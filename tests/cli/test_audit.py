@@ -88,7 +88,7 @@ def test_a_broken_promise_leaves_with_one(release: Path, run: Run) -> None:
     [
         ("audit people.csv --k 3", "--keys region,sex,age"),
         ("audit people.csv --keys town", "no column 'town'"),
-        ("audit people.csv --keys sex --missing drop", "category, wildcard"),
+        ("audit people.csv --keys sex --missing drop", "'category', 'wildcard'"),
         ("audit people.csv --keys sex --original people.csv", "goes with a release folder"),
         ("audit nowhere.csv --keys sex", "does not exist"),
     ],
@@ -122,12 +122,12 @@ def test_every_attack_runs_from_release_and_knowledge(release: Path, run: Run) -
     assert "without the release" in run("attack repeated release").out
 
 
-def test_average_composes_releases(release: Path, run: Run) -> None:
+def test_composition_composes_releases(release: Path, run: Run) -> None:
     """Twice the same epsilon adds up, and k falls; protect warns of the release beside it."""
     again = run(PROTECT.format("again"))
     assert again.code == 0
     assert "release has the same columns and number of records" in again.err
-    found = run("attack average release again --json").json
+    found = run("attack composition release again --json").json
 
     assert found["together"]["epsilon"] == pytest.approx(
         sum(one["epsilon"] for one in found["alone"])
@@ -138,5 +138,5 @@ def test_average_composes_releases(release: Path, run: Run) -> None:
 def test_attacks_say_what_they_lack(release: Path, run: Run) -> None:
     """Knowledge is an argument, and names are checked."""
     assert "give a table (--knowledge FILE)" in run("attack linkage release").err
-    assert "one of linkage, repeated" in run("attack magic release").err
+    assert "one of 'linkage', 'repeated'" in run("attack magic release").err
     assert "takes one release, got 2" in run("attack repeated release release").err

@@ -16,8 +16,8 @@ import pytest
 from tests.release.people import people, plan
 
 from pramana import api
+from pramana.api import report
 from pramana.assess.report import make_report
-from pramana.assess.verbs import report
 from pramana.formats.opening import open_table
 from pramana.guarantees.registry import GUARANTEES
 from pramana.reports.markup import Markup, element, table

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from pramana.assess.choices import AttackName
 from pramana.assess.release_audit import linking_bound
-from pramana.attacks.average import average_attack
+from pramana.attacks.composition import compose_releases
 from pramana.attacks.optimal import optimal_linkage
 from pramana.attacks.records import Records, read_pair, read_released, require_matrices
 from pramana.attacks.recovery_of_release import recovery_of_release
@@ -19,15 +20,7 @@ from pramana.randomness import Keystream
 from pramana.readings.release import Release
 from pramana.table.opened import OpenedTable
 
-__all__ = ["ATTACKS", "AttackResult", "attack_release"]
-
-ATTACKS = {
-    "linkage": "the strongest linker, who knows the true table, the matrices and the release",
-    "repeated": "perturb the release again and again, with the matrix power beside it",
-    "recovery": "spectral filtering and principal components, on the release and on plain noise",
-    "average": "several releases of the same people: what of k and epsilon remains",
-}
-"""The attacks and what each does."""
+__all__ = ["AttackResult", "attack_release"]
 
 SEED = 20
 
@@ -54,7 +47,7 @@ class AttackResult:
 
 
 def attack_release(
-    name: str,
+    name: AttackName,
     releases: Sequence[Release],
     *,
     knowledge: OpenedTable | None = None,
@@ -64,27 +57,25 @@ def attack_release(
     """Attack a release, or several of the same people.
 
     Args:
-        name: one of ``ATTACKS``.
-        releases: the release; for ``average`` all of them.
+        name: the attack.
+        releases: the release; for ``composition`` all of them.
         knowledge: what the attacker knows of the truth: a table with the columns of the release.
         times: for ``repeated``: how many perturbations in all.
         seed: for the attacker's randomness.
     """
-    if name not in ATTACKS:
-        raise InvalidNumber(f"The attack must be one of {', '.join(ATTACKS)}, got {name!r}.")
-    if name == "average":
-        return _average(releases)
+    if name is AttackName.COMPOSITION:
+        return _composition(releases)
     if len(releases) != 1:
         raise InvalidNumber(f"The attack {name} takes one release, got {len(releases)}.")
     keystream = Keystream.from_seed(seed)
-    if name == "repeated":
+    if name is AttackName.REPEATED:
         return _repeated(releases[0], knowledge, times=times, keystream=keystream)
     if knowledge is None:
         raise InvalidNumber(
             f"The attack {name} rests on what the attacker knows: give a table (--knowledge FILE). "
             "The worst case is the original itself."
         )
-    if name == "linkage":
+    if name is AttackName.LINKAGE:
         return _linkage(releases[0], knowledge)
     return _recovery(releases[0], knowledge, keystream=keystream)
 
@@ -149,6 +140,6 @@ def _recovery(release: Release, knowledge: OpenedTable, *, keystream: Keystream)
     return AttackResult("recovery", tuple(found.sentences()), found.to_json())
 
 
-def _average(releases: Sequence[Release]) -> AttackResult:
-    found = average_attack([release.certificate for release in releases])
-    return AttackResult("average", tuple(found.sentences()), found.to_json())
+def _composition(releases: Sequence[Release]) -> AttackResult:
+    found = compose_releases([release.certificate for release in releases])
+    return AttackResult("composition", tuple(found.sentences()), found.to_json())

@@ -2,7 +2,10 @@
 
 A target of one in k means for each method what its own guarantee says: k for retention and for
 groups, alpha = 1/k for ``optimal``, xi = 1/k for ``inverse-frequency``. Their adversaries differ;
-what makes scenarios comparable is the strongest linking attack, measured on the same people.
+what makes scenarios comparable is measured on the same people: risk is the larger of two shares,
+how often the strongest link is right and how many unique records stand in the release word for
+word; loss is averaged over what will be asked: tables of one and of two keys, keys with other
+columns, means by key.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,19 +21,22 @@ import numpy as np
 from pramana.assess.release_audit import audit_release
 from pramana.assess.utility import UtilityReport, assess_utility
 from pramana.errors import InvalidNumber, PramanaError
-from pramana.formats.opening import open_table
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
-from pramana.matrices.mechanism import Mechanism
 from pramana.methods.base import require_choice
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
 from pramana.readings.release import Release
+from pramana.reports.comparison import render_comparison
+from pramana.reports.content import Row
+from pramana.reports.plots import Point
 from pramana.risk.measured import Measured
+from pramana.risk.verbatim import Verbatim
+from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
 
 __all__ = ["Comparison", "Scenario", "ScenarioOutcome", "compare_scenarios", "scenarios_of"]
@@ -44,14 +50,16 @@ LINKING = ("nearest record", "likeliest record")
 class Design(Protocol):
     """The verb that finds a plan."""
 
-    def __call__(self, schema: Schema, *guarantees: Guarantee, data: Any, method: str) -> Plan:
+    def __call__(
+        self, schema: Schema, *guarantees: Guarantee, data: OpenedTable, method: str
+    ) -> Plan:
         """As ``pramana.design``."""
 
 
 class Protect(Protocol):
     """The verb that makes a release."""
 
-    def __call__(self, table: Any, plan: Plan, *, seed: int) -> Release:
+    def __call__(self, table: OpenedTable, plan: Plan, *, seed: int) -> Release:
         """As ``pramana.protect``."""
 
 
@@ -77,8 +85,9 @@ class ScenarioOutcome:
         scenario: what was tried.
         promises: each attained guarantee by name, with its numbers.
         risk: the strongest linking attack; ``None`` where none could be measured.
-        loss: the share of records in the wrong cell of two-way tables, as an analyst gets them.
+        loss: of what will be asked, 0 to 1, as an analyst gets it.
         utility: all figures of what is lost.
+        verbatim: how many records stand in the release word for word.
         seconds: to design and protect.
         note: why there is no outcome, or what was left out.
     """
@@ -90,6 +99,13 @@ class ScenarioOutcome:
     utility: UtilityReport | None = None
     seconds: float = 0.0
     note: str = ""
+    verbatim: Verbatim | None = None
+
+    @property
+    def exposure(self) -> float:
+        """Link or copy, whichever is the larger share; 1 where no attack could be measured."""
+        link = 1.0 if self.risk is None else self.risk.value
+        return link if self.verbatim is None else max(link, self.verbatim.unique_share)
 
     @property
     def measured(self) -> bool:
@@ -103,8 +119,9 @@ class ScenarioOutcome:
             "target": self.scenario.target,
             "promises": self.promises,
             "risk": None if self.risk is None else self.risk.to_json(),
+            "verbatim": None if self.verbatim is None else self.verbatim.to_json(),
             "loss": self.loss,
-            "utility": None if self.utility is None else self.utility.to_json()["mean_l1"],
+            "losses": None if self.utility is None else self.utility.losses,
             "seconds": self.seconds,
             "note": self.note,
         }
@@ -124,12 +141,16 @@ class Comparison:
 
     @property
     def recommended(self) -> ScenarioOutcome | None:
-        """The one on the frontier that is nearest to no loss and no risk, each by its range."""
+        """The one on the frontier nearest to its corner of least risk and least loss.
+
+        Risk counts by its logarithm, loss as it is, each from its least to its greatest value on
+        the frontier.
+        """
         best = self.frontier
         if not best:
             return None
         losses = np.array([one.loss for one in best], dtype=np.float64)
-        risks = np.log10([max(_risk(one), 1e-6) for one in best])
+        risks = np.log10([max(one.exposure, 1e-6) for one in best])
         scaled = [(v - v.min()) / (np.ptp(v) or 1.0) for v in (losses, risks)]
         return best[int((scaled[0] ** 2 + scaled[1] ** 2).argmin())]
 
@@ -139,11 +160,12 @@ class Comparison:
         if one is None or one.loss is None:
             return ["No scenario could be measured; see the notes."]
         lines = [
-            f"Recommended: {one.scenario.name}, with {100 * one.loss:.3g} % of the records in the "
-            "wrong cell of two-way tables and the "
-            f"strongest link right for {100 * _risk(one):.3g} % of people.",
+            f"Recommended: {one.scenario.name}, with a loss of {_percent(one.loss)} and a risk of "
+            f"{_percent(one.exposure)}{_risk_words(one)}.",
+            f"Loss is averaged over what will be asked: {_loss_words(one)}.",
             "It lies on the frontier (nothing here has both less risk and less loss) and is the "
-            "nearest there to no risk and no loss.",
+            "nearest there to the corner of least risk and least loss, risk by its logarithm, both "
+            "from their least to their greatest value on the frontier.",
         ]
         if len({outcome.scenario.guarantee.name for outcome in self.outcomes}) > 1:
             lines.append(
@@ -160,6 +182,30 @@ class Comparison:
             lines.append(f"Beaten in both: {names}.")
         return lines
 
+    def rows(self) -> tuple[Row, list[Row]]:
+        """Heads and rows of a table of text."""
+        heads = (
+            "method", "target", "attained", "strongest link", "unique verbatim", "loss", "time", "",
+        )  # fmt: skip
+        best = self.frontier
+        return heads, [_row(outcome, frontier=outcome in best) for outcome in self.outcomes]
+
+    def to_html(self) -> str:
+        """One self-contained HTML page, with the plot."""
+        heads, rows = self.rows()
+        best = self.frontier
+        points = [
+            Point(one.scenario.name, one.loss, one.exposure, one in best)
+            for one in self.outcomes
+            if one.risk is not None and one.loss is not None
+        ]
+        return render_comparison(
+            heads=(*heads[:-1], "verdict"), rows=rows, points=points, sentences=self.sentences()
+        )
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
     def to_json(self) -> dict[str, Any]:
         """A plain form."""
         chosen = self.recommended
@@ -171,13 +217,46 @@ class Comparison:
         }
 
 
-def _risk(outcome: ScenarioOutcome) -> float:
-    return outcome.risk.value if outcome.risk is not None else 1.0
+def _row(outcome: ScenarioOutcome, *, frontier: bool) -> Row:
+    risk, loss, seen = outcome.risk, outcome.loss, outcome.verbatim
+    asked = outcome.promises.get(outcome.scenario.guarantee.name, {})
+    numbers = {key: value for key, value in asked.items() if isinstance(value, int | float)}
+    refused = "" if outcome.promises else "refused"
+    return (
+        outcome.scenario.method,
+        outcome.scenario.target,
+        ", ".join(f"{key} = {value:.4g}" for key, value in numbers.items()),
+        "" if risk is None else _percent(risk.value),
+        "" if seen is None else _percent(seen.unique_share),
+        "" if loss is None else _percent(loss),
+        f"{outcome.seconds:.1f} s" if outcome.promises else "",
+        "on the frontier" if frontier else refused,
+    )
+
+
+def _percent(share: float) -> str:
+    """Small shares as what they are: nothing that anyone would notice."""
+    return "less than 0.01 %" if 0 < share < 1e-4 else f"{100 * share:.3g} %"
+
+
+def _risk_words(one: ScenarioOutcome) -> str:
+    if one.risk is None or one.verbatim is None:
+        return ""
+    return (
+        f": the strongest link is right for {_percent(one.risk.value)} of people, and "
+        f"{_percent(one.verbatim.unique_share)} of the unique records stand in the release word "
+        "for word"
+    )
+
+
+def _loss_words(one: ScenarioOutcome) -> str:
+    losses = {} if one.utility is None else one.utility.losses
+    return ", ".join(f"{kind} {_percent(loss)}" for kind, loss in losses.items()) or "nothing"
 
 
 def _beats(one: ScenarioOutcome, other: ScenarioOutcome) -> bool:
     """At least as good in both, and better in one."""
-    mine, theirs = (_risk(one), one.loss or 0.0), (_risk(other), other.loss or 0.0)
+    mine, theirs = (one.exposure, one.loss or 0.0), (other.exposure, other.loss or 0.0)
     return mine != theirs and mine[0] <= theirs[0] and mine[1] <= theirs[1]
 
 
@@ -220,7 +299,7 @@ def _of_k(method: str, k: float, schema: Schema) -> Scenario:
 
 
 def compare_scenarios(
-    table: Any,
+    table: OpenedTable,
     schema: Schema,
     scenarios: Iterable[Scenario],
     *,
@@ -245,7 +324,7 @@ def compare_scenarios(
 
 
 def _run(
-    table: Any, schema: Schema, scenario: Scenario, design: Design, protect: Protect
+    table: OpenedTable, schema: Schema, scenario: Scenario, design: Design, protect: Protect
 ) -> ScenarioOutcome:
     start = time.perf_counter()
     try:
@@ -256,18 +335,13 @@ def _run(
     seconds = time.perf_counter() - start
     claims = release.certificate.claims
     promises = {claim.attained.name: claim.attained.to_json() for claim in claims}
-    truth = open_table(table)
-    utility = assess_utility(release, truth)
-    risk, note = _measured(release, truth, plan.mechanism)
-    loss = utility.mean_l1(width=2) or utility.mean_l1(width=1)
-    return ScenarioOutcome(scenario, promises, risk, loss / 2, utility, seconds, note)
-
-
-def _measured(release: Release, truth: Any, mechanism: Mechanism) -> tuple[Measured | None, str]:
-    """The strongest of the linking attacks."""
+    done = ScenarioOutcome(scenario, promises, seconds=seconds)
     try:
-        audit = audit_release(release, truth, mechanism=mechanism, sensitive=())
+        utility = assess_utility(release, table)
+        done = replace(done, utility=utility, loss=utility.loss)
+        audit = audit_release(release, table, mechanism=plan.mechanism, sensitive=())
     except PramanaError as error:
-        return None, str(error)
-    found = [measured for measured in audit.measured if measured.name in LINKING]
-    return max(found, key=lambda measured: measured.value, default=None), ""
+        return replace(done, note=str(error))
+    links = [measured for measured in audit.measured if measured.name in LINKING]
+    strongest = max(links, key=lambda measured: measured.value, default=None)
+    return replace(done, risk=strongest, verbatim=audit.verbatim)

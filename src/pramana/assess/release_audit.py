@@ -27,6 +27,7 @@ from pramana.release.certificate import Certificate
 from pramana.risk.diversity import sensitive_codes
 from pramana.risk.measured import FEWEST_TRIALS, Measured
 from pramana.risk.table_audit import TableAudit, audit_table
+from pramana.risk.verbatim import Verbatim, measure_verbatim, suggested_share
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Role
 from pramana.types import Say
@@ -51,6 +52,8 @@ class ReleaseAudit:
         measured: every attack with its interval, baseline and bound.
         before: the risk of the true table by its keys.
         after: the same of the released table.
+        verbatim: how many records stand in the release word for word.
+        suggested: what the promises let a reader expect of that, for the unique ones.
         notes: what was not measured, and why.
     """
 
@@ -58,7 +61,15 @@ class ReleaseAudit:
     measured: tuple[Measured, ...]
     before: TableAudit
     after: TableAudit
+    verbatim: Verbatim
+    suggested: float | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def seen(self) -> list[str]:
+        """What stands in the release word for word, with a warning where it is much."""
+        warning = self.verbatim.warning(self.suggested)
+        return [self.verbatim.sentence(), *([] if warning is None else [warning])]
 
     @property
     def holds(self) -> bool:
@@ -72,7 +83,7 @@ class ReleaseAudit:
 
     def sentences(self) -> list[str]:
         """The findings in plain words."""
-        return [found.sentence() for found in self.measured] + list(self.notes)
+        return [found.sentence() for found in self.measured] + self.seen + list(self.notes)
 
     def to_json(self) -> dict[str, Any]:
         """A plain form."""
@@ -82,6 +93,7 @@ class ReleaseAudit:
             "attacks": [found.to_json() for found in self.measured],
             "before": self.before.to_json(),
             "after": self.after.to_json(),
+            "verbatim": self.verbatim.to_json() | {"suggested": self.suggested},
             "notes": list(self.notes),
         }
 
@@ -118,19 +130,24 @@ def audit_release(
     say("Checking that the original belongs to the release")
     _require_truth(certificate, release.opened, truth)
     keys = [column.name for column in certificate.schema.keys]
-    before, after = (audit_table(t, keys=keys, k=k) for t in (truth, release.opened))
+    before, after = (
+        audit_table(t, keys=keys, k=k, schema=certificate.schema, released=side)
+        for t, side in ((truth, False), (release.opened, True))
+    )
+    seen = measure_verbatim(certificate.schema, truth, release.opened)
+    suggested = suggested_share([claim.attained for claim in certificate.claims])
     keystream = Keystream.from_seed(seed)
     if certificate.kind == "groups":
         say("Forming groups and linking records")
         linked = grouped_linkage(
             certificate, truth, bound=linking_bound(certificate), keystream=keystream
         )
-        return ReleaseAudit(truth.rows, (linked,), before, after, (GROUPED,))
+        return ReleaseAudit(truth.rows, (linked,), before, after, seen, suggested, (GROUPED,))
     matrices = mechanism or require_matrices(certificate)
     measured, notes = _attacks(
         certificate, release, truth, matrices, sensitive=sensitive, keystream=keystream, say=say
     )
-    return ReleaseAudit(truth.rows, measured, before, after, notes)
+    return ReleaseAudit(truth.rows, measured, before, after, seen, suggested, notes)
 
 
 def _attacks(

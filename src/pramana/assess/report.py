@@ -202,7 +202,12 @@ def _risk(audit: ReleaseAudit) -> Section:
         else "AN ATTACK BREAKS A PROMISE: do not publish this release."
     )
     return Section(
-        sentences=(verdict, *dict.fromkeys(found.note for found in audit.measured), *audit.notes),
+        sentences=(
+            verdict,
+            *audit.seen,
+            *dict.fromkeys(found.note for found in audit.measured),
+            *audit.notes,
+        ),
         heads=("attack", "right", "interval", "guessing", "not in it", "promised"),
         rows=tuple(rows),
         caption="Attacks on these people, measured",
@@ -218,7 +223,7 @@ def _worst(audit: ReleaseAudit) -> Section:
     ]
     return Section(
         sentences=tuple(before.sentences()),
-        heads=("keys", f"fewer than {before.asked:g} alike", "unique", "smallest group"),
+        heads=("keys", f"fk < {before.asked:g}", "unique", "smallest group"),
         rows=tuple(rows),
         caption="The worst few keys of the true table",
     )

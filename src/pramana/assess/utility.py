@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pramana.assess.ties import TieLoss, lost_ties
 from pramana.errors import MissingExtra, NotCovered, PramanaError
 from pramana.randomness import Keystream
 from pramana.readings.release import Release
@@ -86,12 +87,32 @@ class UtilityReport:
         model: how well released records can be told from true ones.
         tree: accuracy of a tree learned on the release; ``None`` where it was not asked for.
         notes: what was left out, and why.
+        ties: how much is lost of what ties keys to other columns.
     """
 
     tables: tuple[TableUtility, ...]
     model: Propensity | None
     tree: TreeAccuracy | None = None
     notes: tuple[str, ...] = ()
+    ties: tuple[TieLoss, ...] = ()
+
+    @property
+    def losses(self) -> dict[str, float]:
+        """The loss of each kind of question that will be asked, 0 to 1, averaged over its kind."""
+        found: dict[str, float] = {}
+        for width, kind in ((1, "tables of one key"), (2, "tables of two keys")):
+            if any(len(table.columns) == width for table in self.tables):
+                found[kind] = min(self.mean_l1(width=width) / 2, 1.0)
+        for tie, kind in (("table", "keys with other columns"), ("mean", "means by key")):
+            own = [entry.loss for entry in self.ties if entry.kind == tie]
+            if own:
+                found[kind] = float(np.mean(own))
+        return found
+
+    @property
+    def loss(self) -> float:
+        """The average over the kinds of questions, each counted once."""
+        return float(np.mean(list(self.losses.values()) or [0.0]))
 
     def mean_l1(self, *, width: int, estimated: bool = True) -> float:
         """The average L1 of the tables of so many columns."""
@@ -117,10 +138,18 @@ class UtilityReport:
                     f"{word} tables: {50 * best:.3g} % of the records are in the wrong cell by "
                     f"the estimates, {50 * raw:.3g} % by the released records at face value."
                 )
+        for kind, words in (
+            ("keys with other columns", "Tables of a key with a column released as it is: {} of "
+             "the records are in the wrong cell."),
+            ("means by key", "Means by key are off by {} of what the column varies."),
+        ):  # fmt: skip
+            if kind in self.losses:
+                lines.append(words.format(f"{100 * self.losses[kind]:.3g} %"))
         if self.model is not None:
             lines.append(
-                f"A model tells released records from true ones {self.model.ratio:.3g} times as "
-                "well as chance would (pMSE ratio; 1 is best)."
+                "By the released columns themselves, at face value, a model tells released records "
+                f"from true ones {_how_well(self.model.ratio)} (pMSE ratio {self.model.ratio:.3g}; "
+                "what chance alone gives is 1, and more is worse)."
             )
         if self.tree is not None:
             lines.append(
@@ -140,11 +169,20 @@ class UtilityReport:
                 }
                 for width in (1, 2)
             },
+            "loss": self.loss,
+            "losses": self.losses,
+            "ties": [tie.to_json() for tie in self.ties],
             "tables": [table.to_json() for table in self.tables],
             "propensity": None if self.model is None else self.model.to_json(),
             "tree": None if self.tree is None else self.tree.to_json(),
             "notes": list(self.notes),
         }
+
+
+def _how_well(ratio: float) -> str:
+    if ratio <= 2:
+        return "no better than chance would"
+    return "somewhat better than chance" if ratio <= 10 else "clearly"
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +243,8 @@ def assess_utility(
             tree = _tree(target, coded, release, seed)
         except MissingExtra as error:
             notes.append(str(error))
-    return UtilityReport(tuple(tables), _model(coded), tree, tuple(notes))
+    ties = lost_ties(release, truth)
+    return UtilityReport(tuple(tables), _model(coded), tree, tuple(notes), ties)
 
 
 def _table(by: tuple[str, ...], coded: _Coded, release: Release) -> TableUtility:

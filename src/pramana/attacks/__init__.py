@@ -1,7 +1,7 @@
 """Attacks on a release: one a file, from the release and what the attacker is said to know."""
 
-from pramana.attacks.average import AverageAttack, average_attack, earlier_releases
 from pramana.attacks.closest import MixedRecords, closest_risk, distance_to_closest
+from pramana.attacks.composition import Composition, compose_releases, earlier_releases
 from pramana.attacks.inference import SensitiveValues, inference_risk
 from pramana.attacks.linkage import linkage_risks
 from pramana.attacks.optimal import OptimalLinkage, exact_posterior, optimal_linkage
@@ -11,7 +11,7 @@ from pramana.attacks.recovery_of_release import ReleaseRecovery, recovery_of_rel
 from pramana.attacks.repeated import RepeatedAttack, repeated_attack
 
 __all__ = [
-    "AverageAttack",
+    "Composition",
     "MixedRecords",
     "OptimalLinkage",
     "Records",
@@ -19,8 +19,8 @@ __all__ = [
     "ReleaseRecovery",
     "RepeatedAttack",
     "SensitiveValues",
-    "average_attack",
     "closest_risk",
+    "compose_releases",
     "distance_to_closest",
     "earlier_releases",
     "exact_posterior",

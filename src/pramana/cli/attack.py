@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from pramana.assess.choices import AttackName
 from pramana.cli.options import AsJson
 
 __all__ = ["attack"]
@@ -16,15 +17,14 @@ DOES_NOT_HOLD = 1
 
 def attack(
     name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME", show_default=False, help="linkage, repeated, recovery or average."
-        ),
+        AttackName, typer.Argument(show_default=False, help="What to try.", case_sensitive=False)
     ],
     releases: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RELEASE...", show_default=False, help="A release folder; several for average."
+            metavar="RELEASE...",
+            show_default=False,
+            help="A release folder; several for composition.",
         ),
     ],
     knowledge: Annotated[
@@ -44,17 +44,17 @@ def attack(
     """Try to break a release with what an attacker would have.
 
     linkage: the strongest linker, who knows the true table and the matrices. repeated: perturb the
-    release again and again. recovery: filter the noise out. average: several releases of the same
-    people, what of k and epsilon remains. Leaves with 1 if a promise is broken.
+    release again and again. recovery: filter the noise out. composition: several releases of the
+    same people, what of k and epsilon remains. Leaves with 1 if a promise is broken.
 
     Example:
       pramana attack linkage release/ --knowledge people.csv
-      pramana attack average release-2023/ release-2024/
+      pramana attack composition release-2023/ release-2024/
     """
-    from pramana.assess import verbs
+    from pramana import api
     from pramana.cli.rendering import bullet, out, show_json
 
-    found = verbs.attack(name, *releases, knowledge=knowledge, times=times)
+    found = api.attack(name, *releases, knowledge=knowledge, times=times)
     if as_json:
         show_json(found.to_json())
     else:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pramana.assess.choices import MissingValues
 from pramana.cli.options import AsJson, SchemaFile, names_of
 
 if TYPE_CHECKING:
@@ -43,13 +44,9 @@ def audit(
     ] = None,
     schema: SchemaFile = None,
     missing: Annotated[
-        str,
-        typer.Option(
-            "--missing",
-            metavar="category|wildcard",
-            help="Missing is a value of its own, or could be any value.",
-        ),
-    ] = "category",
+        MissingValues,
+        typer.Option("--missing", help="Missing is a value of its own, or could be any value."),
+    ] = MissingValues.CATEGORY,
     width: Annotated[
         int, typer.Option("--width", metavar="NUMBER", help="Subsets of up to so many keys.")
     ] = 3,
@@ -76,12 +73,13 @@ def audit(
       pramana audit people.csv --schema schema.toml --weight weight
       pramana audit release/ --original people.csv
     """
-    from pramana.assess import verbs
+    from pramana import api
+    from pramana.assess.release_audit import ReleaseAudit
     from pramana.cli.rendering import show_json
     from pramana.cli.stages import stages
 
     with stages("Auditing") as say:
-        found: Any = verbs.audit(
+        found = api.audit(
             table,
             keys=names_of(keys) or None,
             k=k,
@@ -95,9 +93,11 @@ def audit(
         )
     if as_json:
         show_json(found.to_json())
+    elif isinstance(found, ReleaseAudit):
+        _show_release(found)
     else:
-        (_show_table if original is None else _show_release)(found)
-    if not getattr(found, "holds", True):
+        _show_table(found)
+    if isinstance(found, ReleaseAudit) and not found.holds:
         raise typer.Exit(DOES_NOT_HOLD)
 
 
@@ -154,6 +154,8 @@ def _show_release(found: ReleaseAudit) -> None:
         bullet(console, note)
     for note in found.notes:
         bullet(console, note)
+    for sentence in found.seen:
+        bullet(console, sentence)
     before, after = found.before, found.after
     console.print(
         f"Unique on their keys: {before.uniques:,} records before, {after.uniques:,} after; a "

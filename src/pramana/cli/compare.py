@@ -51,26 +51,20 @@ def compare(
       pramana compare people.csv --schema s.toml --k 10,100 --method retention,resample
     """
     from pramana import api
-    from pramana.assess import verbs
     from pramana.cli.progress import progress_bar
     from pramana.cli.rendering import note, show_json
-    from pramana.table import Schema
 
     if output is not None and output.exists() and not force:
         raise OutputExists(f"{output} exists. Choose another name, or add --force.")
-    described = Schema.load(require_schema(schema, table))
-    planned = verbs.scenarios(
-        described,
-        methods=names_of(method) or ["retention"],
-        k=_numbers("--k", k),
-        epsilon=_numbers("--epsilon", epsilon),
-    )
-    with progress_bar("Scenarios", total=len(planned)) as advance:
-        found = verbs.compare(
-            table, described, planned, design=api.design, protect=api.protect, progress=advance
+    place = require_schema(schema, table)
+    methods = names_of(method) or ["retention"]
+    targets = _numbers("--k", k), _numbers("--epsilon", epsilon)
+    with progress_bar("Scenarios", total=len(methods) * sum(map(len, targets))) as advance:
+        found = api.compare(
+            table, place, methods=methods, k=targets[0], epsilon=targets[1], progress=advance
         )
     if output is not None:
-        output.write_text(verbs.comparison_page(found), encoding="utf-8")
+        output.write_text(found.to_html(), encoding="utf-8")
         note(f"{output} holds the page; it contains figures of the true table.")
     if as_json:
         show_json(found.to_json())
@@ -86,12 +80,11 @@ def _numbers(option: str, texts: list[str] | None) -> list[float]:
 
 
 def _show(found: Comparison) -> None:
-    from pramana.assess import verbs
     from pramana.cli.rendering import bullet, out, table_of
 
     console = out()
-    heads, rows = verbs.comparison_rows(found)
-    console.print(table_of(heads, rows, right=heads[2:6]))
+    heads, rows = found.rows()
+    console.print(table_of(heads, rows, right=heads[2:7]))
     console.print()
     for sentence in found.sentences():
         bullet(console, sentence, style="green")

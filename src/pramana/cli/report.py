@@ -48,14 +48,14 @@ def report(
       pramana report release/ --original people.csv -o internal.html
       pramana report release/ --external -o report.html
     """
-    from pramana.assess import verbs
+    from pramana import api
     from pramana.cli.rendering import note, out, show_json
     from pramana.cli.stages import stages
 
     if output.exists() and not force:
         raise OutputExists(f"{output} exists. Choose another name, or add --force.")
     with stages("Writing the report"):
-        made = verbs.report(folder, original=original, external=external)
+        made = api.report(folder, original=original, external=external)
         made.save(output)
     if as_json:
         show_json({"report": str(output), "external": made.external, "bytes": len(made.html)})

@@ -16,7 +16,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
+from pramana.table.codec import encode, encode_released
+from pramana.table.domains import Bins
 from pramana.table.opened import OpenedTable
+from pramana.table.schema import Schema
 from pramana.types import IntArray
 
 __all__ = ["AlikeRecords", "CodedTable", "code_column", "number_column"]
@@ -36,12 +39,22 @@ class CodedTable:
     missing: tuple[int, ...]
 
     @classmethod
-    def of(cls, table: OpenedTable, names: Sequence[str]) -> CodedTable:
-        """Read and code some columns of a table."""
+    def of(
+        cls,
+        table: OpenedTable,
+        names: Sequence[str],
+        *,
+        schema: Schema | None = None,
+        released: bool = False,
+    ) -> CodedTable:
+        """Read and code some columns of a table; those that a schema cuts into bins, in bins."""
         require_present(table, names)
         if not names:
             raise InvalidNumber("Name at least one key: a column by which a person is recognised.")
-        coded = [code_column(table.to_arrow([name]).column(0)) for name in names]
+        coded = [
+            _coded(table.to_arrow([name]).column(0), name, schema, released=released)
+            for name in names
+        ]
         codes, sizes, missing = zip(*coded, strict=True)
         return cls(tuple(names), codes, sizes, missing)
 
@@ -63,6 +76,18 @@ class CodedTable:
         """Some of the records."""
         codes = tuple(column[rows] for column in self.codes)
         return CodedTable(self.names, codes, self.sizes, self.missing)
+
+
+def _coded(
+    values: pa.ChunkedArray, name: str, schema: Schema | None, *, released: bool
+) -> tuple[NDArray[np.int32], int, int]:
+    """As ``code_column``, of bins where they are declared."""
+    column = schema.column(name) if schema is not None and name in schema.names else None
+    if column is None or not isinstance(column.domain, Bins) or not column.randomised:
+        return code_column(values)
+    codes = (encode_released if released else encode)(column, values).astype(np.int32)
+    labels = column.labels
+    return codes, len(labels), labels.index(None) if None in labels else -1
 
 
 def require_present(table: OpenedTable, names: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ from pramana.risk.frequencies import Frequencies, MissingPolicy
 from pramana.risk.population import PopulationRisk
 from pramana.risk.subsets import SubsetRisk, subset_risks
 from pramana.table.opened import OpenedTable
+from pramana.table.schema import Schema
 
 __all__ = ["TableAudit", "audit_table"]
 
@@ -66,13 +67,20 @@ class TableAudit:
             "subsets": [subset.to_json() for subset in self.subsets],
         }
 
+    def _violations(self) -> str:
+        if self.asked <= 2:
+            return ""  # fewer than two alike is unique
+        return (
+            f"; {self.violations:,} have fewer than {self.asked:g} alike, themselves included "
+            f"(fk < {self.asked:g})"
+        )
+
     def sentences(self) -> list[str]:
         """The findings in plain words."""
         share = 100 * self.uniques / self.records
         lines = [
             f"{self.uniques:,} of {self.records:,} records ({share:.3g} %) are unique on "
-            f"{', '.join(self.keys)}; {self.violations:,} have fewer than {self.asked:g} alike, "
-            f"themselves included (fk < {self.asked:g}).",
+            f"{', '.join(self.keys)}{self._violations()}.",
         ]
         if self.population is not None:
             lines.append(
@@ -104,6 +112,8 @@ def audit_table(
     weight: str | None = None,
     missing: MissingPolicy = "category",
     width: int = 3,
+    schema: Schema | None = None,
+    released: bool = False,
 ) -> TableAudit:
     """Measure the risk of a table.
 
@@ -115,11 +125,13 @@ def audit_table(
         weight: the column of sampling weights.
         missing: ``category`` or ``wildcard``.
         width: subsets of up to so many keys are looked at.
+        schema: keys with a domain in it are looked at in its bins and categories.
+        released: whether the table is a release, whose values are those of the domains.
     """
     require_number("k", k, low=1)
     require_number("width", width, low=0)
     require_present(table, [*keys, *sensitive, *([weight] if weight else [])])
-    coded = CodedTable.of(table, keys)
+    coded = CodedTable.of(table, keys, schema=schema, released=released)
     weights = None if weight is None else number_column(table, weight, what="The weight")
     counted = Frequencies.of(coded, weights=weights, missing=missing)
     groups = counted.grouping

@@ -3,6 +3,11 @@
 Two releases are one mechanism that releases two values. Whoever can tell which records of the two
 belong together (the worst case) faces the product of the likelihoods, so that epsilons add and
 anonymity ratios multiply [Ikarashi, Cor. 1 and 4]. Whoever cannot, knows less.
+
+The crowd is that of all columns together which some release shows as they are and which may be
+known. A column that one release hides (a key) and another one shows is known: keys are what an
+adversary knows. Where no single release says how small the groups of all these columns are, someone
+may stand alone in them, and nothing remains of k.
 """
 
 from __future__ import annotations
@@ -21,11 +26,11 @@ from pramana.matrices.mechanism import Mechanism, Step
 from pramana.release.certificate import Certificate
 from pramana.release.contents import CERTIFICATE, read_certificate
 
-__all__ = ["AverageAttack", "average_attack", "earlier_releases"]
+__all__ = ["Composition", "compose_releases", "earlier_releases"]
 
 
 @dataclass(frozen=True)
-class AverageAttack:
+class Composition:
     """What several releases promise together.
 
     Attributes:
@@ -34,6 +39,8 @@ class AverageAttack:
         k: what remains of k.
         epsilon: what remains of epsilon.
         breach: what remains against a breach.
+        crowd: the fewest records that are known to share what may be known.
+        alone_by: columns of several releases that together may single a person out.
     """
 
     releases: int
@@ -41,6 +48,8 @@ class AverageAttack:
     k: PkAnonymity
     epsilon: DifferentialPrivacy
     breach: PrivacyBreach
+    crowd: int
+    alone_by: tuple[str, ...] = ()
 
     def sentences(self) -> list[str]:
         """The findings in plain words."""
@@ -50,16 +59,26 @@ class AverageAttack:
             f"Together, for who can tell which records belong together, {self.releases} releases "
             f"have k = {self.k.k:.4g} and epsilon = {self.epsilon.epsilon:.4g}.",
             self.k.sentence(),
+            *self._single(),
+        ]
+
+    def _single(self) -> list[str]:
+        if not self.alone_by:
+            return []
+        return [
+            f"No release alone shows {', '.join(self.alone_by)} as they are; put together, these "
+            "columns may leave a person alone, so that a crowd of 1 is taken."
         ]
 
     def to_json(self) -> dict[str, Any]:
         """A plain form; null stands for no bound."""
         return {
-            "attack": "average",
+            "attack": "composition",
             "releases": self.releases,
             "alone": [{"k": k, "epsilon": _finite(e)} for k, e in self.alone],
             "together": {
                 "k": self.k.k,
+                "crowd": self.crowd,
                 "epsilon": _finite(self.epsilon.epsilon),
                 "rho1": self.breach.rho1,
                 "rho2": self.breach.rho2,
@@ -71,7 +90,7 @@ def _finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def average_attack(certificates: Sequence[Certificate], *, rho1: float = 0.1) -> AverageAttack:
+def compose_releases(certificates: Sequence[Certificate], *, rho1: float = 0.1) -> Composition:
     """Compose the releases that these certificates describe."""
     if not certificates:
         raise InvalidNumber("Composition needs at least one release.")
@@ -81,19 +100,34 @@ def average_attack(certificates: Sequence[Certificate], *, rho1: float = 0.1) ->
         raise InvalidNumber(
             f"Releases of the same people have the same number of records, got {numbers}."
         )
-    crowd = min(certificate.crowd for certificate in certificates)
+    crowd, alone_by = _crowd(certificates)
     alone = tuple(
         (PkAnonymity.of(m, crowd=c.crowd).k, DifferentialPrivacy.of(m).epsilon)
         for m, c in zip(mechanisms, certificates, strict=True)
     )
     together = _product(mechanisms)
-    return AverageAttack(
+    return Composition(
         releases=len(certificates),
         alone=alone,
         k=PkAnonymity.of(together, crowd=crowd),
         epsilon=DifferentialPrivacy.of(together),
         breach=PrivacyBreach.of(together, rho1=rho1),
+        crowd=crowd,
+        alone_by=alone_by,
     )
+
+
+def _crowd(certificates: Sequence[Certificate]) -> tuple[int, tuple[str, ...]]:
+    """The smallest crowd, and the columns that leave it unknown where it is taken as 1."""
+    schemas = [certificate.schema for certificate in certificates]
+    keys = {column.name for schema in schemas for column in schema.keys}
+    known = {name for certificate in certificates for name in certificate.known_columns}
+    shown = {column.name for schema in schemas for column in schema.released_as_is}
+    known |= keys & shown
+    whole = [c.crowd for c in certificates if known <= set(c.known_columns)]
+    if whole:
+        return min(whole), ()
+    return 1, tuple(sorted(known))
 
 
 def _mechanism(certificate: Certificate) -> Mechanism:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pramana.attacks import average_attack, earlier_releases, exact_posterior
+from pramana.attacks import compose_releases, earlier_releases, exact_posterior
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.guarantees import DifferentialPrivacy, PkAnonymity
 from pramana.guarantees.claim import Claim
@@ -34,7 +34,7 @@ def certificate(retention: float, *, records: int = 100, crowd: int | None = Non
 
 def test_two_coins_by_hand():
     """gamma 3 twice: epsilon 2 ln 3, k = 1 + 99 / 81."""
-    found = average_attack([certificate(0.5), certificate(0.5)])
+    found = compose_releases([certificate(0.5), certificate(0.5)])
 
     assert found.epsilon.epsilon == pytest.approx(2 * math.log(3))
     assert found.k.k == pytest.approx(1 + 99 / 81)
@@ -43,7 +43,7 @@ def test_two_coins_by_hand():
 
 def test_one_release_is_itself():
     """The limit case: nothing to compose."""
-    found = average_attack([certificate(0.3)])
+    found = compose_releases([certificate(0.3)])
 
     assert (found.k.k, found.epsilon.epsilon) == found.alone[0]
 
@@ -57,21 +57,21 @@ def test_no_pairing_exceeds_what_remains():
             for second in np.ndindex(2, 2, 2):
                 likelihood = coin[list(truth)][:, list(first)] * coin[list(truth)][:, list(second)]
                 worst = max(worst, exact_posterior(likelihood).max())
-    found = average_attack([certificate(0.5, records=3)] * 2)
+    found = compose_releases([certificate(0.5, records=3)] * 2)
 
     assert worst == pytest.approx(1 / found.k.k)
 
 
 def test_the_smallest_crowd_counts():
     """k is computed in the smaller of the crowds."""
-    found = average_attack([certificate(0.5), certificate(0.5, crowd=10)])
+    found = compose_releases([certificate(0.5), certificate(0.5, crowd=10)])
 
     assert found.k.k == pytest.approx(1 + 9 / 81)
 
 
 def test_epsilon_without_bound_is_null_in_json():
     """A release as it is has no epsilon."""
-    found = average_attack([certificate(1.0)])
+    found = compose_releases([certificate(1.0)])
 
     assert found.epsilon == DifferentialPrivacy(epsilon=math.inf)
     assert found.to_json()["together"]["epsilon"] is None
@@ -80,11 +80,11 @@ def test_epsilon_without_bound_is_null_in_json():
 def test_other_people_and_withheld_matrices_are_refused():
     """Other numbers of records are other people; without matrices nothing can be composed."""
     with pytest.raises(InvalidNumber, match="100, 90"):
-        average_attack([certificate(0.5), certificate(0.5, records=90)])
+        compose_releases([certificate(0.5), certificate(0.5, records=90)])
     with pytest.raises(NotCovered, match="method retention does not publish"):
-        average_attack([replace(certificate(0.5), kind="withheld", mechanism=None)])
+        compose_releases([replace(certificate(0.5), kind="withheld", mechanism=None)])
     with pytest.raises(InvalidNumber, match="at least one"):
-        average_attack([])
+        compose_releases([])
 
 
 def test_earlier_releases_are_found_beside_the_new_one(tmp_path):
@@ -98,3 +98,45 @@ def test_earlier_releases_are_found_beside_the_new_one(tmp_path):
     found = earlier_releases(tmp_path / "new", certificate(0.2))
 
     assert [folder.name for folder in found] == ["old"]
+
+
+def other(role: Role, name: str, *, key: str = "sex", records: int = 100, crowd: int = 20):
+    """A release of one randomised key and one column that is shown as it is."""
+    made = certificate(0.5, records=records, crowd=crowd)
+    first = Column(key, Role.KEY, Categories(("f", "m")), missing="refuse")
+    matrix = UniformMixture.of(("f", "m"), retention=0.5)
+    return replace(
+        made,
+        schema=Schema((first, Column(name, role))),
+        mechanism=Mechanism((Step((key,), matrix),)),
+    )
+
+
+def test_columns_of_two_releases_may_leave_a_person_alone():
+    """One shows the town, the other the job: both may be known, and nothing is left of k."""
+    found = compose_releases([other(Role.PLAIN, "town"), other(Role.PLAIN, "job")])
+
+    assert found.crowd == found.k.k == 1
+    assert "job, town" in found.sentences()[-1]
+
+
+def test_a_key_that_another_release_shows_is_known():
+    """Sensitive in one, a key in the other: who knows keys knows it, and finds groups of one."""
+    found = compose_releases([other(Role.SENSITIVE, "age"), other(Role.PLAIN, "job", key="age")])
+
+    assert found.k.k == 1
+
+
+def test_a_sensitive_column_that_both_show_leaves_the_crowd():
+    """It ties the records of the two together, which is assumed anyway; nobody knows it."""
+    found = compose_releases([other(Role.SENSITIVE, "income"), other(Role.SENSITIVE, "income")])
+
+    assert found.crowd == 20
+    assert found.k.k == pytest.approx(1 + 19 / 81)
+
+
+def test_the_release_that_shows_all_that_is_known_says_the_crowd():
+    """One shows the town and the other nothing: the groups of the first count."""
+    found = compose_releases([other(Role.PLAIN, "town", crowd=7), certificate(0.5)])
+
+    assert found.crowd == 7
