@@ -88,18 +88,14 @@ def test_sentences_say_what_holds():
     """In plain words, also that k = 1 protects nothing."""
     assert "1/5" in KAnonymity(5).sentence()
     assert "protects nothing" in KAnonymity(1).sentence()
-    assert "at least 5" in KAnonymity(5).means("resample")
-    assert "outside the group" in KAnonymity(5).means("gaussian")
     assert KAnonymity(5).to_json() == {"k": 5}
     assert isinstance(KAnonymity(5), Guarantee)
 
 
 def test_what_is_not_covered_is_refused():
-    """No groups, other methods, and numbers that are no number of records."""
+    """No groups, and numbers that are no number of records."""
     with pytest.raises(NotCovered, match="none"):
         KAnonymity.of([])
-    with pytest.raises(NotCovered, match="retention"):
-        KAnonymity(5).means("retention")
     for wrong in (0, -1, 2.5, float("nan"), "5"):
         with pytest.raises(InvalidNumber):
             KAnonymity(wrong)

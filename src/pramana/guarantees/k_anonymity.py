@@ -27,19 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["KAnonymity"]
 
-_MEANINGS = {
-    "centroid": "All records of a group of at least {k} are released with the same keys.",
-    "resample": (
-        "Every record is released with the keys of a member of its group of at least {k}, drawn "
-        "at random with replacement."
-    ),
-    "permute": "The keys of every group of at least {k} records are handed round at random.",
-    "gaussian": (
-        "Every record is released with keys drawn around its group of at least {k}, in the "
-        "distribution of all keys; they may be those of a record outside the group."
-    ),
-}
-
 
 @dataclass(frozen=True, slots=True)
 class KAnonymity(Guarantee):
@@ -108,15 +95,6 @@ class KAnonymity(Guarantee):
             f"Even to someone who knows all true keys, no released record is a given person's with "
             f"more than probability 1/{self.k:,}: at least {self.k:,} people could be behind it."
         )
-
-    def means(self, method: str) -> str:
-        """What was done to the records under this guarantee, by method of release."""
-        try:
-            return _MEANINGS[method].format(k=f"{self.k:,}")
-        except KeyError:
-            raise NotCovered(
-                f"k-anonymity covers the methods {', '.join(_MEANINGS)}, not {method!r}."
-            ) from None
 
     def to_json(self) -> dict[str, Any]:
         """The number by name."""

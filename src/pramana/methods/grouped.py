@@ -14,7 +14,8 @@ from pramana.engines.base import Table
 from pramana.engines.choose import engine_for
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, Notice
 from pramana.formats.opening import open_table
-from pramana.guarantees.base import Guarantee
+from pramana.guarantees.base import Evidence, Guarantee
+from pramana.guarantees.evaluate import attained
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.kanonymity.sequential import Draw
 from pramana.matrices.mechanism import Mechanism
@@ -79,6 +80,9 @@ class Grouped(Method):
     data_dependent: ClassVar[bool] = True
     takes_numbers: ClassVar[bool] = True
 
+    done: ClassVar[str]
+    """What is done to the records of a group of at least {k}."""
+
     @property
     def real_keys(self) -> bool:
         """Whether every released combination of keys is that of a real record."""
@@ -122,7 +126,7 @@ class Grouped(Method):
             crowd=people.crowd,
             asked=tuple(asked),
             attained=(target,),
-            public={"meaning": target.means(self.name)},
+            public={"meaning": self.meaning(target.k)},
         )
 
     def release(self, plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
@@ -134,17 +138,17 @@ class Grouped(Method):
         people = People.of(plan.schema, opened)
         target = the_only(plan.asked, KAnonymity, method=self.name)
         made = self.regrouped(plan.schema, opened, k=target.k, keystream=keystream)
-        attained = KAnonymity.of(made.sizes)
+        evidence = Evidence(people.schema, people.records, people.crowd, group_sizes=made.sizes)
         seen = measure_verbatim(plan.schema, opened, open_table(made.table))
         plan = replace(
             plan,
             records=people.records,
             crowd=people.crowd,
-            attained=(attained,),
+            attained=attained(evidence, plan.asked),
             public={
-                "meaning": target.means(self.name),
+                "meaning": self.meaning(target.k),
                 "within_group_share": coarse_up(made.share),
-                "verbatim": seen.public(attained.link_bound),
+                "verbatim": seen.public(KAnonymity.of(made.sizes).link_bound),
             },
         )
         return LocalTable.of(made.table).shuffle(keystream=keystream), plan
@@ -187,6 +191,10 @@ class Grouped(Method):
             if column.role is Role.SENSITIVE
         )
 
+    def meaning(self, k: int) -> str:
+        """What was done to the records, in one sentence for the certificate."""
+        return self.done.format(k=f"{k:,}")
+
     def disclosed(self) -> Mapping[str, Any]:
         """How groups were formed is no secret."""
         return asdict(self) | {"responses": list(self.responses)}
@@ -206,6 +214,10 @@ class Resample(Grouped):
 
     name: ClassVar[str] = "resample"
     when: ClassVar[str] = "k-anonymity, with keys of real records and analyses as usual."
+    done: ClassVar[str] = (
+        "Every record is released with the keys of a member of its group of at least {k}, drawn "
+        "at random with replacement."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -215,6 +227,15 @@ class Resample(Grouped):
     def drawn(self) -> Draw:
         """As asked."""
         return self.draw
+
+    def meaning(self, k: int) -> str:
+        """Key after key the keys of a record need not be those of one member."""
+        if self.draw == "whole":
+            return super().meaning(k)
+        return (
+            f"Every record is released with keys drawn one after the other from its group of at "
+            f"least {k:,}; no member need have all of them."
+        )
 
     @property
     def real_keys(self) -> bool:
@@ -246,6 +267,9 @@ class Permute(Grouped):
 
     name: ClassVar[str] = "permute"
     when: ClassVar[str] = "k-anonymity, and no table of keys alone shall change."
+    done: ClassVar[str] = (
+        "The keys of every group of at least {k} records are handed round at random."
+    )
 
 
 class Gaussian(Grouped):
@@ -253,6 +277,10 @@ class Gaussian(Grouped):
 
     name: ClassVar[str] = "gaussian"
     when: ClassVar[str] = "k-anonymity, where keys are many numbers that hang together."
+    done: ClassVar[str] = (
+        "Every record is released with keys drawn around its group of at least {k}, in the "
+        "distribution of all keys; they may be those of a record outside the group."
+    )
 
 
 class Centroid(Grouped):
@@ -260,6 +288,7 @@ class Centroid(Grouped):
 
     name: ClassVar[str] = "centroid"
     when: ClassVar[str] = "k-anonymity as in microaggregation: the centre of each group."
+    done: ClassVar[str] = "All records of a group of at least {k} are released with the same keys."
 
     @property
     def real_keys(self) -> bool:
