@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pramana.assess.choices import AttackName, MissingValues, one_of
 from pramana.engines.choose import open_source
-from pramana.guarantees.registry import GUARANTEES, asked_by_letters
+from pramana.formats.base import FORMATS
+from pramana.guarantees.registry import GUARANTEES, asked_by_letters, letters
+from pramana.methods.base import options_of
 from pramana.methods.registry import METHODS
 from pramana.planning import design, usual_method
 from pramana.protecting import protect
 from pramana.readings.release import Release, load_release
-from pramana.release.folder import CERTIFICATE, require_free
+from pramana.release.contents import CERTIFICATE
+from pramana.release.folder import require_free
 from pramana.release.verify import Verdict, verify_folder
 from pramana.table.schema import Schema
 from pramana.types import Progress, Say, TableLike
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from pramana.table.describe import Description
 
 __all__ = [
+    "FORMATS",
     "GUARANTEES",
     "METHODS",
     "asked_by_letters",
@@ -42,8 +46,10 @@ __all__ = [
     "compare",
     "describe",
     "design",
+    "letters",
     "load",
     "open_source",
+    "options_of",
     "protect",
     "read_spark",
     "report",

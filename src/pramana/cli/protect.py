@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pramana.cli.options import AsJson, MethodName, SchemaFile, TableFile
-from pramana.cli.steward import SELDOM
+from pramana.cli.steward import SELDOM, format_names
 from pramana.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["protect"]
 
 ENGINES = ("local", "spark")
-FORMATS = ("parquet", "csv", "feather", "sav", "dta")
 PASSES = 2
 """Every record is reported once when it is randomised and once when it is written."""
 
@@ -37,9 +36,8 @@ def protect(
         str | None,
         typer.Option(
             "--format",
-            metavar="|".join(FORMATS),
             show_default=False,
-            autocompletion=lambda: list(FORMATS),
+            autocompletion=format_names,
             help="Of the released data; that of FILE where not given.",
         ),
     ] = None,
@@ -156,8 +154,8 @@ def _place(to: Path | None) -> Path:
 
 
 def _format(name: str | None) -> Any:
-    if name is not None and name not in FORMATS:
-        raise InputError(f"--format must be one of {', '.join(FORMATS)}, got '{name}'.")
+    if name is not None and name not in format_names():
+        raise InputError(f"--format must be one of {', '.join(format_names())}, got '{name}'.")
     return name
 
 

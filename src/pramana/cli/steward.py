@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pramana.methods import Method
     from pramana.methods.base import Option
 
-__all__ = ["SELDOM", "StewardCommand", "Wishes", "method_names", "options_by_flag"]
+__all__ = ["SELDOM", "StewardCommand", "Wishes", "format_names", "method_names", "options_by_flag"]
 
 SELDOM = "Seldom needed"
 """Options of this panel are not on the first screen."""
@@ -46,6 +46,9 @@ class StewardCommand(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """Its own, those of the registries, and help."""
         *own, help_option = super().get_params(ctx)
+        for parameter in own:
+            if parameter.name == "file_format":
+                parameter.metavar = "|".join(format_names())
         return [*own, *_generated(), help_option]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -89,9 +92,16 @@ def method_names() -> list[str]:
     return list(_methods())
 
 
+def format_names() -> list[str]:
+    """The formats that can be written."""
+    from pramana.api import FORMATS
+
+    return [name for name, one in FORMATS.items() if one.writes]
+
+
 def options_by_flag() -> dict[str, dict[str, Option]]:
     """Every option of every method: by its flag, then by the names of the methods that have it."""
-    from pramana.methods.base import options_of
+    from pramana.api import options_of
 
     found: dict[str, dict[str, Option]] = {}
     for name, method in _methods().items():
@@ -161,7 +171,7 @@ def _line(method: type[Method]) -> str:
 
 def _generated() -> list[Any]:
     """The options of the registries, made by typer as it makes any."""
-    from pramana.guarantees.registry import letters
+    from pramana.api import letters
 
     made = [
         _parameter(TARGET + x.field, x.type, x.flag, x.help, metavar=x.metavar) for x in letters()
