@@ -126,7 +126,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _fail(message: str, code: int) -> int:
-    typer.echo(f"pramana: {' '.join(message.split())}", err=True)
+    from pramana.cli.rendering import harmless
+
+    typer.echo(f"pramana: {harmless(' '.join(message.split()))}", err=True)
     return code
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "bullet",
+    "harmless",
     "matrices_of_plan",
     "note",
     "notices_shown",
@@ -53,9 +54,36 @@ def out() -> Console:
 
 def _console(stream: Any) -> Console:
     from rich.console import Console
+    from rich.segment import Segment
+
+    class Harmless(Console):
+        """All that is printed goes through here, whoever wrote it."""
+
+        def render(self, *what: Any, **how: Any) -> Iterator[Segment]:
+            for part in super().render(*what, **how):
+                yield part if part.control else Segment(harmless(part.text), part.style)
 
     width = None if stream.isatty() else NARROWEST
-    return Console(file=stream, highlight=False, emoji=False, width=width)
+    return Harmless(file=stream, highlight=False, emoji=False, width=width)
+
+
+def harmless(text: str) -> str:
+    r"""The text without letters that command a terminal or turn its writing round.
+
+    Names of columns come from files that anyone may have written.
+
+    >>> harmless("age" + chr(27) + "[2J")
+    'age\\x1b[2J'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() or letter in "\n\t " else _spelled(letter) for letter in text
+    )
+
+
+def _spelled(letter: str) -> str:
+    return letter.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
 def show_json(form: dict[str, Any]) -> None:

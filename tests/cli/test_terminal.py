@@ -1,0 +1,60 @@
+"""Names that hold commands for a terminal are shown, never obeyed."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from pramana.cli.app import main
+from pramana.cli.rendering import harmless, out
+
+CLEAR = "\x1b[2J\x1b[31m"
+BAD = {
+    f"a{CLEAR}": ["x", "y"] * 50,
+    "b\x9b5m\u202e\u200f": ["p", "q"] * 50,
+    "c\r\x07\x08": [1.5, 2.5] * 50,
+}
+
+
+def run(capfd, *words):
+    """What a command writes."""
+    with pytest.raises(SystemExit):
+        main(list(words))
+    shown = capfd.readouterr()
+    return shown.out + shown.err
+
+
+def test_no_command_reaches_the_terminal(tmp_path, capfd):
+    """Describe, an error, and the verification of a folder whose name is hostile."""
+    table, folder = tmp_path / "people.parquet", tmp_path / f"r{CLEAR}"
+    parquet.write_table(pa.table(BAD), table)
+    folder.mkdir()
+    (folder / "certificate.json").write_text("{}")
+    shown = [
+        run(capfd, "describe", str(table)),
+        run(capfd, "describe", str(tmp_path / f"no{CLEAR}.csv")),
+        run(capfd, "verify", str(folder)),
+        run(capfd, "verify", str(tmp_path / f"no{CLEAR}")),
+    ]
+
+    for text in shown:
+        assert not set(text) & set("\x1b\x9b\x07\x08\r\u202e\u200f")
+    assert "\\x1b[2J" in shown[0]
+
+
+def test_tables_and_markup_pass_through_the_same_door(capsys):
+    """Whatever is printed: a text, a table, a part of a line."""
+    from rich.table import Table
+
+    table = Table(f"head{CLEAR}")
+    table.add_row(f"cell{CLEAR}")
+    out().print(table)
+    out().print(f"line{CLEAR}", markup=False)
+
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_printable_text_stays_as_it_is():
+    """Letters of all scripts, tabs and ends of lines."""
+    assert harmless("Straße, 東京, עברית\tab\n") == "Straße, 東京, עברית\tab\n"
