@@ -46,6 +46,7 @@ __all__ = [
     "compare",
     "describe",
     "design",
+    "earlier_releases",
     "letters",
     "load",
     "open_source",
@@ -99,6 +100,13 @@ def read_spark(path: str | Path, *, master: str | None = None) -> Any:
 def load(folder: str | Path) -> Release:
     """Open a release folder."""
     return load_release(folder)
+
+
+def earlier_releases(release: Release) -> list[Path]:
+    """Releases beside this one, in the same folder, that may be of the same people."""
+    from pramana.attacks.composition import earlier_releases as beside
+
+    return [] if release.folder is None else beside(release.folder, release.certificate)
 
 
 def verify(

@@ -22,11 +22,9 @@ from pramana.assess.release_audit import audit_release
 from pramana.assess.utility import UtilityReport, assess_utility
 from pramana.errors import InvalidNumber, PramanaError
 from pramana.guarantees.base import Guarantee
-from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
-from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
+from pramana.guarantees.registry import GUARANTEES
 from pramana.methods.base import require_choice
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
@@ -43,7 +41,6 @@ __all__ = ["Comparison", "Scenario", "ScenarioOutcome", "compare_scenarios", "sc
 
 SEED = 20
 THREADS = 2
-WIDTH = 3
 LINKING = ("nearest record", "likeliest record")
 
 
@@ -285,17 +282,12 @@ def scenarios_of(
 
 
 def _of_k(method: str, k: float, schema: Schema) -> Scenario:
-    """What one in k means for what a method aims at."""
+    """What one in k means for what a method aims at; one that aims at nothing is checked for k."""
     aims = METHODS[method].aims
-    if KAnonymity.name in aims:
-        return Scenario(method, f"k = {k:g}", KAnonymity(k=int(k)))
-    if SpontaneousRecognition.name in aims:
-        width = min(WIDTH, len(schema.keys))
-        guarantee = SpontaneousRecognition(alpha=1 / k, width=width)
-        return Scenario(method, f"alpha = {1 / k:g}", guarantee)
-    if CorrectMatch.name in aims:
-        return Scenario(method, f"xi = {1 / k:g}", CorrectMatch(xi=1 / k))
-    return Scenario(method, f"k = {k:g}", PkAnonymity(k=k))
+    kind = GUARANTEES[aims[0]] if aims else PkAnonymity
+    guarantee = kind.one_in(k, schema=schema)
+    letter = kind.letters[0].field
+    return Scenario(method, f"{letter} = {getattr(guarantee, letter):g}", guarantee)
 
 
 def compare_scenarios(

@@ -123,10 +123,10 @@ def protect(
 
 def _warn_of_others(release: Release, place: Path) -> None:
     """Several releases of the same people add up: say so where one lies beside the new one."""
-    from pramana.attacks.composition import earlier_releases
+    from pramana import api
     from pramana.cli.rendering import note
 
-    for other in earlier_releases(place, release.certificate):
+    for other in api.earlier_releases(release):
         note(
             f"{other.name} has the same columns and number of records. If it is of the same "
             f"people, both together protect less: pramana attack composition {place} {other}"
