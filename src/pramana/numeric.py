@@ -22,6 +22,7 @@ from fractions import Fraction
 from pramana.errors import InvalidNumber
 
 __all__ = [
+    "SHARES",
     "TOTAL",
     "coarse_up",
     "exp_down",
@@ -34,6 +35,7 @@ __all__ = [
     "percent_down",
     "percent_up",
     "require_number",
+    "share_up",
     "text_down",
     "text_up",
 ]
@@ -105,6 +107,20 @@ def coarse_up(number: float) -> float:
     power = math.floor(math.log10(number)) - 1  # one below, should the logarithm be off
     steps = (float(f"{step}e{power + more}") for more in range(4) for step in (1, 2, 5))
     return next(step for step in steps if step >= number)
+
+
+SHARES = (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+"""Shares of the true records that may be published: less than four bits about the truth, and the
+change of one record moves them only at a step."""
+
+
+def share_up(share: float) -> float:
+    """The smallest of the shares that may be published that is not below one.
+
+    >>> share_up(0.631), share_up(0.0), share_up(0.002)
+    (0.7, 0.0, 0.01)
+    """
+    return min(step for step in SHARES if step >= share)
 
 
 def require_number(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,7 +11,7 @@ import pytest
 import pramana as pm
 from pramana.errors import InvalidSchema
 from pramana.methods.grouped import Permute, Resample
-from pramana.risk.verbatim import GRID
+from pramana.numeric import SHARES
 from pramana.table.domains import Categories
 from pramana.table.schema import Column, Impossible, Role, Schema
 
@@ -57,7 +59,7 @@ def test_with_a_column_beside_the_keys_little_is_copied():
     seen = pm.protect(people(income=True), plan, seed=1).certificate.figures["verbatim"]
 
     assert seen["unique_records_at_most"] <= 0.2
-    assert seen["unique_records_at_most"] in GRID
+    assert seen["unique_records_at_most"] in SHARES
 
 
 def test_key_after_key_copies_less():
@@ -79,3 +81,17 @@ def test_key_after_key_is_refused_where_combinations_are_impossible():
         pm.design(
             ruled, pm.KAnonymity(k=5), data=people(income=True), method=Resample(draw="sequential")
         )
+
+
+def test_a_certificate_with_other_figures_is_not_valid(tmp_path):
+    """Shares beside the grid are found out; those on it are the owner's word."""
+    plan = pm.design(
+        schema(income=True), pm.KAnonymity(k=10), data=people(income=True), method="permute"
+    )
+    release = pm.protect(people(income=True), plan, seed=1)
+    good = release.save(tmp_path / "good").verify()
+    figures = {**release.certificate.figures, "verbatim": {"records_at_most": 0.123}}
+    forged = replace(release, certificate=replace(release.certificate, figures=figures))
+
+    assert good.valid
+    assert not forged.save(tmp_path / "forged").verify().valid

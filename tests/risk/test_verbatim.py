@@ -15,7 +15,8 @@ from pramana.formats.opening import open_table
 from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.k_anonymity import KAnonymity
-from pramana.risk.verbatim import GRID, Verbatim, measure_verbatim, suggested_share, verbatim_of
+from pramana.numeric import SHARES
+from pramana.risk.verbatim import Verbatim, measure_verbatim, suggested_share, verbatim_of
 from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Column, Role, Schema
 
@@ -141,7 +142,7 @@ def test_what_is_published_is_never_below_what_was_measured(found, uniques_found
 
     assert seen.coarse[0] >= seen.share
     assert seen.coarse[1] >= seen.unique_share
-    assert set(seen.coarse) <= set(GRID)
+    assert set(seen.coarse) <= set(SHARES)
     public = seen.public()
     assert (public["records_at_most"], public["unique_records_at_most"]) == seen.coarse
 

@@ -148,7 +148,7 @@ class Grouped(Method):
             public={
                 "meaning": self.meaning(target.k),
                 "within_group_share": coarse_up(made.share),
-                "verbatim": seen.public(KAnonymity.of(made.sizes).link_bound),
+                "verbatim": seen.public(),
             },
         )
         return LocalTable.of(made.table).shuffle(keystream=keystream), plan

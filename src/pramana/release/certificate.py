@@ -19,6 +19,7 @@ from pramana.errors import NotARelease, PramanaError
 from pramana.guarantees.base import Evidence
 from pramana.guarantees.claim import Claim
 from pramana.matrices.mechanism import Mechanism
+from pramana.numeric import SHARES, percent_up
 from pramana.release.forms import mechanism_of, schema_of, schema_to_json
 from pramana.release.strict import Field, Plain, parse
 from pramana.table.schema import Schema
@@ -227,8 +228,7 @@ class Certificate:
     def sentences(self) -> list[str]:
         """The promises in plain words, and beside them what stands in the release word for word."""
         promises = [claim.attained.sentence() for claim in self.claims]
-        seen = self.figures.get("verbatim")
-        return promises if seen is None else [*promises, str(seen["statement"])]
+        return promises if "verbatim" not in self.figures else [*promises, _verbatim(self)]
 
     def __repr__(self) -> str:
         attained = ", ".join(str(claim.attained) for claim in self.claims)
@@ -237,6 +237,22 @@ class Certificate:
     def __str__(self) -> str:
         head = f"Method {self.method}, {self.records:,} records."
         return "\n".join([head, *(f"* {sentence}" for sentence in self.sentences())])
+
+
+def _verbatim(certificate: Certificate) -> str:
+    """What a stranger sees of the truth, in plain words."""
+    seen = certificate.figures["verbatim"]
+    share, unique = float(seen["records_at_most"]), float(seen["unique_records_at_most"])
+    bounds = (claim.attained.link_bound for claim in certificate.claims)
+    suggested = min((bound for bound in bounds if bound is not None), default=1.0)
+    text = (
+        f"At most {percent_up(share)} of the true records, and at most {percent_up(unique)} of "
+        "those that are unique in the truth, stand in the release word for word (rounded up to one "
+        f"of {len(SHARES)} steps, so that little is told about the truth)"
+    )
+    if unique > suggested:
+        text += ": nobody can tell whose a record is, but records are there to be read"
+    return f"{text}."
 
 
 def _scope(as_is: list[str]) -> str:

@@ -18,6 +18,7 @@ from pramana.guarantees.claim import Claim
 from pramana.guarantees.evaluate import never_offered, recomputed
 from pramana.matrices.mechanism import Step
 from pramana.matrices.transition import Label
+from pramana.numeric import SHARES
 from pramana.release.certificate import Certificate, Kind
 from pramana.release.checks import Check
 from pramana.table.schema import Schema
@@ -49,6 +50,7 @@ def ties(certificate: Certificate) -> Iterator[Check]:
         yield from (_matrix(certificate.schema, step) for step in certificate.mechanism)
         yield from _rules(certificate)
     yield from _figures(certificate)
+    yield from _copies(certificate)
     yield from _claims(certificate)
 
 
@@ -148,6 +150,19 @@ def _figures(certificate: Certificate) -> Iterator[Check]:
         yield Check.stated("standard errors", "one for each value; only the owner knows them")
     else:
         yield Check.of("standard errors", False, "not one for each value of a randomised column")
+
+
+def _copies(certificate: Certificate) -> Iterator[Check]:
+    """What stands in the release word for word: two shares on the grid, and nothing else."""
+    seen = certificate.figures.get("verbatim")
+    if seen is None:
+        return
+    names = {"records_at_most", "unique_records_at_most"}
+    good = isinstance(seen, dict) and set(seen) == names and set(seen.values()) <= set(SHARES)
+    if good:
+        yield Check.stated("records word for word", "on the grid; only the owner can count them")
+    else:
+        yield Check.of("records word for word", False, "not two shares of the published grid")
 
 
 # -- claims ----------------------------------------------------------------------------------------

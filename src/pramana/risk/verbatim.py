@@ -26,20 +26,16 @@ from pramana.errors import OutsideDomain
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
+from pramana.numeric import percent_up, share_up
 from pramana.table.codec import encode, encode_released
 from pramana.table.lookup import flat
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column, Schema
 from pramana.types import IntArray, Words
 
-__all__ = ["GRID", "Verbatim", "measure_verbatim", "suggested_share", "verbatim_of"]
+__all__ = ["Verbatim", "measure_verbatim", "suggested_share", "verbatim_of"]
 
 MOST_RECORDS = 20_000_000
-
-GRID = (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-"""Shares that may be published: the next one above what was measured. So coarse a figure tells a
-stranger less than four bits about the truth, and the change of one record moves it only where it
-lies at a step."""
 
 ODD, MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
@@ -79,10 +75,7 @@ class Verbatim:
     @property
     def coarse(self) -> tuple[float, float]:
         """Both shares rounded up to the grid: what may be published."""
-        share, unique = (
-            min(step for step in GRID if step >= value) for value in (self.share, self.unique_share)
-        )
-        return share, unique
+        return share_up(self.share), share_up(self.unique_share)
 
     def above(self, bound: float | None) -> bool:
         """Whether more of the unique records are there than a reader of the promise expects."""
@@ -91,9 +84,9 @@ class Verbatim:
     def sentence(self) -> str:
         """The exact figures, for the owner."""
         return (
-            f"{self.found:,} of {self.records:,} records ({_percent(self.share)}) stand in the "
+            f"{self.found:,} of {self.records:,} records ({percent_up(self.share)}) stand in the "
             f"release word for word, over all released columns; of the {self.uniques:,} that are "
-            f"unique in the truth {self.uniques_found:,} ({_percent(self.unique_share)})."
+            f"unique in the truth {self.uniques_found:,} ({percent_up(self.unique_share)})."
         )
 
     def warning(self, bound: float | None) -> str | None:
@@ -101,9 +94,9 @@ class Verbatim:
         if bound is None or not self.above(bound):
             return None
         return (
-            f"{_percent(self.unique_share)} of the records that are unique in the truth are "
+            f"{percent_up(self.unique_share)} of the records that are unique in the truth are "
             f"released word for word, and the promise lets a reader expect at most "
-            f"{_percent(bound)}. It holds all the same: it says how sure anyone can be whose "
+            f"{percent_up(bound)}. It holds all the same: it says how sure anyone can be whose "
             "record it is, not that records are changed."
         )
 
@@ -118,28 +111,10 @@ class Verbatim:
             "unique_share": self.unique_share,
         }
 
-    def public(self, bound: float | None = None) -> dict[str, Any]:
-        """What a certificate may hold: both shares, rounded up to the grid, and in words.
-
-        ``bound`` is what the promise lets a reader expect of the unique ones.
-        """
+    def public(self) -> dict[str, float]:
+        """What a certificate may hold: both shares, rounded up to the grid."""
         share, unique = self.coarse
-        text = (
-            f"At most {_percent(share)} of the true records, and at most {_percent(unique)} of "
-            "those that are unique in the truth, stand in the release word for word (rounded up to "
-            f"one of {len(GRID)} steps, so that little is told about the truth)"
-        )
-        if self.above(bound):
-            text += ": nobody can tell whose a record is, but records are there to be read"
-        return {
-            "records_at_most": share,
-            "unique_records_at_most": unique,
-            "statement": f"{text}.",
-        }
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+        return {"records_at_most": share, "unique_records_at_most": unique}
 
 
 def suggested_share(guarantees: Sequence[Guarantee]) -> float | None:
