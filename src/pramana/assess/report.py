@@ -10,6 +10,7 @@ import numpy as np
 from pramana.assess.release_audit import ReleaseAudit, audit_release
 from pramana.assess.utility import UtilityReport, assess_utility
 from pramana.errors import NotCovered, PramanaError
+from pramana.files import write_whole
 from pramana.matrices.families import UniformMixture
 from pramana.readings.release import Release
 from pramana.release.verify import verify_folder
@@ -44,7 +45,7 @@ class Report:
     def save(self, path: str | Path) -> Path:
         """Write the file."""
         place = Path(path)
-        place.write_text(self.html, encoding="utf-8")
+        write_whole(place, self.html)
         return place
 
     def _repr_html_(self) -> str:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pramana.engines.choose import open_source
 from pramana.errors import NotCovered
-from pramana.formats.opening import open_table
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.kanonymity.distance import Key
 from pramana.kanonymity.numbers import numbers_of
@@ -55,7 +55,7 @@ def grouped_linkage(
     for run in range(runs):
         words = Keystream.from_seed(int(keystream.words("grouped runs", run, 1)[0] >> np.uint64(1)))
         made = method.regrouped(certificate.schema, truth, k=k, keystream=words).table
-        before, after = _points(columns, truth, open_table(made))
+        before, after = _points(columns, truth, open_source(made))
         chances.append(link_chances(np.c_[before, crowd], np.c_[after, crowd]))
     chance = np.concatenate(chances)
     hits = int((keystream.uniforms("ties of grouped", 0, len(chance)) < chance).sum())

@@ -53,6 +53,7 @@ def compare(
     from pramana import api
     from pramana.cli.progress import progress_bar
     from pramana.cli.rendering import note, show_json
+    from pramana.files import write_whole
 
     if output is not None and output.exists() and not force:
         raise OutputExists(f"{output} exists. Choose another name, or add --force.")
@@ -64,7 +65,7 @@ def compare(
             table, place, methods=methods, k=targets[0], epsilon=targets[1], progress=advance
         )
     if output is not None:
-        output.write_text(found.to_html(), encoding="utf-8")
+        write_whole(output, found.to_html())
         note(f"{output} holds the page; it contains figures of the true table.")
     if as_json:
         show_json(found.to_json())

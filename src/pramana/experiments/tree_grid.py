@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from pramana.engines.choose import open_source
 from pramana.errors import InvalidTable, UnknownColumn
 from pramana.estimation.counts import clip
 from pramana.experiments.learning_sets import (
@@ -21,7 +22,6 @@ from pramana.experiments.learning_sets import (
     bin_schema,
     release_at,
 )
-from pramana.formats.opening import open_table
 from pramana.methods.guide import GridPoint, Guide
 from pramana.randomness import Keystream
 from pramana.readings.release import Release
@@ -98,10 +98,10 @@ def reference_sets(*, quick: bool = False) -> list[LearningSet]:
 
 def table_sets(table: Any, *, target: str, test: Any = None, seed: int = 2026) -> list[LearningSet]:
     """A table of the steward's own, with a file to test on or a third of the records held out."""
-    rows = open_table(table).to_arrow()
+    rows = open_source(table).to_arrow()
     _require_numbers(rows, target)
     if test is not None:
-        clean = open_table(test).to_arrow()
+        clean = open_source(test).to_arrow()
         _require_numbers(clean.select([n for n in rows.column_names if n in clean.column_names]),
                          target)  # fmt: skip
         return [LearningSet("table", rows, clean, target=target)]

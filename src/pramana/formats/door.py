@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.errors import InvalidTable
-from pramana.formats.atomic import whole_file
+from pramana.files import whole_file
 from pramana.formats.base import FORMATS, RecordStream
 from pramana.table.codec import canonical_type, code_dtype, decode, encode_released, released_type
 from pramana.table.domains import Bins

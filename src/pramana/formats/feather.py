@@ -28,7 +28,7 @@ class FeatherFormat:
         """Open a file."""
         stamp = FileStamp.of(path)
         try:
-            table = _read(path).replace_schema_metadata(None)
+            table = _read(path)
         except BROKEN:
             raise broken(path) from None
         require_distinct_names(table.column_names, where=str(path))

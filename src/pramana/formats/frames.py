@@ -20,7 +20,7 @@ def open_frame(frame: Any) -> OpenedTable:
     require_distinct_names(names, where="the data frame")
     table = _to_arrow(frame)
     require_distinct_names(table.column_names, where="the table")
-    return OpenedTable.of_arrow(table.replace_schema_metadata(None), source=frame)
+    return OpenedTable.of_arrow(table, source=frame)
 
 
 def _comes_from(frame: Any, package: str) -> bool:

@@ -20,6 +20,9 @@ __all__ = ["open_labelled", "write_labelled"]
 
 PACKAGES: dict[TableFormat, str] = {"sav": "SPSS", "dta": "Stata", "sas7bdat": "SAS"}
 EXACT = 2**53
+SPSS_DATE = 92
+"""Where the head of an SPSS file has the date and the time of writing."""
+HEADER, STATA_DATE = 4096, b"<timestamp>\x11"
 
 
 def _pyreadstat(verb: str, file_format: TableFormat) -> ModuleType:
@@ -93,6 +96,19 @@ def write_labelled(path: Path, records: RecordStream, file_format: TableFormat) 
         options["variable_measure"] = {n: m for n, m in labels.measures.items() if n in names}
     frame = table.to_pandas(date_as_object=True)
     getattr(library, f"write_{file_format}")(frame, str(path), **options)
+    _undate(path, file_format)
+
+
+def _undate(path: Path, file_format: TableFormat) -> None:
+    """Put one date into every file: the same records give the same bytes at any hour."""
+    with path.open("r+b") as file:
+        if file_format == "sav":
+            file.seek(SPSS_DATE)
+            file.write(b"01 Jan 7000:00:00")
+            return
+        at = file.read(HEADER).index(STATA_DATE) + len(STATA_DATE)
+        file.seek(at)
+        file.write(b"01 Jan 1970 00:00")
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pramana.errors import InputError, InvalidTable, OutputExists
-from pramana.formats.atomic import whole_folder
+from pramana.files import whole_folder
 from pramana.release.certificate import Certificate
 from pramana.release.contents import CERTIFICATE, fingerprint
 from pramana.release.signing import sign

@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from pramana.errors import InputError, OutputExists
+from pramana.files import write_whole
 from pramana.release.certificate import Certificate
 
 __all__ = ["has_signature_of", "make_keys", "sign"]
@@ -32,9 +33,8 @@ def make_keys(path: Path) -> tuple[Path, Path]:
     public = key.public_key().public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     )
-    path.touch(mode=0o600)
-    path.write_bytes(private)
-    public_path.write_bytes(public)
+    write_whole(path, private, mode=0o600)
+    write_whole(public_path, public)
     return path, public_path
 
 

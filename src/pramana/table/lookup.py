@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ __all__ = [
 
 
 OUTSIDE, MISSING = -1, -2
+EXACT = 2**53
 FEW_EDGES = 32  # up to here comparing with every edge beats searching
 NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 
@@ -134,13 +136,35 @@ def find_bins(name: str, bins: Bins, array: pa.Array) -> Positions:
         if not (pa.types.is_null(array.type) or pa.types.is_boolean(array.type)):
             raise InvalidTable(f"'{name}' must hold numbers to be cut into bins.")
         array = array.cast(pa.int8())
-    # Unparsable text is nan here, and so outside; what was missing is set last.
-    values = pc.fill_null(array.cast(pa.float64(), safe=False), np.nan).to_numpy()
-    at = _below(np.asarray(bins.edges, float), values) - 1
+    if _beyond_floats(array):
+        values = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)
+        at = _whole_below(bins, values) - 1
+    else:  # Unparsable text is nan here, and so outside; what was missing is set last.
+        values = pc.fill_null(array.cast(pa.float64(), safe=False), np.nan).to_numpy()
+        at = _below(np.asarray(bins.edges, float), values) - 1
     at[values == bins.edges[-1]] = bins.size - 1
     at[(at < 0) | (at >= bins.size)] = OUTSIDE
     at[missing] = MISSING
     return at
+
+
+def _beyond_floats(array: pa.Array) -> bool:
+    """Whether there are whole numbers that a floating one cannot tell from their neighbours."""
+    if not pa.types.is_integer(array.type) or array.type.bit_width < 64:
+        return False
+    ends = pc.min_max(array)
+    low, high = ends["min"].as_py(), ends["max"].as_py()
+    return high is not None and max(-low, high) > EXACT
+
+
+def _whole_below(bins: Bins, values: Positions) -> Positions:
+    """How many edges are at or below each whole number, exactly."""
+    limits = np.iinfo(values.dtype)
+    numbers = np.zeros(len(values), np.int32)
+    for edge in map(ceil, bins.edges):  # v >= e and v >= ceil(e) are one for whole v
+        if edge <= limits.max:
+            numbers += values >= values.dtype.type(max(edge, int(limits.min)))
+    return numbers
 
 
 def _below(edges: npt.NDArray[np.float64], values: npt.NDArray[np.float64]) -> Positions:

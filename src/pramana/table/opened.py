@@ -78,7 +78,8 @@ class OpenedTable:
     def of_arrow(
         cls, table: pa.Table, *, kind: TableFormat = "frame", source: Any = None, **about: Any
     ) -> OpenedTable:
-        """A table in memory."""
+        """A table in memory; views of text become text, which every function takes."""
+        table = _without_views(table.replace_schema_metadata(None))
 
         def parts(columns: Sequence[str]) -> Iterator[Part]:
             return placed(table.select(list(columns)).to_batches(max_chunksize=BATCH))
@@ -128,6 +129,25 @@ class OpenedTable:
         batches = list(self.batches(names))
         wanted = pa.schema([self.schema.field(name) for name in names])
         return pa.Table.from_batches(batches, batches[0].schema if batches else wanted)
+
+
+def _without_views(table: pa.Table) -> pa.Table:
+    for at, item in enumerate(table.schema):
+        kind = item.type.value_type if pa.types.is_dictionary(item.type) else item.type
+        if not (pa.types.is_string_view(kind) or pa.types.is_binary_view(kind)):
+            continue
+        text = pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary()
+        chunks = [_viewless(chunk, text) for chunk in table.column(at).chunks]
+        empty = pa.array([], text)
+        empty = empty.dictionary_encode() if pa.types.is_dictionary(item.type) else empty
+        table = table.set_column(at, item.name, pa.chunked_array(chunks or [empty]))
+    return table
+
+
+def _viewless(array: pa.Array, text: pa.DataType) -> pa.Array:
+    if not pa.types.is_dictionary(array.type):
+        return array.cast(text)
+    return pa.DictionaryArray.from_arrays(array.indices, array.dictionary.cast(text))
 
 
 def placed(batches: Iterable[pa.RecordBatch]) -> Iterator[Part]:

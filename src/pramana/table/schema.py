@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pramana.errors import InvalidSchema, TooLarge, UnknownColumn
+from pramana.files import write_whole
 from pramana.table.domains import Domain, Label, find_label
 
 __all__ = [
@@ -352,7 +353,7 @@ class Schema:
 
     def save(self, path: str | Path) -> None:
         """Write the schema as a TOML file."""
-        Path(path).write_text(self.to_toml(), encoding="utf-8")
+        write_whole(Path(path), self.to_toml())
 
 
 def require_keys(schema: Schema) -> None:

@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pramana.engines.choose import open_source
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
 from pramana.estimation.channels import Channels
 from pramana.estimation.layout import Layout
 from pramana.estimation.rebuild import rebuild_records
-from pramana.formats.opening import open_table
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream
 from pramana.readings.release import Release, load_release
@@ -114,12 +114,12 @@ class MinedTree:
 
     def predict(self, table: Any) -> list[Label]:
         """The class of each record of a file or data frame with the release's columns."""
-        codes = self._codes(open_table(table).to_arrow())
+        codes = self._codes(open_source(table).to_arrow())
         return [self.classes[code] for code in codes.tolist()]
 
     def test(self, table: Any) -> Accuracy:
         """How often the class is found on clean records."""
-        rows = open_table(table).to_arrow()
+        rows = open_source(table).to_arrow()
         _require([self.target, *(own.name for own in self.attributes)], rows)
         known = {label_text(label): place for place, label in enumerate(self.classes)}
         truth = [known.get(label_text(label), -1) for label in rows[self.target].to_pylist()]

@@ -43,7 +43,7 @@ from pramana.engines.spark.tasks import (
     from_stream,
 )
 from pramana.errors import InvalidTable, UnknownColumn
-from pramana.formats.atomic import whole_folder
+from pramana.files import whole_folder
 from pramana.randomness import CHUNK, Address, Keystream
 from pramana.table.codec import encode
 from pramana.table.counts import Counter, Counts

@@ -42,10 +42,16 @@ def whole_folder(path: Path) -> Iterator[Path]:
         _to_disk(path.parent)
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a small file."""
+def write_whole(path: Path, content: str | bytes, *, mode: int | None = None) -> None:
+    """Write a small file, with these permissions if any are given; a device gets it as it is."""
+    data = content.encode() if isinstance(content, str) else content
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
     with whole_file(path) as place:
-        place.write_bytes(content.encode() if isinstance(content, str) else content)
+        place.write_bytes(data)
+        if mode is not None:
+            place.chmod(mode)
 
 
 @contextmanager

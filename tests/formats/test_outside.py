@@ -1,0 +1,157 @@
+"""Formats and engines that come from outside the package."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pramana as pm
+from pramana.engines.choose import ENGINES, engine_for
+from pramana.engines.local.engine import LocalEngine
+from pramana.errors import InvalidTable
+from pramana.formats.base import FORMATS
+from pramana.table import Categories, Column, Role, Schema
+from pramana.table.opened import OpenedTable, placed
+
+SCHEMA = Schema((Column("sex", Role.KEY, Categories(("F", "M"))), Column("x", Role.SENSITIVE)))
+TRUTH = {"sex": ["F", "M"] * 100, "x": list(range(200))}
+
+
+class Lines:
+    """One JSON object a line."""
+
+    name = "lines"
+    title = "JSON"
+    endings = (".jsonl",)
+    marks = (b"{",)
+    writes = True
+
+    def open(self, path):
+        """Read all of it."""
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        return OpenedTable.of_arrow(pa.Table.from_pylist(rows), kind=self.name, source=path)
+
+    def write(self, path, records):
+        """A line a record."""
+        rows = [row for group in records.groups for row in group.to_pylist()]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table of an engine of its own."""
+
+    columns: dict
+
+
+class RowEngine(LocalEngine):
+    """Opens rows; the rest is the local engine's."""
+
+    name = "rows"
+
+    def serves(self, source):
+        """Its own tables."""
+        return isinstance(source, Rows)
+
+    def open(self, source, *, schema=None):
+        """Bring them into memory."""
+        opened = source
+        if isinstance(source, Rows):
+            opened = OpenedTable.of_arrow(pa.table(source.columns), source=source)
+        return super().open(opened, schema=schema)
+
+    def empty_like(self, source):
+        """Rows without records."""
+        del source
+        return Rows({})
+
+    def as_kind(self, opened, like):
+        """Rows again."""
+        del like
+        return Rows(opened.to_arrow().to_pydict())
+
+
+@pytest.fixture
+def lines():
+    """The format is known while the test runs."""
+    FORMATS.register("lines", Lines())
+    yield
+    FORMATS.unregister("lines")
+
+
+@pytest.fixture
+def rows():
+    """The engine is known while the test runs."""
+    ENGINES.register("rows", RowEngine())
+    yield
+    ENGINES.unregister("rows")
+
+
+def test_a_format_from_outside_is_read_written_and_verified(lines, tmp_path):
+    """Found by its ending; a release of it is one like any other."""
+    table = [dict(zip(TRUTH, row, strict=True)) for row in zip(*TRUTH.values(), strict=True)]
+    people = tmp_path / "people.jsonl"
+    people.write_text("".join(json.dumps(row) + "\n" for row in table))
+    plan = pm.design(SCHEMA, pm.PkAnonymity(k=5), data=people)
+    release = pm.protect(people, plan, to=tmp_path / "release", seed=1)
+
+    assert (tmp_path / "release" / "data.jsonl").is_file()
+    assert pm.verify(tmp_path / "release").valid
+    assert sorted(release.opened.to_arrow()["x"].to_pylist()) == TRUTH["x"]
+    again = pm.protect(pa.table(TRUTH), plan, seed=1).save(tmp_path / "b", file_format="lines")
+    assert (tmp_path / "b" / "data.jsonl").read_bytes() == (
+        tmp_path / "release" / "data.jsonl"
+    ).read_bytes()
+    assert again.records == 200
+
+
+def test_an_engine_from_outside_serves_its_own_tables(rows):
+    """Asked before the local one; what it gives back is its own kind."""
+    assert engine_for(Rows(TRUTH)).name == "rows"
+    assert engine_for(pa.table(TRUTH)).name == "local"
+    plan = pm.design(SCHEMA, pm.PkAnonymity(k=5), data=Rows(TRUTH))
+    release = pm.protect(Rows(TRUTH), plan, seed=1)
+
+    assert isinstance(release.table, Rows)
+    assert sorted(release.table.columns["x"]) == TRUTH["x"]
+    assert release.opened.to_arrow() == pm.protect(pa.table(TRUTH), plan, seed=1).opened.to_arrow()
+
+
+class Moody(LocalEngine):
+    """Answers with another number of records each time it is read."""
+
+    name = "moody"
+
+    def serves(self, source):
+        """Its own tables."""
+        return isinstance(source, Rows)
+
+    def open(self, source, *, schema=None):
+        """Counts once, and answers otherwise."""
+        del schema
+        if isinstance(source, OpenedTable):
+            return source
+        table, draw = pa.table(source.columns), np.random.default_rng(1)
+
+        def parts(columns):
+            keep = draw.random(table.num_rows) < 0.9
+            return placed(table.select(list(columns)).filter(pa.array(keep)).to_batches())
+
+        return OpenedTable(table.schema, table.num_rows, "frame", source, parts)
+
+
+def test_other_records_than_were_counted_are_refused(tmp_path):
+    """Whether they would go to a folder or stay in memory; nothing is written."""
+    ENGINES.register("moody", Moody())
+    try:
+        plan = pm.design(SCHEMA, pm.PkAnonymity(k=5), records=200)
+        for place in (None, tmp_path / "release"):
+            with pytest.raises(InvalidTable, match="200 records were counted and 1.. came"):
+                pm.protect(Rows(TRUTH), plan, to=place, seed=1)
+    finally:
+        ENGINES.unregister("moody")
+    assert list(tmp_path.iterdir()) == []
