@@ -1,10 +1,13 @@
 """The owner's check: do the released records fit the true ones and the matrices?
 
-Records are shuffled, so that no transition of a single record can be seen. What can be seen is the
+Records are shuffled, so that no transition of a single record need be seen. What can be seen is the
 released table of a step: a sum of independent draws, one for each true record, with mean t P and
 covariance diag(t P) - P' diag(t) P. The squared distance to the mean in units of that covariance is
-chi-square distributed; a value in its far tail says that the release was made otherwise. Steps are
-looked at one by one and two by two, so that a step that moves with another shows as well.
+chi-square distributed. A value in its far tail says that the release was made otherwise; one that
+is too small says that it was not drawn at all: where all values are as frequent as one another,
+records that were never randomised lie on the mean itself. Steps are looked at one by one, two by
+two, all together, and within groups of each column that is released as it is. Records that such
+columns tell apart show their transitions one by one: so many must be unchanged, and no more.
 """
 
 from __future__ import annotations
@@ -12,7 +15,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,8 +26,9 @@ from pramana.guarantees.evaluate import recomputed
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.release.certificate import Certificate
 from pramana.release.checks import Check
-from pramana.table.codec import encode, encode_released
-from pramana.table.counts import Counter, Counts
+from pramana.release.order import linked, order_check
+from pramana.release.paired import Pair, PairedRecords
+from pramana.table.counts import Counts
 from pramana.table.domains import Categories
 from pramana.table.kept import counts_with_kept
 from pramana.table.opened import OpenedTable
@@ -36,6 +39,9 @@ __all__ = ["LEVEL", "against_truth", "fit"]
 
 LEVEL = 1e-6
 """How often a sound release is called unsound, over all tests of a verification together."""
+
+MOST_GROUPS = 20
+"""Groups that a column released as it is makes of the records."""
 
 MOST_CELLS = 2_000
 """Larger tables are left out of the test: their covariance would not fit in memory."""
@@ -51,6 +57,24 @@ class ChiSquareFit:
     statistic: float
     degrees: int
     p_value: float
+    too_close: float = 1.0
+    """How likely a sound release is to lie so close to the mean."""
+
+    @property
+    def chance(self) -> float:
+        """How likely a sound release is to be as far off, or as close, as this one."""
+        return min(1.0, 2 * min(self.p_value, self.too_close))
+
+    def __add__(self, other: ChiSquareFit) -> ChiSquareFit:
+        """Two independent tables together."""
+        return _judged(
+            self.statistic + other.statistic,
+            self.degrees + other.degrees,
+            self.grain + other.grain,
+        )
+
+    grain: float = 0.0
+    """By how much the statistic may change within the rounding of counts to whole numbers."""
 
 
 def against_truth(
@@ -66,12 +90,15 @@ def against_truth(
     if not same or lacking:
         return
     yield from _as_they_are(certificate, released, original)
-    if certificate.mechanism is not None:
-        try:
-            yield from _transitions(certificate, released, original)
+    try:
+        records = PairedRecords(certificate, released, original)
+        yield order_check(records, level=LEVEL / 3)
+        if certificate.mechanism is not None:
+            yield from _transitions(certificate.mechanism, records)
+            yield from _unchanged(certificate.mechanism, records)
             yield from _owner_claims(certificate, original)
-        except PramanaError as error:
-            yield Check.of("original values", False, str(error))
+    except PramanaError as error:
+        yield Check.of("original values", False, str(error))
 
 
 def _as_they_are(
@@ -92,24 +119,115 @@ def _sorted(table: OpenedTable, name: str) -> pa.Array:
     return column.take(pc.array_sort_indices(column))
 
 
-def _transitions(
-    certificate: Certificate, released: OpenedTable, original: OpenedTable
-) -> Iterator[Check]:
-    assert certificate.mechanism is not None  # noqa: S101 - the caller has looked
-    groups = list(_groups(certificate.mechanism))
-    for group in groups:
-        names = tuple(name for step in group for name in step.columns)
-        columns = [certificate.schema.column(name) for name in names]
-        truth = _count(original, columns, encode)
-        seen = _count(released, columns, encode_released)
-        found = fit(group, truth, seen)
-        good = found.p_value >= LEVEL / len(groups)
+def _transitions(mechanism: Mechanism, records: PairedRecords) -> Iterator[Check]:
+    """Released tables against true ones: each test with its chance, which their number divides."""
+    fits = dict(_fits(mechanism, records))
+    for name, found in fits.items():
+        good = found.chance >= LEVEL / 3 / len(fits)
+        why = "fits" if good else "does not fit"
+        if not good and found.too_close < found.p_value:
+            why = "is too close to the truth for"
         yield Check.of(
-            f"transitions of {' x '.join(names)}",
+            f"transitions of {name}",
             good,
             f"chi-square {found.statistic:.1f} on {found.degrees} degrees of freedom, "
-            f"p = {found.p_value:.2g} ({'fits' if good else 'does not fit'} the matrices; "
-            f"a sound release fails one of these tests once in {1 / LEVEL:,.0f})",
+            f"p = {found.chance:.2g} ({why} the matrices; a sound release fails one of these "
+            f"tests once in {3 / LEVEL:,.0f}; {_power(found, LEVEL / 3 / len(fits))})",
+        )
+
+
+def _fits(mechanism: Mechanism, records: PairedRecords) -> Iterator[tuple[str, ChiSquareFit]]:
+    """Steps alone, by twos and all at once, then each within groups of the kept columns."""
+    cells = {step.columns: records.cells(step) for step in mechanism if step.matrix is not None}
+    for group in _groups(mechanism):
+        pairs = [cells[step.columns] for step in group]
+        if all(pair is not None for pair in pairs):
+            table = _product([pair for pair in pairs if pair is not None])
+            name = " x ".join(name for step in group for name in step.columns)
+            yield name, _fit(_values(group), *_numbers(table))
+    for step in mechanism:
+        pair = cells.get(step.columns)
+        if pair is None or pair.size > MOST_CELLS // 4:
+            continue
+        for name, kept in records.kept.items():
+            yield f"{' x '.join(step.columns)} by {name}", _within(step, pair, kept)
+
+
+def _within(step: Step, pair: Pair, kept: Pair) -> ChiSquareFit:
+    """The step inside each group of a column that is released as it is, all groups together."""
+    groups, values = kept.in_groups(MOST_GROUPS), _values([step])
+    before, after = _numbers(_product([groups, pair]))
+    tables = zip(before.reshape(-1, pair.size), after.reshape(-1, pair.size), strict=True)
+    found = [_fit(values, own, seen) for own, seen in tables if own.sum()]
+    return sum(found[1:], start=found[0])
+
+
+def _product(pairs: Sequence[Pair]) -> Pair:
+    """All cells of several pairs, whether they occur or not."""
+    before, after = (
+        np.ravel_multi_index(tuple(getattr(p, side) for p in pairs), [p.size for p in pairs])
+        for side in ("before", "after")
+    )
+    return Pair(before, after, int(np.prod([pair.size for pair in pairs])))
+
+
+def _numbers(pair: Pair) -> tuple[FloatArray, FloatArray]:
+    before, after = (
+        np.bincount(codes, minlength=pair.size).astype(np.float64)
+        for codes in (pair.before, pair.after)
+    )
+    return before, after
+
+
+def _values(steps: Sequence[Step]) -> FloatArray:
+    """The matrix of independent steps together."""
+    values: FloatArray = np.ones((1, 1))
+    for step in steps:
+        assert step.matrix is not None  # noqa: S101 - the caller has chosen those
+        values = np.asarray(np.kron(values, step.matrix.values), dtype=np.float64)
+    return values
+
+
+def _power(found: ChiSquareFit, level: float) -> str:
+    """What the test can see: the shift of a share, in units of its own noise, found for sure."""
+    from scipy.stats import chi2, norm
+
+    if not found.degrees:
+        return "it cannot see anything"
+    shift = float(np.sqrt(max(chi2.isf(level, found.degrees) - found.degrees, 0.0))) + norm.isf(
+        1e-3
+    )
+    silent = chi2.cdf(found.grain, found.degrees) * 2 >= level
+    close = "records that were not drawn may pass it" if silent else (
+        "it finds records that were not drawn at all"
+    )  # fmt: skip
+    return f"it finds tables {shift:.1f} times their noise away; {close}"
+
+
+def _unchanged(mechanism: Mechanism, records: PairedRecords) -> Iterator[Check]:
+    """Records that can be told apart by kept columns: as many stay as they are as shall."""
+    from scipy.stats import norm
+
+    rows = linked(records.kept_together)
+    steps = [step for step in mechanism if step.matrix is not None]
+    for step in steps if rows is not None else ():
+        pair = records.cells(step)
+        if pair is None or rows is None or step.matrix is None:
+            continue
+        before, after = pair.before[rows[0]], pair.after[rows[1]]
+        stays = step.matrix.diagonal[before]
+        mean, variance = float(stays.sum()), float((stays * (1 - stays)).sum())
+        found = int((before == after).sum())
+        off = abs(found - mean) - 0.5
+        deviation = float(np.sqrt(variance))
+        exact = variance < 1e-9
+        p_value = float(off <= 1e-6) if exact else min(1.0, 2 * float(norm.sf(off / deviation)))
+        reach = 100 * (norm.isf(LEVEL / 6 / len(steps)) + 3) * deviation / len(before)
+        yield Check.of(
+            f"unchanged values of {' x '.join(step.columns)}",
+            p_value >= LEVEL / 3 / len(steps),
+            f"{found:,} of the {len(before):,} records that kept columns tell apart, "
+            f"{mean:,.0f} expected (p = {p_value:.2g}; {reach:.2g} % more or fewer are found)",
         )
 
 
@@ -148,31 +266,26 @@ def _with_labels(column: Column, mechanism: Mechanism) -> Column:
 
 
 def _groups(mechanism: Mechanism) -> Iterator[tuple[Step, ...]]:
-    """Steps one by one and two by two, those with one matrix and not too many cells."""
+    """Steps one by one, two by two and as many as can be, of one matrix and not too many cells."""
     steps = [step for step in mechanism if step.matrix is not None]
     for size in (1, 2):
         for group in itertools.combinations(steps, size):
             if np.prod([len(step.labels) for step in group]) <= MOST_CELLS:
                 yield group
-
-
-def _count(table: OpenedTable, columns: Sequence[Any], encoder: Any) -> Counts:
-    names = [column.name for column in columns]
-    counter = Counter(names, [column.labels for column in columns])
-    for batch in table.batches(names):
-        counter.add([encoder(column, batch.column(column.name)) for column in columns])
-    return counter.result()
+    most: list[Step] = []
+    for step in sorted(steps, key=lambda own: len(own.labels)):
+        if np.prod([len(own.labels) for own in (*most, step)]) <= MOST_CELLS:
+            most.append(step)
+    if len(most) > 2:
+        yield tuple(most)
 
 
 def fit(steps: Sequence[Step], truth: Counts, released: Counts) -> ChiSquareFit:
     """How well released counts fit true ones under the matrices of independent steps."""
-    from scipy.stats import chi2
+    return _fit(_values(steps), *(_cells(steps, counts) for counts in (truth, released)))
 
-    values: FloatArray = np.ones((1, 1))
-    for step in steps:
-        assert step.matrix is not None  # noqa: S101 - the caller has chosen those
-        values = np.asarray(np.kron(values, step.matrix.values), dtype=np.float64)
-    before, after = (_cells(steps, counts) for counts in (truth, released))
+
+def _fit(values: FloatArray, before: FloatArray, after: FloatArray) -> ChiSquareFit:
     mean = before @ values
     gather = _gather(mean)
     covariance = np.diag(mean) - (values.T * before) @ values
@@ -183,12 +296,21 @@ def fit(steps: Sequence[Step], truth: Counts, released: Counts) -> ChiSquareFit:
     kept = eigenvalues > 1e-9 * max(float(eigenvalues.max(initial=0.0)), 1e-300)
     idle = float(np.abs(vectors[:, ~kept].T @ off).max(initial=0.0))
     if idle > 1e-6 * max(1.0, float(before.sum())):
-        return ChiSquareFit(
-            np.inf, int(kept.sum()), 0.0
-        )  # moved where the matrices allow no movement
+        # Moved where the matrices allow no movement.
+        return ChiSquareFit(np.inf, int(kept.sum()), 0.0)
     statistic = float(((vectors[:, kept].T @ off) ** 2 / eigenvalues[kept]).sum())
-    degrees = int(kept.sum())
-    return ChiSquareFit(statistic, degrees, float(chi2.sf(statistic, degrees)) if degrees else 1.0)
+    return _judged(statistic, int(kept.sum()), float((0.25 / eigenvalues[kept]).sum()))
+
+
+def _judged(statistic: float, degrees: int, grain: float) -> ChiSquareFit:
+    """Both tails; counts are whole numbers, so that the lower one begins half a record off."""
+    from scipy.stats import chi2
+
+    if not degrees:
+        return ChiSquareFit(statistic, 0, 1.0 if np.isfinite(statistic) else 0.0, 1.0, grain)
+    far = float(chi2.sf(statistic, degrees))
+    close = float(chi2.cdf(statistic + grain, degrees))
+    return ChiSquareFit(statistic, degrees, far, close, grain)
 
 
 def _cells(steps: Sequence[Step], counts: Counts) -> FloatArray:

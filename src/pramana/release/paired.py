@@ -1,0 +1,129 @@
+"""The released and the true records side by side, as codes that mean the same in both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pramana.matrices.mechanism import Step
+from pramana.release.certificate import Certificate
+from pramana.table.codec import encode, encode_released
+from pramana.table.opened import OpenedTable
+from pramana.table.schema import Column
+from pramana.types import IntArray
+
+__all__ = ["Pair", "PairedRecords", "joined"]
+
+LARGEST = 50_000_000
+"""Joint domains up to here are laid out to find the cell of a record."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One code a record, of the true records in their order and of the released in theirs."""
+
+    before: IntArray
+    after: IntArray
+    size: int
+
+    def with_other(self, other: Pair) -> Pair:
+        """The codes of two pairs together: those that occur, numbered anew."""
+        both = [a.astype(np.int64) * other.size + b for a, b in (
+            (self.before, other.before), (self.after, other.after))]  # fmt: skip
+        found, places = np.unique(np.concatenate(both), return_inverse=True)
+        places = places.ravel()
+        return Pair(places[: len(both[0])], places[len(both[0]) :], len(found))
+
+    def in_groups(self, most: int) -> Pair:
+        """The same in at most so many groups of neighbouring codes with about as many records."""
+        if self.size <= most:
+            return self
+        shares = np.cumsum(np.bincount(self.before, minlength=self.size)) / max(len(self.before), 1)
+        group = np.minimum((shares * most).astype(np.int64), most - 1)
+        return Pair(group[self.before], group[self.after], most)
+
+
+@dataclass(frozen=True)
+class PairedRecords:
+    """A release beside its original."""
+
+    certificate: Certificate
+    released: OpenedTable
+    original: OpenedTable
+
+    @cached_property
+    def kept(self) -> dict[str, Pair]:
+        """The columns that are released as they are."""
+        names = [column.name for column in self.certificate.schema.released_as_is]
+        return {name: self._found(name) for name in names}
+
+    @cached_property
+    def randomised(self) -> dict[str, Pair]:
+        """The randomised columns by their labels; those without a domain by their values."""
+        return {
+            column.name: self._coded(column) if column.domain is not None
+            else self._found(column.name)
+            for column in self.certificate.schema.randomised
+        }  # fmt: skip
+
+    @cached_property
+    def kept_together(self) -> Pair | None:
+        """All columns that are released as they are, as one."""
+        return joined(self.kept.values())
+
+    def cells(self, step: Step) -> Pair | None:
+        """The cells of a step; none where its domain is too large."""
+        columns = [self.certificate.schema.column(name) for name in step.columns]
+        sizes = tuple(len(column.labels) for column in columns)
+        if math.prod(sizes) > LARGEST:
+            return None
+        places = [{label: at for at, label in enumerate(column.labels)} for column in columns]
+        own = step.labels if len(columns) > 1 else [(label,) for label in step.labels]
+        codes = [[place[v] for place, v in zip(places, cell, strict=True)] for cell in own]
+        lookup = np.full(math.prod(sizes), -1, dtype=np.int64)
+        lookup[np.ravel_multi_index(tuple(np.array(codes).T), sizes)] = np.arange(len(own))
+        pairs = [self.randomised[name] for name in step.columns]
+        before, after = (
+            lookup[np.ravel_multi_index(tuple(getattr(pair, side) for pair in pairs), sizes)]
+            for side in ("before", "after")
+        )
+        return None if (before < 0).any() or (after < 0).any() else Pair(before, after, len(own))
+
+    def _coded(self, column: Column) -> Pair:
+        before = encode(column, self.original.to_arrow([column.name]).column(0))
+        after = encode_released(column, self.released.to_arrow([column.name]).column(0))
+        return Pair(before.astype(np.int64), after.astype(np.int64), len(column.labels))
+
+    def _found(self, name: str) -> Pair:
+        """Codes by the values that occur, in their order."""
+        both = [
+            _plain(table.to_arrow([name]).column(0)) for table in (self.original, self.released)
+        ]
+        if both[0].type != both[1].type:
+            both = [column.cast(pa.string()) for column in both]
+        whole = pa.concat_arrays([*both[0].chunks, *both[1].chunks])
+        coded = whole.dictionary_encode(null_encoding="encode")
+        order = np.argsort(np.asarray(pc.rank(coded.dictionary)), kind="stable")
+        ranks = np.empty(len(order), dtype=np.int64)
+        ranks[order] = np.arange(len(order))
+        codes = ranks[np.asarray(coded.indices)]
+        return Pair(codes[: self.original.rows], codes[self.original.rows :], len(order))
+
+
+def joined(pairs: Iterable[Pair]) -> Pair | None:
+    """Several pairs as one."""
+    whole: Pair | None = None
+    for pair in pairs:
+        whole = pair if whole is None else whole.with_other(pair)
+    return whole
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
