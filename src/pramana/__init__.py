@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         load,
         protect,
         report,
+        verbatim,
         verify,
     )
     from pramana.errors import (
@@ -131,11 +132,12 @@ __all__ = [
     "mine_tree",
     "protect",
     "report",
+    "verbatim",
     "verify",
 ]
 
 _ROOMS = {
-    "api": "attack audit compare describe design load protect report verify",
+    "api": "attack audit compare describe design load protect report verbatim verify",
     "methods": "Centroid Gaussian GivenMatrices Invariant InverseFrequency MatricesFromData Method "
     "Optimal Permute Plan Resample Retention",
     "estimation": "Estimate",

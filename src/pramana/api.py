@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pramana.assess.report import Report
     from pramana.matrices.mechanism import Mechanism
     from pramana.risk.table_audit import TableAudit
+    from pramana.risk.verbatim import Verbatim
     from pramana.table.describe import Description
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "report",
     "require_free",
     "usual_method",
+    "verbatim",
     "verify",
 ]
 
@@ -248,6 +250,19 @@ def report(
 
     truth = None if external or original is None else open_source(original)
     return make_report(_release(release), original=truth, external=external)
+
+
+def verbatim(release: Release | str | Path, original: TableLike) -> Verbatim:
+    """How many records of the truth, and of the unique ones, stand in a release word for word.
+
+    Args:
+        release: a release or its folder.
+        original: the true table: a file or data frame.
+    """
+    from pramana.risk.verbatim import measure_verbatim
+
+    found = _release(release)
+    return measure_verbatim(found.certificate.schema, open_source(original), found.opened)
 
 
 def _release(given: Release | str | Path) -> Release:

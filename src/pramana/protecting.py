@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from pramana.engines.choose import empty_like, leaving, open_source
+from pramana.engines.base import Table
+from pramana.engines.choose import empty_like, engine_for, leaving, open_source
 from pramana.formats.base import FORMATS
 from pramana.methods.people import refused_in_all
 from pramana.methods.plan import Plan
@@ -14,7 +15,8 @@ from pramana.readings.release import Release, load_release
 from pramana.release.certificate import Certificate
 from pramana.release.folder import require_counted, require_free
 from pramana.release.stored import write_release
-from pramana.table.opened import TableFormat
+from pramana.risk.verbatim import measure_verbatim
+from pramana.table.opened import OpenedTable, TableFormat
 from pramana.types import Progress, TableLike
 
 __all__ = ["protect"]
@@ -50,8 +52,10 @@ def protect(
     keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
     with refused_in_all(plan.schema, opened):
         made, plan = plan.method.release(plan, opened, keystream)
-        certificate = _certificate(plan, keystream)
         made = leaving(made, plan.schema)
+        if plan.method.kind == "withheld" and engine_for(opened).name != "spark":
+            made, plan = _copies_counted(made, plan, opened)
+        certificate = _certificate(plan, keystream)
         if to is None:
             released = replace(made.to_opened(), labels=opened.labels)
             opened.require_unchanged()
@@ -75,6 +79,20 @@ def protect(
             sign_with=sign_with,
         )
     return load_release(to)
+
+
+def _copies_counted(made: Table, plan: Plan, opened: OpenedTable) -> tuple[Table, Plan]:
+    """The records, drawn once, and the plan with what stands in them word for word.
+
+    Matrices that were made from the data say nothing in advance about how much they change, so it
+    is counted, and published on a coarse grid. Those that do not look at the data are their own
+    statement, and a figure of the truth beside them would break a promise of epsilon.
+    """
+    from pramana.engines.local.table import LocalTable
+
+    drawn = LocalTable.of(made.to_arrow())
+    seen = measure_verbatim(plan.schema, opened, drawn.to_opened())
+    return drawn, replace(plan, public={**plan.public, "verbatim": seen.public()})
 
 
 def _certificate(plan: Plan, keystream: Keystream) -> Certificate:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from pramana.guarantees import PkAnonymity
+from pramana.guarantees.claim import Claim
+from pramana.release.certificate import Certificate
 from tests.cli.conftest import MARKER, Run
 
 PROTECT = "protect people.csv --schema schema.toml --k 5 -o {}"
@@ -70,13 +73,12 @@ def test_audit_of_a_release_alone_uses_its_keys(release: Path, run: Run) -> None
 
 def test_a_broken_promise_leaves_with_one(release: Path, run: Run) -> None:
     """A certificate changed to promise k = 300 is caught by the attacks themselves."""
-    certificate = release / "certificate.json"
-    form = json.loads(certificate.read_text())
     weak = run("protect people.csv --schema schema.toml --k 1.02 -o weak")
     assert weak.code == 0
-    form = json.loads((release.parent / "weak" / "certificate.json").read_text())
-    form["guarantees"][0]["attained"]["k"] = 399.0
-    (release.parent / "weak" / "certificate.json").write_text(json.dumps(form))
+    place = release.parent / "weak" / "certificate.json"
+    certificate = Certificate.from_bytes(place.read_bytes())
+    forged = [Claim(PkAnonymity(k=399.0)), *certificate.claims[1:]]
+    place.write_bytes(replace(certificate, claims=tuple(forged)).to_bytes())
     found = run("audit weak --original people.csv --json")
 
     assert found.code == 1

@@ -95,3 +95,21 @@ def test_a_certificate_with_other_figures_is_not_valid(tmp_path):
 
     assert good.valid
     assert not forged.save(tmp_path / "forged").verify().valid
+
+
+def test_matrices_made_from_the_data_say_what_they_leave(tmp_path):
+    """The certificate has the owner's figures on the grid, and verifies."""
+    plan = pm.design(schema(income=True), pm.CorrectMatch(xi=0.9), data=people(income=True))
+    release = pm.protect(people(income=True), plan, to=tmp_path / "release", seed=1)
+    seen = pm.verbatim(release, people(income=True))
+
+    assert release.certificate.kind == "withheld"
+    assert release.certificate.figures["verbatim"] == seen.public()
+    assert release.verify().valid
+
+
+def test_fixed_matrices_tell_nothing_of_the_truth_beside_them():
+    """A count of copies would be a figure of the truth in a release that promises epsilon."""
+    plan = pm.design(schema(), pm.PkAnonymity(k=5), data=people())
+
+    assert "verbatim" not in pm.protect(people(), plan, seed=1).certificate.figures

@@ -16,7 +16,7 @@ from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.numeric import SHARES
-from pramana.risk.verbatim import Verbatim, measure_verbatim, suggested_share, verbatim_of
+from pramana.risk.verbatim import Verbatim, measure_verbatim, verbatim_of
 from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Column, Role, Schema
 
@@ -151,8 +151,9 @@ def test_a_reader_of_one_in_k_is_warned_above_it():
     """1/k, xi, alpha; promises that say nothing about linking suggest nothing."""
     seen = Verbatim(1000, 300, 100, 30)
 
-    assert suggested_share([KAnonymity(k=5), CorrectMatch(xi=0.5)]) == pytest.approx(0.2)
-    assert suggested_share([DifferentialPrivacy(epsilon=1.0)]) is None
+    assert KAnonymity(k=5).suggests == pytest.approx(0.2)
+    assert CorrectMatch(xi=0.5).suggests == 0.5
+    assert DifferentialPrivacy(epsilon=1.0).suggests is None
     assert "30 %" in str(seen.warning(0.2))
     assert seen.warning(0.3) is None
     assert seen.warning(None) is None

@@ -27,7 +27,7 @@ from pramana.release.certificate import Certificate
 from pramana.risk.diversity import sensitive_codes
 from pramana.risk.measured import FEWEST_TRIALS, Measured
 from pramana.risk.table_audit import TableAudit, audit_table
-from pramana.risk.verbatim import Verbatim, measure_verbatim, suggested_share
+from pramana.risk.verbatim import Verbatim, measure_verbatim
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Role
 from pramana.types import Say
@@ -135,7 +135,7 @@ def audit_release(
         for t, side in ((truth, False), (release.opened, True))
     )
     seen = measure_verbatim(certificate.schema, truth, release.opened)
-    suggested = suggested_share([claim.attained for claim in certificate.claims])
+    suggested = certificate.suggested_share
     keystream = Keystream.from_seed(seed)
     if certificate.kind == "groups":
         say("Forming groups and linking records")

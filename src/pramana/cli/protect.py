@@ -15,6 +15,7 @@ from pramana.errors import InputError
 if TYPE_CHECKING:
     from pramana.methods import Plan
     from pramana.readings import Release
+    from pramana.risk.verbatim import Verbatim
 
 __all__ = ["protect"]
 
@@ -114,10 +115,12 @@ def protect(
             sign_with=sign,
             progress=advance,
         )
+    seen = api.verbatim(release, opened) if engine == "local" else None
     if as_json:
-        show_json(_to_json(plan, release, place))
+        copies = None if seen is None else seen.to_json()
+        show_json(_to_json(plan, release, place) | {"verbatim": copies})
     else:
-        _show(plan, release, place)
+        _show(plan, release, place, seen)
     _warn_of_others(release, place)
 
 
@@ -169,10 +172,10 @@ def _to_json(plan: Plan, release: Release, place: Path) -> dict[str, Any]:
     }
 
 
-def _show(plan: Plan, release: Release, place: Path) -> None:
+def _show(plan: Plan, release: Release, place: Path, seen: Verbatim | None) -> None:
     from rich.markup import escape
 
-    from pramana.cli.rendering import note, out, show_promises
+    from pramana.cli.rendering import bullet, note, out, show_promises
 
     console = out()
     data = release.certificate.data
@@ -180,6 +183,11 @@ def _show(plan: Plan, release: Release, place: Path) -> None:
     console.print(f"[bold]{escape(str(place))}[/] holds {release.records:,} released records.")
     console.print(f"  {escape(name)} and certificate.json: publish both, and nothing else.")
     show_promises(console, plan)
+    if seen is not None:
+        bullet(console, seen.sentence())
+        warning = seen.warning(release.certificate.suggested_share)
+        if warning is not None:
+            bullet(console, warning, style="yellow")
     if release.certificate.reproducible:
         console.print("[bold red]A seed was used: not for publication.[/]")
     note(f"Check it: pramana verify {place}")

@@ -166,6 +166,11 @@ class Guarantee(Protocol):
         """The most that a link of a person to a record may be believed, where it speaks of that."""
         return None
 
+    @property
+    def suggests(self) -> float | None:
+        """The share of unique records that a reader expects to find word for word, at most."""
+        return self.link_bound
+
 
 @runtime_checkable
 class Amplified(Protocol):

@@ -99,6 +99,11 @@ class CorrectMatch(Guarantee):
         """The number by name."""
         return {"xi": self.xi}
 
+    @property
+    def suggests(self) -> float:
+        """A chance of xi to be right about a person sounds like as many copies."""
+        return self.xi
+
     def sentence(self) -> str:
         """The guarantee in plain words."""
         return (

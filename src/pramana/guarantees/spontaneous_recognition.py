@@ -143,6 +143,11 @@ class SpontaneousRecognition(Guarantee):
             any(set(keys) <= set(own) for own in self.choices) for keys in other.choices
         )
 
+    @property
+    def suggests(self) -> float:
+        """A chance of alpha to be right about a person sounds like as many copies."""
+        return self.alpha
+
     def sentence(self) -> str:
         """The promise in plain words."""
         if self.choices:

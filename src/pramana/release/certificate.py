@@ -125,6 +125,12 @@ class Certificate:
         )
 
     @property
+    def suggested_share(self) -> float | None:
+        """What its promises let a reader expect of unique records: 1 in k, xi, alpha."""
+        bounds = (claim.attained.suggests for claim in self.claims)
+        return min((bound for bound in bounds if bound is not None), default=None)
+
+    @property
     def treatment(self) -> str:
         """What was done to the columns that are not released as they are."""
         return "replaced within groups" if self.kind == "groups" else "randomised"
@@ -248,14 +254,13 @@ def _verbatim(certificate: Certificate) -> str:
     """What a stranger sees of the truth, in plain words."""
     seen = certificate.figures["verbatim"]
     share, unique = float(seen["records_at_most"]), float(seen["unique_records_at_most"])
-    bounds = (claim.attained.link_bound for claim in certificate.claims)
-    suggested = min((bound for bound in bounds if bound is not None), default=1.0)
     text = (
         f"At most {percent_up(share)} of the true records, and at most {percent_up(unique)} of "
         "those that are unique in the truth, stand in the release word for word (rounded up to one "
         f"of {len(SHARES)} steps, so that little is told about the truth)"
     )
-    if unique > suggested:
+    suggested = certificate.suggested_share
+    if suggested is not None and unique > suggested:
         text += ": nobody can tell whose a record is, but records are there to be read"
     return f"{text}."
 

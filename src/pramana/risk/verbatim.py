@@ -23,9 +23,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import OutsideDomain
-from pramana.guarantees.base import Guarantee
-from pramana.guarantees.correct_match import CorrectMatch
-from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.numeric import percent_up, share_up
 from pramana.table.codec import encode, encode_released
 from pramana.table.lookup import flat
@@ -33,7 +30,7 @@ from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column, Schema
 from pramana.types import IntArray, Words
 
-__all__ = ["Verbatim", "measure_verbatim", "suggested_share", "verbatim_of"]
+__all__ = ["Verbatim", "measure_verbatim", "verbatim_of"]
 
 MOST_RECORDS = 20_000_000
 
@@ -115,14 +112,6 @@ class Verbatim:
         """What a certificate may hold: both shares, rounded up to the grid."""
         share, unique = self.coarse
         return {"records_at_most": share, "unique_records_at_most": unique}
-
-
-def suggested_share(guarantees: Sequence[Guarantee]) -> float | None:
-    """What promises about linking let a reader expect: 1/k, xi or alpha, the smallest of them."""
-    bounds: list[float | None] = [guarantee.link_bound for guarantee in guarantees]
-    bounds += [g.xi if isinstance(g, CorrectMatch) else None for g in guarantees]
-    bounds += [g.alpha if isinstance(g, SpontaneousRecognition) else None for g in guarantees]
-    return min((float(bound) for bound in bounds if bound is not None), default=None)
 
 
 def measure_verbatim(
