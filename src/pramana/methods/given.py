@@ -103,6 +103,7 @@ class GivenMatrices(Method):
                 "rules from the schema, or use method retention."
             )
         given = matrices_for(read_matrices(self.matrices), schema)
+        _refuse_moved(given, schema)
         mechanism = Mechanism(tuple(Step((name,), matrix) for name, matrix in given.items()))
         return Plan(
             schema=schema,
@@ -131,6 +132,18 @@ class MatricesFromData(GivenMatrices):
     when: ClassVar[str] = "You have matrices of your own that were made from these very data."
     data_dependent: ClassVar[bool] = True
     origin: ClassVar[str] = "brought by the owner, who made them from the data"
+
+
+def _refuse_moved(given: Mapping[str, TransitionMatrix], schema: Schema) -> None:
+    """Refuse a matrix that moves what the schema says must stay."""
+    for column in schema.randomised:
+        matrix = given[column.name]
+        moved = [v for v in column.fixed if matrix.probability(v, v) < 1]
+        if moved:
+            raise InvalidMatrix(
+                f"The matrix for '{column.name}' moves {len(moved)} values that the schema exempts "
+                "or keeps missing. Give them rows with 1 on the diagonal, or change the schema."
+            )
 
 
 def matrices_for(

@@ -15,7 +15,7 @@ Flows are rounded so that integers over 2**64 keep t R = t exactly (``symmetric_
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -82,6 +82,7 @@ def invariant_design(
     minimum: float | None = None,
     zeros: str = "refuse",
     strata: Sequence[str] = (),
+    exempt: Collection[Label] = (),
     column: str | None = None,
 ) -> InvariantDesign:
     """The two-stage invariant matrix for a column, in each stratum.
@@ -95,6 +96,7 @@ def invariant_design(
         zeros: what to do if the two-stage matrix would fill transitions that ``matrix`` rules out:
             ``refuse``, or ``respect`` by balancing each pair at the smaller of its two flows.
         strata: the columns whose values have a matrix each.
+        exempt: values that stay as they are, and that no other is turned into.
         column: the column, where the counts hold several.
     """
     require_number("alpha", alpha, low=0, high=1)
@@ -110,7 +112,15 @@ def invariant_design(
     P = start.values if start is not None else _of_diagonal(order, pd)
     least = _minimum(minimum, pd)
     made = {
-        stratum: _invariant(order, P, times, alpha=alpha, minimum=least, zeros=zeros, name=name)
+        stratum: _invariant(
+            order,
+            P,
+            {label: number for label, number in times.items() if label not in exempt},
+            alpha=alpha,
+            minimum=least,
+            zeros=zeros,
+            name=name,
+        )
         for stratum, times in tables.items()
     }
     changes = 0.0
@@ -255,6 +265,11 @@ class Invariant(Method):
         """A matrix for each randomised column in each stratum."""
         schema = people.schema
         require_keys(schema)
+        if schema.impossible:
+            raise InvalidSchema(
+                "Method invariant moves one column at a time, so it cannot rule out impossible "
+                "combinations. Drop the rules, or use another method."
+            )
         start = matrices_for(read_matrices(self.matrices), schema) if self.matrices else {}
         designs = {
             column.name: invariant_design(
@@ -263,6 +278,7 @@ class Invariant(Method):
                 pd=self.stay,
                 alpha=self.mixture,
                 strata=schema.strata,
+                exempt=column.fixed,
                 column=column.name,
             )
             for column in schema.randomised

@@ -1,0 +1,449 @@
+"""What is true of a plan, by brute force from the definitions in docs/proofs, in exact rationals.
+
+The judge looks at three things only: the true records, which column is released how, and the
+integer weights of the matrices. It knows no formula of the library: it enumerates tables, orders,
+releases and choices of keys, and compares each probability with what is claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import combinations, combinations_with_replacement, permutations, product
+from math import comb, inf
+from random import Random
+from typing import Any
+
+__all__ = ["Case", "Fault", "Grouped", "Matrix", "StepView", "judge", "judge_groups"]
+
+Cell = tuple[Any, ...]
+Record = Mapping[str, Any]
+
+MOST_PAIRS = 120
+"""So many pairs of a table and a release are tried, or twice as many; all where there are fewer."""
+
+
+class Fault(AssertionError):
+    """A claim is stronger than the truth."""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Rows of integer weights over 2**64 between cells of a step."""
+
+    cells: tuple[Cell, ...]
+    weights: tuple[tuple[int, ...], ...]
+
+    def row(self, cell: Cell) -> Mapping[Cell, int]:
+        return dict(zip(self.cells, self.weights[self.cells.index(cell)], strict=True))
+
+
+@dataclass(frozen=True)
+class StepView:
+    """Columns that move together, and the matrix of each stratum (of the empty one if none)."""
+
+    columns: tuple[str, ...]
+    strata: tuple[str, ...]
+    matrices: Mapping[Cell, Matrix]
+
+    def matrix(self, record: Record) -> Matrix:
+        return self.matrices[tuple(record[name] for name in self.strata)]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A plan as the judge sees it.
+
+    ``redesign`` gives the case of another table under the same orders: whether matrices depend on
+    the data is not believed but tried.
+    """
+
+    records: tuple[Record, ...]
+    randomised: tuple[str, ...]
+    known: tuple[str, ...]
+    steps: tuple[StepView, ...]
+    crowd: int
+    from_data: bool
+    fixed: Mapping[str, Sequence[Any]]
+    impossible: Sequence[Mapping[str, Sequence[Any]]]
+    redesign: Callable[[tuple[Record, ...]], Case | None] | None = None
+
+    def groups(self) -> list[tuple[Record, ...]]:
+        """People who agree in everything that is released as it is and may be known."""
+        found: dict[Cell, list[Record]] = {}
+        for record in self.records:
+            found.setdefault(tuple(record[name] for name in self.known), []).append(record)
+        return [tuple(members) for members in found.values()]
+
+    def row(self, record: Record) -> dict[Cell, int]:
+        """With which weight a record is released as which cell of all randomised columns."""
+        rows: dict[Cell, int] = {(): 1}
+        for step in self.steps:
+            own = step.matrix(record).row(tuple(record[name] for name in step.columns))
+            rows = {(*c, *d): w * v for c, w in rows.items() for d, v in own.items() if w * v}
+        return rows
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The columns of a released cell."""
+        return tuple(name for step in self.steps for name in step.columns)
+
+    def domain(self, record: Record) -> list[dict[str, Any]]:
+        """Everything that a person of the same known values may have."""
+        parts = [step.matrix(record).cells for step in self.steps]
+        cells = (tuple(v for part in cell for v in part) for cell in product(*parts))
+        return [{**record, **dict(zip(self.order, cell, strict=True))} for cell in cells]
+
+
+def judge(case: Case, claims: Mapping[str, Any], seed: int = 0) -> list[str]:
+    """Every claim against the truth; the names of those that were judged.
+
+    Args:
+        case: the plan.
+        claims: the numbers by the name of the guarantee.
+        seed: for the choice of tables where there are too many.
+    """
+    _sound(case)
+    judges: dict[str, Callable[[Case, Any, Random], None]] = {
+        "pk-anonymity": _k,
+        "differential-privacy": _epsilon,
+        "privacy-breach": _rho,
+        "spontaneous-recognition": _alpha,
+        "correct-match": _xi,
+    }
+    for name, claim in claims.items():
+        judges[name](case, claim, Random(f"{seed} {name}"))
+    return list(claims)
+
+
+def _sound(case: Case) -> None:
+    """Rows are probabilities, the schema is kept, and the crowd is there."""
+    matrices = [matrix for step in case.steps for matrix in step.matrices.values()]
+    if any(sum(row) != 2**64 or min(row) < 0 for matrix in matrices for row in matrix.weights):
+        raise Fault("a row does not sum to 2**64")
+    for record in case.records:
+        for cell in case.row(record):
+            _allowed(case, record, dict(zip(case.order, cell, strict=True)))
+    if case.crowd > min(len(group) for group in case.groups()):
+        raise Fault(f"a crowd of {case.crowd} is stated, and a smaller group is there")
+
+
+def _allowed(case: Case, record: Record, shown: Record) -> None:
+    """Nothing impossible comes out, and what must stay stays."""
+    for rule in case.impossible:
+        if all(shown[name] in values for name, values in rule.items()):
+            raise Fault("a combination that cannot exist may be released")
+    for name, values in case.fixed.items():
+        if record[name] in values and shown[name] != record[name]:
+            raise Fault(f"a value of '{name}' that must stay may change")
+
+
+# -- linking: docs/proofs/pk_anonymity.md ----------------------------------------------------
+
+
+def _k(case: Case, claim: Any, random: Random) -> None:
+    k = Fraction(claim.k)
+    if k == 1:  # promises nothing
+        return
+    groups = case.groups()
+    if not case.from_data and not any(step.strata for step in case.steps):
+        groups = list({len(group): group for group in groups}.values())  # the same matrices in all
+    for group in groups:
+        rows = {_cell(case, person): case.row(person) for person in case.domain(group[0])}
+        for people, released in _tables_and_releases(case, group, random):
+            worst = _link([rows[_cell(case, person)] for person in people], released)
+            if worst * k > 1:
+                raise Fault(f"k = {claim.k}, and a link is certain to {float(worst)}")
+
+
+def _tables_and_releases(
+    case: Case, group: tuple[Record, ...], random: Random
+) -> Iterator[tuple[tuple[Record, ...], tuple[Cell, ...]]]:
+    """All true tables of a group and all releases, or many of them.
+
+    Where matrices depend on the table there is but one table: this one.
+    """
+    people = case.domain(group[0])
+    cells = [_cell(case, person) for person in people]
+    size = len(group)
+    tables: list[tuple[Record, ...]] = [group]
+    if not case.from_data:
+        many = comb(len(people) + size - 1, size)
+        if many <= 60:
+            tables = list(combinations_with_replacement(people, size))
+        else:  # one person against all others alike is where the bound is reached
+            pairs = ((random.choice(people), random.choice(people)) for _ in range(20))
+            tables = [(one, *[other] * (size - 1)) for one, other in pairs]
+            tables += [tuple(random.choices(people, k=size)) for _ in range(5)]
+    releases = comb(len(cells) + size - 1, size)
+    each = max(4, MOST_PAIRS // len(tables))
+    for table in tables:
+        if releases <= each:
+            yield from ((table, seen) for seen in combinations_with_replacement(cells, size))
+            continue
+        for _ in range(each // 2):
+            yield table, tuple(random.choices(cells, k=size))
+            yield table, (random.choice(cells), *[random.choice(cells)] * (size - 1))
+
+
+def _cell(case: Case, person: Record) -> Cell:
+    return tuple(person[name] for name in case.order)
+
+
+def _link(rows: Sequence[Mapping[Cell, int]], released: Sequence[Cell]) -> Fraction:
+    """The largest chance that a released record is a person's, over all orders of the records."""
+    table = [[row.get(cell, 0) for cell in released] for row in rows]
+    total = _permanent(table)
+    if not total:
+        return Fraction(0)
+    worst = 0
+    for i in {tuple(row): i for i, row in enumerate(table)}.values():
+        for j in {cell: j for j, cell in enumerate(released)}.values():
+            minor = [row[:j] + row[j + 1 :] for place, row in enumerate(table) if place != i]
+            worst = max(worst, table[i][j] * _permanent(minor))
+    return Fraction(worst, total)
+
+
+def _permanent(table: Sequence[Sequence[int]]) -> int:
+    """The sum over all orders of the product of entries, one person a record."""
+    reached = {0: 1}
+    for row in table:
+        after: dict[int, int] = {}
+        for taken, weight in reached.items():
+            for place, entry in enumerate(row):
+                if entry and not taken >> place & 1:
+                    key = taken | 1 << place
+                    after[key] = after.get(key, 0) + weight * entry
+        reached = after
+    return sum(reached.values())
+
+
+# -- other tables: docs/proofs/differential_privacy.md and breach.md ---------------------------
+
+
+def _epsilon(case: Case, claim: Any, random: Random) -> None:
+    ratio = _amplification(case, random)
+    if ratio == inf:
+        if claim.epsilon != inf:
+            raise Fault(f"epsilon = {claim.epsilon}, and some release rules a table out")
+        return
+    if claim.epsilon == inf:
+        return
+    with localcontext(prec=80):
+        bound = Fraction(Decimal(claim.epsilon).exp())
+    if Fraction(ratio) > bound * (1 + Fraction(1, 10**60)):
+        raise Fault(f"epsilon = {claim.epsilon}, and a ratio is {float(ratio)}")
+
+
+def _rho(case: Case, claim: Any, random: Random) -> None:
+    """All priors on two truths, which are the corners, and some on more of them."""
+    before, after = Fraction(claim.rho1), Fraction(claim.rho2)
+    ratio = _amplification(case, random)
+    worst = Fraction(1) if ratio == inf else ratio * before / (ratio * before + 1 - before)
+    if worst > after:
+        raise Fault(f"rho2 = {claim.rho2}, and a suspicion grows to {float(worst)}")
+    for record in _one_a_stratum(case):
+        people = case.domain(record)
+        rows = [case.row(person) for person in people]
+        for _ in range(10):
+            prior = [random.randint(0, 5) for _ in people]
+            facts = [random.random() < 0.5 for _ in people]
+            held = sum(w for w, fact in zip(prior, facts, strict=True) if fact)
+            if not held or Fraction(held, sum(prior)) > before:
+                continue
+            for cell in {cell for row in rows for cell in row}:
+                seen = [w * row.get(cell, 0) for w, row in zip(prior, rows, strict=True)]
+                true = sum(w for w, fact in zip(seen, facts, strict=True) if fact)
+                if sum(seen) and Fraction(true, sum(seen)) > after:
+                    raise Fault(f"rho2 = {claim.rho2}, and a fact becomes likelier")
+
+
+def _amplification(case: Case, random: Random) -> Fraction | float:
+    """The largest ratio of a release under two tables that differ in one person's values."""
+    worst: Fraction | float = Fraction(1)
+    for record in _one_a_stratum(case):
+        rows = [case.row(person) for person in case.domain(record)]
+        for cell in {cell for row in rows for cell in row}:
+            column = [row.get(cell, 0) for row in rows]
+            if not min(column):
+                return inf
+            worst = max(worst, Fraction(max(column), min(column)))
+    if case.redesign is not None and len(case.records) <= 12:
+        for other in _neighbours(case, random):
+            if other.steps != case.steps:
+                worst = max(worst, _across(case, other))
+    return worst
+
+
+def _one_a_stratum(case: Case) -> list[Record]:
+    strata = dict.fromkeys(name for step in case.steps for name in step.strata)
+    return list({tuple(r[name] for name in strata): r for r in case.records}.values())
+
+
+def _neighbours(case: Case, random: Random) -> Iterator[Case]:
+    """The same orders carried out on tables that differ in one person's randomised values."""
+    assert case.redesign is not None
+    for _ in range(3):
+        place = random.randrange(len(case.records))
+        moved = random.choice(case.domain(case.records[place]))
+        records = (*case.records[:place], moved, *case.records[place + 1 :])
+        other = case.redesign(records)
+        if other is not None:
+            yield other
+
+
+def _across(one: Case, other: Case) -> Fraction | float:
+    """The largest ratio over all shuffled releases, each table with its own matrices."""
+    worst: Fraction | float = Fraction(1)
+    ours, theirs = _law(one), _law(other)
+    for released in {*ours, *theirs}:
+        pair = (ours.get(released, 0), theirs.get(released, 0))
+        if not min(pair):
+            return inf
+        worst = max(worst, Fraction(max(pair), min(pair)))
+    return worst
+
+
+def _law(case: Case) -> dict[frozenset[tuple[Any, int]], int]:
+    """The weight of every shuffled release: how many records hold which cell."""
+    laws: dict[frozenset[tuple[Any, int]], int] = {frozenset(): 1}
+    for record in case.records:
+        kept = tuple(record[name] for name in case.known)
+        after: dict[frozenset[tuple[Any, int]], int] = {}
+        for released, weight in laws.items():
+            for cell, own in case.row(record).items():
+                counts = dict(released)
+                counts[kept, cell] = counts.get((kept, cell), 0) + 1
+                key = frozenset(counts.items())
+                after[key] = after.get(key, 0) + weight * own
+        laws = after
+    return laws
+
+
+# -- this table: docs/proofs/spontaneous_recognition.md and correct_match.md ------------------
+
+
+def _alpha(case: Case, claim: Any, random: Random) -> None:
+    """Everybody, every choice of keys up to the width, every combination that may be seen."""
+    keys = (*case.randomised, *case.known)
+    choices = claim.choices or [
+        choice for width in range(1, claim.width + 1) for choice in combinations(keys, width)
+    ]
+    rows = [case.row(record) for record in case.records]
+    for choice in choices:
+        seen: list[dict[Cell, int]] = []
+        for record, row in zip(case.records, rows, strict=True):
+            own: dict[Cell, int] = {}
+            for cell, weight in row.items():
+                shown = {**record, **dict(zip(case.order, cell, strict=True))}
+                key = tuple(shown[name] for name in choice)
+                own[key] = own.get(key, 0) + weight
+            seen.append(own)
+        for key in {key for own in seen for key in own}:
+            weights = [own.get(key, 0) for own in seen]
+            if Fraction(max(weights), sum(weights)) > Fraction(claim.alpha):
+                raise Fault(f"alpha = {claim.alpha}, and looking at {choice} is surer")
+
+
+def _xi(case: Case, claim: Any, random: Random) -> None:
+    """Every person, every column, every number of records that may be released with the value."""
+    for name in case.known:
+        values = [record[name] for record in case.records]
+        for value in set(values):
+            if Fraction(1, values.count(value)) > Fraction(claim.xi):
+                raise Fault(f"xi = {claim.xi}, and '{name}' is released as it is")
+    for step in case.steps:
+        strata: dict[Cell, list[Record]] = {}
+        for record in case.records:
+            strata.setdefault(tuple(record[name] for name in step.strata), []).append(record)
+        for people, name in product(strata.values(), step.columns):
+            for value in {person[name] for person in people}:
+                worst = _match(step, people, name, value)
+                if worst > Fraction(claim.xi):
+                    raise Fault(f"xi = {claim.xi}, and a pick is right with {float(worst)}")
+
+
+def _match(step: StepView, people: Sequence[Record], name: str, value: Any) -> Fraction:
+    """The best chance of a random pick among those released with the value."""
+    place = step.columns.index(name)
+    chances = []
+    for person in people:
+        row = step.matrix(person).row(tuple(person[own] for own in step.columns))
+        chances.append(Fraction(sum(w for cell, w in row.items() if cell[place] == value), 2**64))
+    target = next(i for i, person in enumerate(people) if person[name] == value)
+    others = [chance for i, chance in enumerate(chances) if i != target]
+    law = [Fraction(1)]
+    for chance in others:
+        law = [
+            (law[a] if a < len(law) else 0) * (1 - chance) + (law[a - 1] * chance if a else 0)
+            for a in range(len(law) + 1)
+        ]
+    worst = Fraction(0)
+    for a in range(1, len(people) + 1):
+        with_target = chances[target] * law[a - 1]
+        without = (1 - chances[target]) * (law[a] if a < len(law) else 0)
+        if with_target + without:
+            worst = max(worst, with_target / (with_target + without) / a)
+    return worst
+
+
+# -- groups: docs/proofs/k_anonymity.md --------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """A release by groups, before its records are shuffled.
+
+    ``truth`` and ``released`` hold the keys of each record, ``known`` what is released as it is
+    and may be known, ``labels`` the group of each record.
+    """
+
+    truth: tuple[Cell, ...]
+    released: tuple[Cell, ...]
+    known: tuple[Cell, ...]
+    labels: tuple[int, ...]
+    method: str
+
+
+def judge_groups(made: Grouped, claim: Any) -> None:
+    """All orders of the records: how sure is someone who knows all keys, groups and the method?"""
+    members: dict[int, list[int]] = {}
+    for person, label in enumerate(made.labels):
+        members.setdefault(label, []).append(person)
+    for group in members.values():
+        if len({made.known[person] for person in group}) > 1:
+            raise Fault("a group crosses the values of a column that may be known")
+    weights: dict[tuple[int, int], int] = {}
+    total = 0
+    for order in permutations(range(len(made.truth))):
+        weight = _weight(made, members, order)
+        total += weight
+        for person, record in enumerate(order):
+            weights[person, record] = weights.get((person, record), 0) + weight
+    if not total:
+        raise Fault(f"method {made.method} cannot have made these records")
+    if max(weights.values()) * claim.k > total:
+        raise Fault(f"k = {claim.k}, and a link is certain to {max(weights.values()) / total}")
+
+
+def _weight(made: Grouped, members: Mapping[int, Sequence[int]], order: Sequence[int]) -> int:
+    """In proportion to the chance of these released records if person i has record order[i]."""
+    weight = 1
+    for group in members.values():
+        records = [order[person] for person in group]
+        if any(made.known[person] != made.known[order[person]] for person in group):
+            return 0
+        drawn = [made.released[record] for record in records]
+        own = [made.truth[person] for person in group]
+        if made.method == "resample":
+            for keys in drawn:
+                weight *= own.count(keys)
+        elif made.method == "permute":
+            weight *= sorted(map(repr, drawn)) == sorted(map(repr, own))
+        elif made.method == "centroid":
+            weight *= len(set(drawn)) == 1
+        if not weight:
+            return 0
+    return weight

@@ -1,0 +1,294 @@
+"""Random schemas with everything in them, small tables, every method; the case for the judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import pramana as pm
+from pramana.errors import PramanaError
+from pramana.formats.opening import open_table
+from pramana.kanonymity.clustering import form_groups
+from pramana.kanonymity.tables import key_of
+from pramana.randomness import Keystream
+from tests.judge.law import Case, Cell, Grouped, Matrix, Record, StepView
+
+__all__ = ["GROUPED", "KINDS", "World", "case_of", "grouped_of", "worlds"]
+
+LETTERS = ("p", "q", "r")
+SMALL = ("optimal", "inverse-frequency")
+"""What these aim at can be met where people have company: few values, not too few people."""
+
+KEPT_ROLES = ("key", "plain", "stratum", "weight")
+
+
+@dataclass(frozen=True)
+class World:
+    """A table with its schema, and what is asked of which method."""
+
+    schema: pm.Schema
+    records: tuple[Record, ...]
+    method: Any
+    asked: tuple[Any, ...]
+
+    @property
+    def table(self) -> pa.Table:
+        return table_of(self.schema, self.records)
+
+    def plan(self, records: tuple[Record, ...] | None = None) -> pm.Plan | None:
+        """The plan, for these or other people; nothing where it is refused."""
+        table = table_of(self.schema, self.records if records is None else records)
+        try:
+            return pm.design(self.schema, *self.asked, data=table, method=self.method)
+        except PramanaError:
+            return None
+
+
+def table_of(schema: pm.Schema, records: tuple[Record, ...]) -> pa.Table:
+    kinds = {"w": pa.float64(), "s": pa.int64()}
+    return pa.table(
+        {
+            column.name: pa.array([r[column.name] for r in records], kinds.get(column.name))
+            for column in schema.columns
+        }
+    )
+
+
+def worlds(kind: str, seed: int = 0) -> Iterator[World]:
+    """Worlds of one kind of method, without end."""
+    number = 0
+    while True:
+        yield _world(kind, Random(f"{seed} {kind} {number}"))
+        number += 1
+
+
+def _world(kind: str, random: Random) -> World:
+    schema = _schema(kind, random)
+    records = _records(schema, random, small=kind in SMALL)
+    method, asked = KINDS[kind](schema, random)
+    return World(schema, records, method, asked)
+
+
+def _schema(kind: str, random: Random) -> pm.Schema:
+    keys = [_key(name, kind, random) for name in "abc"[: random.choice((1, 2, 2, 3))]]
+    columns = list(keys)
+    strata: tuple[str, ...] = ()
+    rare = 0.92 if kind in SMALL else 0.75  # each splits the people, and few are left
+    for role in KEPT_ROLES:
+        if random.random() < rare:
+            continue
+        if role == "weight":
+            columns.append(pm.Column("w", pm.Role.WEIGHT))
+        elif role == "key":
+            columns.append(pm.Column("kept", pm.Role.KEY, randomise=False))
+        else:
+            columns.append(pm.Column(role, pm.Role.PLAIN))
+            strata = ("stratum",) if role == "stratum" else strata
+    if random.random() < 0.4 or kind in GROUPED:
+        columns.append(pm.Column("s", pm.Role.SENSITIVE))
+    rules = ()
+    if len(keys) > 1 and random.random() < 0.3 and kind not in ("matrix", "matrix-from-data"):
+        rules = (pm.Impossible.of({"a": ["p"], "b": [random.choice("pq")]}),)
+    return pm.Schema(tuple(columns), impossible=rules, strata=strata)
+
+
+def _key(name: str, kind: str, random: Random) -> pm.Column:
+    values = LETTERS[: 2 if kind in SMALL and random.random() < 0.7 else random.choice((2, 2, 3))]
+    missing = random.choice(("refuse", "refuse", "category", "keep"))
+    exempt = (values[0],) if random.random() < 0.15 else ()
+    return pm.Column(name, pm.Role.KEY, pm.Categories(values), missing=missing, exempt=exempt)
+
+
+def _records(schema: pm.Schema, random: Random, *, small: bool) -> tuple[Record, ...]:
+    many = random.randint(5, 8) if small else random.randint(2, 6)
+    found: list[Record] = []
+    while len(found) < many:
+        record = {column.name: _value(column, random) for column in schema.columns}
+        if not any(_breaks(rule, record) for rule in schema.impossible):
+            found.append(record)
+    return tuple(found)
+
+
+def _value(column: pm.Column, random: Random) -> Any:
+    if column.name in ("w", "s"):
+        return random.choice((1.0, 1.0, 2.5)) if column.name == "w" else random.randint(0, 2)
+    if column.domain is None:
+        return random.choice(("n", "n", "n", "m"))
+    if column.missing != "refuse" and random.random() < 0.2:
+        return None
+    return random.choice(column.domain.labels)
+
+
+def _breaks(rule: pm.Impossible, record: Record) -> bool:
+    return all(record[name] in labels for name, labels in rule.cells)
+
+
+# -- methods -------------------------------------------------------------------------------------
+
+
+def _retention(schema: pm.Schema, random: Random) -> tuple[Any, tuple[Any, ...]]:
+    target = random.randrange(5)
+    if target == 0 or any(column.fixed for column in schema.randomised):
+        return pm.Retention(retention=random.choice((0, 0.1, 0.5, 0.9, 1))), ()
+    before = random.choice((5e-324, 0.01, 0.1, 0.3))
+    asked = (
+        pm.PkAnonymity(k=random.choice((1, 1.1, 1.5, 2))),
+        pm.DifferentialPrivacy(epsilon=random.choice((1e-9, 0.1, 1.0, 3.0, 20.0))),
+        pm.PrivacyBreach(rho1=before, rho2=before + (1 - before) * random.choice((0.01, 0.3, 0.9))),
+    )
+    chosen = asked if target == 4 else (asked[target - 1],)
+    return pm.Retention(spread=random.choice(("equal", "equal", "equal", "best"))), chosen
+
+
+def _matrices(schema: pm.Schema, random: Random) -> dict[str, pm.Dense]:
+    found = {}
+    for column in schema.randomised:
+        rows = []
+        for place, _ in enumerate(column.labels):
+            row = [random.choice((0, 1, 1, 2, 5)) for _ in column.labels]
+            row[place] += 1
+            stays = column.labels[place] in column.fixed
+            rows.append([float(at == place) if stays else w / sum(row) for at, w in enumerate(row)])
+        found[column.name] = pm.Dense.of(column.labels, rows)
+    return found
+
+
+def _given(schema: pm.Schema, random: Random) -> tuple[Any, tuple[Any, ...]]:
+    return pm.GivenMatrices(_matrices(schema, random)), ()
+
+
+def _from_data(schema: pm.Schema, random: Random) -> tuple[Any, tuple[Any, ...]]:
+    return pm.MatricesFromData(_matrices(schema, random)), ()
+
+
+def _optimal(schema: pm.Schema, random: Random) -> tuple[Any, tuple[Any, ...]]:
+    width = random.randint(1, min(3, len(schema.randomised) + len(schema.known)))
+    alpha = random.choice((0.5, 0.7, 0.9, 0.95, 1.0))
+    return pm.Optimal(), (pm.SpontaneousRecognition(alpha=alpha, width=width),)
+
+
+def _inverse_frequency(schema: pm.Schema, random: Random) -> tuple[Any, tuple[Any, ...]]:
+    return pm.InverseFrequency(), (pm.CorrectMatch(xi=random.choice((0.3, 0.5, 0.7, 0.9, 0.99))),)
+
+
+def _invariant(schema: pm.Schema, random: Random) -> tuple[Any, tuple[Any, ...]]:
+    return pm.Invariant(stay=random.choice((0.1, 0.5, 0.8))), ()
+
+
+def _grouped(name: str) -> Any:
+    def make(schema: pm.Schema, random: Random) -> tuple[Any, tuple[Any, ...]]:
+        return getattr(pm, name)(), (pm.KAnonymity(k=random.choice((1, 2, 2, 3))),)
+
+    return make
+
+
+GROUPED = ("resample", "permute", "gaussian", "centroid")
+
+KINDS: dict[str, Any] = {
+    "retention": _retention,
+    "matrix": _given,
+    "matrix-from-data": _from_data,
+    "optimal": _optimal,
+    "inverse-frequency": _inverse_frequency,
+    "invariant": _invariant,
+} | {name: _grouped(name.capitalize()) for name in GROUPED}
+"""How each method of the library is asked for something."""
+
+
+# -- what the judge sees ---------------------------------------------------------------------
+
+
+def case_of(world: World, plan: pm.Plan, *, try_others: bool = True) -> Case:
+    """The plan as the judge sees it: roles and integers, nothing that the library has computed."""
+    schema = world.schema
+
+    def redesign(records: tuple[Record, ...]) -> Case | None:
+        other = world.plan(records)
+        if other is None:
+            return None
+        return case_of(World(schema, records, world.method, world.asked), other, try_others=False)
+
+    known = tuple(
+        column.name
+        for column in schema.columns
+        if column.name in schema.strata
+        or (
+            column.role in (pm.Role.KEY, pm.Role.PLAIN, pm.Role.WEIGHT)
+            and not (column.role is pm.Role.KEY and column.randomise is not False)
+        )
+    )
+    return Case(
+        records=world.records,
+        randomised=tuple(c.name for c in schema.columns if c.domain is not None),
+        known=known,
+        steps=tuple(_view(step) for step in plan.mechanism),
+        crowd=plan.crowd,
+        from_data=world.method.name in ("optimal", "inverse-frequency", "invariant",
+                                        "matrix-from-data"),
+        fixed={
+            c.name: (*c.exempt, *((None,) if c.missing == "keep" else ()))
+            for c in schema.columns
+            if c.domain is not None
+        },
+        impossible=[rule.to_dict() for rule in schema.impossible],
+        redesign=redesign if try_others else None,
+    )  # fmt: skip
+
+
+def grouped_of(world: World, *, seed: int) -> tuple[Grouped, Any] | None:
+    """A release by groups as the judge sees it, and its claim; nothing where it is refused."""
+    try:
+        plan = pm.design(world.schema, *world.asked, data=world.table, method=world.method)
+        opened = open_table(world.table, schema=plan.schema)
+        made = world.method.regrouped(
+            plan.schema, opened, k=world.asked[0].k, keystream=Keystream.from_seed(seed)
+        )
+        _, attained = world.method.release(plan, opened, Keystream.from_seed(seed))
+    except PramanaError:
+        return None
+    keys = [column.name for column in world.schema.randomised]
+    known = case_of(world, plan).known
+    groups = form_groups(
+        [key_of(column, world.table.column(column.name)) for column in plan.schema.randomised],
+        k=world.asked[0].k,
+        keystream=Keystream.from_seed(seed),
+        strata=_numbers([tuple(record[name] for name in known) for record in world.records])
+        if known
+        else None,
+    )
+    return (
+        Grouped(
+            truth=tuple(tuple(record[name] for name in keys) for record in world.records),
+            released=tuple(tuple(row[name] for name in keys) for row in made.table.to_pylist()),
+            known=tuple(tuple(record[name] for name in known) for record in world.records),
+            labels=tuple(groups.labels.tolist()),
+            method=world.method.name,
+        ),
+        attained.attained[0],
+    )
+
+
+def _numbers(values: list[Cell]) -> np.ndarray:
+    """One number for each distinct value."""
+    seen: dict[Cell, int] = {}
+    return np.array([seen.setdefault(value, len(seen)) for value in values])
+
+
+def _view(step: pm.Step) -> StepView:
+    if step.matrix is not None:
+        return StepView(step.columns, (), {(): _matrix(step.matrix, len(step.columns))})
+    return StepView(
+        step.columns,
+        step.strata,
+        {stratum: _matrix(own, len(step.columns)) for stratum, own in step.by_stratum.items()},
+    )
+
+
+def _matrix(matrix: pm.TransitionMatrix, width: int) -> Matrix:
+    cells = tuple(label if width > 1 else (label,) for label in matrix.labels)
+    return Matrix(cells, tuple(tuple(int(w) for w in row) for row in matrix.weights))
