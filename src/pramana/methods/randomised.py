@@ -18,9 +18,14 @@ from pramana.table.opened import OpenedTable
 __all__ = ["randomised"]
 
 
-def randomised(plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
-    """Every record through the matrices of the plan, then shuffled."""
-    plan = _on_these(plan, People.of(plan.schema, opened))
+def randomised(
+    plan: Plan, opened: OpenedTable, keystream: Keystream, *, people: People | None = None
+) -> tuple[Table, Plan]:
+    """Every record through the matrices of the plan, then shuffled.
+
+    ``people`` are those of the table, where they have been looked at already.
+    """
+    plan = _on_these(plan, people or People.of(plan.schema, opened))
     randomiser = Randomiser(plan.schema, plan.mechanism, opened.schema, keystream)
     made = (
         engine_of(opened, coded=plan.mechanism.columns)

@@ -33,6 +33,11 @@ KINDS: tuple[Kind, ...] = ("published", "withheld", "groups")
 FORMAT = "pramana-certificate"
 FORMAT_VERSION = 2
 
+NO_PROMISE = (
+    "Nothing is promised about a person: no target was asked for, and the figures that the owner "
+    "has would tell the true counts."
+)
+
 NOT_FOR_PUBLICATION = "reproducible: not for publication"
 
 FILE_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}"
@@ -233,7 +238,7 @@ class Certificate:
 
     def sentences(self) -> list[str]:
         """The promises in plain words, and beside them what stands in the release word for word."""
-        promises = [claim.attained.sentence() for claim in self.claims]
+        promises = [claim.attained.sentence() for claim in self.claims] or [NO_PROMISE]
         return promises if "verbatim" not in self.figures else [*promises, _verbatim(self)]
 
     def __repr__(self) -> str:

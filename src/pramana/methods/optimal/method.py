@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+import numpy as np
+
+from pramana.engines.base import Table
 from pramana.errors import Infeasible
-from pramana.guarantees.base import Guarantee
+from pramana.guarantees.base import Guarantee, only_the_owner
 from pramana.guarantees.evaluate import attained
+from pramana.guarantees.match_risk import frequencies_by_label
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.matrices.families import Dense
 from pramana.matrices.mechanism import Mechanism, Step
-from pramana.matrices.transition import TransitionMatrix
+from pramana.matrices.transition import Label, TransitionMatrix
 from pramana.methods.base import Kind, Method
 from pramana.methods.counted import fingerprint, the_only
+from pramana.methods.optimal.decoys import with_decoys
 from pramana.methods.optimal.design import optimal_design
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
+from pramana.methods.randomised import randomised
 from pramana.methods.steps import StepDomain, step_domains
+from pramana.randomness import Keystream
 from pramana.table.counts import Counts
+from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema, require_keys
+from pramana.types import FloatArray
 
 __all__ = ["Optimal"]
 
@@ -104,6 +113,40 @@ class Optimal(Method):
             basis=fingerprint(people.counts),
         )
         return plan, next(g.alpha for g in found if isinstance(g, SpontaneousRecognition))
+
+    def release(self, plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
+        """As every matrix; the one that is published has decoys among the cells nobody is in."""
+        people = People.of(plan.schema, opened)
+        made, plan = randomised(plan, opened, keystream, people=people)
+        (step,) = plan.mechanism
+        matrix = with_decoys(
+            step.matrices[0],
+            _in_order(step, people.counts),
+            keystream,
+            stays=_fixed_cells(plan.schema, step.columns),
+        )
+        mechanism = Mechanism((Step(step.columns, matrix),))
+        # Decoys have no records, so that what rests on counts is as it was.
+        owners = tuple(own for own in plan.attained if only_the_owner(type(own)))
+        found = attained(people.counted(mechanism), plan.asked, computed=owners)
+        return made, replace(plan, mechanism=mechanism, attained=found)
+
+
+def _in_order(step: Step, counts: Counts) -> FloatArray:
+    """How many records are in each cell of the matrix."""
+    own = frequencies_by_label(counts.margin(*step.columns))
+    return np.array([own.get(label, 0) for label in step.labels], dtype=np.float64)
+
+
+def _fixed_cells(schema: Schema, columns: Sequence[str]) -> Callable[[Label], bool]:
+    """Whether a cell holds a value that must stay as it is."""
+    fixed = [set(schema.column(name).fixed) for name in columns]
+
+    def stays(cell: Label) -> bool:
+        values = cell if len(columns) > 1 else (cell,)
+        return any(value in own for value, own in zip(values, fixed, strict=True))
+
+    return stays
 
 
 def _joint_cells(schema: Schema, counts: Counts) -> StepDomain | None:
