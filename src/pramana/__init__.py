@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         TooLarge,
         UnknownColumn,
     )
-    from pramana.estimation import Estimate
+    from pramana.estimation import Estimate, Regression
     from pramana.guarantees import (
         CorrectMatch,
         DifferentialPrivacy,
@@ -108,6 +108,7 @@ __all__ = [
     "Plan",
     "PramanaError",
     "PrivacyBreach",
+    "Regression",
     "Release",
     "Resample",
     "Retention",
@@ -140,7 +141,7 @@ _ROOMS = {
     "api": "attack audit compare describe design load protect report verbatim verify",
     "methods": "Centroid Gaussian GivenMatrices Invariant InverseFrequency MatricesFromData Method "
     "Optimal Permute Plan Resample Retention",
-    "estimation": "Estimate",
+    "estimation": "Estimate Regression",
     "guarantees": "CorrectMatch DifferentialPrivacy Guarantee KAnonymity PkAnonymity "
     "PrivacyBreach SpontaneousRecognition",
     "kanonymity": "cluster",

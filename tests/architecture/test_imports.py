@@ -18,6 +18,7 @@ SOURCE = Path(pramana.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 HEAVY = (
     "duckdb",
+    "formulaic",
     "matplotlib",
     "narwhals",
     "numba",

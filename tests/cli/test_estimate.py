@@ -52,7 +52,8 @@ def test_means_totals_shares_and_a_test(capsys, release):
     for arguments in (
         ("--by", "sex", "--mean", "income", "--where", "region=north"),
         ("--total", "income"),
-        ("--by", "age", "--share", "--simultaneous", "--infer", "population"),
+        ("--by", "age", "--share", "total", "--simultaneous", "--infer", "population"),
+        ("--by", "sex,region", "--share", "row"),
         ("--by", "sex,region", "--independence"),
     ):
         code, out, err = run(capsys, "estimate", release, *arguments, "--json")
@@ -68,7 +69,7 @@ def test_means_totals_shares_and_a_test(capsys, release):
         (("--mean", "region"), "column of numbers"),
         (("--mean", "income", "--total", "income"), "one at a time"),
         (("--by", "sex", "--where", "region=west"), "meets the filter"),
-        (("--by", "sex", "--method", "magic"), "method must be one of"),
+        (("--by", "sex", "--method", "magic"), "is not one of 'auto', 'inverse'"),
         (("--by", "sex", "--infer", "everything"), "infer"),
         (("--by", "sex", "--independence"), "two columns"),
     ],
@@ -80,6 +81,71 @@ def test_what_cannot_be_estimated_is_one_line(capsys, release, arguments, messag
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_the_chi_square_test_in_words(capsys, release):
+    """Statistic, degrees of freedom, p-value, and what makes it valid."""
+    code, out, _ = run(capsys, "estimate", release, "--by", "sex,region", "--independence")
+
+    assert code == 0
+    assert "Chi-square" in out
+    assert "2 degrees of freedom, p = " in out
+    assert "Valid because" in out
+
+
+def test_regress_on_screen_in_json_and_in_csv(capsys, release):
+    """Coefficients by name with their figures, the same in every form."""
+    formula = "income ~ age + C(region)"
+    code, out, err = run(capsys, "regress", release, formula, "--json")
+    assert code == 0, err
+    form = json.loads(out)
+    names = [row["name"] for row in form["coefficients"]]
+    assert names == ["Intercept", "age", "C(region)[T.south]"]
+
+    _, out, _ = run(capsys, "regress", release, formula, "--csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert float(rows[1]["coefficient"]) == pytest.approx(form["coefficients"][1]["coefficient"])
+
+    _, out, _ = run(capsys, "regress", release, formula)
+    assert "95 % interval" in out
+    assert "corrected for the published matrices" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("income ~ age + (",), "must read like"),
+        (("age + sex",), "response left of ~"),
+        (("income ~ name",), "dropped or never there"),
+        (("income ~ age", "--family", "cubic"), "is not one of 'linear'"),
+        (("income ~ age", "--level", "3"), "level"),
+    ],
+)
+def test_what_cannot_be_fitted_is_one_line(capsys, release, arguments, message):
+    """Exit 2, one line, nothing on stdout."""
+    code, out, err = run(capsys, "regress", release, *arguments)
+
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_choices_on_the_command_line_are_those_of_the_library():
+    """A name that one of them knows and the other does not would be a trap."""
+    from typing import get_args
+
+    from pramana.cli import asking
+    from pramana.estimation.counts import METHODS
+    from pramana.estimation.rebuild import REBUILDS
+    from pramana.estimation.regression import FAMILIES
+    from pramana.estimation.variance import Inference
+    from pramana.readings.percentages import SHARES
+
+    assert [choice.value for choice in asking.CountMethod] == list(METHODS)
+    assert [choice.value for choice in asking.RebuildMethod] == list(REBUILDS)
+    assert [choice.value for choice in asking.ModelFamily] == list(FAMILIES)
+    assert [choice.value for choice in asking.Infer] == list(get_args(Inference))
+    assert {choice.value for choice in asking.ShareOf} == {s for s in SHARES if isinstance(s, str)}
 
 
 def test_a_folder_that_is_no_release(capsys, tmp_path):

@@ -56,6 +56,9 @@ QUESTIONS = {
         "independence", ("ill", "region"), {}, (ANSWER, ANSWER, ANSWER)
     ),
     "rebuild": ("rebuild", (), {}, (ANSWER, REFUSED, REFUSED)),
+    "regress on a key": ("regress", ("a",), {}, (ANSWER, REFUSED, REFUSED)),
+    "regress on the kept": ("regress", ("ill", "region"), {}, (ANSWER, ANSWER, ANSWER)),
+    "regress where a": ("regress", ("ill",), {"where": {"a": "a1"}}, (ANSWER, REFUSED, REFUSED)),
 }  # fmt: skip
 
 OPTIONS = [{"level": 0.8}, {"infer": "population"}, {"simultaneous": True}]
@@ -85,6 +88,8 @@ def ask(release, name: str, **options):
         return getattr(release, verb)("inc", by=by, **how, **options)
     if verb == "rebuild":
         return release.rebuild(method="rank", seed=1)
+    if verb == "regress":
+        return release.regress(f"inc ~ {' + '.join(by)}", **how)
     return getattr(release, verb)(*by, **how, **options)
 
 
@@ -147,7 +152,7 @@ def test_answered_openly_said_or_refused(method, name):
         assert found.to_json()["no_interval"] == found.no_interval
     elif name.endswith("independent"):
         assert isinstance(found, IndependenceTest)
-    elif name != "rebuild":
+    elif name != "rebuild" and not name.startswith("regress"):
         assert not found.no_interval
         assert np.isfinite(found.se).all()
 
@@ -182,7 +187,7 @@ def _undone(method: str, name: str) -> bool:
 def test_options_mean_the_same_in_every_kind(method, options):
     """Wider for more certainty, for a population, for all cells at once; never another number."""
     for name, (verb, *_) in QUESTIONS.items():
-        if verb in ("independence", "rebuild") or due(method, name) != ANSWER:
+        if verb in ("independence", "rebuild", "regress") or due(method, name) != ANSWER:
             continue
         undo = {"method": "inverse"} if _undone(method, name) else {}
         usual = ask(released(method), name, **undo)

@@ -25,6 +25,7 @@ from pramana.cli.keygen import keygen
 from pramana.cli.mine import mine
 from pramana.cli.protect import protect
 from pramana.cli.rebuild import rebuild
+from pramana.cli.regress import regress
 from pramana.cli.report import report
 from pramana.cli.steward import StewardCommand
 from pramana.cli.verify import verify
@@ -84,6 +85,7 @@ for verb in (
     protect,
     verify,
     estimate,
+    regress,
     rebuild,
     mine,
     audit,

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pramana.cli.asking import (
+    AsCsv,
+    CountMethod,
+    Filter,
+    Infer,
+    Level,
+    ReleaseFolder,
+    ShareOf,
+    Simultaneous,
+    Unweighted,
+)
 from pramana.cli.options import AsJson, names_of
 from pramana.errors import InputError
+
+if TYPE_CHECKING:
+    from pramana.estimation.results import Estimate
+    from pramana.readings import Release
 
 __all__ = ["estimate"]
 
@@ -18,49 +32,37 @@ def _option(name: str, metavar: str, text: str) -> Any:
 
 
 def estimate(
-    folder: Annotated[
-        Path, typer.Argument(metavar="RELEASE", show_default=False, help="A release folder.")
-    ],
+    folder: ReleaseFolder,
     by: Annotated[
         list[str] | None, _option("--by", "COLUMNS", "The columns of the table, with commas.")
     ] = None,
-    where: Annotated[
-        list[str] | None,
-        _option("--where", "FILTER", "sex=F, region=north|south or income>=50000; may repeat."),
-    ] = None,
+    where: Filter = None,
     mean: Annotated[
         str | None, _option("--mean", "COLUMN", "The mean of a column released as it is.")
     ] = None,
     total: Annotated[
         str | None, _option("--total", "COLUMN", "The total of a column released as it is.")
     ] = None,
-    share: Annotated[bool, typer.Option("--share", help="Shares instead of counts.")] = False,
+    share: Annotated[
+        ShareOf | None,
+        typer.Option("--share", help="Shares of all, or within a row or column."),
+    ] = None,
     method: Annotated[
-        str,
-        typer.Option(
-            "--method",
-            metavar="auto|inverse|clipped|em",
-            help="inverse is unbiased; auto takes the best for the table asked.",
-        ),
-    ] = "auto",
-    level: Annotated[
-        float, typer.Option("--level", metavar="NUMBER", help="Of the intervals.")
-    ] = 0.95,
+        CountMethod,
+        typer.Option("--method", help="inverse is unbiased; auto takes the best for the table."),
+    ] = CountMethod.AUTO,
+    level: Level = 0.95,
     infer: Annotated[
-        str,
-        typer.Option(
-            "--infer",
-            metavar="records|population",
-            help="About these records, or about the population they were drawn from.",
-        ),
-    ] = "records",
-    simultaneous: Annotated[
-        bool, typer.Option("--simultaneous", help="All intervals of the table hold together.")
-    ] = False,
+        Infer,
+        typer.Option("--infer", help="About these records, or the population behind them."),
+    ] = Infer.RECORDS,
+    simultaneous: Simultaneous = False,
+    unweighted: Unweighted = False,
     independence: Annotated[
-        bool, typer.Option("--independence", help="Test whether the two columns are independent.")
+        bool,
+        typer.Option("--independence", help="Chi-square test: are the two columns independent?"),
     ] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Give the table as CSV.")] = False,
+    as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
     """Tables, means and totals of the truth, from a release alone.
@@ -69,8 +71,9 @@ def estimate(
     and randomised ones can be crossed and filtered alike; filters speak of true values.
 
     Example:
-      pramana estimate release/ --by sex,age
+      pramana estimate release/ --by sex,age --share row
       pramana estimate release/ --by sex --mean income --where region=north
+      pramana estimate release/ --by sex,region --independence
     """
     from pramana import api
     from pramana.cli.estimates import show_estimate, show_independence, write_csv
@@ -84,25 +87,37 @@ def estimate(
         test = release.independence(*columns, where=where)
         show_json(test.to_json()) if as_json else show_independence(test)
         return
-    if mean is not None and total is not None:
-        raise InputError("Ask for --mean or for --total, one at a time.")
-    if not columns and mean is None and total is None:
-        raise InputError("Say what to estimate: --by COLUMNS, --mean COLUMN or --total COLUMN.")
     asked: dict[str, Any] = {
         "where": where,
         "level": level,
-        "infer": cast("Any", infer),
+        "infer": infer.value,
         "simultaneous": simultaneous,
+        "weighted": not unweighted,
     }
-    if mean is not None:
-        found = release.mean(mean, by=columns, **asked)
-    elif total is not None:
-        found = release.total(total, by=columns, **asked)
-    else:
-        found = release.crosstab(*columns, method=cast("Any", method), share=share, **asked)
+    shares = {"method": method.value, "share": share.value if share else False}
+    found = _asked(release, columns, mean, total, asked, shares)
     if as_json:
         show_json(found.to_json())
     elif as_csv:
         write_csv(found)
     else:
         show_estimate(found)
+
+
+def _asked(
+    release: Release,
+    columns: list[str],
+    mean: str | None,
+    total: str | None,
+    asked: dict[str, Any],
+    shares: dict[str, Any],
+) -> Estimate:
+    if mean is not None and total is not None:
+        raise InputError("Ask for --mean or for --total, one at a time.")
+    if mean is not None:
+        return release.mean(mean, by=columns, **asked)
+    if total is not None:
+        return release.total(total, by=columns, **asked)
+    if not columns:
+        raise InputError("Say what to estimate: --by COLUMNS, --mean COLUMN or --total COLUMN.")
+    return release.crosstab(*columns, **shares, **asked)

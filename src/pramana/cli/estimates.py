@@ -5,15 +5,16 @@ from __future__ import annotations
 import csv
 import math
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pramana.cli.rendering import bullet, out, table_of
 
 if TYPE_CHECKING:
     from pramana.estimation.independence import IndependenceTest
+    from pramana.estimation.regression_results import Regression
     from pramana.estimation.results import Estimate
 
-__all__ = ["show_estimate", "show_independence", "write_csv"]
+__all__ = ["show_estimate", "show_independence", "show_regression", "write_csv"]
 
 BAR = 24
 """The longest bar, in letters."""
@@ -34,7 +35,9 @@ def show_estimate(estimate: Estimate) -> None:
             *(_label(cell[name]) for name in estimate.names),
             _number(cell["estimate"]),
             _number(cell["se"]),
-            f"{_number(cell['low'])} to {_number(cell['high'])}",
+            "none"
+            if estimate.no_interval
+            else f"{_number(cell['low'])} to {_number(cell['high'])}",
             _bar(cell["estimate"], longest),
         )
         for cell in cells[:MOST_ROWS]
@@ -42,27 +45,58 @@ def show_estimate(estimate: Estimate) -> None:
     console.print(table_of(heads, rows, right=heads[-4:-1]))
     if len(cells) > MOST_ROWS:
         bullet(console, f"{len(cells) - MOST_ROWS:,} more cells: use --json or --csv.")
+    bullet(console, f"Method {estimate.method}: {estimate.why}")
+    if estimate.weight:
+        bullet(console, f"Weighted by {estimate.weight}.")
+    if estimate.no_interval:
+        bullet(console, f"No interval: {estimate.no_interval}")
+        return
     kind = "together" if estimate.simultaneous else "each"
     about = "these records" if estimate.infer == "records" else "the population behind them"
-    bullet(console, f"Method {estimate.method}: {estimate.why}")
     bullet(console, f"Intervals hold {kind}, about {about}; {estimate.records:,.0f} records.")
+
+
+def show_regression(found: Regression) -> None:
+    """One row a coefficient."""
+    console = out()
+    console.print(f"{found.family}: {found.formula}")
+    heads = ["", "coefficient", "se", "z", "p", f"{100 * found.question.level:g} % interval"]
+    rows = []
+    for name in found.names:
+        own = found[name]
+        figures = [f"{own[key]:.5g}" for key in ("coefficient", "se")]
+        ends = f"{own['low']:.5g} to {own['high']:.5g}"
+        rows.append((name, *figures, f"{own['z']:.2f}", f"{own['p_value']:.3g}", ends))
+    console.print(table_of(heads, rows, right=heads[1:]))
+    bullet(console, found.note)
 
 
 def show_independence(test: IndependenceTest) -> None:
     """The test in words."""
-    form = test.to_json()
     console = out()
-    for name, value in form.items():
-        shown = f"{value:.4g}" if isinstance(value, float) else str(value)
-        bullet(console, f"{name.replace('_', ' ')}: {shown}")
+    words = {"pearson": "Chi-square", "likelihood-ratio": "Likelihood ratio"}
+    bullet(
+        console,
+        f"{words.get(test.method, test.method)} {test.statistic:,.4g} on {test.degrees} degrees of "
+        f"freedom, p = {test.p_value:.3g}.",
+    )
+    told = "are not independent" if test.p_value < 0.05 else "may be independent"
+    bullet(console, f"At the level of 5 %, {test.by[0]} and {test.by[1]} {told}.")
+    bullet(console, f"Valid because {test.why}")
 
 
-def write_csv(estimate: Estimate) -> None:
-    """All cells on stdout."""
-    heads = [*estimate.names, "estimate", "se", "low", "high"]
-    writer = csv.DictWriter(sys.stdout, heads, lineterminator="\n", extrasaction="ignore")
+def write_csv(found: Estimate | Regression) -> None:
+    """All rows on stdout."""
+    table = found.to_arrow()
+    writer = csv.DictWriter(sys.stdout, table.column_names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(estimate.cells)
+    writer.writerows(table.to_pylist())
+
+
+def _ends(estimate: Estimate, cell: dict[str, Any]) -> str:
+    if estimate.no_interval:
+        return "none"
+    return f"{_number(cell['low'])} to {_number(cell['high'])}"
 
 
 def _label(label: object) -> str:

@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 import typer
 
+from pramana.cli.asking import RebuildMethod, ReleaseFolder
 from pramana.cli.options import AsJson
-from pramana.errors import OutputExists
 
 __all__ = ["rebuild"]
 
 
 def rebuild(
-    folder: Annotated[
-        Path, typer.Argument(metavar="RELEASE", show_default=False, help="A release folder.")
-    ],
+    folder: ReleaseFolder,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Where to write."),
     ],
     method: Annotated[
-        str,
+        RebuildMethod,
         typer.Option(
-            "--method",
-            metavar="posterior|rank",
-            help="posterior brings dependence between columns back, rank margins only.",
+            "--method", help="posterior brings dependence between columns back, rank margins only."
         ),
-    ] = "posterior",
+    ] = RebuildMethod.POSTERIOR,
     seed: Annotated[
         int | None,
         typer.Option("--seed", metavar="NUMBER", show_default=False, help="Draw the same again."),
@@ -46,22 +42,16 @@ def rebuild(
     """
     from pramana import api
     from pramana.cli.rendering import bullet, out, show_json
-    from pramana.formats.base import format_of
-    from pramana.formats.door import write_table
-    from pramana.randomness import Keystream
-    from pramana.readings.published import REBUILT
 
-    if output.exists() and not force:
-        raise OutputExists(f"{output} exists already. Choose another name, or use --force.")
-    file_format = format_of(output)
-    release = api.load(folder)
-    keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
-    table = release.rebuilt(keystream, method=cast("Any", method))
-    write_table(table, output, file_format=file_format)
+    written = api.load(folder).write_rebuilt(
+        output,
+        method=method.value,
+        seed=seed,
+        force=force,
+    )
     if as_json:
-        form = {"file": str(output), "records": table.num_rows, "method": method, "note": REBUILT}
-        show_json(form)
+        show_json({"file": str(output), "method": method.value, **written})
         return
     console = out()
-    bullet(console, f"{table.num_rows:,} records in {output}.")
-    bullet(console, REBUILT)
+    bullet(console, f"{written['records']:,} records in {output}.")
+    bullet(console, str(written["note"]))

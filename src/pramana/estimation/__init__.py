@@ -6,6 +6,7 @@ from pramana.estimation.layout import Layout
 from pramana.estimation.means import estimate_means, estimate_totals
 from pramana.estimation.moments import Moments
 from pramana.estimation.rebuild import REBUILDS, Rebuild, Rebuilt, rebuild_records
+from pramana.estimation.regression_results import Regression
 from pramana.estimation.results import Estimate
 from pramana.estimation.unchanged import invariant_counts, invariant_variance
 from pramana.estimation.variance import Inference, Question
@@ -22,6 +23,7 @@ __all__ = [
     "Question",
     "Rebuild",
     "Rebuilt",
+    "Regression",
     "estimate_counts",
     "estimate_means",
     "estimate_totals",

@@ -29,7 +29,7 @@ from pramana.estimation.sparse_channel import Sparse, has_sparse_inverse
 from pramana.matrices import SparseRows, TransitionMatrix, UniformMixture
 from pramana.types import FloatArray
 
-__all__ = ["Channel", "Channels"]
+__all__ = ["Channel", "Channels", "channel_of"]
 
 
 class Channel(Protocol):
@@ -329,11 +329,12 @@ def _channel(place: int, layout: Layout) -> Channel:
     if axis.step is None:
         return Same(place, axis)
     if axis.step.matrix is not None:
-        return _plain(place, axis, axis.step.matrix)
+        return channel_of(place, axis, axis.step.matrix)
     return _stratified(place, layout)
 
 
-def _plain(place: int, axis: Axis, matrix: TransitionMatrix) -> Channel:
+def channel_of(place: int, axis: Axis, matrix: TransitionMatrix) -> Channel:
+    """What one matrix does along an axis."""
     if isinstance(matrix, UniformMixture):
         return UniformChannel(place, axis, matrix)
     if isinstance(matrix, SparseRows) and has_sparse_inverse(matrix):
@@ -354,7 +355,7 @@ def _stratified(place: int, layout: Layout) -> Stratified:
         index: list[int | slice] = [slice(None)] * len(layout.axes)
         for stratum, known, label in zip(where, codes, labels, strict=True):
             index[stratum] = slice(known[label], known[label] + 1)
-        parts.append((tuple(index), _plain(place, axis, matrix)))
+        parts.append((tuple(index), channel_of(place, axis, matrix)))
     return Stratified(place, axis, tuple(parts))
 
 

@@ -18,7 +18,7 @@ from pramana.matrices import Label
 from pramana.table.domains import label_text
 from pramana.types import FloatArray
 
-__all__ = ["Estimate"]
+__all__ = ["Estimate", "frame_of"]
 
 FIGURES: Final = ("estimate", "se", "low", "high")
 
@@ -170,14 +170,7 @@ class Estimate:
 
         A release that was loaded from a folder gives PyArrow tables, here as everywhere.
         """
-        like = self.like if like is None else like
-        table = self.to_arrow()
-        if like is None or isinstance(like, pa.Table):
-            return table
-        import narwhals as nw
-
-        backend = nw.from_native(like).implementation
-        return nw.from_arrow(table, backend=backend).to_native()
+        return frame_of(self.to_arrow(), self.like if like is None else like)
 
     def __repr__(self) -> str:
         head = [*self.by, self.what, "se", "low", "high"]
@@ -219,6 +212,16 @@ class Estimate:
             f"<table><caption>{note}</caption><thead><tr>{header}</tr></thead>"
             f"<tbody>{body}</tbody></table>"
         )
+
+
+def frame_of(table: pa.Table, like: Any) -> Any:
+    """A table as a data frame of the kind of ``like``; PyArrow where there is none."""
+    if like is None or isinstance(like, pa.Table):
+        return table
+    import narwhals as nw
+
+    backend = nw.from_native(like).implementation
+    return nw.from_arrow(table, backend=backend).to_native()
 
 
 def _arrow(labels: list[Label]) -> pa.Array:

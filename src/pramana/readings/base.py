@@ -24,13 +24,15 @@ if TYPE_CHECKING:
     from pramana.estimation.counts import Method
     from pramana.estimation.independence import IndependenceTest
     from pramana.estimation.rebuild import Rebuild
+    from pramana.estimation.regression import Family
+    from pramana.estimation.regression_results import Regression
     from pramana.estimation.results import Estimate
     from pramana.randomness import Keystream
     from pramana.readings.records import ReleasedRecords
 
 __all__ = ["READINGS", "VERBS", "Asked", "Reading"]
 
-VERBS: Final = ("counts", "mean", "total", "independence", "rebuild")
+VERBS: Final = ("counts", "mean", "total", "independence", "rebuild", "regress")
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,10 @@ class Reading(Protocol):
         """Whether the two columns of the true table are independent."""
 
     def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:
-        """ReleasedRecords for any learner, drawn from what the release allows."""
+        """Records for any learner, drawn from what the release allows."""
+
+    def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
+        """A model of the truth; ``asked`` has filter, level and weights."""
 
 
 READINGS: Registry[type[Reading]] = Registry(

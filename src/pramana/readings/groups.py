@@ -29,10 +29,13 @@ from pramana.estimation.grouped import (
 )
 from pramana.estimation.independence import IndependenceTest
 from pramana.estimation.rebuild import Rebuild
+from pramana.estimation.regression import Family
+from pramana.estimation.regression_results import Regression
 from pramana.estimation.results import Estimate
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream
 from pramana.readings.base import Asked
+from pramana.readings.formulas import variables_of
 from pramana.readings.published import PublishedReading
 from pramana.readings.records import ReleasedRecords, Summed
 
@@ -124,6 +127,17 @@ class GroupsReading:
             "Only a release with published matrices can be rebuilt; keys of this one were replaced "
             "within groups, and its records are to be read as they stand."
         )
+
+    def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
+        """Where no key is involved: how keys go with anything else was weakened."""
+        names = [*asked.names, *variables_of(formula)]
+        changed = self.records.changed(names)
+        if changed:
+            reason = self._tied(asked, names) or (
+                f"Models of {', '.join(changed)} alone have no error that could be stated."
+            )
+            raise NotCovered(f"{reason} There is no regression on keys of such a release.")
+        return self.plain.regress(asked, formula, family=family)
 
     # -- what may be said ------------------------------------------------------------------
 

@@ -15,10 +15,13 @@ from pramana.estimation.independence import IndependenceTest, independence_test
 from pramana.estimation.layout import Layout
 from pramana.estimation.means import estimate_means, estimate_totals
 from pramana.estimation.rebuild import Rebuild, rebuild_records
+from pramana.estimation.regression import Family
+from pramana.estimation.regression_results import Regression
 from pramana.estimation.results import Estimate
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream, Stream
 from pramana.readings.base import Asked
+from pramana.readings.formulas import fit_formula
 from pramana.readings.records import ReleasedRecords, Summed
 from pramana.table.codec import decode
 
@@ -94,6 +97,10 @@ class PublishedReading:
             values = decode(schema.column(name), own, words, like=kind)
             table = table.set_column(table.column_names.index(name), name, values)
         return table.replace_schema_metadata({"pramana": f"{REBUILT} Method {method}: {found.why}"})
+
+    def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
+        """By scores that are corrected for the matrices."""
+        return fit_formula(self.records, self.mechanism, formula, asked, family=family)
 
     def _sums(self, asked: Asked, value: str | None = None) -> Summed:
         return self.records.sums(asked, self.mechanism, value=value)

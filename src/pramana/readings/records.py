@@ -22,10 +22,19 @@ from pramana.table.codec import encode_released
 from pramana.table.opened import OpenedTable, is_number
 from pramana.types import Codes
 
-__all__ = ["Coded", "ReleasedRecords", "Summed"]
+__all__ = ["Coded", "ReleasedCells", "ReleasedRecords", "Summed"]
 
 Coded: TypeAlias = tuple[dict[str, Codes], dict[str, tuple[Label, ...]]]
 """Codes and labels of each column."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedCells:
+    """One row a cell with its sums, the codes of its columns, and the axes."""
+
+    table: pa.Table
+    codes: dict[str, Codes]
+    layout: Layout
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +81,18 @@ class ReleasedRecords:
         if not is_number(self.opened.schema.field(name).type):
             raise InvalidNumber(f"'{name}' must be a column of numbers to have a mean or a total.")
 
-    def sums(self, asked: Asked, mechanism: Mechanism, *, value: str | None = None) -> Summed:
+    def cells(
+        self,
+        asked: Asked,
+        mechanism: Mechanism,
+        *,
+        value: str | None = None,
+        also: Sequence[str] = (),
+    ) -> ReleasedCells:
         """Sums over the records, by the cells that ``mechanism`` makes it necessary to tell apart.
 
-        Filters on columns that no step moves select records; the others become axes.
+        Filters on columns that no step moves select records; the others become axes. Columns in
+        ``also`` tell cells apart and become no axis.
         """
         for name in asked.names:
             self.require(name)
@@ -84,7 +101,7 @@ class ReleasedRecords:
         columns = _to_count(asked.by, inside, mechanism)
         table = grouped_sums(
             self.opened,
-            columns,
+            list(dict.fromkeys([*columns, *also])),
             value=value,
             weight=self.weight if asked.weighted else None,
             where=before,
@@ -93,8 +110,14 @@ class ReleasedRecords:
             raise InvalidTable("No released record meets the filter. Loosen it.")
         codes, labels = self.coded(table, columns)
         layout = Layout.of(asked.by, labels=labels, mechanism=mechanism, where=inside)
+        return ReleasedCells(table, codes, layout)
+
+    def sums(self, asked: Asked, mechanism: Mechanism, *, value: str | None = None) -> Summed:
+        """The same sums, laid out along the axes."""
+        found = self.cells(asked, mechanism, value=value)
+        layout, table = found.layout, found.table
         rows = (
-            np.column_stack([codes[name] for name in layout.columns])
+            np.column_stack([found.codes[name] for name in layout.columns])
             if layout.columns
             else np.zeros((table.num_rows, 0), dtype=np.int64)
         )

@@ -16,17 +16,22 @@ from typing import Any
 import pyarrow as pa
 
 from pramana.engines.choose import as_kind, write_opened
-from pramana.errors import InvalidTable, UnknownColumn
+from pramana.errors import InvalidTable, OutputExists, UnknownColumn
 from pramana.estimation.counts import Method
 from pramana.estimation.independence import IndependenceTest
 from pramana.estimation.rebuild import Rebuild
+from pramana.estimation.regression import Family
+from pramana.estimation.regression_results import Regression
 from pramana.estimation.results import Estimate
 from pramana.estimation.variance import Inference, Question
+from pramana.formats.base import format_of
+from pramana.formats.door import write_table
 from pramana.formats.opening import open_table
 from pramana.randomness import Keystream
 from pramana.readings.base import READINGS, Asked, Reading
 from pramana.readings.filters import Where, conditions_of
 from pramana.readings.percentages import Share, shares_within
+from pramana.readings.published import REBUILT
 from pramana.readings.records import ReleasedRecords
 from pramana.release.certificate import Certificate
 from pramana.release.stored import open_data, read_certificate, write_release
@@ -190,6 +195,34 @@ class Release:
         """Whether two columns of the true table are independent, by a test valid under noise."""
         return self.reading.independence(Asked((first, second), conditions_of(where)))
 
+    def regress(
+        self,
+        formula: str,
+        *,
+        family: Family = "linear",
+        where: Where = None,
+        level: float = 0.95,
+        infer: Inference = "population",
+        simultaneous: bool = False,
+        weighted: bool = True,
+    ) -> Regression:
+        """Coefficients of a model of the true records, with standard errors and intervals.
+
+        Args:
+            formula: ``"income ~ age + sex + C(region)"``, as formulaic and R read it. Columns may
+                be randomised or not, on either side.
+            family: ``linear`` (least squares), ``logistic`` or ``poisson``.
+            where: which records, by their true values.
+            level: of the intervals.
+            infer: about the ``population`` the records were drawn from, or these ``records``:
+                what the same fit on the truth would give.
+            simultaneous: whether all intervals shall hold together.
+            weighted: whether the weights are used, where the release has any.
+        """
+        asked = self._asked((), where, level, infer, simultaneous, weighted)
+        found = self.reading.regress(asked, formula, family=family)
+        return replace(found, weight=self._weight(asked), like=self.like)
+
     def rebuild(self, *, method: Rebuild = "posterior", seed: int | None = None) -> Any:
         """A table for any learner: true values drawn anew, given each whole released record.
 
@@ -207,6 +240,24 @@ class Release:
         """The rebuilt records as an Arrow table, with a note in its metadata."""
         return self.reading.rebuild(keystream, method=method)
 
+    def write_rebuilt(
+        self,
+        path: str | Path,
+        *,
+        method: Rebuild = "posterior",
+        seed: int | None = None,
+        force: bool = False,
+    ) -> dict[str, int | str]:
+        """Write rebuilt records to a file, whole or not at all; say how many, and what they are."""
+        place = Path(path)
+        if place.exists() and not force:
+            raise OutputExists(f"{place} exists already. Choose another name, or use --force.")
+        file_format = format_of(place)
+        keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
+        table = self.rebuilt(keystream, method=method)
+        write_table(table, place, file_format=file_format)
+        return {"records": table.num_rows, "note": REBUILT}
+
     def _asked(
         self,
         by: Sequence[str],
@@ -221,9 +272,11 @@ class Release:
         return Asked(names, conditions_of(where), question, weighted)
 
     def _answer(self, found: Estimate, asked: Asked) -> Estimate:
+        return replace(found, weight=self._weight(asked), like=self.like)
+
+    def _weight(self, asked: Asked) -> str | None:
         weight = self.certificate.schema.weight
-        named = weight.name if weight is not None and asked.weighted else None
-        return replace(found, weight=named, like=self.like)
+        return weight.name if weight is not None and asked.weighted else None
 
 
 def load_release(folder: str | Path) -> Release:

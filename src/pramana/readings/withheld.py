@@ -20,11 +20,14 @@ from pramana.errors import NotCovered
 from pramana.estimation.counts import Method, require_method
 from pramana.estimation.independence import IndependenceTest
 from pramana.estimation.rebuild import Rebuild
+from pramana.estimation.regression import Family
+from pramana.estimation.regression_results import Regression
 from pramana.estimation.results import Estimate
 from pramana.estimation.unchanged import invariant_counts
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream
 from pramana.readings.base import Asked
+from pramana.readings.formulas import variables_of
 from pramana.readings.published import PublishedReading
 from pramana.readings.records import ReleasedRecords
 
@@ -108,6 +111,11 @@ class WithheldReading:
             "Only a release with published matrices can be rebuilt; those of this one are "
             "withheld. Read its columns one at a time, as they stand."
         )
+
+    def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
+        """Where no randomised column is involved."""
+        self._only_plain([*asked.names, *variables_of(formula)])
+        return self.plain.regress(asked, formula, family=family)
 
     def _only_plain(self, names: list[str]) -> None:
         changed = self.records.changed(names)

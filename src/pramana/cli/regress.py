@@ -1,0 +1,71 @@
+"""``pramana regress``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pramana.cli.asking import (
+    AsCsv,
+    Filter,
+    Infer,
+    Level,
+    ModelFamily,
+    ReleaseFolder,
+    Simultaneous,
+    Unweighted,
+)
+from pramana.cli.options import AsJson
+
+__all__ = ["regress"]
+
+
+def regress(
+    folder: ReleaseFolder,
+    formula: Annotated[
+        str,
+        typer.Argument(metavar="FORMULA", show_default=False, help="'income ~ age + C(region)'"),
+    ],
+    family: Annotated[
+        ModelFamily, typer.Option("--family", help="linear is least squares.")
+    ] = ModelFamily.LINEAR,
+    where: Filter = None,
+    level: Level = 0.95,
+    infer: Annotated[
+        Infer,
+        typer.Option("--infer", help="About the population behind the records, or about them."),
+    ] = Infer.POPULATION,
+    simultaneous: Simultaneous = False,
+    unweighted: Unweighted = False,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
+) -> None:
+    """A regression of the true records, from a release alone.
+
+    Columns on either side may be randomised: the scores of the model are corrected for the
+    published matrices, and the randomisation is part of every standard error.
+
+    Example:
+      pramana regress release/ 'income ~ age + sex + C(region)'
+      pramana regress release/ 'employed ~ age + sex' --family logistic
+    """
+    from pramana import api
+    from pramana.cli.estimates import show_regression, write_csv
+    from pramana.cli.rendering import show_json
+
+    found = api.load(folder).regress(
+        formula,
+        family=family.value,
+        where=where,
+        level=level,
+        infer=infer.value,
+        simultaneous=simultaneous,
+        weighted=not unweighted,
+    )
+    if as_json:
+        show_json(found.to_json())
+    elif as_csv:
+        write_csv(found)
+    else:
+        show_regression(found)

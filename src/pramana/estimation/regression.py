@@ -1,0 +1,246 @@
+"""Regressions of the truth from randomised records, by corrected scores.
+
+On the truth a coefficient vector b is the root of a sum of scores, sum_i psi(b; t_i, z_i), with t
+the columns that were randomised and z the others. A record with truth t is released as r with
+probability P_tr; with B = P^-1,
+
+    u(b; r, z) = sum_t B_rt psi(b; t, z)      has mean      psi(b; t, z)
+
+whatever the truth: the corrected scores of the release sum to those of the truth, up to noise of
+mean 0. Their root is consistent for what the same regression of the truth would give, without any
+assumption on how the randomised columns are distributed or on the errors [Nakamura90]. The spread
+of the u gives the standard errors (a sandwich), the randomisation included.
+
+Records with the same released values have the same u but for the response, so that sums over cells
+are all that is needed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+import numpy as np
+
+from pramana.errors import InvalidNumber, NotCovered
+from pramana.estimation.variance import Inference
+from pramana.types import FloatArray, IntArray
+
+__all__ = ["FAMILIES", "CorrectedScores", "Family", "Solution", "require_family", "solve_scores"]
+
+Family: TypeAlias = Literal["linear", "logistic", "poisson"]
+FAMILIES: tuple[Family, ...] = ("linear", "logistic", "poisson")
+
+AT_ONCE = 4_000_000
+"""So many numbers of the design are worked on at a time."""
+
+WEAKEST = 4.0
+"""The information of the release in its weakest direction must be so many of its own standard
+errors away from none; below that, intervals around the root hold too rarely."""
+
+MOST_ROUNDS = 60
+LARGEST = 30.0
+"""Linear predictors beyond this are cut: exp would overflow on the way to the root."""
+
+
+def require_family(family: str) -> None:
+    """Refuse a name that is no family."""
+    if family not in FAMILIES:
+        raise InvalidNumber(f"family must be one of {', '.join(FAMILIES)}, got {family!r}.")
+
+
+class _Link(Protocol):
+    def __call__(self, eta: FloatArray) -> tuple[FloatArray, FloatArray]: ...
+
+
+def _linear(eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return eta, np.ones_like(eta)
+
+
+def _logistic(eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    mean = 1 / (1 + np.exp(-np.clip(eta, -LARGEST, LARGEST)))
+    return mean, mean * (1 - mean)
+
+
+def _poisson(eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    mean = np.exp(np.clip(eta, -LARGEST, LARGEST))
+    return mean, mean
+
+
+LINKS: dict[Family, _Link] = {"linear": _linear, "logistic": _logistic, "poisson": _poisson}
+
+
+@dataclass(frozen=True, eq=False)
+class CorrectedScores:
+    """Released records by cells, and the design of every truth that a cell can come from.
+
+    Attributes:
+        family: of the model.
+        design: one row of the model matrix for each kind of kept values and each truth.
+        response: the response of each of these, or ``None`` where it is summed up in ``wy``.
+        kept: for each cell the kind of its kept values.
+        undone: for each randomised step the rows of B, and the row that each cell has.
+        w: sums of weights of each cell; likewise ``ww``, ``wy``, ``wwy`` and ``wwyy``.
+        records: the number of records.
+    """
+
+    family: Family
+    design: FloatArray
+    response: FloatArray | None
+    kept: IntArray
+    undone: tuple[tuple[FloatArray, IntArray], ...]
+    w: FloatArray
+    ww: FloatArray
+    wy: FloatArray
+    wwy: FloatArray
+    wwyy: FloatArray
+    records: float
+
+    @property
+    def size(self) -> int:
+        """The number of coefficients."""
+        return int(self.design.shape[2])
+
+    def chunks(self) -> Iterator[tuple[slice, FloatArray, FloatArray, FloatArray]]:
+        """Some cells at a time: which, weights of their truths, design, response."""
+        truths, size = self.design.shape[1:]
+        step = max(1, AT_ONCE // (truths * size))
+        for begin in range(0, len(self.kept), step):
+            part = slice(begin, begin + step)
+            kept = self.kept[part]
+            weights = np.ones((len(kept), 1))
+            for rows, seen in self.undone:
+                own = rows[seen[part]]
+                weights = (weights[:, :, None] * own[:, None, :]).reshape(len(kept), -1)
+            y = np.zeros((1, 1)) if self.response is None else self.response[kept]
+            yield part, weights, self.design[kept], y
+
+    def at(self, beta: FloatArray, *, positive: bool = False) -> tuple[FloatArray, FloatArray]:
+        """The sum of the scores, and its derivative.
+
+        With ``positive`` weights the scores are those of no one, but they always have a root.
+        """
+        link = LINKS[self.family]
+        score, slope = np.zeros(self.size), np.zeros((self.size, self.size))
+        for part, weights, x, y in self.chunks():
+            if positive:
+                weights = np.maximum(weights, 0)
+                weights = weights / weights.sum(axis=1, keepdims=True)
+            mean, rise = link(x @ beta)
+            own = self.w[part][:, None] * weights
+            score += np.einsum("ct,ctp->p", own * (y - mean), x)
+            score += np.einsum("ct,ctp->p", self.wy[part][:, None] * weights, x)
+            flat = x.reshape(-1, self.size)
+            slope += (flat * (own * rise).reshape(-1, 1)).T @ flat
+        return score, slope
+
+    def spread(self, beta: FloatArray, *, infer: Inference) -> FloatArray:
+        """The covariance of the sum of scores: of records and their draws, or of the draws alone.
+
+        About these records, what the scores of the truth would spread by themselves is taken off;
+        it is estimated like any other sum over the truth.
+        """
+        link = LINKS[self.family]
+        total = np.zeros((self.size, self.size))
+        for part, weights, x, y in self.chunks():
+            mean, _ = link(x @ beta)
+            rest = y - mean
+            up = np.einsum("ct,ctp->cp", weights, x)
+            own = np.einsum("ct,ctp->cp", weights * rest, x)
+            ww, wwy, wwyy = self.ww[part], self.wwy[part], self.wwyy[part]
+            cross = (up * wwy[:, None]).T @ own
+            total += (up * wwyy[:, None]).T @ up + cross + cross.T + (own * ww[:, None]).T @ own
+            if infer == "records":
+                square = wwyy[:, None] + 2 * wwy[:, None] * rest + ww[:, None] * rest**2
+                flat = x.reshape(-1, self.size)
+                total -= (flat * (weights * square).reshape(-1, 1)).T @ flat
+        return total
+
+    def certainty(self, direction: FloatArray, beta: FloatArray) -> float:
+        """How many standard errors the information along a direction is away from none."""
+        link = LINKS[self.family]
+        found, square = 0.0, 0.0
+        for part, weights, x, _ in self.chunks():
+            _, rise = link(x @ beta)
+            each = (weights * rise * (x @ direction) ** 2).sum(axis=1)
+            found += float(self.w[part] @ each)
+            square += float(self.ww[part] @ each**2)
+        return found / math.sqrt(max(square, 1e-300))
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The root of the corrected scores and its covariance."""
+
+    coefficients: FloatArray
+    covariance: FloatArray
+
+
+def solve_scores(scores: CorrectedScores, names: tuple[str, ...], *, infer: Inference) -> Solution:
+    """Find the root; refused where the release does not tell it."""
+    beta = np.zeros(scores.size)
+    if scores.family != "linear":
+        beta = _root(scores, beta, names, positive=True)
+    beta = _root(scores, beta, names, positive=False)
+    _, slope = scores.at(beta)
+    _require_identified(scores, slope, beta, names)
+    spread = scores.spread(beta, infer=infer)
+    inverse = np.linalg.inv(slope)
+    used = scores.records / max(scores.records - scores.size, 1.0)
+    covariance = inverse @ spread @ inverse.T * (used if infer == "population" else 1.0)
+    return Solution(beta, covariance)
+
+
+def _root(
+    scores: CorrectedScores, beta: FloatArray, names: tuple[str, ...], *, positive: bool
+) -> FloatArray:
+    """Newton's steps, halved where the scores would grow."""
+    score, slope = scores.at(beta, positive=positive)
+    for _ in range(MOST_ROUNDS):
+        scale = _scale(slope)
+        step = (
+            np.linalg.lstsq(slope / scale[:, None] / scale, score / scale, rcond=1e-13)[0] / scale
+        )
+        size, length = float(np.abs(score / scale).sum()), 1.0
+        while length > 1e-4:
+            new_score, new_slope = scores.at(beta + length * step, positive=positive)
+            if float(np.abs(new_score / scale).sum()) < size:
+                break
+            length /= 2
+        else:
+            return beta
+        beta, score, slope = beta + length * step, new_score, new_slope
+        if float(np.abs(length * step * scale).max()) < 1e-9 * max(scores.records, 1.0) ** 0.5:
+            return beta
+    raise NotCovered(
+        f"The scores of {', '.join(names)} have no root that could be found: randomisation leaves "
+        "too little to fit this model. Use fewer randomised columns, or coarser ones."
+    )
+
+
+def _scale(slope: FloatArray) -> FloatArray:
+    diagonal = np.abs(np.diag(slope))
+    return np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+
+
+def _require_identified(
+    scores: CorrectedScores, slope: FloatArray, beta: FloatArray, names: tuple[str, ...]
+) -> None:
+    scale = _scale(slope)
+    values, vectors = np.linalg.eigh((slope + slope.T) / 2 / scale[:, None] / scale)
+    direction = vectors[:, 0] / scale
+    if values[0] > 1e-9 and scores.certainty(direction, beta) >= WEAKEST:
+        return
+    strength = np.abs(vectors[:, 0])
+    blamed = [names[place] for place in np.argsort(-strength) if strength[place] > 0.3]
+    reason = (
+        "they say the same, or nobody has them"
+        if values[0] <= 1e-9 and not scores.undone
+        else "after randomisation their information cannot be told from none"
+    )
+    raise NotCovered(
+        f"The release does not identify {', '.join(blamed)}: {reason}. Leave one of them out, or "
+        "merge rare values."
+    )

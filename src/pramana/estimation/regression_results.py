@@ -1,0 +1,185 @@
+"""What a regression is: coefficients by name with their errors, and how they came about."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.errors import UnknownColumn
+from pramana.estimation.independence import chi_square_tail
+from pramana.estimation.regression import Family
+from pramana.estimation.variance import Question
+from pramana.types import FloatArray
+
+__all__ = ["JointTest", "Regression"]
+
+HEADS = ("coefficient", "se", "z", "p_value", "low", "high")
+
+
+@dataclass(frozen=True)
+class JointTest:
+    """Whether several coefficients are all 0, by Wald's statistic."""
+
+    names: tuple[str, ...]
+    statistic: float
+    degrees: int
+    p_value: float
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """Coefficients of a model of the truth.
+
+    Attributes:
+        formula: What was asked.
+        family: ``linear``, ``logistic`` or ``poisson``.
+        names: One name a coefficient.
+        coefficients: One number each.
+        covariance: Of the coefficients, the randomisation included.
+        question: What the intervals mean.
+        records: The number of released records behind them.
+        why: One sentence on what makes them right.
+        weight: The column by which records are weighted, if they are.
+        like: A data frame of the kind that ``to_frame`` gives.
+    """
+
+    formula: str
+    family: Family
+    names: tuple[str, ...]
+    coefficients: FloatArray = field(repr=False)
+    covariance: FloatArray = field(repr=False)
+    question: Question
+    records: int
+    why: str
+    weight: str | None = None
+    like: Any = field(default=None, repr=False)
+
+    @property
+    def se(self) -> FloatArray:
+        """Standard errors."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0))
+
+    @property
+    def z(self) -> FloatArray:
+        """Coefficients in units of their standard errors."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.coefficients / self.se
+
+    @property
+    def p_value(self) -> FloatArray:
+        """Two-sided, of the hypothesis that the coefficient is 0."""
+        tails = [2 * NormalDist().cdf(-abs(value)) if value == value else 1.0 for value in self.z]
+        return np.array(tails)
+
+    @property
+    def low(self) -> FloatArray:
+        """Lower ends of the intervals."""
+        return self.coefficients - self.question.z(len(self.names)) * self.se
+
+    @property
+    def high(self) -> FloatArray:
+        """Upper ends of the intervals."""
+        return self.coefficients + self.question.z(len(self.names)) * self.se
+
+    def __getitem__(self, name: str) -> dict[str, float]:
+        """One coefficient with its figures."""
+        (place,) = self._places((name,))
+        figures = (self.coefficients, self.se, self.z, self.p_value, self.low, self.high)
+        return {head: float(own[place]) for head, own in zip(HEADS, figures, strict=True)}
+
+    def test(self, *names: str) -> JointTest:
+        """Whether these coefficients are all 0: all of a factor's, say."""
+        places = self._places(names)
+        own = self.coefficients[places]
+        part = self.covariance[np.ix_(places, places)]
+        statistic = float(own @ np.linalg.solve(part, own))
+        return JointTest(names, statistic, len(own), chi_square_tail(statistic, len(own)))
+
+    def to_arrow(self) -> pa.Table:
+        """One row a coefficient."""
+        rows = [self[name] for name in self.names]
+        columns = {head: [row[head] for row in rows] for head in HEADS}
+        return pa.table({"name": list(self.names), **columns})
+
+    def to_frame(self, like: Any = None) -> Any:
+        """One row a coefficient, as a data frame of the kind that was released, or of ``like``."""
+        from pramana.estimation.results import frame_of
+
+        return frame_of(self.to_arrow(), self.like if like is None else like)
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain form."""
+        return {
+            "formula": self.formula,
+            "family": self.family,
+            "records": self.records,
+            "level": self.question.level,
+            "infer": self.question.infer,
+            "weight": self.weight,
+            "why": self.why,
+            "coefficients": [{"name": name, **self[name]} for name in self.names],
+        }
+
+    @property
+    def note(self) -> str:
+        """How the numbers came about."""
+        weighted = f" Weighted by {self.weight}." if self.weight else ""
+        return f"{self.records:,} records; {self.why}{weighted}"
+
+    def __repr__(self) -> str:
+        rows = self._rows()
+        widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+        lines = [
+            "  ".join(
+                entry.rjust(width) if at else entry.ljust(width)
+                for at, (entry, width) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in rows
+        ]
+        return "\n".join([f"{self.family}: {self.formula}", *lines, self.note])
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._rows()
+        header = "".join(f"<th>{html.escape(entry)}</th>" for entry in head)
+        body = "".join(
+            f"<tr>{''.join(f'<td>{html.escape(entry)}</td>' for entry in row)}</tr>" for row in rows
+        )
+        caption = html.escape(f"{self.family}: {self.formula}. {self.note}")
+        return (
+            f"<table><caption>{caption}</caption><thead><tr>{header}</tr></thead>"
+            f"<tbody>{body}</tbody></table>"
+        )
+
+    def _rows(self) -> list[list[str]]:
+        level = self.question.level
+        head = [
+            "",
+            "coef",
+            "std err",
+            "z",
+            "P>|z|",
+            f"[{(1 - level) / 2:.3g}",
+            f"{(1 + level) / 2:.3g}]",
+        ]
+        rows = [head]
+        for name in self.names:
+            own = self[name]
+            figures = [f"{own[key]:.5g}" for key in ("coefficient", "se")]
+            rows.append(
+                [name, *figures, f"{own['z']:.3f}", f"{own['p_value']:.3f}",
+                 f"{own['low']:.5g}", f"{own['high']:.5g}"]
+            )  # fmt: skip
+        return rows
+
+    def _places(self, names: tuple[str, ...]) -> list[int]:
+        for name in names:
+            if name not in self.names:
+                raise UnknownColumn(
+                    f"The model has no coefficient '{name}'. It has: {', '.join(self.names)}."
+                )
+        return [self.names.index(name) for name in names]

@@ -1,0 +1,307 @@
+"""From a formula and released records to corrected scores.
+
+The formula is evaluated once on a grid: every combination of kept values that occurs, crossed with
+every truth that the randomised columns can have. A randomised column cut into bins stands for the
+centres of its bins; written as ``C(age)`` it stands for its bins as they are. Records whose truth
+is missing in a column of the model are left out, as a regression of the truth would leave them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.errors import InvalidNumber, NotCovered, TooLarge
+from pramana.estimation.channels import channel_of
+from pramana.estimation.layout import Axis, Layout
+from pramana.estimation.regression import CorrectedScores, Family, require_family, solve_scores
+from pramana.estimation.regression_results import Regression
+from pramana.matrices.mechanism import Mechanism
+from pramana.matrices.transition import Label
+from pramana.readings.base import Asked
+from pramana.readings.records import ReleasedRecords
+from pramana.table.domains import Bins
+from pramana.table.opened import is_number
+from pramana.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from formulaic import Formula
+
+__all__ = ["fit_formula", "variables_of"]
+
+MOST_NUMBERS = 60_000_000
+"""The largest grid: cells of kept values times truths times coefficients."""
+
+MOST_POSITIONS = 4_000
+"""The inverse of a larger matrix is not written out."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A formula with its two sides."""
+
+    text: str
+    sides: Formula
+
+    @classmethod
+    def of(cls, text: str) -> Model:
+        """Read a formula with a response on its left."""
+        from formulaic import Formula
+        from formulaic.errors import FormulaicError
+
+        try:
+            sides = Formula(text)
+        except (FormulaicError, SyntaxError, ValueError, TypeError):
+            raise InvalidNumber(
+                f"A formula must read like income ~ age + sex + C(region), got {text!r}."
+            ) from None
+        if not hasattr(sides, "lhs") or not hasattr(sides, "rhs"):
+            raise InvalidNumber(f"A formula must have a response left of ~, got {text!r}.")
+        return cls(text, sides)
+
+    @property
+    def response(self) -> tuple[str, ...]:
+        """The columns on the left."""
+        return tuple(sorted(map(str, self.sides.lhs.required_variables)))
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        """The columns on the right."""
+        return tuple(sorted(map(str, self.sides.rhs.required_variables)))
+
+    def evaluate(self, frame: Any, side: str) -> tuple[tuple[str, ...], FloatArray]:
+        """One side of the formula on every row of a frame."""
+        from formulaic.errors import FormulaicError
+
+        try:
+            matrix = getattr(self.sides, side).get_model_matrix(frame, na_action="raise")
+        except (FormulaicError, ValueError, TypeError, KeyError, NameError) as error:
+            raise InvalidNumber(
+                f"The formula {self.text!r} cannot be evaluated ({type(error).__name__}): text "
+                "columns are categories, numbers are numbers, functions are those of formulaic."
+            ) from None
+        values = np.asarray(matrix, dtype=np.float64)
+        return tuple(map(str, matrix.columns)), values.reshape(len(frame), -1)
+
+    def as_categories(self, name: str) -> bool:
+        """Whether a column is written as ``C(name)`` wherever it is named."""
+        word = rf"(?<![\w.]){re.escape(name)}(?![\w.])"
+        return not re.search(word, re.sub(rf"C\(\s*{word}", "C(", self.text))
+
+
+def variables_of(text: str) -> tuple[str, ...]:
+    """All columns that a formula names."""
+    model = Model.of(text)
+    return tuple(dict.fromkeys((*model.response, *model.covariates)))
+
+
+def fit_formula(
+    records: ReleasedRecords,
+    mechanism: Mechanism,
+    text: str,
+    asked: Asked,
+    *,
+    family: Family,
+) -> Regression:
+    """Fit the model to the truth behind the records; ``asked`` has filter, level and weights."""
+    require_family(family)
+    model = Model.of(text)
+    names = (*model.response, *model.covariates)
+    changed = [name for name in records.changed(names) if name in mechanism.columns]
+    summed = _summed_response(records, model, changed, family)
+    kept = [name for name in dict.fromkeys(names) if name not in changed and name != summed]
+    about = Asked(tuple(changed), asked.where, asked.question, asked.weighted)
+    cells = records.cells(about, mechanism, value=summed, also=kept)
+    table = cells.table
+    whole = np.ones(table.num_rows, dtype=np.bool_)
+    for name in kept:
+        whole &= ~_missing(table.column(name))
+    table = table.filter(pa.array(whole))
+    places = cells.layout.positions([cells.codes[name][whole] for name in cells.layout.columns])
+    frame, which, truths = _grid(records, model, cells.layout, table, kept)
+    terms, design, response = _sides(model, frame, family, summed)
+    _require_size(len(which), design.size)
+    present = ~np.array([any(label is None for label in truth) for truth in truths])
+    shape = (-1, len(truths))
+    sums = {name: _numbers(table, name) for name in ("n", "w", "ww", "wy", "wwy", "wwyy")}
+    scores = CorrectedScores(
+        family=family,
+        design=design.reshape(*shape[:1], len(truths), len(terms)) * present[:, None],
+        response=None if response is None else response.reshape(shape) * present,
+        kept=which,
+        undone=_undone(cells.layout, places),
+        records=float(sums["n"].sum()),
+        **{name: sums[name] for name in ("w", "ww", "wy", "wwy", "wwyy")},
+    )
+    found = solve_scores(scores, terms, infer=asked.question.infer)
+    return Regression(
+        formula=text,
+        family=family,
+        names=terms,
+        coefficients=found.coefficients,
+        covariance=found.covariance,
+        question=asked.question,
+        records=round(scores.records),
+        why="scores corrected for the published matrices; robust standard errors."
+        if changed
+        else "these columns were released as they are; robust standard errors.",
+    )
+
+
+def _summed_response(
+    records: ReleasedRecords, model: Model, changed: Sequence[str], family: Family
+) -> str | None:
+    """The response, if its values need not be told apart: least squares of a kept number."""
+    name = model.response[0] if len(model.response) == 1 else None
+    plain = name is not None and str(model.sides.lhs).strip("`") == name
+    if family != "linear" or not plain or name in changed or name in model.covariates:
+        return None
+    records.require(str(name))
+    return name if is_number(records.opened.schema.field(name).type) else None
+
+
+def _missing(column: pa.ChunkedArray) -> Any:
+    values = column.combine_chunks()
+    gone = np.asarray(values.is_null(nan_is_null=True))
+    return gone.astype(np.bool_)
+
+
+def _numbers(table: pa.Table, name: str) -> FloatArray:
+    if name not in table.column_names:
+        return np.zeros(table.num_rows)
+    return np.asarray(table.column(name).to_numpy(), dtype=np.float64)
+
+
+def _require_size(cells: int, numbers: int) -> None:
+    if numbers > MOST_NUMBERS:
+        raise TooLarge(
+            f"The model has {numbers:,} numbers to work on ({cells:,} cells of records), and at "
+            f"most {MOST_NUMBERS:,} are served. Use fewer or coarser randomised columns, or round "
+            "the kept ones."
+        )
+
+
+def _grid(
+    records: ReleasedRecords, model: Model, layout: Layout, table: pa.Table, kept: Sequence[str]
+) -> tuple[Any, IntArray, list[tuple[Label, ...]]]:
+    """Kinds of kept values crossed with truths; the kind of each cell; the truths."""
+    import pandas as pd
+
+    own = pd.DataFrame(
+        {name: _column(table.column(name)) for name in kept}, index=range(table.num_rows)
+    )
+    if kept:
+        which = own.groupby(list(kept), sort=False, observed=True).ngroup().to_numpy()
+        kinds = own.iloc[np.unique(which, return_index=True)[1]].reset_index(drop=True)
+    else:
+        which, kinds = np.zeros(table.num_rows, dtype=np.int64), own.iloc[:1]
+    axes = [axis for axis in layout.axes if axis.step is not None]
+    truths = [
+        tuple(itertools.chain(*parts))
+        for parts in itertools.product(*(a.group_cells for a in axes))
+    ]
+    _require_size(table.num_rows, len(kinds) * len(truths))
+    names = [name for axis in axes for name in axis.columns if name in layout.by]
+    frame = kinds.loc[kinds.index.repeat(len(truths))].reset_index(drop=True)
+    for place, name in enumerate(names):
+        labels = [truth[place] for truth in truths]
+        values = _values(records, model, name, labels)
+        frame[name] = pd.concat([values] * len(kinds), ignore_index=True)
+    return frame, which.astype(np.int64), truths
+
+
+def _column(column: pa.ChunkedArray) -> Any:
+    """A kept column as pandas has it; decimals and dictionaries as plain values."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.to_pandas()
+
+
+def _values(records: ReleasedRecords, model: Model, name: str, labels: Sequence[Label]) -> Any:
+    """What the labels of a randomised column stand for; any value where one is missing."""
+    import pandas as pd
+
+    column = records.certificate.schema.column(name)
+    known = [label for label in column.labels if label is not None]
+    filled = [known[0] if label is None else label for label in labels]
+    domain = column.domain
+    if isinstance(domain, Bins) and not model.as_categories(name):
+        if not all(math.isfinite(edge) for edge in domain.edges):
+            raise NotCovered(
+                f"'{name}' has bins without an end, which have no centre: write C({name}) to use "
+                "the bins as they are."
+            )
+        centres = dict(zip(domain.labels, domain.centres, strict=True))
+        return pd.Series([float(centres[label]) for label in filled])
+    if all(isinstance(label, int | float) and not isinstance(label, bool) for label in known):
+        return pd.Series(filled)
+    return pd.Series(pd.Categorical(filled, categories=known))
+
+
+def _sides(
+    model: Model, frame: Any, family: Family, summed: str | None
+) -> tuple[tuple[str, ...], FloatArray, FloatArray | None]:
+    """Names and design of the right side, and the response where it is not summed up."""
+    terms, design = model.evaluate(frame, "rhs")
+    if summed is not None:
+        return terms, design, None
+    names, response = model.evaluate(frame, "lhs")
+    if len(names) == 2 and family == "logistic":  # a category of two values: the last one is 1
+        response = response[:, 1:]
+    if response.shape[1] != 1:
+        raise InvalidNumber(
+            f"The response of a {family} model must be one number"
+            f"{' or a column of two values' if family == 'logistic' else ''}; "
+            f"got {len(names)} columns."
+        )
+    values = response[:, 0]
+    if family == "logistic" and not np.isin(values, (0.0, 1.0)).all():
+        raise InvalidNumber("The response of a logistic model must be 0 or 1, or have two values.")
+    if family == "poisson" and (values < 0).any():
+        raise InvalidNumber("The response of a Poisson model must not be negative.")
+    return terms, design, values
+
+
+def _undone(layout: Layout, places: list[IntArray]) -> tuple[tuple[FloatArray, IntArray], ...]:
+    """For every step the rows of its inverse, merged into truths, and the row of each cell."""
+    found = []
+    for place, axis in enumerate(layout.axes):
+        if axis.step is not None:
+            found.append(_rows(axis, layout, places, place))
+    return tuple(found)
+
+
+def _rows(
+    axis: Axis, layout: Layout, places: list[IntArray], place: int
+) -> tuple[FloatArray, IntArray]:
+    step = axis.step
+    assert step is not None  # noqa: S101 - for the type checker
+    if axis.size > MOST_POSITIONS:
+        raise TooLarge(
+            f"The columns {', '.join(axis.columns)} were randomised together over {axis.size:,} "
+            f"cells; regressions serve at most {MOST_POSITIONS:,}."
+        )
+    eye = np.eye(axis.size)
+    if step.matrix is not None:
+        return channel_of(0, axis, step.matrix).solve(eye).T, places[place]
+    strata = [next(i for i, a in enumerate(layout.axes) if a.columns == (n,)) for n in step.strata]
+    cells = list(itertools.product(*([c[0] for c in layout.axes[s].cells] for s in strata)))
+    inverses = {own: channel_of(0, axis, m).solve(eye).T for own, m in step.by_stratum.items()}
+    number = np.zeros(len(places[place]), dtype=np.int64)
+    for stratum in strata:
+        number = number * layout.axes[stratum].size + places[stratum]
+    if any(cells[own] not in inverses for own in np.unique(number)):
+        raise NotCovered(
+            f"Some released records of {', '.join(axis.columns)} stand in strata for which the "
+            "certificate has no matrix. Filter on the strata that it has."
+        )
+    nothing = np.zeros((axis.size, next(iter(inverses.values())).shape[1]))
+    rows = np.concatenate([inverses.get(cell, nothing) for cell in cells])
+    return rows, number * axis.size + places[place]
