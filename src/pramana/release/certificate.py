@@ -213,6 +213,10 @@ class Certificate:
         matrices = form["matrices"].fields(["published", "depend_on_the_data"])
         for open_ended in ("figures", "options"):
             form[open_ended].entries()
+        copied = form["figures"].entries().get("verbatim")
+        if copied is not None:
+            shares = copied.fields(["records_at_most", "unique_records_at_most"])
+            [share.number() for share in shares.values()]
         return cls(
             schema=schema_of(form["schema"]),
             kind=form["kind"].text(*KINDS),  # type: ignore[arg-type]

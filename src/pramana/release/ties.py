@@ -158,7 +158,11 @@ def _copies(certificate: Certificate) -> Iterator[Check]:
     if seen is None:
         return
     names = {"records_at_most", "unique_records_at_most"}
-    good = isinstance(seen, dict) and set(seen) == names and set(seen.values()) <= set(SHARES)
+    good = (
+        isinstance(seen, dict)
+        and set(seen) == names
+        and all(isinstance(share, int | float) and share in SHARES for share in seen.values())
+    )
     if good:
         yield Check.stated("records word for word", "on the grid; only the owner can count them")
     else:
