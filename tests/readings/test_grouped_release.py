@@ -111,3 +111,14 @@ def test_what_cannot_be_promised_or_said_is_refused():
     )
     with pytest.raises(NotCovered, match="keeps no distribution"):
         centres.crosstab("age")
+
+
+def test_keys_drawn_one_after_the_other_have_no_error_together():
+    """Each key keeps its distribution; how two go together is kept for some pairs only."""
+    plan = api.design(FREE, KAnonymity(k=5), data=PEOPLE, method=Resample(draw="sequential"))
+    release = api.protect(PEOPLE, plan, seed=1)
+
+    assert all(np.isfinite(cell["se"]) for cell in release.crosstab("marital").cells)
+    assert not any(np.isfinite(cell["se"]) for cell in release.crosstab("marital", "sex").cells)
+    with pytest.raises(NotCovered, match="one after the other"):
+        release.independence("marital", "sex")

@@ -163,9 +163,15 @@ class GroupsReading:
         safe = {column.name for column in certificate.schema.randomised}
         safe |= set(certificate.schema.known if within else ())
         others = [name for name in dict.fromkeys([*names, *weight]) if name not in safe]
+        changed = self.records.changed(names)
+        keys = ", ".join(changed)
+        if certificate.options.get("draw") == "sequential" and len(changed) > 1:
+            return (
+                f"Keys were drawn one after the other: how {keys} go together was weakened within "
+                "groups, and by how much cannot be told from the release."
+            )
         if not others:
             return ""
-        keys = ", ".join(self.records.changed(names))
         columns = ", ".join(others)
         return (
             f"How {columns} goes with {keys} was weakened within groups, and by how much cannot be "

@@ -28,6 +28,7 @@ __all__ = ["MAY_HOLD", "ties"]
 MAY_HOLD: dict[str, tuple[Kind, bool]] = {
     "retention": ("published", False),
     "matrix": ("published", False),
+    "matrix-from-data": ("published", True),
     "optimal": ("published", True),
     "inverse-frequency": ("withheld", True),
     "invariant": ("withheld", True),

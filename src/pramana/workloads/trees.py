@@ -41,9 +41,6 @@ __all__ = ["Accuracy", "MinedTree", "mine_tree"]
 LearnFrom = Literal["posterior", "rank", "none"]
 REBUILDS = ("posterior", "rank", "none")
 
-K_ANONYMOUS = ("resample", "permute", "gaussian", "centroid")
-"""Methods whose records are learned from as they are: there is no matrix to undo."""
-
 ENOUGH_ROWS = 60_000
 MOST_DRAWS = 5
 Z95 = 1.959963984540054
@@ -301,7 +298,7 @@ def _mechanism(release: Release) -> Mechanism:
     certificate = release.certificate
     if certificate.mechanism is not None:
         return certificate.mechanism
-    if certificate.schema.randomised and certificate.method not in K_ANONYMOUS:
+    if certificate.schema.randomised and certificate.kind != "groups":
         raise NotCovered(
             "The matrices of this release are withheld, so that its records cannot be rebuilt. "
             "Learn from them as they are: rebuild='none'."
