@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         KAnonymity,
         PkAnonymity,
         PrivacyBreach,
+        ShuffledPrivacy,
         SpontaneousRecognition,
     )
     from pramana.kanonymity import cluster
@@ -114,6 +115,7 @@ __all__ = [
     "Retention",
     "Role",
     "Schema",
+    "ShuffledPrivacy",
     "SingularMatrix",
     "SpontaneousRecognition",
     "Step",
@@ -143,7 +145,7 @@ _ROOMS = {
     "Optimal Permute Plan Resample Retention",
     "estimation": "Estimate Regression",
     "guarantees": "CorrectMatch DifferentialPrivacy Guarantee KAnonymity PkAnonymity "
-    "PrivacyBreach SpontaneousRecognition",
+    "PrivacyBreach ShuffledPrivacy SpontaneousRecognition",
     "kanonymity": "cluster",
     "matrices": "Dense Mechanism Step TransitionMatrix UniformMixture",
     "readings": "Release",

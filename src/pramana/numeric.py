@@ -16,6 +16,7 @@ True
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
@@ -30,6 +31,7 @@ __all__ = [
     "float_down",
     "float_up",
     "floor_text",
+    "largest_dial",
     "log_of",
     "log_up",
     "percent_down",
@@ -145,6 +147,24 @@ def require_number(
     raise InvalidNumber(
         f"{name} must be a number in {opening}{low:g}, {high:g}{closing}, got {value!r}."
     )
+
+
+def largest_dial(
+    holds: Callable[[float], bool], *, low: float, high: float, tolerance: float = 1e-4
+) -> float:
+    """The largest dial at which something holds that holds at all smaller ones; ``low`` if none.
+
+    What is returned was tried, unless it is ``low``.
+
+    >>> 1.99 < largest_dial(lambda dial: dial <= 2, low=0, high=10, tolerance=1e-3) <= 2
+    True
+    """
+    if holds(high):
+        return high
+    while high - low > tolerance * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
 
 
 # -- numbers as text -----------------------------------------------------------------------

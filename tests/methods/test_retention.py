@@ -45,7 +45,7 @@ def test_the_papers_example():
     )
 
     assert retentions(plan) == pytest.approx([0.3032] * 3, abs=5e-5)
-    k, epsilon, _ = plan.attained
+    k, epsilon, *_ = plan.attained
     assert k.k >= 100
     assert k.k == pytest.approx(1 + 99_999 * math.exp(-2 * epsilon.epsilon))
 

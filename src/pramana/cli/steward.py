@@ -151,14 +151,21 @@ def _flag(name: str) -> str:
 
 
 def _aimed(method: str | None) -> set[str]:
-    """The numbers of the targets of a method, or of the usual one and those that no other has."""
+    """The numbers of the targets of a method, or of the usual one and those that no other has.
+
+    Without a method, only targets that one number states: the first screen is short.
+    """
     from pramana.api import GUARANTEES
 
     usual, *others = _methods().values()
     aims = set(_methods()[method].aims if method else usual.aims)
     if not method or not aims:
         aims = set(GUARANTEES) - {name for other in others for name in other.aims if method is None}
-    return {x.field for name, kind in GUARANTEES.items() if name in aims for x in kind.letters}
+    kinds = [kind for name, kind in GUARANTEES.items() if name in aims]
+    if not method:
+        stated = [[x for x in kind.letters if x.required] for kind in kinds]
+        return {letters[0].field for letters in stated if len(letters) == 1}
+    return {x.field for kind in kinds for x in kind.letters}
 
 
 def _line(method: type[Method]) -> str:

@@ -6,6 +6,7 @@ from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "KAnonymity",
     "PkAnonymity",
     "PrivacyBreach",
+    "ShuffledPrivacy",
     "SpontaneousRecognition",
 ]

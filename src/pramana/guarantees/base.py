@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pramana.table.counts import Counts
     from pramana.table.schema import Schema
 
-__all__ = ["Amplified", "Evidence", "Guarantee", "Letter", "Need", "only_the_owner"]
+__all__ = ["Amplified", "Evidence", "Guarantee", "Letter", "Need", "Searched", "only_the_owner"]
 
 
 class Need(Enum):
@@ -53,6 +53,9 @@ class Evidence:
         counts: the true counts, by the columns that can be looked at; only the owner has them.
         group_sizes: the sizes of the groups within which keys are replaced.
         shuffled: whether records are released in a random order.
+        attached: the size of the smallest group that all columns which are released as they are
+            form, sensitive ones and weights too; ``None`` where nobody has counted.
+        seeded: whether the order and the draws come from a seed.
     """
 
     schema: Schema
@@ -63,6 +66,8 @@ class Evidence:
     counts: Counts | None = None
     group_sizes: tuple[int, ...] | None = None
     shuffled: bool = True
+    attached: int | None = None
+    seeded: bool = False
 
     @property
     def offers(self) -> frozenset[Need]:
@@ -87,11 +92,12 @@ class Letter:
     'k'
 
     Attributes:
-        flag: such as ``--k``; the name of the field without the dashes.
+        flag: such as ``--k``.
         help: one line.
         type: of the number.
         metavar: what stands for the number in the help.
         required: whether the guarantee cannot be stated without it.
+        number: its name in the guarantee, where that is not the flag without the dashes.
     """
 
     flag: str
@@ -99,10 +105,11 @@ class Letter:
     type: type = float
     metavar: str = "NUMBER"
     required: bool = True
+    number: str = ""
 
     @property
     def field(self) -> str:
-        """The name of the number in the guarantee."""
+        """The name of the number among those of all guarantees."""
         return self.flag.lstrip("-").replace("-", "_")
 
 
@@ -154,7 +161,8 @@ class Guarantee(Protocol):
     @classmethod
     def stated(cls, numbers: Mapping[str, Any], *, schema: Schema | None = None) -> Self:
         """The guarantee with the numbers of its letters; what else it speaks of is the schema's."""
-        return cls(**numbers)
+        names = {letter.field: letter.number or letter.field for letter in cls.letters}
+        return cls(**{names.get(field, field): value for field, value in numbers.items()})
 
     @classmethod
     def one_in(cls, k: float, *, schema: Schema | None = None) -> Self:
@@ -178,6 +186,14 @@ class Amplified(Protocol):
 
     def log_amplification(self, *, crowd: int) -> float:
         """The largest total of ln gamma over all steps that meets it; negative where none does."""
+
+
+@runtime_checkable
+class Searched(Protocol):
+    """A guarantee that can be tried on any mechanism, and fails from some dial on."""
+
+    def met_by(self, evidence: Evidence) -> bool:
+        """Whether what is done to a record is enough for it."""
 
 
 def only_the_owner(kind: type[Guarantee]) -> bool:

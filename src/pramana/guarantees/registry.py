@@ -29,6 +29,7 @@ GUARANTEES: Registry[type[Guarantee]] = Registry(
         ),
         "correct-match": "pramana.guarantees.correct_match:CorrectMatch",
         "k-anonymity": "pramana.guarantees.k_anonymity:KAnonymity",
+        "shuffled-privacy": "pramana.guarantees.shuffled_privacy:ShuffledPrivacy",
     },
 )
 

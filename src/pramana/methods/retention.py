@@ -6,23 +6,24 @@ k, epsilon and (rho1, rho2) all bound the same quantity, the total of ln gamma o
     k:             total <= ln((n - 1) / (k - 1)) / 2                         [Ikarashi, Cor. 5]
     rho1 to rho2:  total <= ln(rho2 (1 - rho1) / (rho1 (1 - rho2)))           [Dowd, Sec. 5.1]
 
-so that one dial serves all three. ``equal`` gives every column the same retention (the three
-algorithms of [Ikarashi, Sec. 4]); ``best`` divides the total so that one- and two-way tables are
-least in error, at the same k and epsilon: which column gets how much costs nothing in privacy.
+so that one dial serves all three. The central epsilon grows with the same dial, and is searched for
+along it. ``equal`` gives every column the same retention (the three algorithms of [Ikarashi, Sec.
+4]); ``best`` divides the total so that one- and two-way tables are least in error, at the same k
+and epsilon: which column gets how much costs nothing in privacy.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from pramana.errors import Infeasible, InvalidNumber
-from pramana.guarantees.base import Amplified, Evidence, Guarantee
-from pramana.guarantees.evaluate import attained, claims
+from pramana.guarantees.base import Amplified, Guarantee, Searched
+from pramana.guarantees.evaluate import claims
 from pramana.matrices.families import with_fixed
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.methods.base import Kind, Method, option, require_choice
@@ -30,12 +31,15 @@ from pramana.methods.expected_error import ErrorModel
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.steps import StepDomain, step_domains
-from pramana.numeric import require_number
+from pramana.numeric import largest_dial, require_number
 from pramana.table.schema import require_domains, require_keys
 
 __all__ = ["Retention"]
 
 Spread = Literal["equal", "best"]
+
+LARGEST_DIAL = 30.0
+"""Where the search for a total ends: not even 10**12 records hide one that is kept so surely."""
 
 IDENTITY_DIAL = 64 * math.log(2)
 """The largest ln gamma that integers over 2**64 can express short of the identity."""
@@ -62,7 +66,12 @@ class Retention(Method):
 
     name: ClassVar[str] = "retention"
     when: ClassVar[str] = "The promise shall hold whatever the data are, and whoever attacks."
-    aims: ClassVar[tuple[str, ...]] = ("pk-anonymity", "differential-privacy", "privacy-breach")
+    aims: ClassVar[tuple[str, ...]] = (
+        "pk-anonymity",
+        "differential-privacy",
+        "privacy-breach",
+        "shuffled-privacy",
+    )
     kind: ClassVar[Kind] = "published"
 
     def __post_init__(self) -> None:
@@ -74,7 +83,7 @@ class Retention(Method):
 
     def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
         """One matrix a column, or one for columns that are tied by impossible combinations."""
-        schema, records, crowd = people.schema, people.records, people.crowd
+        schema, records = people.schema, people.records
         require_keys(schema)
         require_domains(schema)
         require_number("the number of records", records, low=1)
@@ -90,19 +99,17 @@ class Retention(Method):
         elif self.max_error is not None:
             retentions = divide(_dial_of_error(self.max_error, model, divide))
         else:
-            _refuse_fixed(steps, asked, crowd=crowd)
-            retentions = divide(_dial(asked, crowd=crowd, steps=steps))
-        evidence = _within(steps, retentions, asked, Evidence(schema, records, crowd))
-        assert evidence.mechanism is not None  # noqa: S101 - it has just been found
+            retentions = divide(_dial(asked, people, steps, divide))
+        mechanism, found = _within(steps, retentions, asked, people)
         spread = self.spread if self.retention is None else "equal"
         return Plan(
             schema=schema,
-            mechanism=evidence.mechanism,
+            mechanism=mechanism,
             method=self,
             records=records,
-            crowd=crowd,
+            crowd=people.crowd,
             asked=tuple(asked),
-            attained=attained(evidence, asked),
+            attained=found,
             expected_error=model.at(retentions),
             figures=_figures(steps, model, retentions, spread),
         )
@@ -111,16 +118,45 @@ class Retention(Method):
 # -- the dial ------------------------------------------------------------------------------
 
 
-def _dial(asked: Sequence[Guarantee], *, crowd: int, steps: Sequence[StepDomain]) -> float:
+def _dial(
+    asked: Sequence[Guarantee],
+    people: People,
+    steps: Sequence[StepDomain],
+    divide: Callable[[float], list[float]],
+) -> float:
     """The largest total of ln gamma that meets every target."""
-    return min((_dial_of(guarantee, crowd, steps) for guarantee in asked), default=math.inf)
+    bounded = [guarantee for guarantee in asked if not isinstance(guarantee, Searched)]
+    dial = min(
+        (_dial_of(guarantee, people.crowd, steps) for guarantee in bounded), default=math.inf
+    )
+    searched = [guarantee for guarantee in asked if isinstance(guarantee, Searched)]
+    _refuse_fixed(steps, finite=bool(searched) or dial < math.inf)
+    for guarantee in searched:
+        dial = _searched(guarantee, people, steps, divide, most=min(dial, LARGEST_DIAL))
+    return dial
+
+
+def _searched(
+    guarantee: Searched,
+    people: People,
+    steps: Sequence[StepDomain],
+    divide: Callable[[float], list[float]],
+    *,
+    most: float,
+) -> float:
+    """The largest total that meets a target which has no formula for it."""
+    return largest_dial(
+        lambda dial: guarantee.met_by(people.fixed(_mechanism(steps, divide(dial)))),
+        low=0.0,
+        high=most,
+    )
 
 
 def _dial_of(guarantee: Guarantee, crowd: int, steps: Sequence[StepDomain]) -> float:
     if not isinstance(guarantee, Amplified):
         raise Infeasible(
-            f"Method retention does not aim at {guarantee.name}; it takes k, epsilon and "
-            "rho1 with rho2. Choose another method."
+            f"Method retention does not aim at {guarantee.name}; it takes k, epsilon, central "
+            "epsilon, and rho1 with rho2. Choose another method."
         )
     dial = guarantee.log_amplification(crowd=crowd)
     if dial < 0:
@@ -152,10 +188,10 @@ def _dial_of_error(
     return found
 
 
-def _refuse_fixed(steps: Sequence[StepDomain], asked: Sequence[Guarantee], *, crowd: int) -> None:
+def _refuse_fixed(steps: Sequence[StepDomain], *, finite: bool) -> None:
     """Values that stay as they are make every finite target impossible: say exactly that."""
     fixed = [step.name for step in steps if step.fixed]
-    if fixed and any(_dial_of(guarantee, crowd, steps) < math.inf for guarantee in asked):
+    if fixed and finite:
         raise Infeasible(
             f"Values of {', '.join(fixed)} are exempt or kept missing, so their records are "
             "released as they are: no finite epsilon and no k above 1 can hold. Drop the "
@@ -229,24 +265,28 @@ def _within(
     steps: Sequence[StepDomain],
     retentions: Sequence[float],
     asked: Sequence[Guarantee],
-    evidence: Evidence,
-) -> Evidence:
-    """With integer matrices for the retentions, stepped down until they meet every target.
+    people: People,
+) -> tuple[Mechanism, tuple[Guarantee, ...]]:
+    """Integer matrices for the retentions, stepped down until they meet every target.
 
     Rounding in floating point can overshoot by a few parts in 10**16; a target must hold to
     the last bit.
     """
     for trim in (0.0, *(10.0**-power for power in range(15, 5, -1))):
-        mechanism = Mechanism(
-            tuple(
-                Step(step.columns, with_fixed(step.labels, step.fixed, retention=rho * (1 - trim)))
-                for step, rho in zip(steps, retentions, strict=True)
-            )
-        )
-        evidence = replace(evidence, mechanism=mechanism)
-        if all(claim.holds for claim in claims(evidence, asked)):
-            return evidence
+        mechanism = _mechanism(steps, [rho * (1 - trim) for rho in retentions])
+        found = claims(people.fixed(mechanism), asked)
+        if all(claim.holds for claim in found):
+            return mechanism, tuple(claim.attained for claim in found)
     raise Infeasible(f"{list(asked)} cannot be met in integers over 2**64: loosen it slightly.")
+
+
+def _mechanism(steps: Sequence[StepDomain], retentions: Sequence[float]) -> Mechanism:
+    return Mechanism(
+        tuple(
+            Step(step.columns, with_fixed(step.labels, step.fixed, retention=rho))
+            for step, rho in zip(steps, retentions, strict=True)
+        )
+    )
 
 
 def _figures(

@@ -1,0 +1,377 @@
+"""Central privacy of a shuffled release as a number, never below the truth.
+
+For n records, a blanket law (A, B) and Z = A - e^epsilon B,
+
+    delta(epsilon) <= (1/n) E (Z_1 + ... + Z_n)_+,      Z_i independent.
+
+Three upper bounds of the right side, of which the least counts:
+
+- *alone*: E Z_+, what one record promises without any shuffle;
+- *tail*: (E e^(lambda Z))^n / (n e lambda) for any lambda, since s_+ <= e^(lambda s) / (e lambda);
+- *sharp*: add to the sum S an independent normal variable of mean 0 and a hundredth of its standard
+  deviation. That raises E S_+ (Jensen) by next to nothing, and makes the transform fall like a
+  normal one, so that about two thousand points of the line lambda + it suffice in
+
+      E S_+ = (1 / 2 pi) integral of E e^((lambda + it) S) / (lambda + it)^2 dt,
+
+  whatever n is. A sum over equally spaced points in place of the integral adds copies of E S_+ that
+  are shifted by a period, all of them positive: again too much, never too little.
+
+What is cut off and what rounding may do is bounded term by term and added.
+Proofs: docs/proofs/shuffled_privacy.md, "Computing it".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pramana.guarantees.shuffled_law import BlanketLaw
+from pramana.types import FloatArray
+
+__all__ = ["delta_of", "epsilon_of", "holds"]
+
+UNIT = 2.0**-53
+"""Half a unit in the last place of one."""
+
+FUNCTION = 16 * UNIT
+"""More than exp, expm1, log1p, sin, cos, arctan2 and the products around them may be off."""
+
+SMOOTHING = 0.01
+"""The standard deviation of what is added to the sum, as a share of its own."""
+
+REACH = 6.5
+"""Where the transform is cut off, in units of that standard deviation: e^(-6.5^2 / 2) < 1e-9."""
+
+VANISHING = 1e-4
+"""A transform below this is left out of the sum, and what it could be is added as an error."""
+
+MOST_STEPS = 150
+"""Above this, the values of Z are moved to the points of a grid."""
+
+MOST_POINTS = 10_000
+"""At so many points of the line more noise is added rather than more points."""
+
+FEW = 0.005
+"""With fewer expected steps upwards in the whole crowd, nobody hides: one record alone counts."""
+
+MARGIN = 1e-9
+"""By how much of itself a delta must be missed: sines of other processors differ by far less."""
+
+BLOCK = 1 << 20
+"""How many values of a transform are computed at once."""
+
+
+# -- the bounds -----------------------------------------------------------------------------
+
+
+def delta_of(law: BlanketLaw, *, crowd: int, epsilon: float, enough: float = 0.0) -> float:
+    """An upper bound of delta at ``epsilon`` for ``crowd`` shuffled records.
+
+    Args:
+        law: of the pair of truths in question.
+        crowd: the number of records that are shuffled together.
+        epsilon: at which epsilon.
+        enough: a coarser bound will do as soon as it is at or below this.
+
+    >>> from fractions import Fraction
+    >>> coin = BlanketLaw.of_mixture(2, Fraction(3))
+    >>> round(delta_of(coin, crowd=1, epsilon=0.0), 12)     # 3/4 - 1/4
+    0.5
+    """
+    steps = _Steps.of(law, epsilon)
+    if steps is None:
+        return 0.0
+    alone = steps.alone()
+    if crowd == 1 or alone <= enough:
+        return alone
+    slope = steps.slope(crowd)
+    least = min(alone, steps.tail(crowd, slope))
+    if least <= enough or crowd * steps.rising < FEW:
+        return least
+    return min(least, steps.sharp(crowd, slope, enough=enough))
+
+
+def holds(law: BlanketLaw, *, crowd: int, epsilon: float, delta: float) -> bool:
+    """Whether delta is small enough at epsilon, by so much that other machines say the same."""
+    enough = delta * (1 - MARGIN)
+    return delta_of(law, crowd=crowd, epsilon=epsilon, enough=enough) <= enough
+
+
+def epsilon_of(
+    laws: Sequence[BlanketLaw], *, crowd: int, delta: float, most: float = math.inf
+) -> float:
+    """An epsilon at which delta holds for every one of the laws; the least up to 1 in 10,000.
+
+    The laws are tried in the order of their spread; most of them only confirm the worst. If it
+    holds at ``most`` for a law, what is found for it is at or below that.
+    """
+    found = 0.0
+    for law in sorted(laws, key=_spread_of, reverse=True):
+        if not holds(law, crowd=crowd, epsilon=found, delta=delta):
+            within = found < most < math.inf and holds(law, crowd=crowd, epsilon=most, delta=delta)
+            high = most if within else max(law.local_epsilon, found)
+            found = _least_epsilon(law, crowd, delta * (1 - MARGIN), found, high)
+    return found
+
+
+def _least_epsilon(law: BlanketLaw, crowd: int, delta: float, low: float, high: float) -> float:
+    """Between ``low``, where delta is too large, and ``high``, where it is not.
+
+    The coarse bounds first, which cost next to nothing, then the sharp one at what they found.
+    """
+    near = _crossing(lambda at: _coarse(law, crowd, at), delta, low, high, start=high / 2)
+    if crowd == 1:
+        return near
+    return _crossing(
+        lambda at: delta_of(law, crowd=crowd, epsilon=at), delta, low, near, start=0.95 * near
+    )
+
+
+def _coarse(law: BlanketLaw, crowd: int, epsilon: float) -> float:
+    """The bounds that need no transform."""
+    steps = _Steps.of(law, epsilon)
+    if steps is None:
+        return 0.0
+    return min(steps.alone(), steps.tail(crowd, steps.slope(crowd)))
+
+
+def _crossing(
+    falling: Callable[[float], float], level: float, low: float, high: float, *, start: float
+) -> float:
+    """Where a falling function comes down to a level, from the side where it is there.
+
+    It is below at ``high`` and above at ``low``. The root of its negative logarithm is nearly a
+    straight line, so that chords find the place; a chord that moves one end only is bent.
+    """
+    target = math.sqrt(-math.log(min(level, 0.9)))
+    ends = {low: -target, high: math.inf}
+    for turn in range(100):
+        if high - low <= 1e-4 * high:
+            break
+        share = ends[low] / (ends[low] - ends[high]) if turn else 1.0
+        middle = start if turn == 0 else low + (high - low) * share
+        if not low + 1e-3 * (high - low) < middle < high - 1e-3 * (high - low) or turn % 4 == 3:
+            middle = (low + high) / 2
+        size = falling(middle)
+        height = math.sqrt(max(-math.log(max(size, 1e-300)), 0.0)) - target
+        if size <= level:
+            high, ends = middle, {low: ends[low] / 2, middle: max(height, 0.0)}
+        else:
+            low, ends = middle, {middle: min(height, 0.0), high: ends[high] / 2}
+    return high
+
+
+def _spread_of(law: BlanketLaw) -> float:
+    """The variance of A - B: which law is the widest, as a guess."""
+    return float(law.chance @ (law.own - law.other) ** 2)
+
+
+# -- the steps of the sum --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """Values of Z that are not 0, with their chances; at or above the true ones, step by step."""
+
+    value: FloatArray
+    chance: FloatArray
+
+    @classmethod
+    def of(cls, law: BlanketLaw, epsilon: float) -> _Steps | None:
+        """Z = A - e^epsilon B, rounded up; ``None`` where no value is above 0.
+
+        A step upwards is made a little likelier, one downwards a little rarer, and the latter by
+        so much more that the chances sum to no more than they did: each change only raises Z.
+        """
+        factor = math.expm1(epsilon) * (1 - FUNCTION)
+        size = law.own + (1 + factor) * law.other
+        value = (law.own - law.other) - factor * law.other + (law.error + FUNCTION) * size
+        if not (value > 0).any():
+            return None
+        change = 2 * (law.error + FUNCTION)
+        chance = law.chance.copy()
+        if len(value) > MOST_STEPS:
+            change += 2 * len(value) * UNIT
+            value, chance = _on_grid(value, chance)
+        up = value > 0
+        rising, falling = chance[up].sum(), chance[~up].sum()
+        chance[up] *= 1 + change
+        chance[~up] *= max(0.0, 1 - 2 * change * (1 + rising / max(falling, 1e-300)))
+        return cls(value, chance)
+
+    @property
+    def rising(self) -> float:
+        """The chance of a step upwards."""
+        return float(self.chance[self.value > 0].sum())
+
+    def alone(self) -> float:
+        """E Z_+, rounded up."""
+        rounding = 1 + (len(self.value) + 4) * UNIT
+        return float(self.chance @ np.maximum(self.value, 0)) * rounding
+
+    # -- the tail bound ------------------------------------------------------------------------
+
+    def slope(self, crowd: int) -> float:
+        """Nearly the lambda at which (E e^(lambda Z))^n / lambda^2 is least; any is allowed."""
+        variance = float(self.chance @ self.value**2)
+        drift = -float(self.chance @ self.value)
+        guess = (drift + math.sqrt(drift**2 + 8 * variance / crowd)) / (2 * variance)
+        most = 500 / float(self.value.max())
+        low = high = min(guess, most)
+        while low > 1e-300 and self._climb(low, crowd) > 0:
+            low /= 2
+        while high < most and self._climb(high, crowd) < 0:
+            high = min(2 * high, most)
+        for _ in range(12):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self._climb(middle, crowd) < 0 else (low, middle)
+        return (low + high) / 2
+
+    def _climb(self, slope: float, crowd: int) -> float:
+        """The sign of the derivative of n ln E e^(lambda Z) - 2 ln lambda."""
+        lifted = np.exp(slope * self.value)
+        total = 1 + float(self.chance @ np.expm1(slope * self.value))
+        return crowd * slope * float((self.chance * lifted) @ self.value) - 2 * total
+
+    def tail(self, crowd: int, slope: float) -> float:
+        """(E e^(lambda Z))^n / (n e lambda), rounded up."""
+        return _exp_up(self._log_moment(crowd, slope) - 1 - math.log(crowd * slope))
+
+    def _log_moment(self, crowd: int, slope: float) -> float:
+        """n ln E e^(lambda Z), rounded up.
+
+        A sum of c products is off by at most c + 1 roundings of the sum of their sizes.
+        """
+        raised = np.expm1(slope * self.value)
+        excess = float(self.chance @ raised) + self._doubt(slope, 0.0)
+        return crowd * math.log1p(excess) * (1 + math.copysign(FUNCTION, excess))
+
+    def _doubt(self, slope: float, frequency: float | FloatArray) -> float | FloatArray:
+        """How far E e^((lambda + it) Z) - 1 may be from what is computed.
+
+        The sizes that are added up are |e^(x + iy) - 1| <= |e^x - 1| + e^x |y| with x = lambda Z
+        and y = t Z; a rounding of x moves e^x by |x| e^x such roundings, one of y by |y| e^x.
+        """
+        x = slope * self.value
+        lifted = np.exp(x)
+        still = float(self.chance @ (np.abs(np.expm1(x)) + np.abs(x) * lifted))
+        turning = float((self.chance * lifted) @ np.abs(self.value))
+        return (FUNCTION + (len(x) + 1) * UNIT) * (still + 2 * turning * frequency)
+
+    # -- the sharp bound -----------------------------------------------------------------------
+
+    def sharp(self, crowd: int, slope: float, *, enough: float) -> float:
+        """The sum over the line; the period grows until copies no longer count."""
+        moment = 1 + float(self.chance @ np.expm1(slope * self.value))
+        weight = self.chance * np.exp(slope * self.value) / moment
+        mean = float(weight @ self.value)
+        width = math.sqrt(crowd * max(float(weight @ self.value**2) - mean**2, 1e-300))
+        period = 9 * width + 12 / slope + 2 * float(self.value.max())
+        best = self._on_line(crowd, slope, SMOOTHING * width, period)
+        for _ in range(4):
+            if best <= enough:
+                break
+            period *= 1.5
+            wider = self._on_line(crowd, slope, SMOOTHING * width, period)
+            done, best = wider > best * (1 - 1e-4), min(best, wider)
+            if done:
+                break
+        return best
+
+    def _on_line(self, crowd: int, slope: float, noise: float, period: float) -> float:
+        """The sum over the line at multiples of 2 pi / period, with everything that is left out."""
+        spacing = 2 * math.pi / period
+        noise = max(noise, REACH / (spacing * MOST_POINTS))
+        count = math.ceil(REACH / (noise * spacing))
+        total = doubt = 0.0
+        block = max(1, BLOCK // len(self.value))
+        for start in range(0, count + 1, block):
+            points = spacing * np.arange(start, min(start + block, count + 1), dtype=np.float64)
+            sizes, parts, doubts = self._terms(crowd, slope, noise, points)
+            twice = np.where(points > 0, 2.0, 1.0)  # the other half of the line is conjugate
+            total += float(twice @ parts)
+            doubt += float(twice @ (doubts + sizes * (count + 64) * UNIT))
+        end = spacing * count
+        rest = math.exp(-((end * noise) ** 2) / 2) / (end**3 * noise**2)
+        value = ((total + doubt) * spacing / 2 + rest) / math.pi
+        if not 0 < value < math.inf:
+            return math.inf
+        scale = self._log_moment(crowd, slope) + (slope * noise) ** 2 / 2
+        return _exp_up(scale + math.log(value) - math.log(crowd))
+
+    def _terms(
+        self, crowd: int, slope: float, noise: float, points: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Sizes, real parts and possible errors of the terms, over what the one at 0 would be.
+
+        With w = E e^((lambda + it) Z) - 1 the n-th power is taken of (1 + w) / (1 + w at t = 0).
+        An error of w turns into n times itself over |1 + w|, in size and in angle alike; the error
+        of the logarithm is one of |w| (1 + |w|) / |1 + w|^2 at most.
+        """
+        real, imaginary = self._transform(slope, points)
+        at_zero = float(self.chance @ np.expm1(slope * self.value))
+        square = (1 + real) ** 2 + imaginary**2
+        seen = square > VANISHING**2
+        safe = np.where(seen, np.minimum(square, 1.0), 1.0)
+        log_size = np.where(
+            seen, np.log1p(np.maximum(2 * real + real**2 + imaginary**2, -0.5)), 0.0
+        )
+        log_size = np.where(seen & (square < 0.5), np.log(safe), log_size) / 2
+        angle = crowd * np.arctan2(imaginary, 1 + real) + slope * points * noise**2
+        fall = -((points * noise) ** 2) / 2
+        kernel = 1 / (slope + 1j * points) ** 2
+        size = np.abs(kernel) * np.exp(
+            np.minimum(crowd * (log_size - math.log1p(at_zero)) + fall, 0.0)
+        )
+        parts = size * np.cos(angle + np.angle(kernel))
+        bounds = self._doubt(slope, points) + self._doubt(slope, 0.0)
+        spread = 1 + np.hypot(real, imaginary)
+        error = 8 * crowd * bounds * spread / safe + 64 * UNIT * (1 - fall)
+        hidden = np.abs(kernel) * np.exp(fall) * (2 * VANISHING / (1 + at_zero)) ** crowd
+        return (
+            np.where(seen, size, 0.0),
+            np.where(seen, parts, 0.0),
+            np.where(seen, size * np.expm1(np.minimum(error, 500.0)), hidden),
+        )
+
+    def _transform(self, slope: float, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Real and imaginary part of E e^((lambda + it) Z) - 1, without cancellation near t = 0."""
+        lifted = np.exp(slope * self.value)
+        angle = np.outer(points, self.value)
+        imaginary = np.sin(angle) @ (self.chance * lifted)
+        real = float(self.chance @ np.expm1(slope * self.value)) - (2 * np.sin(angle / 2) ** 2) @ (
+            self.chance * lifted
+        )
+        return real, imaginary
+
+
+def _on_grid(value: FloatArray, chance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Values moved to the two grid points around them so that the mean stays: too wide, if at all.
+
+    Points are a fiftieth of the spread apart around 0, and 6 % further out.
+    """
+    spread = math.sqrt(float(chance @ value**2))
+    most = float(np.abs(value).max()) * (1 + 1e-9)
+    inner = np.linspace(0, 0.3, 16) * spread
+    count = 1 + max(0, math.ceil(math.log(most / (0.3 * spread)) / math.log(1.06)))
+    outer = 0.3 * spread * 1.06 ** np.arange(1, 1 + count)
+    half = np.concatenate([inner, outer[outer < most], [max(most, inner[-1] * 1.01)]])
+    grid = np.concatenate([-half[:0:-1], half])
+    below = np.clip(np.searchsorted(grid, value, side="right") - 1, 0, len(grid) - 2)
+    share = (value - grid[below]) / (grid[below + 1] - grid[below])
+    moved = np.bincount(below, weights=chance * (1 - share), minlength=len(grid))
+    moved += np.bincount(below + 1, weights=chance * share, minlength=len(grid))
+    there = (moved > 0) & (grid != 0)
+    return grid[there], moved[there]
+
+
+def _exp_up(exponent: float) -> float:
+    """e to a power that is rounded up already, rounded up and never 0; at most 1."""
+    if exponent > 0:
+        return 1.0
+    raised = math.exp(exponent) * (1 + FUNCTION * (1 - exponent))
+    return max(raised, 5e-324)

@@ -1,0 +1,102 @@
+"""From what is done to a record to the blanket laws that bound it.
+
+The promise must hold for every pair of truths, so that the worst pair counts. For uniform mixtures
+that is the pair which differs in every column, with the largest ratio of all strata. For other
+matrices all pairs are looked at where they are few, and where they are many the matrix is bounded
+by a uniform mixture that can be turned into it, or all steps together by the largest ratio alone.
+Proofs: docs/proofs/shuffled_privacy.md.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from pramana.guarantees.shuffled_bound import epsilon_of, holds
+from pramana.guarantees.shuffled_law import BlanketLaw
+from pramana.matrices.mechanism import Mechanism, Step
+from pramana.matrices.transition import TransitionMatrix
+from pramana.matrices.uniform_mixture import UniformMixture
+
+__all__ = ["central_epsilon", "laws_of", "meets", "mixture_above"]
+
+MOST_PAIRS = 1_000
+"""At most so many pairs of truths are looked at one by one."""
+
+
+def central_epsilon(
+    mechanism: Mechanism, *, crowd: int, delta: float, most: float = math.inf
+) -> float:
+    """The epsilon that holds with ``delta`` for ``crowd`` shuffled records, rounded up.
+
+    Every entry of the matrices must be positive, up to values that are never released. If
+    ``most`` holds, what is found is at or below it.
+    """
+    return min(epsilon_of(laws, crowd=crowd, delta=delta, most=most) for laws in laws_of(mechanism))
+
+
+def meets(mechanism: Mechanism, *, crowd: int, epsilon: float, delta: float) -> bool:
+    """Whether epsilon holds with ``delta``: quicker than to find the least that does."""
+    return any(
+        all(holds(law, crowd=crowd, epsilon=epsilon, delta=delta) for law in laws)
+        for laws in laws_of(mechanism)
+    )
+
+
+def laws_of(mechanism: Mechanism) -> list[list[BlanketLaw]]:
+    """Lists of laws; the largest delta over any one of the lists is an upper bound."""
+    pairs = [_pairs(step, alone=len(mechanism.steps) == 1) for step in mechanism.steps]
+    chosen: list[Sequence[BlanketLaw]] = []
+    for step, laws in zip(mechanism.steps, pairs, strict=True):
+        chosen.append(laws if laws is not None else [_mixture_law(step)])
+    while math.prod(map(len, chosen)) > MOST_PAIRS:  # the widest step first
+        widest = max(range(len(chosen)), key=lambda position: len(chosen[position]))
+        chosen[widest] = [_mixture_law(mechanism.steps[widest])]
+    exact = [BlanketLaw.of_steps(laws) for laws in itertools.product(*chosen)]
+    if all(isinstance(matrix, UniformMixture) for step in mechanism for matrix in step.matrices):
+        return [exact]
+    return [exact, [BlanketLaw.of_any_channel(Fraction(mechanism.gamma))]]
+
+
+def mixture_above(matrix: TransitionMatrix) -> Fraction:
+    """The least ratio of a uniform mixture over the same values that can be turned into a matrix.
+
+    A mixture of retention rho, followed by Q, is the matrix P if Q = (P - (1 - rho) M) / rho with M
+    the mean of the rows of P; Q is a matrix as soon as 1 - rho is at or below every P / M.
+    """
+    if isinstance(matrix, UniformMixture):
+        return Fraction(matrix.gamma)
+    weights, size = matrix.weights, matrix.size
+    columns = [weights[:, position].tolist() for position in range(size)]
+    share = min(Fraction(size * min(column), sum(column)) for column in columns if any(column))
+    return size / share - (size - 1)
+
+
+def _mixture_law(step: Step) -> BlanketLaw:
+    """One law above those of all pairs of truths and all strata of a step."""
+    return BlanketLaw.of_mixture(len(step.labels), max(map(mixture_above, step.matrices)))
+
+
+def _pairs(step: Step, *, alone: bool) -> list[BlanketLaw] | None:
+    """The laws of all pairs of truths in all strata, each once; ``None`` where they are too many.
+
+    Two equal truths count where other steps may tell them apart.
+    """
+    if all(isinstance(matrix, UniformMixture) for matrix in step.matrices):
+        return [_mixture_law(step)]
+    size = len(step.labels)
+    if size * size * len(step.matrices) > MOST_PAIRS:
+        return None
+    found: dict[tuple[tuple[int, int, int], ...], BlanketLaw] = {}
+    for matrix in step.matrices:
+        rows = matrix.weights.tolist()
+        blanket = [min(column) for column in zip(*rows, strict=True)]
+        for own, other in itertools.product(rows, repeat=2):
+            if alone and own is other:
+                continue
+            key = tuple(sorted(zip(own, other, blanket, strict=True)))
+            if key not in found:
+                found[key] = BlanketLaw.of_rows(own, other, blanket)
+    return list(found.values()) or [BlanketLaw.of_mixture(1, Fraction(1))]

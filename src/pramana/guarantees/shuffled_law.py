@@ -1,0 +1,180 @@
+"""The blanket law of a channel: all that central privacy of a shuffled release depends on.
+
+Write P[x, y] for the probability of releasing y when the truth is x, and
+
+    omega(y) = min over x of P[x, y]
+
+for the blanket: what is released of any person whatsoever with at least this probability. For two
+truths x0 and x1 the law is that of the pair
+
+    (A, B) = (P[x0, y], P[x1, y]) / omega(y)    with probability omega(y), for every y,
+
+and (0, 0) with the probability that is left. Both have the mean 1. A law that is larger in convex
+order gives a bound that is larger, and so is safe. Proofs: docs/proofs/shuffled_privacy.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pramana.numeric import TOTAL
+from pramana.types import FloatArray
+
+__all__ = ["BlanketLaw"]
+
+ROUNDING = 2.0**-51
+"""The relative error of a number that was rounded once or twice."""
+
+MOST_ATOMS = 200_000
+"""Above this, atoms of a product are moved to the corners of a grid."""
+
+GRID = 0.02
+"""The width of a cell of that grid, in logarithms of A and of B."""
+
+
+@dataclass(frozen=True, eq=False)
+class BlanketLaw:
+    """The pairs (A, B) of two truths and their probabilities; the rest of one is at (0, 0).
+
+    Attributes:
+        own: the values A, of the truth that a person has.
+        other: the values B, of the truth that the same person might have had.
+        chance: the probability of each pair.
+        error: the largest relative error of all these numbers.
+
+    >>> coin = BlanketLaw.of_mixture(2, Fraction(3))
+    >>> coin.own, coin.other, coin.chance
+    (array([3., 1.]), array([1., 3.]), array([0.25, 0.25]))
+    """
+
+    own: FloatArray
+    other: FloatArray
+    chance: FloatArray
+    error: float = ROUNDING
+
+    @classmethod
+    def of_atoms(cls, atoms: Iterable[tuple[Fraction, Fraction, Fraction]]) -> BlanketLaw:
+        """From exact triples (A, B, probability); what never happens is left out."""
+        columns = [[float(part) for part in atom] for atom in atoms if atom[2] > 0]
+        own, other, chance = np.array(columns, dtype=np.float64).reshape(-1, 3).T
+        return cls(own, other, chance)
+
+    @classmethod
+    def of_mixture(cls, size: int, ratio: Fraction) -> BlanketLaw:
+        """Of a uniform mixture over ``size`` values with the given diagonal over off-diagonal."""
+        rare, one = 1 / (ratio + size - 1), Fraction(1)
+        if size == 1 or ratio == 1:
+            return cls.of_atoms([(one, one, one)])
+        return cls.of_atoms([(ratio, one, rare), (one, ratio, rare), (one, one, (size - 2) * rare)])
+
+    @classmethod
+    def of_any_channel(cls, ratio: Fraction) -> BlanketLaw:
+        """Above that of every channel whose columns hold no larger ratio, for every pair."""
+        return cls.of_mixture(2, ratio)
+
+    @classmethod
+    def of_rows(
+        cls, own: Sequence[int], other: Sequence[int], blanket: Sequence[int]
+    ) -> BlanketLaw:
+        """Of two rows of integers over 2**64 and the least entries of their columns.
+
+        A value that is never released has no part in it. Any other zero in the blanket means that
+        a released value can rule a truth out: there is no such law then, and whoever calls has
+        looked.
+        """
+        return cls.of_atoms(
+            (Fraction(a, least), Fraction(b, least), Fraction(least, TOTAL))
+            for a, b, least in zip(own, other, blanket, strict=True)
+            if least
+        )
+
+    @classmethod
+    def of_parts(cls, parts: Iterable[tuple[float, BlanketLaw]]) -> BlanketLaw:
+        """Of a channel that is drawn by a public coin which is released: each with its chance."""
+        shares, laws = zip(*parts, strict=True)
+        return cls(
+            np.concatenate([law.own for law in laws]),
+            np.concatenate([law.other for law in laws]),
+            np.concatenate([share * law.chance for share, law in zip(shares, laws, strict=True)]),
+            max(law.error for law in laws) + ROUNDING,
+        )
+
+    @classmethod
+    def of_steps(cls, laws: Iterable[BlanketLaw]) -> BlanketLaw:
+        """Of independent steps: pairs multiply."""
+        whole = cls(np.ones(1), np.ones(1), np.ones(1), 0.0)
+        for law in laws:
+            whole = whole._times(law)
+        return whole
+
+    def _times(self, law: BlanketLaw) -> BlanketLaw:
+        own, other, chance = (
+            np.outer(mine, theirs).ravel()
+            for mine, theirs in (
+                (self.own, law.own),
+                (self.other, law.other),
+                (self.chance, law.chance),
+            )
+        )
+        error = self.error + law.error + ROUNDING
+        own, other, chance, most = _merged(own, other, chance)
+        if len(chance) > MOST_ATOMS:
+            own, other, chance, met = _spread_on_grid(own, other, chance)
+            most += met + 16
+        return BlanketLaw(own, other, chance, error + most * ROUNDING)
+
+    @property
+    def ratio(self) -> float:
+        """The largest A / B, rounded up: beyond its logarithm nothing is left to promise."""
+        return float((self.own / self.other).max()) * (1 + 4 * self.error)
+
+    @property
+    def local_epsilon(self) -> float:
+        """The epsilon of these two truths without any shuffle, rounded up."""
+        return math.nextafter(math.log(self.ratio) * (1 + ROUNDING), math.inf)
+
+
+Atoms = tuple[FloatArray, FloatArray, FloatArray, int]
+"""Values A, values B, chances, and how many chances were added up at most in one of them."""
+
+
+def _merged(own: FloatArray, other: FloatArray, chance: FloatArray) -> Atoms:
+    """Pairs that are the same, put together: their chances add."""
+    pairs, where, times = np.unique(own + 1j * other, return_inverse=True, return_counts=True)
+    total: FloatArray = np.bincount(where, weights=chance).astype(np.float64)
+    return pairs.real, pairs.imag, total, int(times.max())
+
+
+def _spread_on_grid(own: FloatArray, other: FloatArray, chance: FloatArray) -> Atoms:
+    """Each pair moved to the four corners of its cell so that both means stay.
+
+    That is larger in the convex order of the plane, and so on the safe side. Rounding a share is
+    as good as moving the pair by a few units of its last digit before sharing it out exactly.
+    """
+    rows, row_share, row_values = _between(own)
+    columns, column_share, column_values = _between(other)
+    table = np.zeros((len(row_values), len(column_values)))
+    times = np.zeros(table.shape, dtype=np.int64)
+    for down, right in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        share = (row_share if down else 1 - row_share) * (
+            column_share if right else 1 - column_share
+        )
+        np.add.at(table, (rows + down, columns + right), chance * share)
+        np.add.at(times, (rows + down, columns + right), 1)
+    there = np.nonzero(table)
+    return row_values[there[0]], column_values[there[1]], table[there], int(times.max())
+
+
+def _between(values: FloatArray) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
+    """The grid point below each value, the share that goes to the one above, and the grid."""
+    cells = 1 + math.ceil(math.log(max(float(values.max()), 1.0)) / GRID)
+    grid = np.exp(GRID * np.arange(cells + 1))
+    below = np.clip(np.searchsorted(grid, values, side="right") - 1, 0, cells - 1)
+    share = (values - grid[below]) / (grid[below + 1] - grid[below])
+    return below, share, grid

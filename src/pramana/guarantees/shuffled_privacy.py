@@ -1,0 +1,196 @@
+"""Central differential privacy of the shuffled release: the number that other tools state.
+
+The local epsilon holds for each record before the shuffle. Whoever sees only the shuffled records
+learns far less about one of them: with n records, P[x, y] the probability of releasing y when the
+truth is x, and omega(y) = min over x of P[x, y],
+
+    delta(epsilon) <= (1/n) E (Z_1 + ... + Z_n)_+,   Z = (P[x0, y] - e^epsilon P[x1, y]) / omega(y)
+
+with probability omega(y) for every y and 0 else, independently, for the worst pair of truths x0, x1
+[Balle19, Sec. 5]. Neighbours have the same people and differ in one person's values; n is public.
+
+Every column that is released as it is and stays attached to its record splits the crowd, a
+sensitive one and a weight too: other records with other values there hide nobody. n is then the
+size of the smallest group that all of them form. In a group of one there is nobody to be shuffled
+with: what is left is the local epsilon, with delta 0. Proof: docs/proofs/shuffled_privacy.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pramana.errors import NotCovered
+from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
+from pramana.numeric import exp_text_up, log_up, require_number, text_up
+
+if TYPE_CHECKING:
+    from pramana.matrices.mechanism import Mechanism
+
+__all__ = ["ShuffledPrivacy", "usual_delta"]
+
+
+@dataclass(frozen=True, slots=True)
+class ShuffledPrivacy(Guarantee):
+    """No shuffled release favours one truth over another by more than exp(epsilon), up to delta.
+
+    A target may leave delta open: the usual one for the number of records is meant then.
+
+    >>> from pramana.matrices import Mechanism, Step, UniformMixture
+    >>> coin = Mechanism((Step(("a",), UniformMixture.of(("no", "yes"), epsilon=3)),))
+    >>> attained = ShuffledPrivacy.of(coin, crowd=100_000, delta=1e-6)
+    >>> attained.implies(ShuffledPrivacy(epsilon=0.07, delta=1e-6)), attained.epsilon > 0.06
+    (True, True)
+    """
+
+    epsilon: float
+    delta: float | None = None
+
+    name: ClassVar[str] = "shuffled-privacy"
+    needs: ClassVar[frozenset[Need]] = frozenset(
+        {Need.MATRICES, Need.FIXED_MATRICES, Need.SHUFFLE, Need.CROWD}
+    )
+    assumption: ClassVar[str] = (
+        "Records are randomised independently by matrices that do not depend on the data, and "
+        "shuffled with fresh randomness; one record a person; the number of records is public; the "
+        "adversary may know everybody else's record, and columns released as they are, sensitive "
+        "ones and weights too, are known and split the crowd."
+    )
+    not_promised: ClassVar[str] = (
+        "It covers the randomised columns only, one person at a time and one release. It does not "
+        "hold for whoever sees the records before the shuffle: there the local epsilon counts."
+    )
+    letters: ClassVar[tuple[Letter, ...]] = (
+        Letter(
+            "--central-epsilon",
+            "Differential privacy of the shuffled release, to compare with other tools.",
+            number="epsilon",
+        ),
+        Letter(
+            "--delta",
+            "The delta that goes with it; 1e-6, or a tenth of a record where that is less.",
+            required=False,
+        ),
+    )
+    page: ClassVar[str] = "shuffled_privacy"
+
+    def __post_init__(self) -> None:
+        require_number("epsilon", self.epsilon, low=0)
+        if self.delta is not None:
+            require_number("delta", self.delta, low=0, high=1, high_open=True)
+
+    @classmethod
+    def of(
+        cls, mechanism: Mechanism, *, crowd: int, delta: float, most: float = math.inf
+    ) -> ShuffledPrivacy:
+        """The least epsilon that holds with ``delta``, rounded up; never above the local one.
+
+        Args:
+            mechanism: what is done to a record.
+            crowd: the number of records; where columns are released as they are, the size of the
+                smallest group that they form.
+            delta: 0 and a crowd of one give the local epsilon.
+            most: if this epsilon holds, what is found is not above it by rounding.
+        """
+        require_number("the number of records", crowd, low=1)
+        require_number("delta", delta, low=0, high=1, high_open=True)
+        local = _local(mechanism)
+        if crowd == 1 or delta == 0:
+            return cls(local, 0.0)
+        from pramana.guarantees.shuffled_channels import central_epsilon
+
+        central = central_epsilon(mechanism, crowd=crowd, delta=delta, most=most)
+        return cls(central, delta) if central < local else cls(local, 0.0)
+
+    @classmethod
+    def evaluate(
+        cls, evidence: Evidence, *, asked: ShuffledPrivacy | None = None
+    ) -> ShuffledPrivacy:
+        """From the matrices and the smallest group that all kept columns form."""
+        mechanism, crowd = _covered(evidence)
+        if asked is None:
+            return cls.of(mechanism, crowd=crowd, delta=usual_delta(evidence.records))
+        delta = asked._delta_for(evidence)
+        return cls.of(mechanism, crowd=crowd, delta=delta, most=asked.epsilon)
+
+    def met_by(self, evidence: Evidence) -> bool:
+        """Whether matrices and crowd are enough for it: quicker than to evaluate them."""
+        mechanism, crowd = _covered(evidence)
+        delta = self._delta_for(evidence)
+        if crowd == 1 or delta == 0 or _local(mechanism) <= self.epsilon:
+            return _local(mechanism) <= self.epsilon
+        from pramana.guarantees.shuffled_channels import meets
+
+        return meets(mechanism, crowd=crowd, epsilon=self.epsilon, delta=delta)
+
+    def _delta_for(self, evidence: Evidence) -> float:
+        return usual_delta(evidence.records) if self.delta is None else self.delta
+
+    def implies(self, other: ShuffledPrivacy) -> bool:
+        """Smaller is stronger, in both numbers; where delta is left open, any usual one will do."""
+        if self.delta is None:
+            return other.delta is None and self.epsilon <= other.epsilon
+        most = usual_delta(1) if other.delta is None else other.delta
+        return self.epsilon <= other.epsilon and self.delta <= most
+
+    def sentence(self) -> str:
+        """The promise in plain words, with all that it rests on."""
+        if math.isinf(self.epsilon):
+            return "No central differential privacy: the shuffle hides nobody."
+        beyond = f", up to a probability of {text_up(self.delta, 3)}" if self.delta else ""
+        return (
+            f"Whoever sees the shuffled release, and knows everybody else's record, finds it at "
+            f"most {exp_text_up(self.epsilon)} times as likely as with other true values of one "
+            f"person in the randomised columns{beyond} (central epsilon = "
+            f"{text_up(self.epsilon)}, delta = {text_up(self.delta or 0.0, 3)}): among the records "
+            "that share all columns released as they are, with fresh randomness, one record a "
+            "person, in one release."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers by name; an open delta is left out, an unbounded epsilon is null."""
+        epsilon = None if math.isinf(self.epsilon) else self.epsilon
+        return {"epsilon": epsilon} | ({} if self.delta is None else {"delta": self.delta})
+
+
+def usual_delta(records: int) -> float:
+    """A delta that lets nobody's record slip out whole: a tenth of a record, and at most 1e-6."""
+    return min(1e-6, 0.1 / records)
+
+
+def _local(mechanism: Mechanism) -> float:
+    """The epsilon before the shuffle; there must be one."""
+    if mechanism.gamma == math.inf:
+        raise NotCovered(
+            "Nothing can be promised about shuffled-privacy: some released value rules out some "
+            "true value altogether, and no crowd hides that. Use matrices without zeros."
+        )
+    return log_up(mechanism.gamma)
+
+
+def _covered(evidence: Evidence) -> tuple[Mechanism, int]:
+    """What is done to a record, and among how many it is shuffled, where the theory holds."""
+    assert evidence.mechanism is not None  # noqa: S101 - it is among the needs
+    if evidence.seeded:
+        raise NotCovered(
+            "Nothing can be promised about shuffled-privacy: a seed was used, and whoever has it "
+            "undoes the shuffle. Release without a seed."
+        )
+    return evidence.mechanism, _crowd(evidence)
+
+
+def _crowd(evidence: Evidence) -> int:
+    """The smallest group of records that share every column released as it is."""
+    schema = evidence.schema
+    attached = [column.name for column in schema.released_as_is if column.name not in schema.known]
+    if not attached:
+        return evidence.crowd
+    if evidence.attached is None:
+        names = ", ".join(f"'{name}'" for name in attached)
+        raise NotCovered(
+            f"Nothing can be promised about shuffled-privacy: {names} are released as they are and "
+            "split the crowd, and how small the groups are that they form is not known. Give the "
+            "data, or randomise them too."
+        )
+    return evidence.attached

@@ -1,0 +1,215 @@
+"""Tests of central privacy as a guarantee: what it is computed from, what it refuses, its words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+import pramana as pm
+from pramana.errors import Infeasible, InvalidNumber, NotCovered
+from pramana.guarantees.base import Evidence, Searched
+from pramana.guarantees.claim import Claim
+from pramana.guarantees.evaluate import attained, claims
+from pramana.guarantees.registry import asked_by_letters
+from pramana.guarantees.shuffled_privacy import ShuffledPrivacy, usual_delta
+
+
+def column(name: str, size: int = 2, role: pm.Role = pm.Role.KEY) -> pm.Column:
+    labels = tuple(f"{name}{number}" for number in range(size))
+    return pm.Column(name, role, pm.Categories(labels), missing="refuse")
+
+
+KEYS = (column("sex"), column("age", 5), column("region", 10))
+SCHEMA = pm.Schema(KEYS)
+
+
+def mechanism_of(epsilon: float, *columns: pm.Column) -> pm.Mechanism:
+    return pm.Mechanism(
+        tuple(
+            pm.Step((one.name,), pm.UniformMixture.of(one.labels, epsilon=epsilon))
+            for one in columns
+        )
+    )
+
+
+COINS = mechanism_of(1.0, *KEYS)
+EVIDENCE = Evidence(SCHEMA, 10_000, 10_000, COINS)
+
+
+def central(evidence: Evidence, asked: ShuffledPrivacy | None = None) -> ShuffledPrivacy:
+    return ShuffledPrivacy.evaluate(evidence, asked=asked)
+
+
+# -- what it is computed from --------------------------------------------------------------------
+
+
+def test_a_large_crowd_hides_a_record_that_shows_much_alone():
+    """Local epsilon 3; central a tenth of it, at the usual delta of a tenth of a record."""
+    found = central(EVIDENCE)
+
+    assert found.epsilon < 0.2
+    assert found.delta == usual_delta(10_000) == 1e-6
+    assert usual_delta(10**9) == pytest.approx(1e-10)
+    assert pm.DifferentialPrivacy.of(COINS).epsilon > 2.99
+
+
+def test_a_column_released_as_it_is_splits_the_crowd():
+    """Sensitive or plain: what counts is the smallest group that all of them form."""
+    plain = pm.Schema((*KEYS, column("town", 3, pm.Role.PLAIN)))
+    hidden = pm.Schema((*KEYS, column("income", 3, pm.Role.SENSITIVE)))
+    alone = central(Evidence(SCHEMA, 10_000, 500, COINS))
+
+    assert central(Evidence(plain, 10_000, 500, COINS)) == alone
+    assert central(Evidence(hidden, 10_000, 10_000, COINS, attached=500)) == alone
+    assert alone.epsilon > 2 * central(EVIDENCE).epsilon
+
+
+def test_a_sensitive_column_whose_groups_nobody_counted_is_refused():
+    """The crowd of k leaves sensitive columns out, and would be too large here."""
+    hidden = pm.Schema((*KEYS, column("income", 3, pm.Role.SENSITIVE)))
+    evidence = Evidence(hidden, 10_000, 10_000, COINS)
+
+    with pytest.raises(NotCovered, match="'income' are released as they are and split the crowd"):
+        central(evidence)
+    assert "shuffled-privacy" not in {guarantee.name for guarantee in attained(evidence)}
+
+
+def test_in_a_group_of_one_the_local_epsilon_is_left():
+    """Nobody to be shuffled with: the same epsilon as before the shuffle, and delta 0."""
+    found = central(replace(EVIDENCE, crowd=1))
+
+    assert found == ShuffledPrivacy(pm.DifferentialPrivacy.of(COINS).epsilon, 0.0)
+    assert ShuffledPrivacy.of(COINS, crowd=10_000, delta=0.0) == found
+
+
+def test_never_above_the_local_epsilon():
+    """In a pair, with a delta that is next to nothing, too."""
+    found = ShuffledPrivacy.of(COINS, crowd=2, delta=1e-15)
+
+    assert found.epsilon <= pm.DifferentialPrivacy.of(COINS).epsilon
+
+
+# -- what it refuses -----------------------------------------------------------------------------
+
+
+def test_a_value_that_rules_a_truth_out_is_refused():
+    """No crowd hides a value that only one truth can give."""
+    exposed = pm.Dense.of(("sex0", "sex1"), [[1, 0], [0.5, 0.5]])
+    evidence = replace(EVIDENCE, mechanism=pm.Mechanism((pm.Step(("sex",), exposed),)))
+
+    with pytest.raises(NotCovered, match="rules out some true value"):
+        central(evidence)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "words"),
+    [
+        (replace(EVIDENCE, data_dependent=True), "chosen by looking at this one"),
+        (replace(EVIDENCE, shuffled=False), "keep their order"),
+        (replace(EVIDENCE, mechanism=None, group_sizes=(5, 5)), "matrix"),
+        (replace(EVIDENCE, seeded=True), "a seed was used"),
+    ],
+)
+def test_what_the_theory_does_not_cover_is_refused_with_the_reason(evidence, words):
+    """Matrices made from the data, records in their order, groups, seeds."""
+    with pytest.raises(NotCovered, match=words):
+        claims(evidence, [ShuffledPrivacy(epsilon=1)])
+    assert "shuffled-privacy" not in {guarantee.name for guarantee in attained(evidence)}
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(-1, 1e-6), (math.nan, 1e-6), (1, -1e-9), (1, 1)])
+def test_numbers_out_of_range_are_refused(epsilon, delta):
+    """An epsilon below 0, a delta of 1."""
+    with pytest.raises(InvalidNumber):
+        ShuffledPrivacy(epsilon=epsilon, delta=delta)
+
+
+# -- its words and letters -----------------------------------------------------------------------
+
+
+def test_smaller_is_stronger_in_both_numbers():
+    """A delta that is left open is met by any usual one."""
+    found = ShuffledPrivacy(0.5, 1e-6)
+
+    assert found.implies(ShuffledPrivacy(1, 1e-6))
+    assert found.implies(ShuffledPrivacy(0.5))
+    assert not found.implies(ShuffledPrivacy(1, 1e-7))
+    assert not found.implies(ShuffledPrivacy(0.4, 1e-6))
+    assert not ShuffledPrivacy(0.5, 1e-5).implies(ShuffledPrivacy(0.5))
+    assert ShuffledPrivacy(0.5).implies(ShuffledPrivacy(0.5))
+
+
+def test_letters_of_the_command_line():
+    """The central epsilon is not the local one; delta goes with it."""
+    asked = asked_by_letters({"central_epsilon": 1.0, "delta": 1e-8, "epsilon": 6.0})
+
+    assert asked == [pm.DifferentialPrivacy(6.0), ShuffledPrivacy(1.0, 1e-8)]
+    assert asked_by_letters({"central_epsilon": 1.0}) == [ShuffledPrivacy(1.0)]
+    with pytest.raises(pm.InputError, match="--delta goes with --central-epsilon"):
+        asked_by_letters({"delta": 1e-8})
+
+
+@pytest.mark.parametrize("asked", [None, ShuffledPrivacy(1), ShuffledPrivacy(1, 1e-8)])
+def test_a_claim_comes_back_from_json(asked):
+    """With a delta or without."""
+    claim = Claim(ShuffledPrivacy(0.25, 1e-8), asked)
+
+    assert Claim.from_json(claim.to_json()) == claim
+    assert claim.to_json()["attained"] == {"epsilon": 0.25, "delta": 1e-8}
+
+
+def test_the_sentence_says_what_it_rests_on():
+    """Both numbers, rounded up, and every condition in one sentence."""
+    said = ShuffledPrivacy(0.312345, 1e-6).sentence()
+
+    assert "0.3124" in said
+    assert "1e-6" in said
+    for word in ("shuffled", "released as they are", "fresh randomness", "one record a person"):
+        assert word in said
+    assert said.count(". ") == 0
+    assert "up to a probability" not in ShuffledPrivacy(3, 0.0).sentence()
+
+
+# -- as a target ---------------------------------------------------------------------------------
+
+
+def test_it_can_be_tried_without_being_evaluated():
+    """What a design turns its dial by; both agree on either side of what is attained."""
+    found = central(EVIDENCE)
+
+    assert isinstance(found, Searched)
+    assert found.met_by(EVIDENCE)
+    assert not ShuffledPrivacy(0.99 * found.epsilon, found.delta).met_by(EVIDENCE)
+    assert central(EVIDENCE, asked=found).epsilon <= found.epsilon
+
+
+@pytest.mark.parametrize("spread", ["equal", "best"])
+def test_retention_aims_at_it(spread):
+    """The target is met, nearly used up, and allows more than k = 2 does: 100,000 people."""
+    asked = ShuffledPrivacy(epsilon=1, delta=1e-6)
+    plan = pm.design(SCHEMA, asked, records=100_000, method=pm.Retention(spread=spread))
+    by_name = {guarantee.name: guarantee for guarantee in plan.attained}
+
+    assert 0.99 < by_name["shuffled-privacy"].epsilon <= 1
+    assert by_name["differential-privacy"].epsilon > 7.76  # what any channel is allowed
+    assert plan.claims[0].holds
+
+
+def test_the_stricter_of_several_targets_decides():
+    """k = 100 allows a local epsilon of 3.45, and central 1 far more."""
+    plan = pm.design(SCHEMA, ShuffledPrivacy(1), pm.PkAnonymity(k=100), records=100_000)
+
+    by_name = {guarantee.name: guarantee for guarantee in plan.attained}
+
+    assert by_name["shuffled-privacy"].epsilon < 0.05
+    assert by_name["pk-anonymity"].k >= 100
+
+
+def test_exempt_values_make_it_impossible():
+    """Their records are released as they are."""
+    exempt = replace(column("sex"), exempt=("sex1",))
+
+    with pytest.raises(Infeasible, match="exempt"):
+        pm.design(pm.Schema((exempt,)), ShuffledPrivacy(1), records=1000)
