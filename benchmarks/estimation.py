@@ -27,7 +27,7 @@ from pramana.estimation import (
 from pramana.estimation.channels import Channels
 from pramana.estimation.counts import clip
 from pramana.estimation.em import Climb
-from pramana.estimation.hierarchical import fit
+from pramana.estimation.regularised_em import fit
 from pramana.matrices import Dense, Mechanism, Step
 from pramana.randomness import Keystream
 

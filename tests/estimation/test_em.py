@@ -20,8 +20,8 @@ from tests.estimation.worlds import (
 from pramana.estimation.channels import Channels
 from pramana.estimation.counts import clip, estimate_counts
 from pramana.estimation.em import Climb, expected_truth, log_likelihood
-from pramana.estimation.hierarchical import fit
 from pramana.estimation.moments import Moments
+from pramana.estimation.regularised_em import fit
 from pramana.estimation.spectral import first_guess, onto_simplex, shrink_singular_values
 from pramana.matrices import Dense, Mechanism, Step, UniformMixture, with_fixed
 

@@ -10,14 +10,18 @@ import inspect
 import itertools
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.stats import binom
 
 from pramana import api
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.estimation.independence import IndependenceTest
+from pramana.guarantees.k_anonymity import KAnonymity
+from pramana.methods import Resample
 from pramana.readings import READINGS, VERBS, Reading
 from pramana.release.certificate import KINDS as CERTIFIED
+from pramana.table import Column, Role, Schema
 from tests.readings.worlds import DESIGNS, KINDS, RECORDS, SCHEMA, released, truth
 
 RELEASES = 25
@@ -242,3 +246,43 @@ def test_tests_of_independence_keep_their_level(method):
         rejected += found.p_value < 0.05
 
     assert rejected <= 8
+
+
+def test_keys_drawn_one_after_the_other_are_read_one_at_a_time():
+    """Each key keeps its distribution, most pairs do not: their table has no interval."""
+    plan = api.design(SCHEMA, KAnonymity(k=4), data=truth(), method=Resample(draw="sequential"))
+    found = [api.protect(truth(), plan, seed=seed).crosstab("b") for seed in range(RELEASES)]
+    right = np.array([truth()["b"].to_pylist().count(label) for label in ("b0", "b1", "b2")])
+    numbers = np.stack([one.estimate for one in found])
+    error = numbers.std(axis=0, ddof=1) / np.sqrt(RELEASES)
+
+    assert (np.abs(numbers.mean(axis=0) - right) <= 4.5 * error).all()
+    assert all(((one.low <= right) & (right <= one.high)).all() for one in found)
+    pair = api.protect(truth(), plan, seed=0).crosstab("b", "c")
+    assert "one after the other" in pair.no_interval
+    assert np.isnan(pair.se).all()
+
+
+def test_weights_are_a_column_like_others():
+    """Groups do not cross weights, so that weighted tables of keys stay unbiased with an error that
+    holds; around groups and under withheld matrices nothing ties weights to keys any more."""
+    random = np.random.default_rng(2)
+    weights = random.choice([1.0, 5.0], RECORDS)
+    table = truth().append_column("w", pa.array(weights))
+    schema = Schema((*SCHEMA.columns, Column("w", Role.WEIGHT)))
+    own = np.array(truth()["a"].to_pylist()) == "a1"
+    right = float(weights[own].sum())
+
+    def release(method, seed=0):
+        asked, options = DESIGNS[method]
+        return api.protect(table, api.design(schema, *asked, data=table, **options), seed=seed)
+
+    found = [release("resample", seed).crosstab("a").cell("a1") for seed in range(10)]
+    assert all(cell["low"] <= right <= cell["high"] for cell in found)
+    assert release("permute").crosstab("a").cell("a1")["estimate"] == pytest.approx(right)
+    assert release("permute").crosstab("a").weight == "w"
+    assert release("gaussian").crosstab("a").no_interval.endswith("weighted=False.")
+    assert release("gaussian").crosstab("a", weighted=False).no_interval == ""
+    with pytest.raises(NotCovered, match="weighted=False"):
+        release("invariant").crosstab("a")
+    assert release("invariant").crosstab("a", weighted=False, share=True).what == "share"

@@ -95,7 +95,7 @@ def test_weights_weigh_everything():
     )
     schema = Schema((Column("x", Role.KEY, Categories(("a", "b"))), Column("w", Role.WEIGHT)))
     release = api.protect(
-        truth, api.design(schema, records=20_000, method=Retention(retention=0.5)), seed=1
+        truth, api.design(schema, data=truth, method=Retention(retention=0.5)), seed=1
     )
     weighted = pc.sum(truth.filter(pc.equal(truth["x"], "a"))["w"]).as_py()
 

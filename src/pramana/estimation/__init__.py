@@ -8,7 +8,7 @@ from pramana.estimation.moments import Moments
 from pramana.estimation.rebuild import REBUILDS, Rebuild, Rebuilt, rebuild_records
 from pramana.estimation.regression_results import Regression
 from pramana.estimation.results import Estimate
-from pramana.estimation.unchanged import invariant_counts, invariant_variance
+from pramana.estimation.unchanged import invariant_counts
 from pramana.estimation.variance import Inference, Question
 
 __all__ = [
@@ -29,6 +29,5 @@ __all__ = [
     "estimate_totals",
     "independence_test",
     "invariant_counts",
-    "invariant_variance",
     "rebuild_records",
 ]

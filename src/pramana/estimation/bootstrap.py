@@ -15,8 +15,8 @@ import numpy as np
 
 from pramana.estimation.channels import Channels
 from pramana.estimation.em import divide, expected_truth
-from pramana.estimation.hierarchical import fit, refit
 from pramana.estimation.moments import Moments
+from pramana.estimation.regularised_em import fit, refit
 from pramana.estimation.variance import Inference
 from pramana.randomness import Keystream
 from pramana.types import FloatArray

@@ -2,7 +2,7 @@
 
     inverse   undo the matrices: unbiased and maximum likelihood [Cator, eq. 4]; may be negative
     clipped   the same with negative counts set to zero and the rest rescaled [Dowd, Sec. 4.3]
-    em        non-negative and regularised, see hierarchical.py: far smaller errors in tables of
+    em        non-negative and regularised, see regularised_em.py: far smaller errors in tables of
               many cells, at the price of a bias that no single cell can show
 
 Intervals always rest on the unbiased estimate, because its error is known and not only hoped for.

@@ -7,9 +7,11 @@ moment, so with e = h less what it is compared with
 
     Var(sum e) <= E sum e^2,
 
-which the released records estimate. Taking p = count / n for counts gives n p (1 - p): what as many
-independent draws from the whole table would have. Groups are alike inside, so that the true
-variance is smaller. Where keys are only handed round, nothing is drawn and no count changes.
+which the released records estimate. A count over all n records compares with its mean, and since
+sum (w p)^2 >= (sum w p)^2 / n, its variance is at most the sum of w^2 less the squared count over
+n: n p (1 - p) without weights, what as many independent draws from the whole table would have.
+Groups are alike inside, so that the true variance is smaller. Where keys are only handed round,
+nothing is drawn and no count changes.
 
 About a population, from which the records are a random sample, the same comes on top.
 """
@@ -67,13 +69,15 @@ def grouped_counts(
     counts, total = moments.w, float(moments.w.sum())
     if total <= 0:
         raise InvalidTable("There are no released records to count. Does the filter select any?")
-    whole = total if share else max(float(records), total)
-    one = counts * np.maximum(1 - counts / whole, 0)
-    se = np.sqrt(drawn.times(question) * one * (moments.ww.sum() / total))
+    shares = counts / total
     if share:
-        counts, se, total = counts / total, se / total, 1.0
+        second, counts = moments.ww * (1 - 2 * shares) + shares**2 * moments.ww.sum(), shares
+    else:
+        second = moments.ww - counts**2 / records
+    se = np.sqrt(drawn.times(question) * np.maximum(second, 0)) / (total if share else 1.0)
     low, high = normal_interval(counts, se, z=question.z(counts.size))
-    figures = (counts, se, np.maximum(low, 0), np.minimum(high, total if share else records))
+    most = 1.0 if share else np.inf
+    figures = (counts, se, np.maximum(low, 0), np.minimum(high, most))
     what = "share" if share else "count"
     return _as_released(layout, figures, question, what, drawn, moments)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from pramana.estimation.channels import Channels
-from pramana.estimation.hierarchical import fit
+from pramana.estimation.regularised_em import fit
 from pramana.randomness import Keystream, Stream
 from pramana.types import FloatArray, IntArray
 

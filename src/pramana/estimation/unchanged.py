@@ -2,8 +2,7 @@
 
 Where t P = t for the true frequencies t (invariant and inverse-frequency matrices), the released
 frequencies are unbiased as they stand, and an analyst needs no matrix for them [Ghatak, Sec. 2].
-Their variance is sum_i t_i P_ij (1 - P_ij). With the matrix at hand it is estimated from the
-released counts; with the matrix withheld it must be given by the steward.
+Their variance is sum_i t_i P_ij (1 - P_ij), which the steward must give: the matrix is withheld.
 """
 
 from __future__ import annotations
@@ -12,30 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidTable, NotCovered
-from pramana.estimation.channels import Channels
 from pramana.estimation.layout import Layout
 from pramana.estimation.results import Estimate
 from pramana.estimation.variance import USUAL, Question, normal_interval
-from pramana.types import FloatArray
 
-__all__ = ["invariant_counts", "invariant_variance"]
-
-
-def invariant_variance(released: ArrayLike, layout: Layout) -> FloatArray:
-    """The variance of each released count, from the counts and the matrix.
-
-    Released counts stand in for the true ones, which are their expectation.
-    """
-    counts = np.asarray(released, dtype=np.float64)
-    channels = Channels(layout)
-    return np.maximum(channels.forward(counts) - channels.squared(counts), 0)
+__all__ = ["invariant_counts"]
 
 
 def invariant_counts(
     released: ArrayLike,
     layout: Layout,
     *,
-    variance: ArrayLike | None = None,
+    variance: ArrayLike,
     question: Question = USUAL,
     share: bool = False,
 ) -> Estimate:
@@ -43,7 +30,7 @@ def invariant_counts(
 
     Args:
         released: Released counts of one column.
-        layout: Its axis; with its step where the matrix is published.
+        layout: Its axis.
         variance: The variance of each count as the certificate states it.
         question: What the intervals shall mean.
         share: Shares of the records, whose number is known, instead of counts.
@@ -57,7 +44,7 @@ def invariant_counts(
     if counts.shape != layout.shape or counts.sum() <= 0:
         raise InvalidTable("There must be released records, one count for each value.")
     total = float(counts.sum())
-    spread = invariant_variance(counts, layout) if variance is None else np.asarray(variance)
+    spread = np.asarray(variance, dtype=np.float64)
     if question.infer == "population":
         spread = spread + counts * (1 - counts / total)
     se = np.sqrt(np.maximum(spread, 0))

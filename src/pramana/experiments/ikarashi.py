@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from pramana.estimation.channels import Channels
 from pramana.estimation.counts import clip
-from pramana.estimation.hierarchical import fit
 from pramana.estimation.layout import Layout
+from pramana.estimation.regularised_em import fit
 from pramana.experiments.figures import Lines, Picture
 from pramana.experiments.harness import GENERATED, Experiment, Finding, Setting
 from pramana.experiments.population import make_population

@@ -3,7 +3,8 @@
 Keys are handed round (``permute``), drawn with replacement (``resample``) or drawn around the
 groups (``gaussian``), so that their joint distribution stays [Wei, Lemma 1]. Groups never cross the
 columns that an adversary may know; the first two keep the keys' distribution within those as well.
-Tables, and means of the keys themselves, are therefore unbiased as they stand.
+Tables, and means of the keys themselves, are therefore unbiased as they stand; of single keys only
+where they were drawn one after the other (``draw = "sequential"``).
 
 How the keys go with any other column is weakened inside the groups, by an amount that the release
 does not tell: an answer about that is given as released, without an interval, and says so.
@@ -168,7 +169,8 @@ class GroupsReading:
         if certificate.options.get("draw") == "sequential" and len(changed) > 1:
             return (
                 f"Keys were drawn one after the other: how {keys} go together was weakened within "
-                "groups, and by how much cannot be told from the release."
+                "groups, and by how much cannot be told from the release. Ask about one key at a "
+                'time, or the steward for draw="whole".'
             )
         if not others:
             return ""

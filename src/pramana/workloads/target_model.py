@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from pramana.estimation.channels import Channels
-from pramana.estimation.hierarchical import fit
 from pramana.estimation.joint import likelihood_of
 from pramana.estimation.layout import Layout
+from pramana.estimation.regularised_em import fit
 from pramana.randomness import Keystream, Stream
 from pramana.types import FloatArray, IntArray
 
