@@ -10,7 +10,14 @@ import pytest
 
 from pramana.errors import InvalidNumber, InvalidTable, MissingExtra, OutputExists
 from pramana.experiments import figures, harness
-from pramana.experiments.harness import EXPERIMENTS, Setting, count_steps, run_experiment, title
+from pramana.experiments.harness import (
+    EXPERIMENTS,
+    Finding,
+    Setting,
+    count_steps,
+    run_experiment,
+    title,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +42,8 @@ def test_a_quick_run_writes_tables_figures_and_a_page_and_its_findings_hold(name
         assert (tmp_path / f"{file}.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (tmp_path / f"{file}.svg").read_text()
         assert f"({file}.svg)" in page
-    assert [f.question for f in outcome.findings if not f.holds] == []
+    assert [f.question for f in outcome.findings if not f.settled] == []
+    assert all(f.threshold in page for f in outcome.findings)
 
 
 def test_the_same_seed_gives_the_same_files(tmp_path):
@@ -105,3 +113,14 @@ def test_every_kind_of_picture_is_drawn(tmp_path: Path):
     for name, picture in pictures.items():
         figures.draw(picture, tmp_path / name)
         assert (tmp_path / f"{name}.svg").stat().st_size > 1_000
+
+
+def test_a_finding_says_yes_no_or_why_it_differs():
+    """A result beyond its threshold is never a yes."""
+    made = [
+        Finding("Mostly?", "88 %", "41 %", holds, "more than half", because)
+        for holds, because in ((True, "flat"), (False, "flat"), (False, ""))
+    ]
+
+    assert [found.answer for found in made] == ["yes", "differs, because flat", "no"]
+    assert [found.settled for found in made] == [True, True, False]

@@ -95,13 +95,13 @@ def _run(
         console = out()
         console.print(f"Data: {outcome.data}.", markup=False)
         for found in outcome.findings:
-            style = "green" if found.holds else "bold red"
+            style = "green" if found.holds else ("yellow" if found.settled else "bold red")
             bullet(
                 console,
                 f"{found.question} {found.answer.capitalize()}. Paper: {found.paper}. "
-                f"Here: {found.ours}.",
+                f"Here: {found.ours}. Counts as the same: {found.threshold}.",
                 style=style,
             )
         note(f"Tables, figures and {output / 'README.md'} are written.")
-    if not all(found.holds for found in outcome.findings):
+    if not all(found.settled for found in outcome.findings):
         raise typer.Exit(DOES_NOT_HOLD)

@@ -106,6 +106,7 @@ def _example_findings(table: NDArray[np.int64], design: OptimalDesign) -> tuple[
             "104",
             f"{total}; {rare} of them rare, {cells} rare cells (the paper: 5 and 17)",
             total == COMBINATIONS,
+            threshold="exactly 104",
         ),
         Finding(
             "Do few changes suffice for alpha = 0.1?",
@@ -115,12 +116,14 @@ def _example_findings(table: NDArray[np.int64], design: OptimalDesign) -> tuple[
             design.expected_changes < 0.02 * RECORDS
             and design.attained.alpha <= ALPHA
             and design.smallest_diagonal >= NEAR - 1e-9,
+            threshold="fewer than 2 % of the records, alpha at most 0.1, diagonal at least 0.9",
         ),
         Finding(
             "Is the loss 2 E[changes] / n^2 near the identity?",
             "6.4e-07 for 4 changes",
             f"{design.loss:.2e}, by that formula {predicted:.2e}",
             abs(design.loss / predicted - 1) < 0.05,
+            threshold="within 5 % of the formula",
         ),
         _linear_finding(table, design),
         Finding(
@@ -128,12 +131,15 @@ def _example_findings(table: NDArray[np.int64], design: OptimalDesign) -> tuple[
             "0.99999 of them to 3 cells",
             f"{few:.2%} of them to {min(rare, arrivals.size)} cells",
             few > 0.95,
+            threshold="more than 95 % of them",
         ),
         Finding(
             "Are the changed records mostly of the most frequent cells?",
             "88 % from the three most frequent",
             f"{often:.0%} from the {FREQUENT} most frequent",
-            often > 0.3,
+            often > 0.5,
+            because="the optimum is flat: which frequent cells give records hardly matters",
+            threshold="more than half of them",
         ),
     )
 
@@ -165,6 +171,7 @@ def _linear_finding(table: NDArray[np.int64], design: OptimalDesign) -> Finding:
         f"it meets the condition at {loss / design.loss - 1:+.1%} of the loss: which frequent "
         "cells give records hardly matters, so the optimum is flat",
         SpontaneousRecognition.of(matrix, counts).alpha <= ALPHA and loss < 1.1 * design.loss,
+        threshold="meets the condition at less than 10 % more loss",
     )
 
 
@@ -187,6 +194,7 @@ def _larger_finding(counts: Counts, design: OptimalDesign) -> Finding:
         f"{cells:,} cells, {counts.total:,} records: {design.expected_changes:.1f} expected "
         f"changes, worst posterior {design.attained.alpha:.6f}, gap {design.gap:.1%}",
         design.attained.alpha <= ALPHA and design.expected_changes < 0.05 * counts.total,
+        threshold="alpha at most 0.1, fewer than 5 % of the records",
     )
 
 

@@ -149,12 +149,14 @@ def _surface_findings(surfaces: dict[str, FloatArray]) -> tuple[Finding, ...]:
             f"never larger; averaged over the combinations it falls to {whole:.0%}, in the middle "
             f"one to {np.median(ratio):.0%}, at best to {ratio.min():.0%}",
             bool((ratio <= 1 + 1e-9).all()) and whole < 0.6,
+            threshold="never larger, and below 60 % averaged over the combinations",
         ),
         Finding(
             "Are the error surfaces of the two distributions almost identical?",
             "yes",
             f"uncorrected they differ by {np.median(apart):.1%} in the middle",
             float(np.median(apart)) < 0.1,
+            threshold="less than 10 % apart in the middle",
         ),
         Finding(
             "Does the error rise with N and fall with gamma?",
@@ -164,12 +166,14 @@ def _surface_findings(surfaces: dict[str, FloatArray]) -> tuple[Finding, ...]:
                 (np.diff(plain.mean(axis=(0, 2))) > 0).all()
                 and np.corrcoef(GAMMAS, plain.mean(axis=(0, 1)))[0, 1] < 0
             ),
+            threshold="rises at each step of N, correlation with gamma below 0",
         ),
         Finding(
             "Is the entropy of gamma = 5, N = 10 as computed by hand?",
             "2.9781 bits",
             f"{entropy:.4f} bits",
             abs(entropy - 2.9781) < 5e-5,
+            threshold="to four decimals",
         ),
     )
 
@@ -226,18 +230,21 @@ def _tree_findings(
             f"{_middle(trials, made, 'rank', bins=choice.bins):.1%}; original data: "
             f"{np.mean([original[name] for name in made]):.1%})",
             reached >= 0.80,
+            threshold="at least 80 %",
         ),
         Finding(
             "Is posterior above rank on average over the grid?",
             "rank is the paper's",
             f"by {gain:.1%}",
             float(gain) > 0,
+            threshold="above 0",
         ),
         Finding(
             "Does accuracy fall as entropy rises, for N of 10 and more?",
             "yes: bands with dropping tails",
             f"correlation {_correlation(guide):.2f}",
             _correlation(guide) < 0,
+            threshold="correlation below 0",
         ),
     ]
     return findings + [_real_finding(name, trials, massed, original[name]) for name in sorted(real)]
@@ -255,6 +262,7 @@ def _real_finding(name: str, trials: list[Trial], massed: list[Trial], original:
         f"bins of equal mass, N = 5 and 10: {_middle(massed, {name}, 'posterior'):.1%}; original "
         f"data: {original:.1%})",
         reached >= 0.75,
+        threshold="at least 75 %",
     )
 
 

@@ -71,12 +71,14 @@ def run(setting: Setting) -> Experiment:
             "70 printed",
             f"{70 - differ} of 70 equal",
             differ == 0,
+            threshold="all 70",
         ),
         Finding(
             "Is theta for T = 2 and xi = 0.1 the printed one?",
             "1.656854",
             f"{theta_of(2, 1 / XI):.6f}",
             abs(theta_of(2, 1 / XI) - 1.656854) < 1e-6,
+            threshold="to six decimals",
         ),
         *_simulation_findings(simulated, matrix),
         Finding(
@@ -84,6 +86,7 @@ def run(setting: Setting) -> Experiment:
             "yes, by construction",
             f"largest difference {_drift(matrix):.1e} records",
             _drift(matrix) < 1e-9,
+            threshold="below 1e-9 records",
         ),
         mates[0],
     )
@@ -193,18 +196,21 @@ def _simulation_findings(simulated: dict[str, Any], matrix: SparseRows) -> tuple
             f"{MATCH:.4f} in 1,000 simulations (the exact expectation is 0.0785)",
             f"{mean:.4f} +- {1.96 * se:.4f} in {len(matches):,}",
             mean < XI and abs(mean - 0.0785) < 4 * se,
+            threshold="below xi, and within 4 standard errors of the exact expectation",
         ),
         Finding(
             "Are the mean squared errors of the shares the printed ones?",
             "0 to 8.9e-07",
             f"0 to {errors.max():.1e}; the largest difference is {worst:.1f} standard errors",
             bool(errors.max() < 1.3e-6) and worst < 6,
+            threshold="at most 1.3e-06, and within 6 standard errors",
         ),
         Finding(
             "Is the chance below xi whatever frequency is released?",
             "bounded by psi = 0.1",
             f"exact largest {bound:.6f}",
             bound <= XI * (1 + 1e-9),
+            threshold="at most xi",
         ),
     )
 
@@ -224,6 +230,7 @@ def _block_mates() -> tuple[Finding, dict[str, Any]]:
         f"largest chance {max(chances['paper']):.3f} under the paper's block, "
         f"{max(chances['ours']):.3f} under symmetric flows",
         max(chances["paper"]) > XI >= max(chances["ours"]) - 1e-12,
+        threshold="above xi under the paper's block, at most xi under ours",
     )
     table = {
         "category": list(RARE_MATE),

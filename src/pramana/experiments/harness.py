@@ -46,18 +46,29 @@ class Finding:
         question: the finding as a question.
         paper: what the paper prints.
         ours: what came out here.
-        holds: the answer.
+        holds: whether what came out is within the threshold.
+        threshold: what would count as the same finding, said before anyone looks.
+        because: why it may come out otherwise, where that is understood.
     """
 
     question: str
     paper: str
     ours: str
     holds: bool
+    threshold: str
+    because: str = ""
+
+    @property
+    def settled(self) -> bool:
+        """Whether it holds, or differs for a reason that is understood."""
+        return self.holds or bool(self.because)
 
     @property
     def answer(self) -> str:
-        """Yes or no."""
-        return "yes" if self.holds else "no"
+        """Yes, no, or that it differs and why."""
+        if self.holds:
+            return "yes"
+        return f"differs, because {self.because}" if self.because else "no"
 
     def to_json(self) -> dict[str, Any]:
         """A plain form."""
@@ -65,7 +76,9 @@ class Finding:
             "question": self.question,
             "paper": self.paper,
             "ours": self.ours,
+            "threshold": self.threshold,
             "holds": self.holds,
+            "answer": self.answer,
         }
 
 
@@ -197,9 +210,15 @@ def _page(name: str, outcome: Experiment, *, quick: bool, seed: int) -> str:
     size = "quick run, small sizes" if quick else "whole run"
     lines = [f"# {title(name)}", "", f"Experiment `{name}`, {size}, seed {seed}."]
     lines += [f"Data: {outcome.data}.", ""]
-    lines += ["## Findings", "", "| question | the paper | here | |", "|---|---|---|---|"]
+    lines += [
+        "## Findings",
+        "",
+        "| question | the paper | counts as the same | here | |",
+        "|---|---|---|---|---|",
+    ]
     for found in outcome.findings:
-        lines.append(f"| {found.question} | {found.paper} | {found.ours} | **{found.answer}** |")
+        cells = (found.question, found.paper, found.threshold, found.ours, f"**{found.answer}**")
+        lines.append(f"| {' | '.join(cells)} |")
     lines += ["", *(f"- {remark}" for remark in outcome.remarks), "", "## Figures", ""]
     for file, picture in outcome.pictures.items():
         lines += [f"![{picture.title}]({file}.svg)", "", f"{picture.title}. {picture.note}", ""]

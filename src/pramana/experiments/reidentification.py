@@ -11,6 +11,7 @@ import numpy as np
 from pramana.experiments.additive import levels_of
 from pramana.experiments.markets import SIZES, Insured, anonymised, group
 from pramana.randomness import Keystream
+from pramana.risk.reidentification import link_chances
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["found_again"]
@@ -26,34 +27,21 @@ def found_again(
     keystream: Keystream,
 ) -> dict[str, FloatArray]:
     """For each method the frequency of re-identification of every record, over ``trials``."""
-    cells = people.cells[rows]
-    distance = _distances(people, rows)
+    places = _places(people, rows)
+    truth = places[people.cells[rows]]
     frequency = {method: np.zeros(rows.size) for method in methods}
     grouped = group(people, rows, k=k, keystream=keystream)  # once: trials differ by the draws
     for trial in range(trials):
         seed = int(keystream.words("trials", trial, 1)[0] >> np.uint64(16))
         released = anonymised(grouped, methods=methods, keystream=Keystream.from_seed(seed))
         for method, new in released.items():
-            frequency[method] += _chance(cells, new, distance) / trials
+            frequency[method] += link_chances(truth, places[new]) / trials
     return frequency
 
 
-def _distances(people: Insured, rows: IntArray) -> FloatArray:
-    """Squared Euclidean distances between cells, each variable standardised."""
+def _places(people: Insured, rows: IntArray) -> FloatArray:
+    """Where each cell lies, every variable in units of its standard deviation."""
     places = levels_of(SIZES).astype(np.float64)
     for column in range(len(SIZES)):
         places[:, column] /= max(float(people.levels[column][rows].std()), 1e-9)
-    gaps = places[:, None, :] - places[None, :, :]
-    squared: FloatArray = np.square(gaps).sum(axis=2)
-    return squared
-
-
-def _chance(cells: IntArray, released: IntArray, distance: FloatArray) -> FloatArray:
-    """For every record: the chance that its match is itself."""
-    occupied, counts = np.unique(released, return_counts=True)
-    asked, where = np.unique(cells, return_inverse=True)
-    gaps = distance[np.ix_(asked, occupied)]
-    nearest = gaps <= gaps.min(axis=1, keepdims=True) + 1e-9
-    candidates = nearest @ counts
-    hit = nearest[where.ravel(), np.searchsorted(occupied, released)]
-    return np.where(hit, 1 / candidates[where.ravel()], 0.0)
+    return places

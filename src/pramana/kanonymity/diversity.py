@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable
 from pramana.kanonymity.cells import merge_short
+from pramana.kanonymity.closeness import closeness
 from pramana.types import FloatArray, IntArray
-
-SLICE = 2**22  # cells of a table of groups by values that are held at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,26 +94,6 @@ def distinct_values(labels: IntArray, codes: IntArray) -> IntArray:
 def shares(codes: IntArray) -> FloatArray:
     """How often every value occurs, as a share of all."""
     return np.bincount(codes) / codes.size
-
-
-def closeness(labels: IntArray, codes: IntArray, whole: FloatArray, *, ordered: bool) -> FloatArray:
-    """Distance of every group's distribution to that of the whole table, in [0, 1]."""
-    groups, width = int(labels.max()) + 1, whole.size
-    order = np.argsort(labels, kind="stable")
-    labels, codes = labels[order], codes[order]
-    result, step = np.empty(groups), max(1, SLICE // width)
-    for begin in range(0, groups, step):
-        end = min(begin + step, groups)
-        some = slice(*np.searchsorted(labels, [begin, end]))
-        cells = (labels[some] - begin) * width + codes[some]
-        table = np.bincount(cells, minlength=(end - begin) * width).reshape(-1, width)
-        gap = table / table.sum(axis=1, keepdims=True) - whole
-        if ordered:
-            steps = np.abs(np.cumsum(gap, axis=1)[:, :-1]).sum(axis=1)
-            result[begin:end] = steps / max(width - 1, 1)
-        else:
-            result[begin:end] = 0.5 * np.abs(gap).sum(axis=1)
-    return result
 
 
 def diversify(points: FloatArray, labels: IntArray, columns: tuple[Sensitive, ...]) -> IntArray:

@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pramana.kanonymity.closeness import distance_of_groups
 from pramana.risk.coded_table import AlikeRecords, code_column
 from pramana.table.opened import OpenedTable
-from pramana.types import FloatArray
 
 __all__ = ["Diversity", "diversity_of", "sensitive_codes"]
 
@@ -75,7 +75,7 @@ def diversity_of(
     kinds = np.bincount(group, minlength=len(groups.numbers))
     entropy = np.bincount(group, weights=-share * np.log(share), minlength=len(groups.numbers))
     overall = np.bincount(codes, minlength=size) / len(codes)
-    far = (_ordered_distance if ordered else _equal_distance)(group, value, share, overall)
+    far = distance_of_groups(group, value, share, overall, ordered=ordered)
     return Diversity(
         column=name,
         distinct=int(kinds.min()),
@@ -84,34 +84,3 @@ def diversity_of(
         ordered=ordered,
         exposed=int(groups.numbers[kinds == 1].sum()),
     )
-
-
-def _equal_distance(
-    group: NDArray[np.int64], value: NDArray[np.int64], share: FloatArray, overall: FloatArray
-) -> FloatArray:
-    """Half the sum of |p - q| is the sum of p - q where positive: only values that occur."""
-    excess = np.maximum(share - overall[value], 0)
-    return np.asarray(np.bincount(group, weights=excess), dtype=np.float64)
-
-
-def _ordered_distance(
-    group: NDArray[np.int64], value: NDArray[np.int64], share: FloatArray, overall: FloatArray
-) -> FloatArray:
-    """The mean over ranks of |F_group - F|: pieces on which F_group is constant, summed in O(1)."""
-    size = len(overall)
-    if size == 1:
-        return np.zeros(1)
-    order = np.lexsort((value, group))
-    group, value, share = group[order], value[order], share[order]
-    starts = np.concatenate(([True], group[1:] != group[:-1]))
-    ends = np.concatenate((starts[1:], [True]))
-    level = np.cumsum(share) - (np.cumsum(share) - share)[starts][np.cumsum(starts) - 1]
-    below = np.cumsum(overall)
-    sums = np.concatenate(([0.0], np.cumsum(below)))
-    until = np.where(ends, size, np.append(value[1:], size))
-    # |c - F| over the ranks from value to until: F rises and passes c at one place.
-    turn = np.clip(np.searchsorted(below, level, side="left"), value, until)
-    areas = level * (turn - value) - (sums[turn] - sums[value])
-    areas += (sums[until] - sums[turn]) - level * (until - turn)
-    areas += np.where(starts, sums[value], 0.0)  # before the first value F_group is 0
-    return np.asarray(np.bincount(group, weights=areas) / (size - 1), dtype=np.float64)

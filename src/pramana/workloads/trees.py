@@ -23,6 +23,7 @@ from pramana.estimation.rebuild import rebuild_records
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream
 from pramana.readings.release import Release, load_release
+from pramana.risk.measured import wilson
 from pramana.table.domains import Label, label_text
 from pramana.table.schema import Role
 from pramana.types import FloatArray
@@ -43,7 +44,6 @@ REBUILDS = ("posterior", "rank", "none")
 
 ENOUGH_ROWS = 60_000
 MOST_DRAWS = 5
-Z95 = 1.959963984540054
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +73,10 @@ class Accuracy:
         known = truth >= 0
         flat = np.bincount(truth[known] * classes + predicted[known], minlength=classes**2)
         confusion = flat.reshape(classes, classes)
-        value = float(np.trace(confusion)) / n
-        middle = (value + Z95**2 / (2 * n)) / (1 + Z95**2 / n)
-        half = Z95 * (value * (1 - value) / n + Z95**2 / (4 * n**2)) ** 0.5 / (1 + Z95**2 / n)
+        right = int(np.trace(confusion))
+        low, high = wilson(right, n)
         baseline = float(confusion.sum(axis=1).max()) / n
-        return cls(value, middle - half, middle + half, baseline, n, confusion)
+        return cls(right / n, low, high, baseline, n, confusion)
 
 
 @dataclass(frozen=True, eq=False)
