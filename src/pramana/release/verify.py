@@ -8,7 +8,7 @@ that follows from the published matrices. What only the owner can compute is tol
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -26,10 +26,9 @@ from pramana.table.codec import Refused, count_refused, encode_released
 from pramana.table.domains import Bins, label_key
 from pramana.table.groups import GroupSizes
 from pramana.table.opened import OpenedTable
+from pramana.types import Progress
 
 __all__ = ["Check", "State", "Verdict", "verify_folder"]
-
-Progress = Callable[[int], None]
 
 
 def verify_folder(
