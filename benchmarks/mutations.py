@@ -117,6 +117,8 @@ def _claims_more(folder, base):
     known = _known_methods()
     if known.get(after.method, known[before.method]) == known[before.method]:
         changed.discard("method")  # of the same kind, and nothing that a stranger could see
+    if _done(before.mechanism) == _done(after.mechanism):
+        changed.discard("mechanism")  # the same steps, listed in another order
     promised = {claim.name: claim.attained for claim in before.claims}
     for claim in after.claims:
         if claim.name in promised and not promised[claim.name].implies(claim.attained):
@@ -124,6 +126,18 @@ def _claims_more(folder, base):
         if claim.name not in promised:
             return f"valid with {claim.attained}, which was not claimed"
     return f"valid with another {', '.join(sorted(changed))}" if changed else None
+
+
+def _done(mechanism):
+    """What a mechanism does to a record, whatever the order in which it is listed."""
+    done = set()
+    for step in mechanism or ():
+        form = step.to_json()
+        matrix = form.get("matrix", {})
+        if matrix.get("family") == "uniform-mixture":
+            matrix["labels"] = sorted(map(repr, matrix["labels"]))
+        done.add(json.dumps(form, sort_keys=True))
+    return done
 
 
 def _known_methods():
