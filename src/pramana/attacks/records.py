@@ -20,6 +20,7 @@ from pramana.errors import InvalidTable, NotCovered, OutsideDomain
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.release.certificate import Certificate
 from pramana.risk.coded_table import AlikeRecords, code_column
+from pramana.table.cells import JointCells
 from pramana.table.codec import encode, encode_released
 from pramana.table.domains import label_key
 from pramana.table.opened import OpenedTable
@@ -168,23 +169,15 @@ def step_codes(step: Step, schema: Schema, parts: Sequence[NDArray[Any]]) -> Int
     """One code a record from the codes of its columns."""
     if len(parts) == 1:
         return parts[0].astype(np.int64)
-    labels = [schema.column(name).labels for name in step.columns]
-    sizes = [len(own) for own in labels]
-    places = [{label: place for place, label in enumerate(own)} for own in labels]
-    cells = np.array(
-        [[place[v] for place, v in zip(places, cell, strict=True)] for cell in step.labels]
-    )
-    known = np.ravel_multi_index(tuple(cells.T), sizes)
-    order = np.argsort(known)
-    keys = np.ravel_multi_index(tuple(part.astype(np.intp) for part in parts), sizes)
-    found = np.minimum(np.searchsorted(known[order], keys), len(known) - 1)
-    wrong = int(np.count_nonzero(known[order][found] != keys))
+    labels = tuple(schema.column(name).labels for name in step.columns)
+    found = JointCells(labels, tuple(step.labels)).codes(parts)
+    wrong = int(np.count_nonzero(found < 0))
     if wrong:
         raise OutsideDomain(
             f"{wrong:,} records hold a combination of {' and '.join(step.columns)} that the schema "
             "calls impossible."
         )
-    return order[found].astype(np.int64)
+    return found
 
 
 def _strata(step: Step, data: pa.Table) -> IntArray:

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidNumber, OutsideDomain, TooLarge, UnknownColumn
 from pramana.matrices import Label, Mechanism, Step
+from pramana.table.cells import cell_numbers
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["MOST_CELLS", "Axis", "Layout"]
@@ -173,7 +174,7 @@ class Layout:
         rows = np.asarray(cells)
         values = np.asarray(numbers, dtype=np.float64)
         places = self.positions([rows[:, place] for place in range(rows.shape[1])])
-        flat = np.ravel_multi_index(tuple(places), self.shape) if places else np.zeros(len(rows))
+        flat = cell_numbers(places, self.shape) if places else np.zeros(len(rows))
         sums = np.bincount(flat.astype(np.int64), weights=values, minlength=prod(self.shape))
         return np.asarray(sums, dtype=np.float64).reshape(self.shape)
 

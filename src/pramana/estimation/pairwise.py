@@ -23,6 +23,7 @@ from pramana.estimation.channels import Channels
 from pramana.estimation.joint import likelihood_of
 from pramana.estimation.spectral import pair_margin, single_margin
 from pramana.randomness import Keystream, Stream
+from pramana.table.cells import cell_counts
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["draw_from_pairs"]
@@ -198,8 +199,7 @@ def _targets(places: list[IntArray], channels: Channels) -> PairTargets:
 
     def counted(axes: tuple[int, ...]) -> FloatArray:
         shape = [sizes[axis] for axis in axes]
-        flat = np.ravel_multi_index(tuple(places[axis] for axis in axes), shape)
-        return np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
+        return cell_counts([places[axis] for axis in axes], shape)
 
     axes = channels.layout.axes
     singles = [single_margin(counted, channels, axis) / records for axis in range(len(sizes))]

@@ -27,7 +27,7 @@ from pramana.table.labels import Labels
 from pramana.table.opened import TableFormat
 from pramana.table.schema import Column, Schema
 
-__all__ = ["ROW_GROUP", "Door", "in_groups", "write_records", "write_table"]
+__all__ = ["ROW_GROUP", "Door", "in_groups", "plain", "write_records", "write_table"]
 
 ROW_GROUP: Final = 2**20
 """RecordStream in a row group: fixed, so that a file does not depend on how batches were cut."""

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pramana.kanonymity.groups import centres, compact, group_sums, search_space
+from pramana.table.cells import joint_groups
 from pramana.types import FloatArray, IntArray
 
 NEAR = 6  # centres that are looked at for a partner
@@ -29,12 +30,7 @@ def cells_of(points: FloatArray) -> IntArray:
     """One label a record: equal records, and only those, share it."""
     if points.shape[1] == 0:
         return np.zeros(len(points), np.int64)
-    labels = np.zeros(len(points), np.int64)
-    for c in range(points.shape[1]):
-        values, codes = np.unique(points[:, c], return_inverse=True)
-        # n * n < 2**63 for every table that fits in memory
-        labels = compact(labels * values.size + codes.ravel())
-    return labels
+    return joint_groups(list(points.T))
 
 
 def merge_cells(points: FloatArray, k: int) -> IntArray:

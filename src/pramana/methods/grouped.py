@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-import numpy as np
 import pyarrow as pa
 
 from pramana.engines.base import Table
 from pramana.engines.choose import engine_for
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, Notice
+from pramana.formats.door import plain
 from pramana.formats.opening import open_table
 from pramana.guarantees.base import Evidence, Guarantee
 from pramana.guarantees.evaluate import attained
@@ -26,6 +26,7 @@ from pramana.methods.plan import Plan
 from pramana.numeric import coarse_up, require_number
 from pramana.randomness import Keystream
 from pramana.risk.verbatim import measure_verbatim
+from pramana.table.cells import joint_groups
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Role, Schema, require_keys
 from pramana.types import IntArray
@@ -311,10 +312,5 @@ def _strata(table: pa.Table, known: Sequence[str]) -> IntArray | None:
     """One number a record, the same for records that agree in all known columns."""
     if not known:
         return None
-    codes = np.zeros(table.num_rows, dtype=np.int64)
-    for name in known:
-        column = table.column(name).combine_chunks()
-        places = column.dictionary_encode() if not pa.types.is_dictionary(column.type) else column
-        own = np.asarray(places.indices.fill_null(len(places.dictionary)))
-        _, codes = np.unique(codes * (len(places.dictionary) + 1) + own, return_inverse=True)
-    return codes
+    coded = [plain(table.column(name).combine_chunks()).dictionary_encode() for name in known]
+    return joint_groups([own.indices.fill_null(len(own.dictionary)).to_numpy() for own in coded])

@@ -7,11 +7,9 @@ and decoding, codes are small integers without missing values: that makes the sh
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +20,7 @@ from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import Label
 from pramana.randomise.sampling import randomise, sample_by_stratum
 from pramana.randomness import Keystream, Stream
+from pramana.table.cells import JointCells
 from pramana.table.codec import code_dtype, decode, encode, released_type
 from pramana.table.domains import Bins, label_key
 from pramana.table.schema import Column, Schema
@@ -123,44 +122,22 @@ class _StepCodec:
         self.stream = Stream("release", *step.columns)
 
     @cached_property
-    def _cells(self) -> NDArray[Any]:
-        """The codes of the columns in each cell of the matrix."""
-        places = [{label: i for i, label in enumerate(column.labels)} for column in self.columns]
+    def _cells(self) -> JointCells:
+        """The cells of the matrix."""
         cells = self.step.labels if len(self.columns) > 1 else [(v,) for v in self.step.labels]
-        return np.array(
-            [[place[v] for place, v in zip(places, cell, strict=True)] for cell in cells]
-        )
-
-    @cached_property
-    def _parts(self) -> list[Codes]:
-        """The same, an array a column."""
-        return [self._cells[:, at].astype(code_dtype(size)) for at, size in enumerate(self._sizes)]
-
-    @cached_property
-    def _sizes(self) -> tuple[int, ...]:
-        return tuple(len(column.labels) for column in self.columns)
+        return JointCells(tuple(column.labels for column in self.columns), tuple(cells))
 
     @cached_property
     def _straight(self) -> bool:
         """Whether the codes of the one column are the positions in the matrix."""
         return len(self.columns) == 1 and self.step.labels == self.columns[0].labels
 
-    @cached_property
-    def _cell_of(self) -> NDArray[np.int64]:
-        """The cell of each combination of codes, -1 where it cannot exist."""
-        lookup = np.full(math.prod(self._sizes), -1, dtype=np.int64)
-        lookup[np.ravel_multi_index(tuple(self._cells.T), self._sizes)] = np.arange(
-            len(self._cells)
-        )
-        return lookup
-
     def encode(self, batch: pa.RecordBatch) -> Codes:
         """One code a record; refuses combinations that the schema calls impossible."""
         parts = [encode(column, batch.column(column.name)) for column in self.columns]
         if self._straight:
             return parts[0]
-        combined = np.ravel_multi_index(tuple(part.astype(np.intp) for part in parts), self._sizes)
-        cells = self._cell_of[combined]
+        cells = self._cells.codes(parts)
         impossible = int(np.count_nonzero(cells < 0))
         if impossible:
             names = " and ".join(f"'{column.name}'" for column in self.columns)
@@ -168,11 +145,11 @@ class _StepCodec:
                 f"{impossible:,} records hold a combination of {names} that the schema calls "
                 "impossible. Correct them, or drop the rule."
             )
-        return cells.astype(code_dtype(len(self._cells)))
+        return cells.astype(code_dtype(len(self._cells.cells)))
 
     def split(self, codes: Codes) -> list[Codes]:
         """The code of each column."""
-        return [codes] if self._straight else [part[codes] for part in self._parts]
+        return [codes] if self._straight else [part[codes] for part in self._cells.parts]
 
     def strata_of(self, batch: pa.RecordBatch) -> NDArray[np.int64]:
         """Which stratum's matrix each record has, by the text of its values."""

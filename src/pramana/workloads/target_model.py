@@ -26,6 +26,7 @@ from pramana.estimation.joint import likelihood_of
 from pramana.estimation.layout import Layout
 from pramana.estimation.regularised_em import fit
 from pramana.randomness import Keystream, Stream
+from pramana.table.cells import cell_counts
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["TargetModel", "draw_records", "fit_target_model"]
@@ -145,8 +146,7 @@ def _strength(places: list[IntArray], layout: Layout, axes: tuple[int, int, int]
 
 def _counted(places: list[IntArray], layout: Layout, axes: tuple[int, ...]) -> FloatArray:
     shape = tuple(layout.shape[axis] for axis in axes)
-    flat = np.ravel_multi_index(tuple(places[axis] for axis in axes), shape)
-    return np.bincount(flat, minlength=prod(shape)).reshape(shape).astype(np.float64)
+    return cell_counts([places[axis] for axis in axes], shape)
 
 
 # -- the tables ----------------------------------------------------------------------------

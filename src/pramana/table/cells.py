@@ -1,0 +1,95 @@
+"""Several columns as one code: the coding of joint cells, for every room that needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Final
+
+import numpy as np
+
+from pramana.table.codec import code_dtype
+from pramana.table.domains import Label
+from pramana.types import Codes, FloatArray, IntArray
+
+__all__ = ["JointCells", "cell_counts", "cell_numbers", "joint_groups"]
+
+LOOKED_UP: Final = 10_000_000
+"""Up to so many possible combinations have a place each in a table."""
+
+
+def cell_numbers(codes: Sequence[Codes], sizes: Sequence[int]) -> IntArray:
+    """The number of each record's combination among all of them, the last column fastest.
+
+    >>> cell_numbers([np.array([0, 1]), np.array([2, 0])], [2, 3]).tolist()
+    [2, 3]
+    """
+    numbers: IntArray = np.ravel_multi_index(tuple(np.asarray(c, np.int64) for c in codes), sizes)
+    return numbers
+
+
+def cell_counts(codes: Sequence[Codes], sizes: Sequence[int]) -> FloatArray:
+    """How many records have each combination, as an array with one axis a column."""
+    counted = np.bincount(cell_numbers(codes, sizes), minlength=prod(sizes))
+    return counted.reshape(tuple(sizes)).astype(np.float64)
+
+
+def joint_groups(columns: Sequence[Codes]) -> IntArray:
+    """One number a record, the same for records that are equal in all columns, without gaps.
+
+    >>> joint_groups([np.array([3.5, 1.0, 3.5]), np.array([0, 0, 0])]).tolist()
+    [1, 0, 1]
+    """
+    groups: IntArray = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        values, codes = np.unique(column, return_inverse=True)
+        # n * n < 2**63 for every table that fits in memory
+        groups = np.unique(groups * len(values) + codes.ravel(), return_inverse=True)[1].ravel()
+    return groups
+
+
+@dataclass(frozen=True, eq=False)
+class JointCells:
+    """Some combinations of labels, each with its position among them as a code.
+
+    Attributes:
+        labels: Of each column.
+        cells: The combinations that can be, one label a column.
+    """
+
+    labels: tuple[tuple[Label, ...], ...]
+    cells: tuple[tuple[Label, ...], ...]
+
+    def codes(self, parts: Sequence[Codes]) -> IntArray:
+        """The code of each record from the codes of its columns; -1 where none is its own."""
+        numbers = cell_numbers(parts, self._sizes)
+        if prod(self._sizes) <= LOOKED_UP:
+            return self._lookup[numbers]
+        order = np.argsort(self._numbers)
+        place = np.searchsorted(self._numbers, numbers, sorter=order)
+        found = order[np.minimum(place, len(order) - 1)]
+        return np.where(self._numbers[found] == numbers, found, -1)
+
+    @cached_property
+    def parts(self) -> list[Codes]:
+        """The codes of each column in every cell."""
+        places = [{label: at for at, label in enumerate(own)} for own in self.labels]
+        rows = [[place[v] for place, v in zip(places, c, strict=True)] for c in self.cells]
+        table = np.array(rows)
+        return [table[:, at].astype(code_dtype(size)) for at, size in enumerate(self._sizes)]
+
+    @cached_property
+    def _sizes(self) -> tuple[int, ...]:
+        return tuple(map(len, self.labels))
+
+    @cached_property
+    def _numbers(self) -> IntArray:
+        return cell_numbers(self.parts, self._sizes)
+
+    @cached_property
+    def _lookup(self) -> IntArray:
+        lookup = np.full(prod(self._sizes), -1, np.int64)
+        lookup[self._numbers] = np.arange(len(self.cells))
+        return lookup
