@@ -22,12 +22,14 @@ from pramana.assess.release_audit import audit_release
 from pramana.assess.utility import UtilityReport, assess_utility
 from pramana.errors import InvalidNumber, PramanaError
 from pramana.guarantees.base import Guarantee
+from pramana.guarantees.claim import guarantee_from_json
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.registry import GUARANTEES
 from pramana.methods.base import require_choice
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
+from pramana.numeric import percent_up
 from pramana.readings.release import Release
 from pramana.reports.comparison import render_comparison
 from pramana.reports.content import Row
@@ -217,18 +219,23 @@ class Comparison:
 def _row(outcome: ScenarioOutcome, *, frontier: bool) -> Row:
     risk, loss, seen = outcome.risk, outcome.loss, outcome.verbatim
     asked = outcome.promises.get(outcome.scenario.guarantee.name, {})
-    numbers = {key: value for key, value in asked.items() if isinstance(value, int | float)}
+    name = outcome.scenario.guarantee.name
+    shown = guarantee_from_json(name, asked).shown() if asked else {}
     refused = "" if outcome.promises else "refused"
     return (
         outcome.scenario.method,
         outcome.scenario.target,
-        ", ".join(f"{key} = {value:.4g}" for key, value in numbers.items()),
-        "" if risk is None else _percent(risk.value),
-        "" if seen is None else _percent(seen.unique_share),
+        ", ".join(f"{key} = {text}" for key, text in shown.items()),
+        "" if risk is None else _risk(risk.value),
+        "" if seen is None else _risk(seen.unique_share),
         "" if loss is None else _percent(loss),
         f"{outcome.seconds:.1f} s" if outcome.promises else "",
         "on the frontier" if frontier else refused,
     )
+
+
+def _risk(share: float) -> str:
+    return "less than 0.01 %" if 0 < share < 1e-4 else percent_up(share)
 
 
 def _percent(share: float) -> str:

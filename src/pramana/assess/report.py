@@ -12,6 +12,7 @@ from pramana.assess.utility import UtilityReport, assess_utility
 from pramana.errors import NotCovered, PramanaError
 from pramana.files import write_whole
 from pramana.matrices.families import UniformMixture
+from pramana.numeric import text_up
 from pramana.readings.release import Release
 from pramana.release.verify import verify_folder
 from pramana.reports.content import ColumnView, ReportContent, Row, Section
@@ -166,7 +167,7 @@ def _treatment(column: Column, release: Release) -> str:
     matrix = step.matrices[0]
     if len(step.matrices) == 1 and isinstance(matrix, UniformMixture):
         kept = float(matrix.retention)
-        return f"kept with probability {kept:.3f}, else drawn at random{tied}"
+        return f"kept with probability {text_up(kept, 3)}, else drawn at random{tied}"
     least = min(float(own.diagonal.min()) for own in step.matrices)
     return f"kept with probability {least:.3f} or more, else moved by the matrix{tied}"
 

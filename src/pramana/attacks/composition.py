@@ -23,6 +23,7 @@ from pramana.guarantees.breach import PrivacyBreach
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.matrices.mechanism import Mechanism, Step
+from pramana.numeric import text_down, text_up
 from pramana.release.certificate import Certificate
 from pramana.release.contents import CERTIFICATE, read_certificate
 
@@ -53,11 +54,11 @@ class Composition:
 
     def sentences(self) -> list[str]:
         """The findings in plain words."""
-        each = ", ".join(f"k = {k:.4g} and epsilon = {e:.4g}" for k, e in self.alone)
+        each = ", ".join(f"k = {text_down(k)} and epsilon = {text_up(e)}" for k, e in self.alone)
         return [
             f"Each release alone has {each}.",
             f"Together, for who can tell which records belong together, {self.releases} releases "
-            f"have k = {self.k.k:.4g} and epsilon = {self.epsilon.epsilon:.4g}.",
+            f"have k = {text_down(self.k.k)} and epsilon = {text_up(self.epsilon.epsilon)}.",
             self.k.sentence(),
             *self._single(),
         ]

@@ -24,6 +24,7 @@ from pramana.attacks.linkers import Scores, likelihood_scores
 from pramana.attacks.records import Cells, Records
 from pramana.errors import InvalidTable, TooLarge
 from pramana.matrices.mechanism import Mechanism
+from pramana.numeric import percent_up
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["OptimalLinkage", "exact_posterior", "optimal_linkage", "scaled_posterior"]
@@ -76,11 +77,11 @@ class OptimalLinkage:
         """The finding in plain words."""
         text = (
             f"Someone who knows the whole true table and the matrices names the right record for "
-            f"{100 * self.mean:.3g} % of people at best, and is never surer than "
-            f"{100 * self.largest:.3g} % of any single link"
+            f"{percent_up(self.mean)} of people at best, and is never surer than "
+            f"{percent_up(self.largest)} of any single link"
         )
         if self.bound is not None:
-            text += f"; promised: at most {100 * self.bound:.3g} %"
+            text += f"; promised: at most {percent_up(self.bound)}"
         return text + ("." if self.exact else " (by scaling, an approximation).")
 
 

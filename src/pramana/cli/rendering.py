@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pramana.errors import Notice
+from pramana.numeric import text_up
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -190,7 +191,8 @@ def _column_row(name: str, parameters: dict[str, Any], *, first: bool) -> tuple[
     if not first:
         return (name, f"with {parameters['together_with'][0]}", "", "", "")
     numbers = (parameters.get(word) for word in ("retention", "smallest_diagonal", "epsilon"))
-    return (name, f"{parameters['values']:,}", *("" if n is None else f"{n:.4f}" for n in numbers))
+    shown = ("" if number is None else text_up(number) for number in numbers)
+    return (name, f"{parameters['values']:,}", *shown)
 
 
 def matrices_of_plan(plan: Plan) -> dict[str, Any]:
@@ -259,7 +261,7 @@ def _list(names: Sequence[str]) -> str:
 
 
 def _numbers(guarantee: Any) -> str:
-    return ", ".join(f"{name} = {value:g}" for name, value in guarantee.to_json().items() if value)
+    return ", ".join(f"{name} = {text}" for name, text in guarantee.shown().items())
 
 
 def show_verdict(verdict: Verdict) -> None:

@@ -9,12 +9,14 @@ in the registry.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 from pramana.errors import NotCovered
+from pramana.numeric import text_down, text_up
 
 if TYPE_CHECKING:
     from pramana.matrices.mechanism import Mechanism
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
     from pramana.table.schema import Schema
 
 __all__ = ["Amplified", "Evidence", "Guarantee", "Letter", "Need", "Searched", "only_the_owner"]
+
+
+DIGITS = 6
+"""In tables of numbers; sentences have fewer."""
 
 
 class Need(Enum):
@@ -98,6 +104,7 @@ class Letter:
         metavar: what stands for the number in the help.
         required: whether the guarantee cannot be stated without it.
         number: its name in the guarantee, where that is not the flag without the dashes.
+        up: whether a larger number promises less, so that it is shown rounded up.
     """
 
     flag: str
@@ -106,6 +113,7 @@ class Letter:
     metavar: str = "NUMBER"
     required: bool = True
     number: str = ""
+    up: bool = True
 
     @property
     def field(self) -> str:
@@ -158,6 +166,11 @@ class Guarantee(Protocol):
     def to_json(self) -> dict[str, Any]:
         """The number or numbers by name."""
 
+    def shown(self) -> dict[str, str]:
+        """The numbers by name as text, each rounded against us; choices by how many they are."""
+        up = {letter.number or letter.field: letter.up for letter in self.letters}
+        return {name: _text(value, up=up.get(name, True)) for name, value in self.to_json().items()}
+
     @classmethod
     def stated(cls, numbers: Mapping[str, Any], *, schema: Schema | None = None) -> Self:
         """The guarantee with the numbers of its letters; what else it speaks of is the schema's."""
@@ -194,6 +207,12 @@ class Searched(Protocol):
 
     def met_by(self, evidence: Evidence) -> bool:
         """Whether what is done to a record is enough for it."""
+def _text(value: Any, *, up: bool) -> str:
+    if isinstance(value, list):
+        return f"{len(value):,} listed"
+    if value is None or value == math.inf:
+        return "no bound"
+    return text_up(value, DIGITS) if up else text_down(value, DIGITS)
 
 
 def only_the_owner(kind: type[Guarantee]) -> bool:

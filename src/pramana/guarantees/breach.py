@@ -55,7 +55,7 @@ class PrivacyBreach(Guarantee):
         "columns released as they are, nor about facts that were likely before."
     )
     letters: ClassVar[tuple[Letter, ...]] = (
-        Letter("--rho1", "What was at most this likely before (with --rho2) ..."),
+        Letter("--rho1", "What was at most this likely before (with --rho2) ...", up=False),
         Letter("--rho2", "... is at most this likely after seeing the release."),
     )
     page: ClassVar[str] = "breach"

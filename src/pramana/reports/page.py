@@ -103,11 +103,10 @@ def _promises(certificate: Certificate) -> Markup:
 
 def _promise(claim: Claim) -> Markup:
     guarantee = claim.attained
-    numbers = ", ".join(f"{key} = {_number(value)}" for key, value in guarantee.to_json().items())
+    numbers = ", ".join(f"{key} = {text}" for key, text in guarantee.shown().items())
     asked = "not asked for; it follows from the matrices"
     if claim.asked is not None:
-        pairs = claim.asked.to_json().items()
-        asked = ", ".join(f"{key} = {_number(value)}" for key, value in pairs)
+        asked = ", ".join(f"{key} = {text}" for key, text in claim.asked.shown().items())
     facts = (
         ("Attained", numbers),
         ("Asked", asked),
@@ -126,12 +125,6 @@ def _promise(claim: Claim) -> Markup:
         element("dl", *entries),
         class_="promise",
     )
-
-
-def _number(value: object) -> str:
-    if value is None or value == float("inf"):
-        return "no bound"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _columns(columns: Sequence[ColumnView]) -> Markup:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pramana.numeric import percent_down, percent_up
 from pramana.reports.markup import Markup, element, joined
 
 __all__ = ["COLOURS", "Point", "Range", "Series", "bars", "frontier", "ranges"]
@@ -154,10 +155,10 @@ def _range(entry: Range, top: float) -> list[Markup]:
 
 
 def _range_words(entry: Range) -> str:
-    words = f"{entry.name} {100 * entry.value:.3g} %"
+    words = f"{entry.name} {percent_up(entry.value)}"
     if entry.baseline is not None:
-        words += f", guessing {100 * entry.baseline:.3g} %"
-    return words + ("" if entry.bound is None else f", promised {100 * entry.bound:.3g} %")
+        words += f", guessing {percent_down(entry.baseline)}"
+    return words + ("" if entry.bound is None else f", promised {percent_up(entry.bound)}")
 
 
 def _log_place(share: float) -> float:
@@ -189,7 +190,7 @@ def frontier(identity: str, points: Sequence[Point], *, title: str) -> Markup:
                     class_="value", text_anchor="end" if right else "start")
         )  # fmt: skip
     text = "; ".join(
-        f"{p.name}: loss {100 * p.loss:.3g} %, risk {100 * p.risk:.3g} %"
+        f"{p.name}: loss {100 * p.loss:.3g} %, risk {percent_up(p.risk)}"
         + (", on the frontier" if p.best else "")
         for p in points
     )

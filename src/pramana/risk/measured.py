@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pramana.errors import DoesNotHold, InvalidNumber
-from pramana.numeric import require_number
+from pramana.numeric import percent_down, percent_up, require_number
 
 __all__ = ["ERROR_LEVEL", "FEWEST_TRIALS", "Measured", "clopper_pearson", "wilson"]
 
@@ -99,22 +99,22 @@ class Measured:
         """Raise if the promise is broken."""
         if self.broken:
             raise DoesNotHold(
-                f"The attack '{self.name}' was right for {100 * self.value:.3g} % of "
+                f"The attack '{self.name}' was right for {percent_up(self.value)} of "
                 f"{self.trials:,} records, and {self.promised_by or 'the certificate'} promises at "
-                f"most {100 * float(self.bound or 0):.3g} %: a sound release fails so once in "
+                f"most {percent_up(self.bound or 0.0)}: a sound release fails so once in "
                 f"{1 / ERROR_LEVEL:,.0f}. Do not publish; verify the release with its original."
             )
 
     def sentence(self) -> str:
         """The figure in plain words."""
-        text = f"{self.name}: right for {_percent(self.value)} of {self.trials:,} people"
-        text += f" (between {_percent(self.low)} and {_percent(self.high)})"
+        text = f"{self.name}: right for {percent_up(self.value)} of {self.trials:,} people"
+        text += f" (between {percent_down(self.low)} and {percent_up(self.high)})"
         if self.baseline is not None:
-            text += f"; guessing gives {_percent(self.baseline)}"
+            text += f"; guessing gives {percent_down(self.baseline)}"
         if self.control is not None:
-            text += f"; people who are not in the release {_percent(self.control)}"
+            text += f"; people who are not in the release {percent_down(self.control)}"
         if self.bound is not None:
-            text += f"; promised: at most {_percent(self.bound)}"
+            text += f"; promised: at most {percent_up(self.bound)}"
         return text + "."
 
     def to_json(self) -> dict[str, Any]:
@@ -133,10 +133,6 @@ class Measured:
             "broken": self.broken,
             "note": self.note,
         }
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
 
 
 def wilson(hits: int, trials: int, *, level: float = 0.95) -> tuple[float, float]:

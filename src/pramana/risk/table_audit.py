@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
-from pramana.numeric import require_number
+from pramana.numeric import percent_up, require_number
 from pramana.risk.coded_table import CodedTable, number_column, require_present
 from pramana.risk.diversity import Diversity, diversity_of, sensitive_codes
 from pramana.risk.frequencies import Frequencies, MissingPolicy
@@ -77,16 +78,16 @@ class TableAudit:
 
     def sentences(self) -> list[str]:
         """The findings in plain words."""
-        share = 100 * self.uniques / self.records
+        share = percent_up(Fraction(self.uniques, self.records))
         lines = [
-            f"{self.uniques:,} of {self.records:,} records ({share:.3g} %) are unique on "
+            f"{self.uniques:,} of {self.records:,} records ({share}) are unique on "
             f"{', '.join(self.keys)}{self._violations()}.",
         ]
         if self.population is not None:
             lines.append(
                 f"By the sampling weights, about {self.population.expected:,.1f} records could be "
                 f"re-identified in the population; the largest risk of a record is "
-                f"{100 * self.population.highest:.3g} %."
+                f"{percent_up(self.population.highest)}."
             )
         lines += [
             f"Who shares all keys has at least {entry.distinct} value"

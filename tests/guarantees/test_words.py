@@ -1,0 +1,190 @@
+"""Every number of privacy that is printed, read back, is on the safe side."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import pramana as pm
+from pramana.guarantees.base import Guarantee
+from pramana.guarantees.registry import GUARANTEES
+from pramana.numeric import (
+    exp_text_up,
+    floor_text,
+    log_of,
+    percent_down,
+    percent_up,
+    text_down,
+    text_up,
+)
+
+shares = st.floats(0, 1, exclude_min=True, exclude_max=True)
+numbers = st.floats(0, 1e300, exclude_min=True)
+counts = st.floats(1, 1e15)
+
+
+def exact(number: float) -> Fraction:
+    """What is written where a float is written."""
+    return Fraction(repr(number))
+
+
+def printed(text: str) -> list[Fraction]:
+    """All numbers in a text."""
+    found = re.findall(r"\d[\d,]*(?:\.\d+)?(?:e[+-]\d+)?", text)
+    return [Fraction(Decimal(number.replace(",", ""))) for number in found]
+
+
+@given(numbers, st.integers(1, 12))
+@example(2.9999, 3)
+@example(5e-324, 3)
+@example(0.1, 1)
+def test_texts_enclose_the_number(number, digits):
+    """Down is at or below, up at or above, within a unit of the last digit."""
+    (low,), (high,) = printed(text_down(number, digits)), printed(text_up(number, digits))
+
+    assert low <= exact(number) <= high
+    assert high - low <= exact(number) * Fraction(10) ** (1 - digits)
+
+
+@given(st.fractions(0, 1), st.integers(2, 6))
+@example(1 / Fraction(2.9999), 3)
+def test_percentages_enclose_the_share(share, digits):
+    """Fractions are compared as they are."""
+    (low,) = printed(percent_down(share, digits))
+    (high,) = printed(percent_up(share, digits))
+
+    assert low <= 100 * share <= high
+
+
+@given(counts)
+@example(99.99)
+def test_a_number_of_people_is_never_more_than_it_is(k):
+    """Whole above ten, two decimals below."""
+    (shown,) = printed(floor_text(k))
+
+    assert exact(k) - 1 < shown <= exact(k)
+
+
+@given(st.floats(0, 1000))
+def test_an_exponential_is_never_less_than_it_is(exponent):
+    """Eighty digits are the judge."""
+    (shown,) = printed(exp_text_up(exponent))
+    with localcontext(prec=80):
+        truth = Decimal(exponent).exp()
+        assert Decimal(shown.numerator) / Decimal(shown.denominator) >= truth
+        assert shown <= Fraction(truth) * Fraction(1002, 1000)
+
+
+def test_a_k_just_below_three_is_not_flattered():
+    """1 in 2.9999 is more than a third; 33.3 % is less."""
+    assert percent_up(1 / Fraction(2.9999)) == "33.4 %"
+    assert "33.4 %" in pm.PkAnonymity(k=2.9999).sentence()
+    assert "1 in 2.99" in pm.PkAnonymity(k=2.9999).sentence()
+    assert pm.PkAnonymity(k=2.9999999).shown() == {"k": "2.99999"}
+
+
+# -- every sentence of every guarantee -----------------------------------------------------------
+
+
+def _pk(found: pm.PkAnonymity, seen: list[Fraction]) -> None:
+    percent, _, one_in = seen
+    assert percent / 100 >= 1 / exact(found.k)
+    assert one_in <= exact(found.k)
+
+
+def _epsilon(found: pm.DifferentialPrivacy, seen: list[Fraction]) -> None:
+    factor, epsilon = seen
+    with localcontext(prec=80):
+        assert factor >= Fraction(Decimal(found.epsilon).exp()) * (1 - Fraction(1, 10**70))
+    assert epsilon >= exact(found.epsilon)
+
+
+def _rho(found: pm.PrivacyBreach, seen: list[Fraction]) -> None:
+    before, after = seen
+    assert before / 100 <= exact(found.rho1)
+    assert after / 100 >= exact(found.rho2)
+
+
+def _alpha(found: pm.SpontaneousRecognition, seen: list[Fraction]) -> None:
+    assert seen[-1] / 100 >= exact(found.alpha)
+
+
+def _xi(found: pm.CorrectMatch, seen: list[Fraction]) -> None:
+    assert seen == [max(seen)]
+    assert seen[0] >= exact(found.xi)
+
+
+def _groups(found: pm.KAnonymity, seen: list[Fraction]) -> None:
+    assert seen[0] == 1
+    assert all(number <= found.k for number in seen[1:])
+
+
+def _shuffled(found: Guarantee, seen: list[Fraction]) -> None:
+    factor, *rest = seen
+    epsilon, delta = found.to_json()["epsilon"], found.to_json().get("delta", 0.0)
+    with localcontext(prec=80):
+        assert factor >= Fraction(Decimal(epsilon).exp()) * (1 - Fraction(1, 10**70))
+    assert rest[-2] >= exact(epsilon)
+    assert rest[-1] >= exact(float(delta))
+
+
+def _made(name: str, *letters: float) -> Guarantee:
+    return GUARANTEES[name](*letters)
+
+
+SENTENCES: dict[str, tuple[st.SearchStrategy[tuple[float, ...]], Callable[..., None]]] = {
+    "pk-anonymity": (st.tuples(st.floats(1.01, 1e12)), _pk),
+    "differential-privacy": (st.tuples(st.floats(0, 600)), _epsilon),
+    "privacy-breach": (st.tuples(shares, shares).map(sorted).map(tuple), _rho),
+    "spontaneous-recognition": (st.tuples(shares), _alpha),
+    "correct-match": (st.tuples(shares), _xi),
+    "k-anonymity": (st.tuples(st.integers(2, 10**9)), _groups),
+    "shuffled-privacy": (st.tuples(st.floats(0, 50), st.floats(0, 0.01)), _shuffled),
+}
+
+
+@pytest.mark.parametrize("name", sorted(GUARANTEES))
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_every_number_in_a_sentence_is_on_the_safe_side(name, data):
+    """With exact arithmetic as judge; a sentence without numbers promises nothing."""
+    strategy, check = SENTENCES[name]
+    found = _made(name, *data.draw(strategy))
+    sentence = found.sentence()
+    if sentence.startswith("No "):
+        return
+    check(found, printed(sentence))
+
+
+@pytest.mark.parametrize("name", sorted(GUARANTEES))
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_every_number_in_a_table_is_on_the_safe_side(name, data):
+    """Each letter says which side that is."""
+    found = _made(name, *data.draw(SENTENCES[name][0]))
+    up = {getattr(letter, "number", None) or letter.field: letter.up for letter in found.letters}
+    for letter, text in found.shown().items():
+        value = found.to_json()[letter]
+        if value is None or letter not in up:
+            continue
+        (shown,) = printed(text)
+        assert shown >= exact(value) if up[letter] else shown <= exact(value)
+
+
+def test_the_smallest_prior_does_not_crash():
+    """Nothing overflows: neither the number, nor its sentence, nor a design for it."""
+    column = pm.Column("a", pm.Role.KEY, pm.Categories(("p", "q")))
+    asked = pm.PrivacyBreach(rho1=5e-324, rho2=0.5)
+    plan = pm.design(pm.Schema((column,)), asked, records=100)
+
+    assert plan.claims[0].holds
+    assert "5e-322 %" in asked.sentence()
+    assert math.isfinite(log_of(asked.gamma))
+    assert pm.PrivacyBreach.of(plan.mechanism, rho1=5e-324).rho2 <= 0.5
