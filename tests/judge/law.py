@@ -24,6 +24,9 @@ Record = Mapping[str, Any]
 MOST_PAIRS = 120
 """So many pairs of a table and a release are tried, or twice as many; all where there are fewer."""
 
+MOST_LISTS = 200
+"""The law of shuffled lists is written out where there are not more of them."""
+
 
 class Fault(AssertionError):
     """A claim is stronger than the truth."""
@@ -56,6 +59,8 @@ class StepView:
 class Case:
     """A plan as the judge sees it.
 
+    ``known`` are the columns that are released as they are and may be known; ``attached`` are all
+    that are released as they are.
     ``redesign`` gives the case of another table under the same orders: whether matrices depend on
     the data is not believed but tried.
     """
@@ -63,6 +68,7 @@ class Case:
     records: tuple[Record, ...]
     randomised: tuple[str, ...]
     known: tuple[str, ...]
+    attached: tuple[str, ...]
     steps: tuple[StepView, ...]
     crowd: int
     from_data: bool
@@ -70,11 +76,12 @@ class Case:
     impossible: Sequence[Mapping[str, Sequence[Any]]]
     redesign: Callable[[tuple[Record, ...]], Case | None] | None = None
 
-    def groups(self) -> list[tuple[Record, ...]]:
-        """People who agree in everything that is released as it is and may be known."""
+    def groups(self, columns: tuple[str, ...] | None = None) -> list[tuple[Record, ...]]:
+        """People who agree in these columns; in all that may be known where none are given."""
         found: dict[Cell, list[Record]] = {}
         for record in self.records:
-            found.setdefault(tuple(record[name] for name in self.known), []).append(record)
+            key = tuple(record[name] for name in (self.known if columns is None else columns))
+            found.setdefault(key, []).append(record)
         return [tuple(members) for members in found.values()]
 
     def row(self, record: Record) -> dict[Cell, int]:
@@ -112,6 +119,7 @@ def judge(case: Case, claims: Mapping[str, Any], seed: int = 0) -> list[str]:
         "privacy-breach": _rho,
         "spontaneous-recognition": _alpha,
         "correct-match": _xi,
+        "shuffled-privacy": _central,
     }
     for name, claim in claims.items():
         judges[name](case, claim, Random(f"{seed} {name}"))
@@ -317,6 +325,47 @@ def _law(case: Case) -> dict[frozenset[tuple[Any, int]], int]:
                 counts = dict(released)
                 counts[kept, cell] = counts.get((kept, cell), 0) + 1
                 key = frozenset(counts.items())
+                after[key] = after.get(key, 0) + weight * own
+        laws = after
+    return laws
+
+
+# -- the shuffle: docs/proofs/shuffled_privacy.md -----------------------------------------------
+
+
+def _central(case: Case, claim: Any, random: Random) -> None:
+    """Neighbours inside a group that all kept columns form: how much of one law the other lacks."""
+    if claim.epsilon == inf:
+        return
+    with localcontext(prec=80):
+        factor = Fraction(Decimal(claim.epsilon).exp())
+    groups = case.groups(case.attached)
+    if not any(step.strata for step in case.steps):
+        groups = [min(groups, key=len)]
+    for group in groups:
+        rows = [case.row(person) for person in case.domain(group[0])]
+        if comb(len(rows) + len(group) - 1, len(group)) > MOST_LISTS:
+            continue
+        tables = list(combinations_with_replacement(rows, len(group) - 1))
+        for others in random.sample(tables, min(len(tables), 12)):
+            laws = [_shuffled([row, *others]) for row in rows]
+            for one, other in permutations(laws, 2):
+                lacks = sum(
+                    max(Fraction(0), weight - factor * other.get(seen, 0))
+                    for seen, weight in one.items()
+                )
+                if lacks > Fraction(claim.delta) * sum(one.values()):
+                    raise Fault(f"{claim} does not hold: a release is likelier by more")
+
+
+def _shuffled(rows: Sequence[Mapping[Cell, int]]) -> dict[tuple[Cell, ...], int]:
+    """The weight of every released list of records, in whatever order."""
+    laws: dict[tuple[Cell, ...], int] = {(): 1}
+    for row in rows:
+        after: dict[tuple[Cell, ...], int] = {}
+        for seen, weight in laws.items():
+            for cell, own in row.items():
+                key = tuple(sorted((*seen, cell), key=repr))
                 after[key] = after.get(key, 0) + weight * own
         laws = after
     return laws

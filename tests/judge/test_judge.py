@@ -26,6 +26,7 @@ JUDGED = {
     "spontaneous-recognition",
     "correct-match",
     "k-anonymity",
+    "shuffled-privacy",
 }
 A = pm.Column("a", pm.Role.KEY, pm.Categories(("p", "q")), missing="refuse")
 PLAIN = pm.Column("plain", pm.Role.PLAIN)
@@ -117,6 +118,17 @@ def test_an_epsilon_for_matrices_made_from_the_data_is_found():
     assert "differential-privacy" not in {claim.name for claim in plan.claims}
     with pytest.raises(Fault, match="rules a table out"):
         judge(case_of(found, plan), {pretended.name: pretended})
+
+
+def test_a_central_epsilon_that_is_too_small_is_found():
+    """Half the local one, for three people."""
+    found = world(people("p", "q", "q"))
+    case = case_of(found, found.plan())
+    kind = GUARANTEES["shuffled-privacy"]
+
+    judge(case, {kind.name: kind(epsilon=1.11, delta=0.0)})
+    with pytest.raises(Fault, match="likelier"):
+        judge(case, {kind.name: kind(epsilon=0.5, delta=1e-6)})
 
 
 def test_a_crowd_that_overlooks_a_weight_is_found():

@@ -226,6 +226,9 @@ def case_of(world: World, plan: pm.Plan, *, try_others: bool = True) -> Case:
         records=world.records,
         randomised=tuple(c.name for c in schema.columns if c.domain is not None),
         known=known,
+        attached=tuple(
+            c.name for c in schema.columns if c.domain is None and c.role is not pm.Role.IDENTIFIER
+        ),
         steps=tuple(_view(step) for step in plan.mechanism),
         crowd=plan.crowd,
         from_data=world.method.name in ("optimal", "inverse-frequency", "invariant",

@@ -207,6 +207,8 @@ class Searched(Protocol):
 
     def met_by(self, evidence: Evidence) -> bool:
         """Whether what is done to a record is enough for it."""
+
+
 def _text(value: Any, *, up: bool) -> str:
     if isinstance(value, list):
         return f"{len(value):,} listed"
