@@ -1,0 +1,120 @@
+"""A guarantee from outside the package: one file, and every place knows it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from tests.guarantees import toy_surprise
+from tests.guarantees.toy_surprise import Surprise
+
+import pramana as pm
+from pramana.cli.app import main
+from pramana.guarantees.registry import GUARANTEES, letters
+
+
+@pytest.fixture
+def toy() -> Iterator[type[Surprise]]:
+    """Known from here to the end of a test."""
+    GUARANTEES.register("toy-surprise", Surprise)
+    yield Surprise
+    GUARANTEES.unregister("toy-surprise")
+
+
+PEOPLE = pa.table({"sex": ["F", "M"] * 100, "region": ["n", "s", "s", "e"] * 50})
+SCHEMA = pm.Schema(
+    (
+        pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M"))),
+        pm.Column("region", pm.Role.KEY, pm.Categories(("n", "s", "e"))),
+    )
+)
+
+
+def test_design_aims_at_it_and_every_plan_states_it(toy):
+    """A method that turns one dial asks the guarantee how far; others are evaluated as well."""
+    plan = pm.design(SCHEMA, toy(odds=5), data=PEOPLE, method="retention")
+    (claim,) = (claim for claim in plan.claims if claim.name == "toy-surprise")
+
+    assert claim.holds
+    assert 4.9 < claim.attained.odds <= 5
+    other = pm.design(SCHEMA, pm.PkAnonymity(k=2), data=PEOPLE)
+    assert "toy-surprise" in {claim.name for claim in other.claims}
+    made = pm.design(SCHEMA, data=PEOPLE, method=pm.Invariant(stay=0.5))
+    assert "toy-surprise" not in {claim.name for claim in made.claims}
+
+
+def test_certificate_verification_and_report_state_it(toy, tmp_path):
+    """Through the file and back; a certificate that says too much fails."""
+    plan = pm.design(SCHEMA, toy(odds=5), data=PEOPLE, method="retention")
+    pm.protect(PEOPLE, plan, to=tmp_path / "release")
+    form = json.loads((tmp_path / "release" / "certificate.json").read_text())
+    (entry,) = (one for one in form["guarantees"] if one["name"] == "toy-surprise")
+    verdict = pm.verify(tmp_path / "release")
+    page = pm.report(tmp_path / "release", external=True).html
+
+    assert entry["attained"]["odds"] <= 5
+    assert entry["checked_by"] == "anyone"
+    assert verdict.valid
+    assert any(check.name == "toy-surprise" for check in verdict.checks)
+    assert "A toy says" in page
+    assert Surprise.not_promised in page
+
+
+def test_a_release_of_a_guarantee_that_nobody_knows_is_not_read(toy, tmp_path):
+    """Where the package that brought it is not installed, nothing is guessed."""
+    plan = pm.design(SCHEMA, toy(odds=5), data=PEOPLE, method="retention")
+    pm.protect(PEOPLE, plan, to=tmp_path / "release")
+    GUARANTEES.unregister("toy-surprise")
+    try:
+        verdict = pm.verify(tmp_path / "release")
+    finally:
+        GUARANTEES.register("toy-surprise", Surprise)
+    assert not verdict.valid
+
+
+def shown(capsys, *arguments) -> str:
+    """What a command prints that goes well."""
+    with pytest.raises(SystemExit) as left:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    assert left.value.code == 0, err
+    return out
+
+
+def test_the_command_line_offers_it(toy, tmp_path, capsys):
+    """As an option with its help, and as a target."""
+    (tmp_path / "schema.toml").write_text(SCHEMA.to_toml())
+    asked = ("--surprise-odds", "5", "--method", "retention")
+    help_text = shown(capsys, "design", "--more")
+    design = shown(capsys, "design", "--schema", tmp_path / "schema.toml", "--records", 200, *asked)
+
+    assert "--surprise-odds" in {letter.flag for letter in letters()}
+    assert "--surprise-odds" in help_text
+    assert "Surprise nobody beyond these odds" in help_text
+    assert "A toy says" in " ".join(design.split())
+
+
+def test_an_installed_package_brings_one_by_an_entry_point(tmp_path):
+    """Nothing has to be imported or registered by hand."""
+    source = Path(toy_surprise.__file__).read_text()
+    (tmp_path / "toy_surprise.py").write_text(source)
+    about = tmp_path / "toy_surprise-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-surprise\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(
+        "[pramana.guarantees]\ntoy-surprise = toy_surprise:Surprise\n"
+    )
+    paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    done = subprocess.run(
+        [sys.executable, "-c", "from pramana.cli.app import main; main(['design', '--more'])"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+        capture_output=True,
+        text=True,
+    )
+    assert "--surprise-odds" in done.stdout, done.stderr
