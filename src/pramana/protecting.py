@@ -103,6 +103,7 @@ def _certificate(plan: Plan, keystream: Keystream) -> Certificate:
         method=plan.method.name,
         records=plan.records,
         crowd=plan.crowd,
+        attached=plan.attached,
         claims=plan.published,
         data_dependent=plan.method.data_dependent,
         reproducible=keystream.reproducible,

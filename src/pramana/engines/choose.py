@@ -10,7 +10,7 @@ from pramana.engines.base import Engine, Table
 from pramana.formats.door import Door
 from pramana.registry import Registry
 from pramana.table.counts import Counts
-from pramana.table.groups import smallest_group
+from pramana.table.groups import MOST_ATTACHED, smallest_group
 from pramana.table.kept import counts_with_kept
 from pramana.table.opened import OpenedTable, TableFormat
 from pramana.table.schema import Schema
@@ -25,6 +25,7 @@ __all__ = [
     "engine_of",
     "leaving",
     "open_source",
+    "smallest_attached",
     "smallest_crowd",
     "write_opened",
 ]
@@ -74,6 +75,15 @@ def counts_of(schema: Schema, opened: OpenedTable) -> Counts:
 def smallest_crowd(schema: Schema, opened: OpenedTable) -> int:
     """The fewest records that share the values of the columns that an adversary may know."""
     return smallest_group(opened, schema.known) if schema.known else opened.rows
+
+
+def smallest_attached(schema: Schema, opened: OpenedTable) -> int | None:
+    """The fewest records that share all columns which are released as they are.
+
+    ``None`` where all of these may be known: it is the crowd then.
+    """
+    names = schema.attached
+    return smallest_group(opened, names, most=MOST_ATTACHED) if names else None
 
 
 def empty_like(source: TableLike) -> TableLike | None:

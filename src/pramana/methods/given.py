@@ -115,6 +115,7 @@ class GivenMatrices(Method):
             attained=attained(self._evidence(people, mechanism), asked),
             public={"matrices": self.origin},
             basis=fingerprint(people.counts) if self.data_dependent else None,
+            attached=None if self.data_dependent else people.attached,
         )
 
     def _evidence(self, people: People, mechanism: Mechanism) -> Evidence:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 import pyarrow as pa
 
-from pramana.engines.choose import counts_of, smallest_crowd
+from pramana.engines.choose import counts_of, smallest_attached, smallest_crowd
 from pramana.errors import InvalidNumber, OutsideDomain
 from pramana.guarantees.base import Evidence
 from pramana.matrices.mechanism import Mechanism
@@ -71,11 +71,26 @@ class People:
 
     def fixed(self, mechanism: Mechanism) -> Evidence:
         """What is known of matrices that do not depend on the data."""
-        return Evidence(self.schema, self.records, self.crowd, mechanism)
+        return Evidence(self.schema, self.records, self.crowd, mechanism, attached=self.attached)
 
     def counted(self, mechanism: Mechanism) -> Evidence:
         """What the owner knows of matrices that were chosen by looking at the data."""
-        return replace(self.fixed(mechanism), data_dependent=True, counts=self.counts)
+        return Evidence(
+            self.schema,
+            self.records,
+            self.crowd,
+            mechanism,
+            data_dependent=True,
+            counts=self.counts,
+        )
+
+    @cached_property
+    def attached(self) -> int | None:
+        """The fewest that share all that is released as it is, whoever may know it.
+
+        ``None`` where that is the crowd, or nobody can count yet.
+        """
+        return None if self.opened is None else smallest_attached(self.schema, self.opened)
 
     @cached_property
     def counts(self) -> Counts:

@@ -40,6 +40,8 @@ class Plan:
         figures: what else the design wants the owner to know, such as its loss or its gain.
         public: what it wants analysts to know; goes into the certificate.
         basis: a fingerprint of the counts that a data-dependent plan was made for.
+        attached: the size of the smallest group formed by all columns that are released as they
+            are, where those that may be known are not all.
     """
 
     schema: Schema
@@ -53,6 +55,7 @@ class Plan:
     figures: Mapping[str, Any] = field(default_factory=dict)
     public: Mapping[str, Any] = field(default_factory=dict)
     basis: str | None = None
+    attached: int | None = None
 
     def __post_init__(self) -> None:
         known = {claim.name for claim in self.claims}

@@ -25,7 +25,7 @@ def randomised(
 
     ``people`` are those of the table, where they have been looked at already.
     """
-    plan = _on_these(plan, people or People.of(plan.schema, opened))
+    plan = _on_these(plan, people or People.of(plan.schema, opened), seeded=keystream.reproducible)
     randomiser = Randomiser(plan.schema, plan.mechanism, opened.schema, keystream)
     made = (
         engine_of(opened, coded=plan.mechanism.columns)
@@ -36,16 +36,26 @@ def randomised(
     return made, plan
 
 
-def _on_these(plan: Plan, people: People) -> Plan:
-    """The plan with the numbers of this very table; refused if they fall short of the target."""
+def _on_these(plan: Plan, people: People, *, seeded: bool) -> Plan:
+    """The plan with the numbers of this very table; refused if they fall short of the target.
+
+    With a seed, what rests on fresh randomness is not promised.
+    """
     try:
         known = people.counted if plan.method.data_dependent else people.fixed
-        evidence = known(plan.mechanism)
+        evidence = replace(known(plan.mechanism), seeded=seeded)
         basis = None if evidence.counts is None else fingerprint(evidence.counts)
-        if (people.records, people.crowd, basis) == (plan.records, plan.crowd, plan.basis):
+        found = (people.records, people.crowd, evidence.attached, basis)
+        same = found == (plan.records, plan.crowd, plan.attached, plan.basis)
+        if same and (plan.method.data_dependent or not seeded):
             return plan
-        found = attained(evidence, plan.asked)
-        return replace(plan, records=people.records, crowd=people.crowd, attained=found)
+        return replace(
+            plan,
+            records=people.records,
+            crowd=people.crowd,
+            attached=evidence.attached,
+            attained=attained(evidence, plan.asked),
+        )
     except DoesNotHold as error:
         raise DoesNotHold(
             f"{error} The plan was made for {plan.records:,} records in groups of at least "

@@ -112,6 +112,7 @@ class Retention(Method):
             attained=found,
             expected_error=model.at(retentions),
             figures=_figures(steps, model, retentions, spread),
+            attached=people.attached,
         )
 
 

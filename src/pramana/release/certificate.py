@@ -85,6 +85,8 @@ class Certificate:
         data: the data file, once there is one.
         signature: hexadecimal, once signed.
         options: those of the method that anyone may know.
+        attached: the size of the smallest group that all columns which are released as they are
+            form, where some are taken to be unknown and matrices are fixed.
     """
 
     schema: Schema
@@ -101,6 +103,7 @@ class Certificate:
     data: DataFile | None = None
     signature: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    attached: int | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -122,6 +125,8 @@ class Certificate:
             self.crowd,
             self.mechanism,
             data_dependent=self.data_dependent,
+            attached=self.attached,
+            seeded=self.reproducible,
         )
 
     @property
@@ -160,6 +165,7 @@ class Certificate:
             "crowd": {
                 "size": self.crowd,
                 "known_columns": list(self.known_columns),
+                "attached": self.attached,
                 "statement": _crowd(self),
             },
             "shuffled": True,
@@ -209,7 +215,8 @@ class Certificate:
         form = root.fields(FIELDS, free=["signature"])
         mechanism, data = form["mechanism"].or_none(), form["data"].or_none()
         error = form["expected_error"].or_none()
-        crowd = form["crowd"].fields(["size", "known_columns", "statement"])
+        crowd = form["crowd"].fields(["size", "known_columns", "attached", "statement"])
+        attached = crowd["attached"].or_none()
         matrices = form["matrices"].fields(["published", "depend_on_the_data"])
         for open_ended in ("figures", "options"):
             form[open_ended].entries()
@@ -234,6 +241,7 @@ class Certificate:
             if "signature" in form
             else None,
             options=form["options"].plain(),  # type: ignore[arg-type]
+            attached=None if attached is None else attached.whole(least=1),
         )
 
     def with_data(self, data: DataFile) -> Certificate:
@@ -284,12 +292,15 @@ def _crowd(certificate: Certificate) -> str:
     if certificate.kind == "groups":
         inside = f"all {size:,} records" if not known else f"records that share {', '.join(known)}"
         return f"Groups are formed within {inside}; a person hides in a group, of at least k."
-    if not known:
-        return f"A person hides among all {size:,} records."
-    return (
-        f"{', '.join(known)} may be known to an adversary and are released as they are: a person "
-        f"hides among at least {size:,} records with the same values there."
-    )
+    text = f"A person hides among all {size:,} records."
+    if known:
+        text = (
+            f"{', '.join(known)} may be known to an adversary and are released as they are: a "
+            f"person hides among at least {size:,} records with the same values there."
+        )
+    if certificate.attached is not None:
+        text += f" At least {certificate.attached:,} share all columns released as they are."
+    return text
 
 
 # -- the strict way in -----------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from pramana.release.stored import open_data
 from pramana.release.ties import ties
 from pramana.table.codec import Refused, count_refused, encode_released
 from pramana.table.domains import Bins, label_key
-from pramana.table.groups import GroupSizes
+from pramana.table.groups import MOST_ATTACHED, GroupSizes
 from pramana.table.opened import OpenedTable
 from pramana.types import Progress
 
@@ -108,6 +108,11 @@ def _records(
     yield from seen.strata()
     yield from seen.alike()
     yield _crowd(certificate, seen)
+    if certificate.attached is not None:
+        smallest = seen.attached.smallest() if certificate.schema.attached else seen.records
+        detail = f"{smallest:,} or more records share all columns released as they are"
+        good = smallest == certificate.attached
+        yield Check.of("attached columns", good, f"{detail}, {certificate.attached:,} are stated")
 
 
 def _crowd(certificate: Certificate, seen: _Seen) -> Check:
@@ -137,6 +142,8 @@ class _Seen:
         steps = certificate.mechanism or ()
         self.stratified = [(step, GroupSizes(step.strata)) for step in steps if step.strata]
         self.keys = GroupSizes(_alike_keys(certificate))
+        names = certificate.schema.attached if certificate.attached is not None else ()
+        self.attached = GroupSizes(names, most=MOST_ATTACHED)
 
     def look_at(self, batch: pa.RecordBatch) -> None:
         """One batch."""
@@ -148,7 +155,8 @@ class _Seen:
             good = good and not found
         if good and self.certificate.schema.impossible:
             self._look_for_impossible(batch)
-        for sizes in (self.groups, self.keys, *(own for _, own in self.stratified)):
+        stratified = (own for _, own in self.stratified)
+        for sizes in (self.groups, self.keys, self.attached, *stratified):
             if sizes.columns:
                 sizes.add(batch)
 

@@ -10,7 +10,10 @@ import pyarrow as pa
 from pramana.table.domains import label_key
 from pramana.table.opened import OpenedTable
 
-__all__ = ["GroupSizes", "group_sizes", "smallest_group"]
+__all__ = ["MOST_ATTACHED", "GroupSizes", "group_sizes", "smallest_group"]
+
+MOST_ATTACHED = 100_000
+"""With more combinations of attached columns than this, a person is taken to be alone."""
 
 FOLD_AFTER = 64
 """So many partial results are kept before they are added up."""
@@ -23,23 +26,42 @@ class GroupSizes:
     >>> sizes.add(pa.record_batch({"region": ["n", "s", "n"]}))
     >>> sizes.smallest()
     1
+
+    With ``most``, counting ends as soon as there are more combinations than that: the smallest
+    group is then taken to be of one.
     """
 
-    def __init__(self, columns: Sequence[str]) -> None:
+    def __init__(self, columns: Sequence[str], *, most: int | None = None) -> None:
         self.columns = list(columns)
+        self.most = most
+        self.too_many = False
         self._parts: list[pa.Table] = []
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Count the records of a batch."""
+        if self.too_many:
+            return
         table = _plain(pa.Table.from_batches([batch.select(self.columns)]))
         self._parts.append(table.group_by(self.columns).aggregate([([], "count_all")]))
-        if len(self._parts) > FOLD_AFTER:
+        full = self.most is not None and sum(part.num_rows for part in self._parts) > self.most
+        if len(self._parts) > FOLD_AFTER or full:
             self._parts = [self.total()]
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """Forget everything where there are too many combinations."""
+        if self.most is not None and sum(part.num_rows for part in self._parts) > self.most:
+            self.too_many, self._parts = True, []
 
     def merge(self, other: GroupSizes) -> None:
         """Count all that another one has counted."""
-        if other._parts:
-            self._parts.append(other.total())
+        self.too_many = self.too_many or other.too_many
+        if self.too_many:
+            self._parts = []
+        elif other._parts:
+            self._parts = [*self._parts, other.total()]
+            self._parts = [self.total()]
+            self._give_up()
 
     def total(self) -> pa.Table:
         """Each combination that occurs, with its number of records as ``count_all``."""
@@ -49,6 +71,8 @@ class GroupSizes:
 
     def smallest(self) -> int:
         """The size of the smallest group that occurs; 0 where there are no records."""
+        if self.too_many:
+            return 1
         if not self._parts:
             return 0
         return int(min(self.total().column("count_all").to_pylist(), default=0))
@@ -61,23 +85,32 @@ class GroupSizes:
         return {tuple(map(label_key, values)) for values in zip(*columns, strict=True)}
 
 
-def smallest_group(opened: OpenedTable, columns: Sequence[str]) -> int:
-    """The fewest records of a table that share their values in ``columns``."""
-    return group_sizes(opened, columns).smallest()
+def smallest_group(opened: OpenedTable, columns: Sequence[str], *, most: int | None = None) -> int:
+    """The fewest records of a table that share their values in ``columns``.
+
+    One where there are more than ``most`` combinations of them.
+    """
+    return group_sizes(opened, columns, most=most).smallest()
 
 
-def group_sizes(opened: OpenedTable, columns: Sequence[str]) -> GroupSizes:
+def group_sizes(
+    opened: OpenedTable, columns: Sequence[str], *, most: int | None = None
+) -> GroupSizes:
     """How many records of a table share each combination of values in ``columns``."""
-    sizes = GroupSizes(columns)
-    for part in opened.summaries(partial(_sized, tuple(columns)), columns):
+    sizes = GroupSizes(columns, most=most)
+    for part in opened.summaries(partial(_sized, tuple(columns), most), columns):
         sizes.merge(part)
     return sizes
 
 
-def _sized(columns: Sequence[str], batches: Iterable[pa.RecordBatch]) -> GroupSizes:
-    sizes = GroupSizes(columns)
+def _sized(
+    columns: Sequence[str], most: int | None, batches: Iterable[pa.RecordBatch]
+) -> GroupSizes:
+    sizes = GroupSizes(columns, most=most)
     for batch in batches:
         sizes.add(batch)
+        if sizes.too_many:
+            break
     return sizes
 
 

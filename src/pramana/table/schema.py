@@ -308,6 +308,15 @@ class Schema:
         )
 
     @property
+    def attached(self) -> tuple[str, ...]:
+        """Columns that are published unchanged, where some of them are taken to be unknown.
+
+        Whoever does know them finds a smaller crowd than that of the known ones.
+        """
+        names = tuple(column.name for column in self.released_as_is)
+        return names if set(names) > set(self.known) else ()
+
+    @property
     def released(self) -> tuple[Column, ...]:
         """The columns of the release, in order: all but the identifiers."""
         return tuple(column for column in self.columns if column.role is not Role.IDENTIFIER)

@@ -1,0 +1,138 @@
+"""Central privacy of whole releases: which crowd counts, what a seed takes away, what is seen."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import pramana as pm
+from pramana.errors import NotCovered
+from pramana.table.groups import GroupSizes
+
+PEOPLE = 4_000
+
+
+def people(income) -> pl.DataFrame:
+    random = np.random.default_rng(1)
+    return pl.DataFrame(
+        {
+            "sex": random.choice(["F", "M"], PEOPLE),
+            "region": random.choice(["n", "e", "s", "w"], PEOPLE),
+            "income": income,
+        }
+    )
+
+
+FEW = people(["low"] * 3_000 + ["high"] * 1_000)
+MANY = people(np.arange(PEOPLE) / 7)
+
+
+def described(table: pl.DataFrame) -> pm.Schema:
+    return pm.describe(table, keys=["sex", "region"], sensitive=["income"])
+
+
+def claim_of(certificate: pm.Certificate):
+    return next(claim for claim in certificate.claims if claim.name == "shuffled-privacy")
+
+
+def test_a_sensitive_column_splits_the_crowd_of_a_release(tmp_path: Path) -> None:
+    """k counts all 4,000; central privacy the 1,000 with a high income; verify counts again."""
+    asked = pm.ShuffledPrivacy(epsilon=0.5, delta=1e-6)
+    plan = pm.design(described(FEW), asked, data=FEW)
+    release = pm.protect(FEW, plan, to=tmp_path / "release")
+    certificate = release.certificate
+    claim = claim_of(certificate)
+    alone = pm.ShuffledPrivacy.of(certificate.mechanism, crowd=1_000, delta=1e-6, most=0.5)
+
+    assert (certificate.crowd, certificate.attached) == (4_000, 1_000)
+    assert claim.attained == alone
+    assert 0.49 < claim.attained.epsilon <= 0.5
+    assert (
+        "1,000 share all columns released as they are"
+        in certificate.to_json()["crowd"]["statement"]
+    )
+    checks = {check.name: check.ok for check in pm.verify(tmp_path / "release").checks}
+    assert checks["attached columns"]
+    assert checks["shuffled-privacy"]
+    assert all(checks.values())
+
+
+def test_a_larger_crowd_than_there_is_is_found_out(tmp_path: Path) -> None:
+    """Whoever states that 4,000 share an income is contradicted by the data."""
+    plan = pm.design(described(FEW), data=FEW, method=pm.Retention(retention=0.5))
+    release = pm.protect(FEW, plan, to=tmp_path / "release")
+    forged = replace(release.certificate, attached=4_000)
+    (tmp_path / "release" / "certificate.json").write_bytes(forged.to_bytes())
+
+    checks = {check.name: check.ok for check in pm.verify(tmp_path / "release").checks}
+    assert not checks["attached columns"]
+
+
+def test_a_column_that_tells_everyone_apart_leaves_the_local_epsilon() -> None:
+    """No two people share an income: nobody is shuffled with anybody."""
+    plan = pm.design(described(MANY), pm.DifferentialPrivacy(epsilon=2), data=MANY)
+    central = next(one for one in plan.attained if one.name == "shuffled-privacy")
+
+    assert plan.attached == 1
+    assert central == pm.ShuffledPrivacy(pm.DifferentialPrivacy.of(plan.mechanism).epsilon, 0.0)
+
+
+def test_a_seed_takes_the_promise_away() -> None:
+    """Not asked, it is left out of the certificate; asked, the release is refused."""
+    schema = described(FEW)
+    plan = pm.design(schema, pm.PkAnonymity(k=10), data=FEW)
+    asked = pm.design(schema, pm.ShuffledPrivacy(epsilon=0.5), data=FEW)
+    names = [claim.name for claim in pm.protect(FEW, plan, seed=1).certificate.claims]
+
+    assert "pk-anonymity" in names
+    assert "shuffled-privacy" not in names
+    with pytest.raises(NotCovered, match="a seed was used"):
+        pm.protect(FEW, asked, seed=1)
+
+
+def test_a_plan_for_other_people_is_computed_anew() -> None:
+    """As many records, and another smallest income: what was promised there does not hold here."""
+    plan = pm.design(described(FEW), pm.ShuffledPrivacy(epsilon=0.5), data=FEW)
+    fewer = people(["low"] * 3_900 + ["high"] * 100)
+
+    with pytest.raises(pm.DoesNotHold, match="short of the"):
+        pm.protect(fewer, plan)
+
+
+def test_without_data_a_sensitive_column_is_refused() -> None:
+    """Nobody knows yet how small its groups will be."""
+    with pytest.raises(NotCovered, match="Give the data"):
+        pm.design(described(FEW), pm.ShuffledPrivacy(epsilon=0.5), records=PEOPLE)
+
+
+def test_counting_ends_where_there_are_too_many_groups() -> None:
+    """However the batches come: more combinations than the limit mean a group of one."""
+    table = MANY.to_arrow()
+    for most, expected in ((PEOPLE, 1), (PEOPLE - 1, 1)):
+        sizes = GroupSizes(["income"], most=most)
+        for batch in table.to_batches(max_chunksize=100):
+            sizes.add(batch)
+        assert sizes.smallest() == expected
+        assert sizes.too_many == (most < PEOPLE)
+    halves = [GroupSizes(["income"], most=3_000) for _ in range(2)]
+    for sizes, part in zip(halves, (table[:2_000], table[2_000:]), strict=True):
+        for batch in part.to_batches():
+            sizes.add(batch)
+    halves[0].merge(halves[1])
+    assert halves[0].too_many
+
+
+def test_the_crowd_of_the_certificate_in_json() -> None:
+    """Null where every column released as it is may be known: the crowd counts then."""
+    table = FEW.select("sex", "region")
+    schema = pm.describe(table, keys=["sex", "region"])
+    certificate = pm.protect(table, pm.design(schema, pm.PkAnonymity(k=5), data=table)).certificate
+    form = json.loads(certificate.to_bytes())
+
+    assert form["crowd"]["attached"] is None
+    assert claim_of(certificate).attained.epsilon < 1
