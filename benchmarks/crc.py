@@ -252,15 +252,15 @@ def _designed(names, values, epsilon: float, records: int) -> Reporting:
         if len(columns) == 1:
             labels = tuple(label[0] for label in labels)
         asked.append(AskedSet(columns, weight, UniformMixture.of(labels, epsilon=epsilon)))
-    return Reporting(tuple(asked))
+    return Reporting(sets=tuple(asked))
 
 
 def _released(reporting: Reporting, names, values, codes, key: Keystream) -> Observed:
     records = len(codes[names[0]])
-    ends = np.cumsum([asked.share for asked in reporting])
+    ends = np.cumsum([asked.share for asked in reporting.sets])
     chosen = np.searchsorted(ends, key.uniforms("asked", 0, records), side="right")
     parts = []
-    for place, asked in enumerate(reporting):
+    for place, asked in enumerate(reporting.sets):
         own = np.flatnonzero(chosen == place)
         shape = [len(values[name]) for name in asked.columns]
         flat = np.ravel_multi_index(tuple(codes[name][own] for name in asked.columns), shape)

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         Optimal,
         Permute,
         Plan,
+        Reports,
         Resample,
         Retention,
     )
@@ -111,6 +112,7 @@ __all__ = [
     "PrivacyBreach",
     "Regression",
     "Release",
+    "Reports",
     "Resample",
     "Retention",
     "Role",
@@ -142,7 +144,7 @@ __all__ = [
 _ROOMS = {
     "api": "attack audit compare describe design load protect report verbatim verify",
     "methods": "Centroid Gaussian GivenMatrices Invariant InverseFrequency MatricesFromData Method "
-    "Optimal Permute Plan Resample Retention",
+    "Optimal Permute Plan Reports Resample Retention",
     "estimation": "Estimate Regression",
     "guarantees": "CorrectMatch DifferentialPrivacy Guarantee KAnonymity PkAnonymity "
     "PrivacyBreach ShuffledPrivacy SpontaneousRecognition",

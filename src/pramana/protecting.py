@@ -12,7 +12,7 @@ from pramana.methods.people import refused_in_all
 from pramana.methods.plan import Plan
 from pramana.randomness import Keystream
 from pramana.readings.release import Release, load_release
-from pramana.release.certificate import Certificate
+from pramana.release.certificate import WITH_MATRICES, Certificate
 from pramana.release.folder import require_counted, require_free
 from pramana.release.stored import write_release
 from pramana.risk.verbatim import measure_verbatim
@@ -52,7 +52,7 @@ def protect(
     keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
     with refused_in_all(plan.schema, opened):
         made, plan = plan.method.release(plan, opened, keystream)
-        made = leaving(made, plan.schema)
+        made = leaving(made, plan.method.published_schema(plan.schema))
         if plan.method.kind == "withheld" and engine_for(opened).name != "spark":
             made, plan = _copies_counted(made, plan, opened)
         certificate = _certificate(plan, keystream)
@@ -97,9 +97,9 @@ def _copies_counted(made: Table, plan: Plan, opened: OpenedTable) -> tuple[Table
 
 def _certificate(plan: Plan, keystream: Keystream) -> Certificate:
     return Certificate(
-        schema=replace(plan.schema, columns=plan.schema.released),
+        schema=plan.method.published_schema(plan.schema),
         kind=plan.method.kind,
-        mechanism=plan.mechanism if plan.method.kind == "published" else None,
+        mechanism=plan.mechanism if plan.method.kind in WITH_MATRICES else None,
         method=plan.method.name,
         records=plan.records,
         crowd=plan.crowd,

@@ -28,7 +28,7 @@ def channel(reporting):
     for truth in truths:
         record = dict(zip(reporting.columns, truth, strict=True))
         row = []
-        for one in reporting:
+        for one in reporting.sets:
             cell = tuple(record[name] for name in one.columns)
             own = cell if len(cell) > 1 else cell[0]
             row += [
@@ -73,13 +73,13 @@ WORLDS = [
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_the_worst_link_is_exactly_one_over_k_whatever_the_shares(sets, n):
     """All true and all released tables of up to three people: pi cancels, 1/k is reached."""
-    reporting = Reporting(sets)
+    reporting = Reporting(sets=sets)
     assert worst_link(channel(reporting), n) == 1 / (1 + (n - 1) * reporting.anonymity_ratio)
 
 
 def test_four_people():
     """The same for four, with the shares far apart."""
-    reporting = Reporting((asked(("a",), 1, 3), asked(("b",), TOTAL - 1, 2)))
+    reporting = Reporting(sets=(asked(("a",), 1, 3), asked(("b",), TOTAL - 1, 2)))
     rows = [[int(p * TOTAL**2) for p in row] for row in channel(reporting)[:4]]
     assert worst_link(rows, 4) == 1 / (1 + 3 * reporting.anonymity_ratio)
 
@@ -87,18 +87,18 @@ def test_four_people():
 @pytest.mark.parametrize("sets", WORLDS)
 def test_epsilon_is_the_largest_ratio_of_the_whole_channel(sets):
     """By all truths and outputs."""
-    rows = channel(Reporting(sets))
+    rows = channel(Reporting(sets=sets))
     largest = max(
         max(column) / min(column) for column in zip(*rows, strict=True) if min(column) > 0
     )
-    assert largest == Reporting(sets).gamma
+    assert largest == Reporting(sets=sets).gamma
     assert all(sum(row) == 1 for row in rows)
 
 
 def test_who_knows_the_set_has_a_smaller_crowd():
     """With the sets known, two of four reports remain, and the link is worse than 1/k says."""
-    reporting = Reporting((asked(("a",), TOTAL // 2, 3), asked(("b",), TOTAL // 2, 3)))
-    alone = Reporting((asked(("a",), TOTAL, 3),))
+    reporting = Reporting(sets=(asked(("a",), TOTAL // 2, 3), asked(("b",), TOTAL // 2, 3)))
+    alone = Reporting(sets=(asked(("a",), TOTAL, 3),))
     known = worst_link(channel(alone), 2)
     promised = 1 / (1 + (4 - 1) * reporting.anonymity_ratio)
     assert known == 1 / (1 + (2 - 1) * reporting.anonymity_ratio) > promised
@@ -106,7 +106,7 @@ def test_who_knows_the_set_has_a_smaller_crowd():
 
 def test_shares_that_hang_on_the_record_would_break_it():
     """The condition is needed: where pi depends on the truth, the ratio passes gamma."""
-    rows = channel(Reporting((asked(("a",), TOTAL // 2, 3), asked(("b",), TOTAL // 2, 3))))
+    rows = channel(Reporting(sets=(asked(("a",), TOTAL // 2, 3), asked(("b",), TOTAL // 2, 3))))
     bent = [[p * (Fraction(3, 2) if out < 2 else Fraction(1, 2)) for out, p in enumerate(row)]
             if truth < 3 else row for truth, row in enumerate(rows)]  # fmt: skip
     assert max(max(column) / min(column) for column in zip(*bent, strict=True)) > 3
@@ -114,7 +114,7 @@ def test_shares_that_hang_on_the_record_would_break_it():
 
 def test_there_and_back():
     """The plain form says everything."""
-    reporting = Reporting((asked(("a", "b"), 7, 5), asked(("a",), TOTAL - 7, 5)))
+    reporting = Reporting(sets=(asked(("a", "b"), 7, 5), asked(("a",), TOTAL - 7, 5)))
     again = Reporting.from_json(reporting.to_json())
     assert again.to_json() == reporting.to_json()
     assert [one.weight for one in again.containing(["a"])] == [7, TOTAL - 7]
@@ -131,7 +131,7 @@ def test_there_and_back():
 def test_refusals(sets, message):
     """Weights that are no distribution, and a set twice."""
     with pytest.raises(InvalidMatrix, match=message):
-        Reporting(sets)
+        Reporting(sets=sets)
 
 
 def test_a_set_that_is_never_asked_is_refused():

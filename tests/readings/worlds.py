@@ -28,6 +28,7 @@ SCHEMA = Schema(
 
 DESIGNS = {
     "retention": ((PkAnonymity(k=5),), {}),
+    "reports": ((PkAnonymity(k=5),), {"method": "reports"}),
     "optimal": ((SpontaneousRecognition(alpha=0.5, width=2),), {"method": "optimal"}),
     "invariant": ((), {"method": Invariant(stay=0.6)}),
     "inverse-frequency": ((CorrectMatch(xi=0.4),), {"method": "inverse-frequency"}),
@@ -42,6 +43,7 @@ KINDS = {
     "published": ("retention", "optimal"),
     "withheld": ("invariant", "inverse-frequency"),
     "groups": ("resample", "permute", "gaussian", "centroid"),
+    "reports": ("reports",),
 }
 
 

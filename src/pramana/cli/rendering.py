@@ -132,6 +132,10 @@ def table_of(
     return table
 
 
+MOST_SETS = 30
+"""So many sets of reports are listed; all are in the JSON."""
+
+
 def show_plan(plan: Plan) -> None:
     """What will be done to each column, what that promises, and what it costs."""
     from rich.markup import escape
@@ -142,16 +146,7 @@ def show_plan(plan: Plan) -> None:
     if plan.crowd != plan.records:
         console.print(f"A person hides among at least {plan.crowd:,} of them.")
     console.print()
-    console.print(
-        table_of(
-            ("column", "values", "retention", "stays", "epsilon"),
-            [
-                _column_row(name, parameters, first=_is_first(plan, name))
-                for name, parameters in form["columns"].items()
-            ],
-            right=("values", "retention", "stays", "epsilon"),
-        )
-    )
+    console.print(_sets(form["sets"]) if "sets" in form else _columns(plan, form))
     console.print()
     show_promises(console, plan)
     gain = form.get("gain_over_equal")
@@ -162,6 +157,37 @@ def show_plan(plan: Plan) -> None:
         )
     for line in _changes(form):
         console.print(line)
+
+
+def _columns(plan: Plan, form: dict[str, Any]) -> Any:
+    return table_of(
+        ("column", "values", "retention", "stays", "epsilon"),
+        [
+            _column_row(name, parameters, first=_is_first(plan, name))
+            for name, parameters in form["columns"].items()
+        ],
+        right=("values", "retention", "stays", "epsilon"),
+    )
+
+
+def _sets(sets: list[dict[str, Any]]) -> Any:
+    """What records are asked for, the most frequent first."""
+    shown = [
+        (
+            " x ".join(one["columns"]),
+            f"{one['cells']:,}",
+            f"{100 * one['share']:.1f} %",
+            f"{one['retention']:.4f}",
+        )
+        for one in sets[:MOST_SETS]
+    ]
+    if len(sets) > MOST_SETS:
+        shown.append((f"and {len(sets) - MOST_SETS:,} more sets", "", "", ""))
+    return table_of(
+        ("asked for", "cells", "of the records", "retention"),
+        shown,
+        right=("cells", "of the records", "retention"),
+    )
 
 
 def _changes(form: dict[str, Any]) -> Iterable[str]:

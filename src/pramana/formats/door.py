@@ -25,7 +25,7 @@ from pramana.table.codec import canonical_type, code_dtype, decode, encode_relea
 from pramana.table.domains import Bins
 from pramana.table.labels import Labels
 from pramana.table.opened import TableFormat
-from pramana.table.schema import Column, Schema
+from pramana.table.schema import ASKED, Column, Schema
 
 __all__ = ["ROW_GROUP", "Door", "in_groups", "plain", "write_records", "write_table"]
 
@@ -40,15 +40,17 @@ class Door:
     Attributes:
         columns: What each released column is, in the order in which they leave.
         types: The Arrow schema of the records that come.
+        partly: Whether each record tells some of its columns only, so that others are empty.
     """
 
     columns: tuple[Column, ...]
     types: pa.Schema
+    partly: bool = False
 
     @classmethod
     def of(cls, schema: Schema, types: pa.Schema) -> Door:
         """For the released columns of a schema."""
-        return cls(schema.released, types)
+        return cls(schema.released, types, partly=ASKED in schema.names)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -69,13 +71,17 @@ class Door:
         if _has_labels(column):
             kind = released_type(column, like=kind)
         whole = column.randomised and column.domain is not None and None not in column.labels
-        return pa.field(column.name, kind, nullable=not whole)
+        return pa.field(column.name, kind, nullable=self.partly or not whole)
 
     def _leaving(self, column: Column, array: pa.Array, kind: pa.DataType) -> pa.Array:
         if not pa.types.is_dictionary(kind):
             return plain(array).cast(kind)
         if array.type == kind and array.dictionary.equals(_labels(column)):
             return array
+        if self.partly and array.null_count and None not in column.labels:
+            told = encode_released(column, array.drop_null())
+            places = np.cumsum(array.is_valid().to_numpy(zero_copy_only=False)) - 1
+            return decode(column, told, like=kind).take(pa.array(places, mask=array.is_null()))
         return decode(column, encode_released(column, array), like=kind)
 
 

@@ -78,11 +78,12 @@ class Evidence:
     @property
     def offers(self) -> frozenset[Need]:
         """What can be computed from it."""
-        matrices = self.mechanism is not None and bool(self.mechanism.steps)
+        matrices = self.mechanism is not None and bool(self.mechanism.columns)
+        steps = self.mechanism is not None and bool(self.mechanism.steps)
         there = {
             Need.MATRICES: matrices,
             Need.FIXED_MATRICES: matrices and not self.data_dependent,
-            Need.COUNTS: matrices and self.counts is not None,
+            Need.COUNTS: steps and self.counts is not None,
             Need.GROUPS: bool(self.group_sizes),
             Need.SHUFFLE: self.shuffled,
             Need.CROWD: self.crowd >= 1,

@@ -62,13 +62,13 @@ def never_offered(kind: type[Guarantee], release: str, evidence: Evidence) -> st
 
     Args:
         kind: the guarantee.
-        release: ``published``, ``withheld`` or ``groups``.
+        release: ``published``, ``withheld``, ``groups`` or ``reports``.
         evidence: what a stranger has.
     """
     needs = kind.needs - evidence.offers
     if release == "groups":
         needs -= {Need.GROUPS}
-    else:
+    elif release != "reports":  # what rests on counts speaks of steps on whole records
         needs -= {Need.COUNTS}
     if release == "withheld":
         needs -= {Need.MATRICES} | (set() if evidence.data_dependent else {Need.FIXED_MATRICES})

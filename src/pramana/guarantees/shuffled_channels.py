@@ -17,6 +17,7 @@ from fractions import Fraction
 from pramana.guarantees.shuffled_bound import epsilon_of, holds
 from pramana.guarantees.shuffled_law import BlanketLaw
 from pramana.matrices.mechanism import Mechanism, Step
+from pramana.matrices.reporting import Reporting
 from pramana.matrices.transition import TransitionMatrix
 from pramana.matrices.uniform_mixture import UniformMixture
 
@@ -47,6 +48,8 @@ def meets(mechanism: Mechanism, *, crowd: int, epsilon: float, delta: float) -> 
 
 def laws_of(mechanism: Mechanism) -> list[list[BlanketLaw]]:
     """Lists of laws; the largest delta over any one of the lists is an upper bound."""
+    if isinstance(mechanism, Reporting):
+        return [[_law_of_reports(mechanism)]]
     pairs = [_pairs(step, alone=len(mechanism.steps) == 1) for step in mechanism.steps]
     chosen: list[Sequence[BlanketLaw]] = []
     for step, laws in zip(mechanism.steps, pairs, strict=True):
@@ -58,6 +61,14 @@ def laws_of(mechanism: Mechanism) -> list[list[BlanketLaw]]:
     if all(isinstance(matrix, UniformMixture) for step in mechanism for matrix in step.matrices):
         return [exact]
     return [exact, [BlanketLaw.of_any_channel(Fraction(mechanism.gamma))]]
+
+
+def _law_of_reports(mechanism: Reporting) -> BlanketLaw:
+    """That of two truths that differ in every set: one that agrees in some spreads less."""
+    return BlanketLaw.of_parts(
+        (one.share, BlanketLaw.of_mixture(one.matrix.size, Fraction(one.matrix.gamma)))
+        for one in mechanism.sets
+    )
 
 
 def mixture_above(matrix: TransitionMatrix) -> Fraction:

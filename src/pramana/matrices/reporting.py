@@ -9,12 +9,13 @@ truths the weight cancels, so each set gets the whole budget (docs/proofs/report
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from pramana.errors import InvalidMatrix
+from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.uniform_mixture import UniformMixture
 from pramana.numeric import TOTAL, log_up
 
@@ -72,10 +73,15 @@ class AskedSet:
 
 
 @dataclass(frozen=True)
-class Reporting:
-    """All sets that a record may be asked for; their weights sum to 2**64."""
+class Reporting(Mechanism):
+    """All sets that a record may be asked for; their weights sum to 2**64.
 
-    sets: tuple[AskedSet, ...]
+    It has no steps: whatever undoes or attacks steps on whole records does not take reports for
+    such.
+    """
+
+    steps: tuple[Step, ...] = field(default=(), init=False)
+    sets: tuple[AskedSet, ...] = ()
 
     def __post_init__(self) -> None:
         total = sum(asked.weight for asked in self.sets)
@@ -84,9 +90,6 @@ class Reporting:
         names = [asked.columns for asked in self.sets]
         if len(set(names)) != len(names):
             raise InvalidMatrix("Each set of columns must be listed once.")
-
-    def __iter__(self) -> Iterator[AskedSet]:
-        return iter(self.sets)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -104,10 +107,10 @@ class Reporting:
         return log_up(self.gamma)
 
     @property
-    def anonymity_ratio(self) -> Fraction | float:
+    def anonymity_ratio(self) -> Fraction:
         """The smallest ratio of a swap: gamma**-2, reached within the set of the largest gamma."""
         gamma = self.gamma
-        return 0.0 if gamma == math.inf else 1 / Fraction(gamma) ** 2
+        return Fraction(0) if gamma == math.inf else 1 / Fraction(gamma) ** 2
 
     def containing(self, columns: Sequence[str]) -> tuple[AskedSet, ...]:
         """The sets that hold all of these columns."""

@@ -8,6 +8,7 @@ from pramana.methods.inverse_frequency import InverseFrequency
 from pramana.methods.optimal.method import Optimal
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
+from pramana.methods.reports import Reports
 from pramana.methods.retention import Retention
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Optimal",
     "Permute",
     "Plan",
+    "Reports",
     "Resample",
     "Retention",
 ]

@@ -7,7 +7,7 @@ refused when it is made; command line and studio read name, help and type off th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, get_args, get_type_hints
 
 from pramana.engines.base import Table
@@ -16,6 +16,7 @@ from pramana.guarantees.base import Guarantee
 from pramana.randomness import Keystream
 from pramana.release.certificate import Kind
 from pramana.table.opened import OpenedTable
+from pramana.table.schema import Schema
 
 if TYPE_CHECKING:
     from pramana.methods.people import People
@@ -56,6 +57,10 @@ class Method(Protocol):
         from pramana.methods.randomised import randomised
 
         return randomised(plan, opened, keystream)
+
+    def published_schema(self, schema: Schema) -> Schema:
+        """The columns of its releases: all but the identifiers, unless it adds one."""
+        return replace(schema, columns=schema.released)
 
     def disclosed(self) -> Mapping[str, Any]:
         """The options that the certificate tells everyone."""

@@ -15,7 +15,7 @@ from pramana.randomise.protect import Randomiser
 from pramana.randomness import Keystream
 from pramana.table.opened import OpenedTable
 
-__all__ = ["randomised"]
+__all__ = ["on_these", "randomised"]
 
 
 def randomised(
@@ -25,7 +25,7 @@ def randomised(
 
     ``people`` are those of the table, where they have been looked at already.
     """
-    plan = _on_these(plan, people or People.of(plan.schema, opened), seeded=keystream.reproducible)
+    plan = on_these(plan, people or People.of(plan.schema, opened), seeded=keystream.reproducible)
     randomiser = Randomiser(plan.schema, plan.mechanism, opened.schema, keystream)
     made = (
         engine_of(opened, coded=plan.mechanism.columns)
@@ -36,7 +36,7 @@ def randomised(
     return made, plan
 
 
-def _on_these(plan: Plan, people: People, *, seeded: bool) -> Plan:
+def on_these(plan: Plan, people: People, *, seeded: bool) -> Plan:
     """The plan with the numbers of this very table; refused if they fall short of the target.
 
     With a seed, what rests on fresh randomness is not promised.

@@ -11,6 +11,7 @@ METHODS: Registry[type[Method]] = Registry(
     "pramana.methods",
     {
         "retention": "pramana.methods.retention:Retention",
+        "reports": "pramana.methods.reports:Reports",
         "optimal": "pramana.methods.optimal.method:Optimal",
         "inverse-frequency": "pramana.methods.inverse_frequency:InverseFrequency",
         "invariant": "pramana.methods.invariant:Invariant",

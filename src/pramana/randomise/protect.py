@@ -26,7 +26,7 @@ from pramana.table.domains import Bins, label_key
 from pramana.table.schema import Column, Schema
 from pramana.types import Codes
 
-__all__ = ["Randomiser"]
+__all__ = ["Randomiser", "StepCodec"]
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class Randomiser:
         return made(column, like) if column.randomised else pa.field(column.name, like)
 
     @cached_property
-    def _steps(self) -> tuple[_StepCodec, ...]:
+    def _steps(self) -> tuple[StepCodec, ...]:
         return tuple(
-            _StepCodec(step, tuple(self.schema.column(name) for name in step.columns))
+            StepCodec(step, tuple(self.schema.column(name) for name in step.columns))
             for step in self.mechanism
         )
 
@@ -94,7 +94,7 @@ class Randomiser:
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.released)
 
-    def _draw(self, step: _StepCodec, codes: Codes, batch: pa.RecordBatch, position: int) -> Codes:
+    def _draw(self, step: StepCodec, codes: Codes, batch: pa.RecordBatch, position: int) -> Codes:
         if step.step.matrix is not None:
             return randomise(
                 step.step.matrix,
@@ -113,7 +113,7 @@ class Randomiser:
         return decode(column, codes, words, like=_plain(self.types.field(column.name).type))
 
 
-class _StepCodec:
+class StepCodec:
     """The columns of a step as one code a record, and back."""
 
     def __init__(self, step: Step, columns: Sequence[Column]) -> None:
@@ -134,7 +134,10 @@ class _StepCodec:
 
     def encode(self, batch: pa.RecordBatch) -> Codes:
         """One code a record; refuses combinations that the schema calls impossible."""
-        parts = [encode(column, batch.column(column.name)) for column in self.columns]
+        return self.cells([encode(column, batch.column(column.name)) for column in self.columns])
+
+    def cells(self, parts: Sequence[Codes]) -> Codes:
+        """The same from the codes of each column."""
         if self._straight:
             return parts[0]
         cells = self._cells.codes(parts)

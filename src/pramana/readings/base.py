@@ -7,6 +7,7 @@ reason why no error can be stated, or with a refusal that says what to do instea
     published   the matrices are in the certificate, and are undone
     withheld    the matrices are not, but leave every column's frequencies as they are
     groups      keys were replaced within groups of records
+    reports     each record answered one set of columns; the sets are in the certificate
 """
 
 from __future__ import annotations
@@ -90,5 +91,6 @@ READINGS: Registry[type[Reading]] = Registry(
         "published": "pramana.readings.published:PublishedReading",
         "withheld": "pramana.readings.withheld:WithheldReading",
         "groups": "pramana.readings.groups:GroupsReading",
+        "reports": "pramana.readings.reports:ReportsReading",
     },
 )

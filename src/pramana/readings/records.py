@@ -97,7 +97,7 @@ class ReleasedRecords:
         for name in asked.names:
             self.require(name)
         before = [c for c in asked.where if c.column not in mechanism.columns]
-        inside = self._kept([c for c in asked.where if c.column in mechanism.columns])
+        inside = self.kept([c for c in asked.where if c.column in mechanism.columns])
         columns = _to_count(asked.by, inside, mechanism)
         table = grouped_sums(
             self.opened,
@@ -136,7 +136,7 @@ class ReleasedRecords:
                 codes[name], labels[name] = _as_found(table.column(name))
         return codes, labels
 
-    def _kept(self, conditions: Sequence[Condition]) -> dict[str, tuple[Label, ...]]:
+    def kept(self, conditions: Sequence[Condition]) -> dict[str, tuple[Label, ...]]:
         """The labels of randomised columns that a filter keeps."""
         kept: dict[str, tuple[Label, ...]] = {}
         for condition in conditions:

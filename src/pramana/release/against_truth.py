@@ -24,10 +24,12 @@ from pramana.errors import PramanaError
 from pramana.guarantees.base import only_the_owner
 from pramana.guarantees.evaluate import recomputed
 from pramana.matrices.mechanism import Mechanism, Step
+from pramana.matrices.reporting import Reporting
 from pramana.release.certificate import Certificate
 from pramana.release.checks import Check
 from pramana.release.order import linked, order_check
 from pramana.release.paired import Pair, PairedRecords
+from pramana.release.reports_truth import reports_against_truth
 from pramana.table.counts import Counts
 from pramana.table.domains import Categories
 from pramana.table.kept import counts_with_kept
@@ -84,12 +86,16 @@ def against_truth(
     same = original.rows == certificate.records
     detail = f"the original has {original.rows:,} records, the release {certificate.records:,}"
     yield Check.of("original records", same, detail)
-    lacking = [c.name for c in certificate.schema.released if c.name not in original.schema.names]
+    there = (*certificate.schema.randomised, *certificate.as_they_are)
+    lacking = [column.name for column in there if column.name not in original.schema.names]
     if lacking:
         yield Check.of("original columns", False, f"the original lacks {', '.join(lacking)}")
     if not same or lacking:
         return
     yield from _as_they_are(certificate, released, original)
+    if isinstance(certificate.mechanism, Reporting):
+        yield from reports_against_truth(certificate, released, original, level=LEVEL)
+        return
     try:
         records = PairedRecords(certificate, released, original)
         yield order_check(records, level=LEVEL / 3)
@@ -105,7 +111,7 @@ def _as_they_are(
     certificate: Certificate, released: OpenedTable, original: OpenedTable
 ) -> Iterator[Check]:
     """Columns released as they are hold the same values, in another order."""
-    for column in certificate.schema.released_as_is:
+    for column in certificate.as_they_are:
         ours, theirs = (_sorted(table, column.name) for table in (released, original))
         same = ours.equals(theirs) or ours.cast(pa.string()).equals(theirs.cast(pa.string()))
         words = "the same values" if same else "other values"

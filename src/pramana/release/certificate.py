@@ -20,15 +20,27 @@ from pramana.guarantees.base import Evidence
 from pramana.guarantees.claim import Claim
 from pramana.matrices.mechanism import Mechanism
 from pramana.numeric import SHARES, percent_up
-from pramana.release.forms import mechanism_of, schema_of, schema_to_json
+from pramana.release.forms import mechanism_of, reporting_of, schema_of, schema_to_json
 from pramana.release.strict import Field, Plain, parse
-from pramana.table.schema import Schema
+from pramana.table.schema import ASKED, Column, Schema
 
-__all__ = ["FORMAT_VERSION", "KINDS", "Certificate", "DataFile", "Kind", "canonical"]
+__all__ = [
+    "FORMAT_VERSION",
+    "KINDS",
+    "WITH_MATRICES",
+    "Certificate",
+    "DataFile",
+    "Kind",
+    "canonical",
+]
 
-Kind: TypeAlias = Literal["published", "withheld", "groups"]
-KINDS: tuple[Kind, ...] = ("published", "withheld", "groups")
-"""How a release is to be read: by its matrices, as it stands, or as keys drawn within groups."""
+Kind: TypeAlias = Literal["published", "withheld", "groups", "reports"]
+KINDS: tuple[Kind, ...] = ("published", "withheld", "groups", "reports")
+"""How a release is to be read: by its matrices, as it stands, as keys drawn within groups, or as
+reports of some columns of each record."""
+
+WITH_MATRICES: tuple[Kind, ...] = ("published", "reports")
+"""Kinds whose certificate holds the matrices."""
 
 FORMAT = "pramana-certificate"
 FORMAT_VERSION = 2
@@ -108,7 +120,7 @@ class Certificate:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise NotARelease(f"The kind of a release must be one of {', '.join(KINDS)}.")
-        if (self.kind == "published") != (self.mechanism is not None):
+        if (self.kind in WITH_MATRICES) != (self.mechanism is not None):
             raise NotARelease("A certificate must hold matrices exactly if they are published.")
 
     @property
@@ -120,7 +132,7 @@ class Certificate:
     def evidence(self) -> Evidence:
         """What a stranger can compute guarantees from."""
         return Evidence(
-            self.schema,
+            self.true_schema,
             self.records,
             self.crowd,
             self.mechanism,
@@ -136,13 +148,26 @@ class Certificate:
         return min((bound for bound in bounds if bound is not None), default=None)
 
     @property
+    def true_schema(self) -> Schema:
+        """The columns of the true table that are released: without the mark beside reports."""
+        if self.kind != "reports":
+            return self.schema
+        columns = tuple(column for column in self.schema.columns if column.name != ASKED)
+        return replace(self.schema, columns=columns)
+
+    @property
+    def as_they_are(self) -> tuple[Column, ...]:
+        """The columns of the true table that are published unchanged."""
+        return self.true_schema.released_as_is
+
+    @property
     def treatment(self) -> str:
         """What was done to the columns that are not released as they are."""
         return "replaced within groups" if self.kind == "groups" else "randomised"
 
     def to_json(self) -> dict[str, Any]:
         """The claim without digest and signature."""
-        as_is = [column.name for column in self.schema.released_as_is]
+        as_is = [column.name for column in self.as_they_are]
         return {
             "format": FORMAT,
             "version": FORMAT_VERSION,
@@ -153,7 +178,7 @@ class Certificate:
             "options": dict(self.options),
             "mechanism": None if self.mechanism is None else self.mechanism.to_json(),
             "matrices": {
-                "published": self.kind == "published",
+                "published": self.kind in WITH_MATRICES,
                 "depend_on_the_data": self.data_dependent,
             },
             "guarantees": [claim.to_json() for claim in self.claims],
@@ -227,7 +252,7 @@ class Certificate:
         return cls(
             schema=schema_of(form["schema"]),
             kind=form["kind"].text(*KINDS),  # type: ignore[arg-type]
-            mechanism=None if mechanism is None else mechanism_of(mechanism),
+            mechanism=None if mechanism is None else _mechanism_of(form["kind"].value, mechanism),
             method=form["method"].matching(r"[\w.-]{1,100}", "the name of a method"),
             records=form["records"].whole(least=1),
             crowd=crowd["size"].whole(least=1),
@@ -275,6 +300,10 @@ def _verbatim(certificate: Certificate) -> str:
     if suggested is not None and unique > suggested:
         text += ": nobody can tell whose a record is, but records are there to be read"
     return f"{text}."
+
+
+def _mechanism_of(kind: Plain, field: Field) -> Mechanism:
+    return reporting_of(field) if kind == "reports" else mechanism_of(field)
 
 
 def _scope(as_is: list[str]) -> str:

@@ -7,11 +7,12 @@ from typing import Any
 
 from pramana.matrices.families import FAMILIES
 from pramana.matrices.mechanism import Mechanism
+from pramana.matrices.reporting import Reporting
 from pramana.release.strict import Field
 from pramana.table.domains import RELEASES, Bins, Categories, Domain
 from pramana.table.schema import MISSING, Column, Impossible, Role, Schema
 
-__all__ = ["AS_IT_IS", "mechanism_of", "schema_of", "schema_to_json"]
+__all__ = ["AS_IT_IS", "mechanism_of", "reporting_of", "schema_of", "schema_to_json"]
 
 AS_IT_IS = "released as it is"
 READ_OFF = "read off the data"
@@ -115,6 +116,18 @@ def mechanism_of(field: Field) -> Mechanism:
     for step in field.items(least=1):
         _require_step(step)
     return Mechanism.from_json(field.value)
+
+
+def reporting_of(field: Field) -> Reporting:
+    """The sets that records are asked for, and what is done to their cells."""
+    for one in field.items(least=1):
+        form = one.fields(["columns", "weight", "matrix"])
+        width = len(form["columns"].items(least=1))
+        form["columns"].texts()
+        form["weight"].matching(r"[1-9][0-9]{0,19}", "a text of at most 20 digits")
+        form["matrix"].entries().get("family", one).text("uniform-mixture")
+        _require_matrix(form["matrix"], width)
+    return Reporting.from_json(field.value)
 
 
 def _require_step(field: Field) -> None:

@@ -16,7 +16,8 @@ from pramana.errors import PramanaError
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.claim import Claim
 from pramana.guarantees.evaluate import never_offered, recomputed
-from pramana.matrices.mechanism import Step
+from pramana.matrices.mechanism import Mechanism, Step
+from pramana.matrices.reporting import Reporting
 from pramana.matrices.transition import Label
 from pramana.numeric import SHARES
 from pramana.release.certificate import Certificate, Kind
@@ -29,6 +30,7 @@ MAY_HOLD: dict[str, tuple[Kind, bool]] = {
     "retention": ("published", False),
     "matrix": ("published", False),
     "matrix-from-data": ("published", True),
+    "reports": ("reports", False),
     "optimal": ("published", True),
     "inverse-frequency": ("withheld", True),
     "invariant": ("withheld", True),
@@ -48,11 +50,19 @@ def ties(certificate: Certificate) -> Iterator[Check]:
     yield _method(certificate)
     if certificate.mechanism is not None:
         yield _steps(certificate)
-        yield from (_matrix(certificate.schema, step) for step in certificate.mechanism)
-        yield from _rules(certificate)
+        yield from (_matrix(certificate.schema, step) for step in _moves(certificate.mechanism))
+        if certificate.kind != "reports":  # a report of a part of a rule cannot break it
+            yield from _rules(certificate)
     yield from _figures(certificate)
     yield from _copies(certificate)
     yield from _claims(certificate)
+
+
+def _moves(mechanism: Mechanism) -> tuple[Step, ...]:
+    """What moves columns: steps, or the sets of reports."""
+    if isinstance(mechanism, Reporting):
+        return tuple(Step(one.columns, one.matrix) for one in mechanism.sets)
+    return mechanism.steps
 
 
 def _method(certificate: Certificate) -> Check:

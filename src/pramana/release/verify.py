@@ -8,14 +8,17 @@ that follows from the published matrices. What only the owner can compute is tol
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pramana.errors import NotARelease, PramanaError
 from pramana.guarantees.base import only_the_owner
+from pramana.matrices.reporting import Reporting
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.checks import Check, State, Verdict
 from pramana.release.contents import CERTIFICATE, data_path, fingerprint, read_certificate
@@ -26,6 +29,7 @@ from pramana.table.codec import Refused, count_refused, encode_released
 from pramana.table.domains import Bins, label_key
 from pramana.table.groups import MOST_ATTACHED, GroupSizes
 from pramana.table.opened import OpenedTable
+from pramana.table.schema import ASKED, Column
 from pramana.types import Progress
 
 __all__ = ["Check", "State", "Verdict", "verify_folder"]
@@ -101,6 +105,8 @@ def _records(
         outside = refused.outside + refused.missing
         detail = f"{outside:,} records outside" if outside else "every value lies in its domain"
         yield Check.of(f"domain of {name}", not outside, detail)
+    if isinstance(certificate.mechanism, Reporting):
+        yield _sets(certificate.mechanism, seen.asked, seen.records)
     if certificate.schema.impossible:
         yield Check.of(
             "impossible combinations", not seen.impossible, f"{seen.impossible:,} records hold one"
@@ -109,7 +115,7 @@ def _records(
     yield from seen.alike()
     yield _crowd(certificate, seen)
     if certificate.attached is not None:
-        smallest = seen.attached.smallest() if certificate.schema.attached else seen.records
+        smallest = seen.attached.smallest() if certificate.true_schema.attached else seen.records
         detail = f"{smallest:,} or more records share all columns released as they are"
         good = smallest == certificate.attached
         yield Check.of("attached columns", good, f"{detail}, {certificate.attached:,} are stated")
@@ -129,6 +135,24 @@ def _crowd(certificate: Certificate, seen: _Seen) -> Check:
     )
 
 
+def _sets(mechanism: Reporting, asked: Counter[str], records: int) -> Check:
+    """Whether the sets were asked for as often as stated, within what chance allows."""
+    from scipy.special import chdtrc
+
+    names = {one.name: one.share for one in mechanism.sets}
+    unknown = sum(times for name, times in asked.items() if name not in names)
+    if unknown:
+        return Check.of(
+            "sets asked for", False, f"{unknown:,} records name a set that is not stated"
+        )
+    expected = np.array([share * records for share in names.values()])
+    seen = np.array([asked[name] for name in names], dtype=np.float64)
+    statistic = float(((seen - expected) ** 2 / np.maximum(expected, 1)).sum())
+    good = len(names) == 1 or float(chdtrc(len(names) - 1, statistic)) > 1e-6
+    words = "as often as stated" if good else "not as often as stated"
+    return Check.of("sets asked for", good, words)
+
+
 class _Seen:
     """What one pass over the released records finds."""
 
@@ -136,13 +160,14 @@ class _Seen:
         self.certificate = certificate
         self.records = 0
         self.impossible = 0
+        self.asked: Counter[str] = Counter()
         self.coded = [c for c in certificate.schema.randomised if c.domain is not None]
         self.refused = {column.name: Refused() for column in self.coded}
         self.groups = GroupSizes(certificate.known_columns)
         steps = certificate.mechanism or ()
         self.stratified = [(step, GroupSizes(step.strata)) for step in steps if step.strata]
         self.keys = GroupSizes(_alike_keys(certificate))
-        names = certificate.schema.attached if certificate.attached is not None else ()
+        names = certificate.true_schema.attached if certificate.attached is not None else ()
         self.attached = GroupSizes(names, most=MOST_ATTACHED)
 
     def look_at(self, batch: pa.RecordBatch) -> None:
@@ -150,9 +175,11 @@ class _Seen:
         self.records += batch.num_rows
         good = True
         for column in self.coded:
-            found = count_refused(column, batch.column(column.name), released=True)
+            found = self._refused(column, batch)
             self.refused[column.name] += found
             good = good and not found
+        if self.certificate.kind == "reports":
+            self.asked.update(batch.column(ASKED).cast(pa.string()).to_pylist())
         if good and self.certificate.schema.impossible:
             self._look_for_impossible(batch)
         stratified = (own for _, own in self.stratified)
@@ -160,13 +187,33 @@ class _Seen:
             if sizes.columns:
                 sizes.add(batch)
 
+    def _refused(self, column: Column, batch: pa.RecordBatch) -> Refused:
+        """Values outside the domain; in reports also those of columns that were not asked for."""
+        values = batch.column(column.name)
+        told = self._told(batch, (column.name,))
+        if told is None:
+            return count_refused(column, values, released=True)
+        silent = pc.invert(told)
+        spoken = Refused(outside=pc.sum(pc.and_(silent, values.is_valid())).as_py() or 0)
+        return spoken + count_refused(column, values.filter(told), released=True)
+
+    def _told(self, batch: pa.RecordBatch, columns: Sequence[str]) -> pa.Array | None:
+        """Which records were asked for all of these columns; ``None`` where all tell them."""
+        mechanism = self.certificate.mechanism
+        if not isinstance(mechanism, Reporting):
+            return None
+        sets = pa.array([one.name for one in mechanism.containing(columns)], pa.string())
+        return pc.is_in(batch.column(ASKED).cast(pa.string()), value_set=sets)
+
     def _look_for_impossible(self, batch: pa.RecordBatch) -> None:
         schema = self.certificate.schema
         for rule in schema.impossible:
-            hit = np.ones(batch.num_rows, dtype=bool)
+            told = self._told(batch, rule.columns)
+            own = batch if told is None else batch.filter(told)
+            hit = np.ones(own.num_rows, dtype=bool)
             for name, labels in rule.cells:
                 column = schema.column(name)
-                codes = encode_released(column, batch.column(name))
+                codes = encode_released(column, own.column(name))
                 hit &= np.isin(codes, [column.labels.index(label) for label in labels])
             self.impossible += int(hit.sum())
 
@@ -211,7 +258,7 @@ def _notes(certificate: Certificate, key: str | Path | None) -> Iterator[str]:
         yield "The matrices are withheld: guarantees that rest on them are the owner's word."
     if not certificate.claims:
         yield "The certificate claims nothing."
-    as_is = [column.name for column in certificate.schema.released_as_is]
+    as_is = [column.name for column in certificate.as_they_are]
     if as_is:
         yield f"Released as they are, outside every epsilon: {', '.join(as_is)}."
     undeclared = [c.name for c in certificate.schema.randomised if not c.declared]

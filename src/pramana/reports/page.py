@@ -212,6 +212,8 @@ def _making(content: ReportContent) -> Markup:
         "published": f"The matrices are published and {depends}.",
         "withheld": f"The matrices are withheld and {depends}.",
         "groups": "Keys were drawn anew within groups; there are no matrices.",
+        "reports": "Each record answers one set of columns, drawn by chance; the others are empty. "
+        f"Sets and matrices are published and {depends}.",
     }[certificate.kind]
     facts = element(
         "p",

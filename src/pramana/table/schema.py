@@ -18,6 +18,7 @@ from pramana.files import write_whole
 from pramana.table.domains import Domain, Label, find_label
 
 __all__ = [
+    "ASKED",
     "CATEGORY_LIMIT",
     "Column",
     "Impossible",
@@ -27,6 +28,9 @@ __all__ = [
     "require_domains",
     "require_keys",
 ]
+
+ASKED = "asked"
+"""The column of a release by reports that says which columns a record was asked for."""
 
 CATEGORY_LIMIT = 100_000
 """The most values that one randomised column may have."""

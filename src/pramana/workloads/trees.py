@@ -295,6 +295,11 @@ def _columns_of(layout: Layout, axis: Any, places: NDArray[Any]) -> dict[str, ND
 
 def _mechanism(release: Release) -> Mechanism:
     certificate = release.certificate
+    if certificate.kind == "reports":
+        raise NotCovered(
+            "A release by reports has no whole records to learn from. Rebuild it first, and learn "
+            "from the rebuilt table."
+        )
     if certificate.mechanism is not None:
         return certificate.mechanism
     if certificate.schema.randomised and certificate.kind != "groups":

@@ -1,0 +1,279 @@
+"""Method ``reports``: each record answers one set of columns at the whole budget.
+
+k, epsilon and (rho1, rho2) bound the amplification of each set by itself, whichever set is drawn
+(docs/proofs/reports.md). So a pair of columns gets the budget that whole records divide among all
+of their columns, and tables are many times more precise for the same promise; what no record says
+is the joint values of many columns.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from pramana.engines.base import Table
+from pramana.engines.choose import engine_of
+from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, TooLarge, UnknownColumn
+from pramana.guarantees.base import Amplified, Guarantee
+from pramana.guarantees.evaluate import attained
+from pramana.matrices.families import UniformMixture
+from pramana.matrices.reporting import AskedSet, Reporting
+from pramana.matrices.transition import Label
+from pramana.methods.base import Kind, Method, option
+from pramana.methods.expected_error import ExpectedError
+from pramana.methods.people import People
+from pramana.methods.plan import Plan
+from pramana.methods.randomised import on_these
+from pramana.methods.report_sets import Set, SetShares, report_shares, whole_weights
+from pramana.methods.steps import StepDomain, step_domains
+from pramana.numeric import require_number
+from pramana.randomise.reports import Reporter
+from pramana.randomness import Keystream
+from pramana.table.opened import OpenedTable
+from pramana.table.schema import (
+    ASKED,
+    CATEGORY_LIMIT,
+    Column,
+    Role,
+    Schema,
+    require_domains,
+    require_keys,
+)
+
+__all__ = ["Reports", "tables_of"]
+
+
+def tables_of(texts: Sequence[str]) -> tuple[Set, ...]:
+    """Tables from options: columns joined by ``*``, tables separated by commas.
+
+    >>> tables_of(["age*income, region*sex*age"])
+    (('age', 'income'), ('region', 'sex', 'age'))
+    """
+    return tuple(
+        tuple(name.strip() for name in table.split("*"))
+        for text in texts
+        for table in text.split(",")
+        if table.strip()
+    )
+
+
+@dataclass(frozen=True)
+class Reports(Method):
+    """Each record reports one set of columns, drawn by chance, at the whole budget.
+
+    Attributes:
+        tables: the tables that will be asked for; all pairs of columns where none are stated.
+    """
+
+    tables: tuple[Set, ...] = option(
+        (),
+        "The tables that will be asked for, such as 'age*income,region*sex'; default all pairs.",
+        metavar="TABLES",
+        read=tables_of,
+    )
+
+    name: ClassVar[str] = "reports"
+    when: ClassVar[str] = (
+        "Tables of few columns are wanted, of many columns in all: far more precise than whole "
+        "records for the same promise."
+    )
+    aims: ClassVar[tuple[str, ...]] = ("pk-anonymity", "differential-privacy", "privacy-breach")
+    kind: ClassVar[Kind] = "reports"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.tables, str):
+            object.__setattr__(self, "tables", tables_of([self.tables]))
+        object.__setattr__(self, "tables", tuple(tuple(table) for table in self.tables))
+
+    def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
+        """The sets, how often each is asked for, and one mixture a set."""
+        schema, records = people.schema, people.records
+        require_keys(schema)
+        require_domains(schema)
+        require_number("the number of records", records, low=1)
+        _refuse(schema)
+        dial = _dial(asked, people.crowd)
+        domain = _Cells(schema)
+        wanted = self._wanted(schema)
+        shares = report_shares(
+            domain.names, wanted, domain.count, gamma=math.exp(dial), records=records
+        )
+        mechanism = _mechanism(shares, domain, dial)
+        evidence = people.fixed(mechanism)
+        return Plan(
+            schema=schema,
+            mechanism=mechanism,
+            method=self,
+            records=records,
+            crowd=people.crowd,
+            asked=tuple(asked),
+            attained=attained(evidence, asked),
+            expected_error=_expected(shares, wanted, domain, records),
+            figures={"sets": _told(mechanism)},
+            attached=people.attached,
+        )
+
+    def _wanted(self, schema: Schema) -> dict[Set, float]:
+        names = tuple(column.name for column in schema.randomised)
+        if not self.tables:
+            pairs = itertools.combinations(names, 2)
+            return dict.fromkeys(pairs, 1.0) or {names: 1.0}
+        wanted: dict[Set, float] = {}
+        for table in self.tables:
+            for name in table:
+                if name not in names:
+                    raise UnknownColumn(
+                        f"tables names '{name}', which is not randomised. "
+                        f"Randomised are: {', '.join(names)}."
+                    )
+            if len(set(table)) != len(table):
+                raise InvalidNumber(f"Table {'*'.join(table)} must name each column once.")
+            ordered = tuple(sorted(table, key=names.index))
+            wanted[ordered] = wanted.get(ordered, 0.0) + 1.0
+        return wanted
+
+    def release(self, plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
+        """Every record asked for one set, its answer drawn, then shuffled."""
+        people = People.of(plan.schema, opened)
+        plan = on_these(plan, people, seeded=keystream.reproducible)
+        assert isinstance(plan.mechanism, Reporting)  # noqa: S101 - design made it
+        reporter = Reporter(plan.schema, plan.mechanism, opened.schema, keystream)
+        made = (
+            engine_of(opened, coded=plan.mechanism.columns)
+            .map_batches(reporter.encode, schema=reporter.coded)
+            .shuffle(keystream=keystream)
+            .map_batches(reporter.decode, schema=reporter.released)
+        )
+        return made, plan
+
+    def published_schema(self, schema: Schema) -> Schema:
+        """The columns, and one that says what each record was asked for."""
+        mark = Column(ASKED, Role.SENSITIVE, missing="refuse")
+        return replace(schema, columns=(*schema.released, mark))
+
+    def disclosed(self) -> Mapping[str, Any]:
+        """The tables that the sets were chosen for."""
+        return {"tables": ["*".join(table) for table in self.tables]} if self.tables else {}
+
+
+def _refuse(schema: Schema) -> None:
+    """Refuse what reports cannot do."""
+    if ASKED in schema.names:
+        raise InvalidSchema(
+            f"A release by reports has a column '{ASKED}' of its own, and the table has one too. "
+            "Rename it."
+        )
+    fixed = [column.name for column in schema.randomised if column.fixed]
+    if fixed:
+        raise Infeasible(
+            f"Values of {', '.join(fixed)} are exempt or kept missing, so their records would be "
+            "told as they are: no finite epsilon and no k above 1 can hold. Drop the exemption."
+        )
+
+
+def _dial(asked: Sequence[Guarantee], crowd: int) -> float:
+    """The largest ln gamma of a set that meets every target."""
+    if not asked:
+        raise InvalidNumber("State what to aim at: k, epsilon, or rho1 with rho2.")
+    dials = []
+    for guarantee in asked:
+        if not isinstance(guarantee, Amplified):
+            raise Infeasible(
+                f"Method reports does not aim at {guarantee.name}; it takes k, epsilon and rho1 "
+                "with rho2. Choose another method."
+            )
+        dial = guarantee.log_amplification(crowd=crowd)
+        if dial < 0:
+            raise Infeasible(
+                f"No reports give {guarantee} with a crowd of {crowd:,}; the largest attainable k "
+                f"is {crowd:,}. Lower k, or release fewer columns as they are."
+            )
+        dials.append(dial)
+    found = min(dials)
+    if found <= 0 or math.isinf(found):
+        raise Infeasible("Reports need a target between no promise at all and pure noise.")
+    return found
+
+
+class _Cells:
+    """The cells of a set of columns that can exist."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.names = tuple(column.name for column in schema.randomised)
+        self.steps: tuple[StepDomain, ...] = step_domains(schema)
+        self._labels = {column.name: column.labels for column in schema.randomised}
+        self._counts: dict[Set, int] = {}
+
+    def _parts(self, columns: Set) -> list[tuple[Set, tuple[tuple[Label, ...], ...]]]:
+        """For each group of tied columns in the set: which, and their cells that can exist."""
+        found = []
+        for step in self.steps:
+            inside = tuple(name for name in step.columns if name in columns)
+            if len(step.columns) == 1 and inside:
+                found.append((inside, tuple((label,) for label in step.labels)))
+            elif inside:
+                found.append((inside, tuple(dict.fromkeys(step.parts(inside)))))
+        return found
+
+    def count(self, columns: Set) -> int:
+        """How many there are."""
+        if columns not in self._counts:
+            self._counts[columns] = math.prod(len(cells) for _, cells in self._parts(columns))
+        return self._counts[columns]
+
+    def labels(self, columns: Set) -> tuple[Label, ...]:
+        """The cells: a value where the column is one, else tuples in the order of the columns."""
+        if self.count(columns) > CATEGORY_LIMIT:
+            raise TooLarge(
+                f"A report of {' and '.join(columns)} has {self.count(columns):,} cells; at most "
+                f"{CATEGORY_LIMIT:,} can be served. Coarsen one of them."
+            )
+        parts = self._parts(columns)
+        order = [name for inside, _ in parts for name in inside]
+        places = [order.index(name) for name in columns]
+        cells = (
+            tuple(itertools.chain.from_iterable(combined))
+            for combined in itertools.product(*(cells for _, cells in parts))
+        )
+        ordered = (tuple(cell[place] for place in places) for cell in cells)
+        return tuple(cell[0] for cell in ordered) if len(columns) == 1 else tuple(ordered)
+
+
+def _mechanism(shares: SetShares, domain: _Cells, dial: float) -> Reporting:
+    """Integer weights and matrices; each matrix keeps within the dial to the last bit."""
+    limit = math.nextafter(dial, 0)
+    return Reporting(
+        sets=tuple(
+            AskedSet(columns, weight, UniformMixture.of(domain.labels(columns), epsilon=limit))
+            for columns, weight in zip(shares.sets, whole_weights(shares.shares), strict=True)
+        )
+    )
+
+
+def _expected(
+    shares: SetShares, wanted: Mapping[Set, float], domain: _Cells, records: int
+) -> ExpectedError:
+    """The errors of single columns and of the tables asked for that some set holds."""
+    tables = [*((name,) for name in domain.names), *wanted]
+    errors: Callable[[Set], float] = lambda table: shares.error(  # noqa: E731
+        table, domain.count(table), records=records
+    )
+    found = {table: errors(table) for table in tables if shares.information(table) > 0}
+    return ExpectedError(tuple(found.items()))
+
+
+def _told(mechanism: Reporting) -> list[dict[str, Any]]:
+    """The sets as an owner reads them, the most frequent first."""
+    ordered = sorted(mechanism.sets, key=lambda asked: -asked.weight)
+    return [
+        {
+            "columns": list(asked.columns),
+            "share": asked.share,
+            "cells": asked.matrix.size,
+            "retention": float(asked.matrix.retention),
+        }
+        for asked in ordered
+    ]

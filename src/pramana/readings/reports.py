@@ -1,0 +1,603 @@
+"""Reports of some columns of each record: a table comes from every report that holds it.
+
+What no report holds comes from the model of the whole table (pramana.model), and says so: the
+model smooths, and no error of it can be stated. Rebuilt records are drawn from the same model.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pramana.engines.sums import Condition, grouped_sums
+from pramana.errors import InvalidNumber, InvalidTable, NotCovered, TooLarge
+from pramana.estimation.counts import Method, require_method
+from pramana.estimation.independence import IndependenceTest, chi_square_tail
+from pramana.estimation.rebuild import REBUILDS, Rebuild
+from pramana.estimation.regression import Family
+from pramana.estimation.regression_results import Regression
+from pramana.estimation.reported import ReportedTotals, SetSums, totals_of_reports
+from pramana.estimation.results import Estimate
+from pramana.matrices.reporting import AskedSet, Reporting
+from pramana.matrices.transition import Label
+from pramana.model import Answers, Blend, Feature, Observed, draw_records, fit_model
+from pramana.model.climb import ClassClimb
+from pramana.randomness import Keystream, Stream
+from pramana.readings.base import Asked
+from pramana.readings.formulas import variables_of
+from pramana.readings.published import REBUILT, PublishedReading
+from pramana.readings.records import ReleasedRecords
+from pramana.table.codec import decode, encode_released
+from pramana.table.schema import ASKED, Impossible, Schema
+from pramana.types import Codes, FloatArray, IntArray
+
+__all__ = ["ReportsReading"]
+
+SUMS = ("n", "w", "ww", "wy", "wwy", "wwyy")
+Inside: TypeAlias = dict[str, tuple[Label, ...]]
+"""The labels of reported columns that a filter keeps."""
+
+MOST_CELLS = 200_000
+STEPS = 400
+"""Steps to the most likely table of a pair: both sides of a test must have arrived."""
+
+
+@dataclass(frozen=True)
+class ReportsReading:
+    """Undoes the mixture of each set; columns released as they are stand beside every report."""
+
+    kind: ClassVar[str] = "reports"
+
+    records: ReleasedRecords
+
+    @property
+    def plain(self) -> PublishedReading:
+        """Answers about columns released as they are."""
+        return PublishedReading(self.records)
+
+    @property
+    def mechanism(self) -> Reporting:
+        """The sets."""
+        mechanism = self.records.certificate.mechanism
+        assert isinstance(mechanism, Reporting)  # noqa: S101 - the certificate has looked
+        return mechanism
+
+    # -- verbs -----------------------------------------------------------------------------
+
+    def counts(self, asked: Asked, *, method: Method, share: bool) -> Estimate:
+        """From every report that holds the columns; from the model where none does."""
+        require_method(method)
+        changed = self.records.changed(asked.names)
+        if not changed:
+            return self.plain.counts(asked, method=method, share=share)
+        if method not in ("auto", "inverse"):
+            raise NotCovered(
+                f"Method {method} is for whole records. Tables of reports are undone (inverse), or "
+                "come from the model where no report holds them: leave the method out."
+            )
+        if not self.mechanism.containing(changed):
+            return self._modelled(asked, changed, share=share)
+        sums = _Sums.of(self, asked)
+        found = sums.totals(sums.weights())
+        figures = found.totals, _se(found, asked)
+        total = sums.people if not asked.weighted or self.records.weight is None else None
+        if share:
+            figures = sums.shares(found, asked)
+        low, high = _interval(*figures, asked, low=0.0, high=1.0 if share else total)
+        return sums.estimate((*figures, low, high), asked, "share" if share else "count", found)
+
+    def mean(self, asked: Asked, of: str) -> Estimate:
+        """An unbiased total over an unbiased count."""
+        sums = self._values(asked, of)
+        if sums is None:
+            return self.plain.mean(asked, of)
+        counts, totals = sums.totals(sums.weights()), sums.totals(sums.values())
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = np.where(counts.totals > 0, totals.totals / counts.totals, np.nan)
+            centre = np.nan_to_num(mean)
+            spread = sums.totals(sums.values(centre))
+            se = _se(spread, asked) / np.abs(counts.totals)
+        se = np.where(np.isnan(mean), np.nan, se)
+        low, high = _interval(mean, se, asked)
+        return sums.estimate((mean, se, low, high), asked, f"mean of {of}", totals)
+
+    def total(self, asked: Asked, of: str) -> Estimate:
+        """Sums of values are undone like counts."""
+        sums = self._values(asked, of)
+        if sums is None:
+            return self.plain.total(asked, of)
+        found = sums.totals(sums.values())
+        figures = found.totals, _se(found, asked)
+        low, high = _interval(*figures, asked)
+        return sums.estimate((*figures, low, high), asked, f"total of {of}", found)
+
+    def _values(self, asked: Asked, of: str) -> _Sums | None:
+        """The sums of a column released as it is; ``None`` where no report is involved."""
+        if self.records.changed([of]):
+            raise NotCovered(
+                f"'{of}' is reported, not released as it is; means and totals are of columns "
+                f"released as they are. Ask for the table of '{of}' instead."
+            )
+        self.records.require_number(of)
+        changed = self.records.changed(asked.names)
+        if not changed:
+            return None
+        if not self.mechanism.containing(changed):
+            raise NotCovered(
+                f"No report holds {' and '.join(changed)} together, so there is no total by them. "
+                "Ask for fewer columns, or release with these tables among those asked for."
+            )
+        return _Sums.of(self, asked, value=of)
+
+    def independence(self, asked: Asked) -> IndependenceTest:
+        """By the likelihood of all reports that hold both columns."""
+        changed = self.records.changed(asked.names)
+        if not changed:
+            return self.plain.independence(asked)
+        if len(asked.by) != 2 or set(changed) != set(asked.by) or asked.where:
+            raise NotCovered(
+                "In a release by reports the test takes two reported columns without a filter. "
+                "Look at the intervals of crosstab instead."
+            )
+        if not self.mechanism.containing(changed):
+            raise NotCovered(
+                f"No report holds {' and '.join(changed)} together: nothing tells whether they go "
+                "together."
+            )
+        return _independence(self, (asked.by[0], asked.by[1]))
+
+    def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:
+        """Whole records drawn from the model; columns released as they are stay where they are."""
+        if method not in REBUILDS:
+            raise InvalidNumber(f"method must be one of {', '.join(REBUILDS)}, got {method!r}.")
+        if method == "rank":
+            raise NotCovered(
+                "Reports are not whole records, which rank sorts and hands values to: leave the "
+                "method out, and records are drawn from the model of the whole table."
+            )
+        schema = self.records.certificate.schema
+        model, axes = self._model(keystream)
+        table = self.records.opened.to_arrow().drop_columns([ASKED])
+        places = draw_records(model, table.num_rows, keystream)
+        for axis, drawn in zip(axes, places, strict=True):
+            for name, codes in zip(axis.columns, axis.codes(axis.columns, schema), strict=True):
+                words = keystream.words(Stream("rebuild", "inside", name), 0, len(drawn))
+                kind = table.schema.field(name).type
+                values = decode(schema.column(name), codes[drawn], words, like=kind)
+                table = table.set_column(table.column_names.index(name), name, values)
+        return table.replace_schema_metadata({"pramana": f"{REBUILT} Model: {model.why}"})
+
+    def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
+        """Where no reported column is involved."""
+        changed = self.records.changed([*asked.names, *variables_of(formula)])
+        if changed:
+            raise NotCovered(
+                f"Columns {', '.join(changed)} stand in some reports only, beside few others: "
+                "there is no model of them with errors. Rebuild the records and learn from those."
+            )
+        return self.plain.regress(asked, formula, family=family)
+
+    # -- the model -------------------------------------------------------------------------
+
+    def _model(self, keystream: Keystream) -> tuple[Blend, tuple[_Axis, ...]]:
+        view = _ModelView(self.records.certificate.schema, self.mechanism)
+        return fit_model(_observed(self, view), keystream), view.axes
+
+    def _modelled(self, asked: Asked, changed: list[str], *, share: bool) -> Estimate:
+        """A table that no report holds, from the model; without errors."""
+        if set(asked.names) != set(changed) or asked.where:
+            raise NotCovered(
+                f"No report holds {' and '.join(changed)} together: their table comes from a "
+                "model, which does not know columns released as they are, nor filters."
+            )
+        model, axes = self._model(Keystream.from_seed(0))
+        used = [place for place, axis in enumerate(axes) if set(axis.columns) & set(changed)]
+        joint = model.table(used)
+        schema = self.records.certificate.schema
+        labels = tuple(schema.column(name).labels for name in asked.by)
+        table = np.zeros([len(own) for own in labels])
+        places: dict[str, IntArray] = {}
+        for at, place in enumerate(used):
+            shape = [1] * at + [-1] + [1] * (len(used) - at - 1)
+            own = axes[place].codes(axes[place].columns, schema)
+            places |= dict(zip(axes[place].columns, (p.reshape(shape) for p in own), strict=True))
+        np.add.at(table, tuple(places[name] for name in asked.by), joint)
+        estimate = table if share else table * self.records.certificate.records
+        nothing = np.full(table.shape, np.nan)
+        return Estimate(
+            by=asked.by, labels=labels, what="share" if share else "count", method="model",
+            why=f"no report holds these columns together; {model.why}",
+            level=asked.question.level, infer=asked.question.infer, estimate=estimate,
+            se=nothing, low=nothing, high=nothing, records=self.records.certificate.records,
+            simultaneous=asked.question.simultaneous,
+            no_interval="a model smooths, and how far it is off cannot be told from reports.",
+        )  # fmt: skip
+
+
+# -- sums over reports ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Sums over reports, by set, by the values of columns released as they are, and by cell.
+
+    Attributes:
+        labels: The labels of each column of the table.
+        order: Where each column of the table stands: those as they are first, then reported ones.
+        shape: The sizes in that order.
+        sets: For each set that holds the reported columns, its sums by name: groups by cells.
+        used: These sets.
+        sums: The same sums over all cells, filtered ones included: groups by 1.
+        bases: For each set the share of its cells in each cell of the table.
+        everyone: How many people each group has.
+        whole: How many there are, or their weight.
+        filtered: Whether a filter on reported columns leaves some truths out.
+    """
+
+    labels: tuple[tuple[Label, ...], ...]
+    order: tuple[int, ...]
+    shape: tuple[int, ...]
+    used: tuple[AskedSet, ...]
+    sets: tuple[dict[str, FloatArray], ...]
+    sums: tuple[dict[str, FloatArray], ...]
+    bases: tuple[FloatArray, ...]
+    everyone: FloatArray
+    whole: float
+    filtered: bool
+
+    @classmethod
+    def of(cls, reading: ReportsReading, asked: Asked, *, value: str | None = None) -> _Sums:
+        """Summed up by the engine."""
+        records, schema = reading.records, reading.records.certificate.schema
+        changed = records.changed(asked.names)
+        kept = [name for name in asked.by if name not in changed]
+        told = [name for name in asked.by if name in changed]
+        before = [c for c in asked.where if c.column not in changed]
+        inside = records.kept([c for c in asked.where if c.column in changed])
+        table = grouped_sums(
+            records.opened, [ASKED, *kept, *changed], value=value,
+            weight=records.weight if asked.weighted else None, where=before,
+        )  # fmt: skip
+        if not table.num_rows:
+            raise InvalidTable("No released record meets the filter. Loosen it.")
+        codes, found = records.coded(table, kept)
+        shape = [len(found[name]) for name in kept]
+        group = np.zeros(table.num_rows, dtype=np.int64)
+        for name in kept:
+            group = group * len(found[name]) + codes[name]
+        groups = prod(shape)
+        people = table.column("n").to_numpy().astype(np.float64)
+        everyone = np.bincount(group, people, groups).astype(np.float64)[:, None]
+        table = table.append_column("group", pa.array(group))
+        cells = prod(len(schema.column(name).labels) for name in told)
+        used = reading.mechanism.containing(changed)
+        sets, totals, bases = [], [], []
+        for one in used:
+            own = table.filter(pc.equal(table.column(ASKED).cast(pa.string()), one.name))
+            place = _cells_of(own, told, inside, schema)
+            sets.append(_summed(own, place, groups, cells))
+            totals.append(_summed(own, np.zeros(own.num_rows, dtype=np.int64), groups, 1))
+            bases.append(_base(one, told, inside, schema, cells))
+        names = [*kept, *told]
+        found |= {name: schema.column(name).labels for name in told}
+        return cls(
+            tuple(found[name] for name in asked.by),
+            tuple(names.index(name) for name in asked.by),
+            tuple(len(found[name]) for name in names),
+            used, tuple(sets), tuple(totals), tuple(bases), everyone,
+            float(table.column("w").to_numpy().sum()), bool(inside),
+        )  # fmt: skip
+
+    @property
+    def people(self) -> float:
+        """How many there are in all groups."""
+        return float(self.everyone.sum())
+
+    def totals(self, parts: list[SetSums]) -> ReportedTotals:
+        """Undone and averaged over the sets."""
+        return totals_of_reports(parts, records=self.everyone)
+
+    def weights(self) -> list[SetSums]:
+        """The question how many people, or how much weight, are in each cell."""
+        return [
+            self._part(place, own["w"], own["ww"], every["w"], every["ww"])
+            for place, (own, every) in enumerate(zip(self.sets, self.sums, strict=True))
+        ]
+
+    def values(self, centre: FloatArray | float = 0.0) -> list[SetSums]:
+        """The question what the values less ``centre`` sum up to in each cell."""
+
+        def moved(sums: dict[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
+            first = sums["wy"] - centre * sums["w"]
+            second = sums["wwyy"] - 2 * centre * sums["wwy"] + centre**2 * sums["ww"]
+            return first, second
+
+        return [
+            self._part(place, *moved(own), *moved(every))
+            for place, (own, every) in enumerate(zip(self.sets, self.sums, strict=True))
+        ]
+
+    def _part(
+        self,
+        place: int,
+        first: FloatArray,
+        second: FloatArray,
+        total: FloatArray,
+        squares: FloatArray,
+    ) -> SetSums:
+        shape = first.shape
+        reports = np.broadcast_to(self.sums[place]["n"], shape)
+        base = np.broadcast_to(self.bases[place], shape)
+        kept = float(self.used[place].matrix.retention)
+        total, squares = (np.broadcast_to(part, shape) for part in (total, squares))
+        return SetSums(reports, kept, first, second, second, total, squares, base, base)
+
+    def shares(self, found: ReportedTotals, asked: Asked) -> tuple[FloatArray, FloatArray]:
+        """Shares of the records that meet the filter, with standard errors."""
+        if not self.filtered:
+            return found.totals / self.whole, _se(found, asked) / self.whole
+        if len(self.everyone) > 1:
+            raise NotCovered(
+                "Shares among records filtered on reported columns are not given by columns "
+                "released as they are. Filter on these instead."
+            )
+        below = float(found.totals.sum())
+        if below <= 0:
+            raise InvalidTable("By the estimate, none of the truths meets the filter.")
+        share = found.totals / below
+        parts = []
+        for place, (own, every) in enumerate(zip(self.sets, self.sums, strict=True)):
+            first = own["w"] - share * own["w"].sum()
+            cross = own["ww"] - share * own["ww"].sum()
+            second = own["ww"] * (1 - 2 * share) + share**2 * own["ww"].sum()
+            base = self.bases[place][None, :]
+            plain = self._part(place, first, second, every["w"], every["ww"])
+            parts.append(
+                SetSums(
+                    plain.reports, plain.retention, first, second, cross, plain.total,
+                    plain.squares, base - share * base.sum(),
+                    base * (1 - 2 * share) + share**2 * base.sum(),
+                )
+            )  # fmt: skip
+        return share, _se(self.totals(parts), asked) / below
+
+    def estimate(
+        self, figures: Sequence[FloatArray], asked: Asked, what: str, found: ReportedTotals
+    ) -> Estimate:
+        """Laid out by the columns asked for."""
+        estimate, se, low, high = (
+            figure.reshape(self.shape).transpose(self.order) for figure in figures
+        )
+        sets = "set" if len(self.used) == 1 else "sets"
+        return Estimate(
+            by=asked.by, labels=self.labels, what=what, method="inverse",
+            why=f"unbiased, from the {found.reports:,.0f} reports of {len(self.used)} {sets} that "
+                "hold these columns.",
+            level=asked.question.level, infer=asked.question.infer, estimate=estimate, se=se,
+            low=low, high=high, records=round(self.people),
+            simultaneous=asked.question.simultaneous,
+        )  # fmt: skip
+
+
+def _se(found: ReportedTotals, asked: Asked) -> FloatArray:
+    about = found.people if asked.question.infer == "records" else found.population
+    return np.sqrt(about)
+
+
+def _interval(
+    estimate: FloatArray,
+    se: FloatArray,
+    asked: Asked,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Normal, cut where the truth cannot lie."""
+    wide = asked.question.z(estimate.size) * se
+    lower, upper = estimate - wide, estimate + wide
+    if low is not None:
+        lower = np.maximum(lower, low)
+    if high is not None:
+        upper = np.minimum(upper, high)
+    return np.minimum(lower, estimate), np.maximum(upper, estimate)
+
+
+def _summed(table: pa.Table, place: IntArray, groups: int, cells: int) -> dict[str, FloatArray]:
+    """Sums by group and cell; rows that a filter leaves out have the cell -1."""
+    inside = place >= 0
+    flat = table.column("group").to_numpy()[inside] * cells + place[inside]
+    return {
+        name: np.bincount(
+            flat, weights=table.column(name).to_numpy()[inside], minlength=groups * cells
+        )
+        .astype(np.float64)
+        .reshape(groups, cells)
+        for name in SUMS
+        if name in table.column_names
+    }
+
+
+def _cells_of(table: pa.Table, told: list[str], inside: Inside, schema: Schema) -> IntArray:
+    """The cell of each row, -1 where a filter leaves it out."""
+    place = np.zeros(table.num_rows, dtype=np.int64)
+    keep = np.ones(table.num_rows, dtype=bool)
+    for name in dict.fromkeys((*told, *inside)):
+        column = schema.column(name)
+        codes = encode_released(column, table.column(name))
+        if name in inside:
+            keep &= np.isin(codes, [column.labels.index(label) for label in inside[name]])
+        if name in told:
+            place = place * len(column.labels) + codes
+    return np.where(keep, place, -1)
+
+
+def _base(one: AskedSet, told: list[str], inside: Inside, schema: Schema, cells: int) -> FloatArray:
+    """The share of a set's cells that lies in each cell of the table."""
+    found = np.zeros(cells)
+    known = {
+        name: {label: code for code, label in enumerate(schema.column(name).labels)}
+        for name in one.columns
+    }
+    for label in one.matrix.labels:
+        cell = dict(zip(one.columns, label if len(one.columns) > 1 else (label,), strict=True))
+        if all(cell[name] in allowed for name, allowed in inside.items()):
+            place = 0
+            for name in told:
+                place = place * len(known[name]) + known[name][cell[name]]
+            found[place] += 1
+    return found / one.matrix.size
+
+
+# -- the model's view ----------------------------------------------------------------------
+
+
+class _ModelView:
+    """The axes of the model, and what each set shows of them.
+
+    Columns that impossible combinations tie together are one axis, with the cells that can exist:
+    no other can be drawn.
+    """
+
+    def __init__(self, schema: Schema, mechanism: Reporting) -> None:
+        self.schema = schema
+        self.axes = tuple(_axes(schema, mechanism.columns))
+        self.features: list[Feature] = []
+        self._known: dict[tuple[str, ...], tuple[int, IntArray]] = {}
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(len(axis.cells) for axis in self.axes)
+
+    def answers(self, one: AskedSet, codes: dict[str, Codes], counts: FloatArray) -> Answers:
+        """The reports of a set, from the codes of its columns."""
+        features, cells = [], []
+        for place, axis in enumerate(self.axes):
+            inside = tuple(name for name in axis.columns if name in one.columns)
+            if inside:
+                feature, lookup = self._feature(place, inside)
+                features.append(feature)
+                cells.append(lookup[tuple(codes[name] for name in inside)])
+        rows = np.stack(cells, axis=1).astype(np.int64)
+        gain = float(one.matrix.gamma) - 1
+        return Answers(tuple(features), rows, counts, 1.0, gain)
+
+    def _feature(self, place: int, inside: tuple[str, ...]) -> tuple[int, IntArray]:
+        """What can be seen of an axis by some of its columns, and where their codes stand there."""
+        if inside not in self._known:
+            parts = self.axes[place].codes(inside, self.schema)
+            shape = [len(self.schema.column(name).labels) for name in inside]
+            flat = np.ravel_multi_index(tuple(parts), shape)
+            seen, groups = np.unique(flat, return_inverse=True)
+            lookup = np.full(prod(shape), -1, dtype=np.int64)
+            lookup[seen] = np.arange(len(seen))
+            whole = inside == self.axes[place].columns
+            if whole:
+                lookup[flat] = np.arange(len(flat))
+            feature = Feature(place, len(flat)) if whole else Feature.of_groups(place, groups)
+            self.features.append(feature)
+            self._known[inside] = len(self.features) - 1, lookup.reshape(shape)
+        return self._known[inside]
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """Columns of the model that move together, and their cells that can exist."""
+
+    columns: tuple[str, ...]
+    cells: tuple[tuple[Label, ...], ...]
+
+    def codes(self, names: Sequence[str], schema: Schema) -> list[IntArray]:
+        """The code of each column at each cell."""
+        found = []
+        for name in names:
+            known = {label: code for code, label in enumerate(schema.column(name).labels)}
+            part = self.columns.index(name)
+            found.append(np.array([known[cell[part]] for cell in self.cells], dtype=np.int64))
+        return found
+
+
+def _axes(schema: Schema, columns: Sequence[str]) -> Iterator[_Axis]:
+    """Columns tied by impossible combinations together, the others apart."""
+    group = {name: {name} for name in columns}
+    for rule in schema.impossible:
+        merged = set().union(*(group[name] for name in rule.columns))
+        group |= dict.fromkeys(merged, merged)
+    done: set[str] = set()
+    for name in columns:
+        if name in done:
+            continue
+        tied = tuple(other for other in columns if other in group[name])
+        done.update(tied)
+        labels = [schema.column(other).labels for other in tied]
+        if prod(len(own) for own in labels) > MOST_CELLS:
+            raise TooLarge(
+                f"Impossible combinations tie {' and '.join(tied)} together, which makes more "
+                f"than {MOST_CELLS:,} cells: too many for a model of the whole table."
+            )
+        rules = [rule for rule in schema.impossible if set(rule.columns) <= set(tied)]
+        cells = tuple(cell for cell in itertools.product(*labels) if not _breaks(rules, tied, cell))
+        yield _Axis(tied, cells)
+
+
+def _breaks(rules: Sequence[Impossible], names: Sequence[str], cell: tuple[Label, ...]) -> bool:
+    record = dict(zip(names, cell, strict=True))
+    return any(all(record[name] in labels for name, labels in rule.cells) for rule in rules)
+
+
+def _observed(reading: ReportsReading, view: _ModelView) -> Observed:
+    """All reports, counted by set and cell."""
+    parts = []
+    for one in reading.mechanism.sets:
+        table = _reported(reading.records, one)
+        if table.num_rows:
+            codes, _ = reading.records.coded(table, one.columns)
+            parts.append(view.answers(one, codes, table.column("n").to_numpy().astype(float)))
+    return Observed(view.sizes, tuple(view.features), tuple(parts))
+
+
+def _reported(records: ReleasedRecords, one: AskedSet) -> pa.Table:
+    """The reports of a set, counted by cell."""
+    where = [Condition(ASKED, "=", (one.name,))]
+    return grouped_sums(records.opened, list(one.columns), where=where)
+
+
+def _independence(reading: ReportsReading, pair: tuple[str, str]) -> IndependenceTest:
+    """Twice the gain in log-likelihood of a free table over one of independent columns."""
+    schema = reading.records.certificate.schema
+    sizes = tuple(len(schema.column(name).labels) for name in pair)
+    cells = prod(sizes)
+    sums = _Sums.of(reading, Asked(pair, weighted=False))
+    if any(np.ptp(base) > 0 for base in sums.bases):
+        raise NotCovered(
+            f"Some combinations of {' and '.join(pair)} cannot exist: they are not independent."
+        )
+    free, apart = [], []
+    for one, own in zip(sums.used, sums.sets, strict=True):
+        kept = float(one.matrix.retention)
+        gain = kept * cells / (1 - kept)
+        table = own["n"].reshape(sizes)
+        free.append(Answers.of_table([0], table.ravel(), base=1.0, gain=gain))
+        apart.append(Answers.of_table([0, 1], table, base=1.0, gain=gain))
+    whole = _likelihood(Observed((cells,), (Feature(0, cells),), tuple(free)))
+    features = tuple(Feature(place, size) for place, size in enumerate(sizes))
+    statistic = 2 * max(whole - _likelihood(Observed(sizes, features, tuple(apart))), 0.0)
+    degrees = (sizes[0] - 1) * (sizes[1] - 1)
+    return IndependenceTest(
+        pair, statistic, degrees, chi_square_tail(statistic, degrees), "likelihood-ratio",
+        "the reports that hold both columns were fitted with and without independence; values "
+        "that hardly occur make the test hold back.",
+    )  # fmt: skip
+
+
+def _likelihood(observed: Observed) -> float:
+    even = np.concatenate([np.full(size, 1 / size) for size in observed.sizes])
+    key = Keystream.from_seed(0)
+    climb = ClassClimb(observed, even, classes=1, pull=1e-6, fits=1, keystream=key).run(STEPS)
+    return float(climb.held_counts(observed) @ climb.held_out(observed))
