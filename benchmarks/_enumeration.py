@@ -23,16 +23,31 @@ SINGLE, COMBINED = 64, 16
 
 @dataclass(frozen=True)
 class World:
-    """A channel over a few values: what it is, rows in whole parts, the laws that bound it."""
+    """A channel over a few values: what it is, rows in whole parts, the laws that bound it.
+
+    ``others`` are the rows of further strata, each of one record more.
+    """
 
     kind: str
     rows: np.ndarray
     laws: list[list[BlanketLaw]]
+    others: tuple[np.ndarray, ...] = ()
 
     @property
     def most_people(self) -> int:
         """How many records can be looked at in a moment, and in 64 bits."""
-        return {2: 6, 3: 6, 4: 5, 5: 4}.get(self.rows.shape[1], 3)
+        return {2: 6, 3: 6, 4: 5, 5: 4}.get(self.rows.shape[1], 3) - len(self.others)
+
+    def true_delta(self, people: int, factor: Fraction) -> Fraction:
+        """The largest delta over all tables and neighbours, ``people`` in the smallest stratum.
+
+        A stratum is released as it is. Neighbours differ inside one, and what the others release
+        is drawn alike and apart from it: it multiplies both probabilities and sums to one.
+        """
+        found = [true_delta(self.rows, people, factor)]
+        for more, rows in enumerate(self.others, start=1):
+            found.append(true_delta(rows, people + more, factor))
+        return max(found)
 
 
 def true_delta(rows: np.ndarray, people: int, factor: Fraction) -> Fraction:
@@ -70,7 +85,8 @@ def _with(crowd: np.ndarray, row: np.ndarray) -> np.ndarray:
 def worlds(seed: int):
     """Random channels without end: dense, mixtures, products, reports, strata in turn."""
     random = np.random.default_rng(seed)
-    for make in itertools.cycle((_dense, _mixture, _product, _reports, _lopsided_product)):
+    makers = (_dense, _mixture, _product, _reports, _lopsided_product, _strata)
+    for make in itertools.cycle(makers):
         yield make(random)
 
 
@@ -113,6 +129,16 @@ def _dense(random) -> World:
 def _mixture(random) -> World:
     rows = random_mixture(random, int(random.integers(2, 5)))
     return World("mixture", rows, laws_of(Mechanism((step_of("a", rows),))))
+
+
+def _strata(random) -> World:
+    """One matrix a stratum, mixtures and others."""
+    size = int(random.integers(2, 4))
+    make = random_rows if random.random() < 0.5 else random_mixture
+    parts = [make(random, size) for _ in range(2)]
+    matrices = {(number,): step_of("a", rows).matrices[0] for number, rows in enumerate(parts)}
+    laws = laws_of(Mechanism((Step(("a",), strata=("s",), by_stratum=matrices),)))
+    return World("strata", parts[0], laws, (parts[1],))
 
 
 def _two(kind: str, first: np.ndarray, second: np.ndarray) -> World:

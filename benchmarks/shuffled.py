@@ -1,7 +1,7 @@
 """Central privacy of shuffled releases: reference figures, enumeration, time.
 
-A thousand random channels (dense, mixtures, products, reports) are looked at for two to six people
-over all tables and all neighbours: the bound must never be below what is true.
+A thousand random channels (dense, mixtures, products, reports, strata) are looked at for two to six
+people over all tables and all neighbours: the bound must never be below what is true.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from benchmarks._enumeration import true_delta, worlds
+from benchmarks._enumeration import worlds
 from benchmarks._measure import Result
 from pramana.guarantees.shuffled_bound import delta_of, epsilon_of
 from pramana.guarantees.shuffled_law import BlanketLaw
@@ -87,7 +87,7 @@ def _enumerated(channels: int) -> str:
         bound = min(
             max(delta_of(law, crowd=people, epsilon=epsilon) for law in laws) for laws in world.laws
         )
-        true = true_delta(world.rows, people, factor)
+        true = world.true_delta(people, factor)
         below += Fraction(bound) < true
         above += [bound / float(true)] if true else []
     return (

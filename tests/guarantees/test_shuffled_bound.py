@@ -55,7 +55,7 @@ def mixture_atoms(size: int, ratio: Fraction):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_no_table_of_a_few_people_shows_more_than_the_bound(seed):
-    """Dense channels, mixtures, products and reports, over all tables and all neighbours."""
+    """Dense channels, mixtures, products, reports, strata: over all tables and neighbours."""
     random = np.random.default_rng(seed)
     for world in itertools.islice(worlds(seed), 60):
         people = int(random.integers(2, world.most_people + 1))
@@ -66,7 +66,7 @@ def test_no_table_of_a_few_people_shows_more_than_the_bound(seed):
             for laws in world.laws
         )
 
-        assert Fraction(bound) >= true_delta(world.rows, people, factor), world.kind
+        assert Fraction(bound) >= world.true_delta(people, factor), world.kind
 
 
 def clones(size: int, ratio: Fraction, people: int, factor: Fraction) -> Fraction:
