@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pramana.estimation import Layout
+from pramana.estimation.layout import Layout
 from pramana.matrices import Mechanism, Step, UniformMixture
 
 FOUR_WAY = (2, 18, 12, 3)

@@ -46,7 +46,7 @@ def _table(records: int) -> pa.Table:
 
 def _audit(records: int, **how) -> None:
     from pramana.formats.opening import open_table
-    from pramana.risk import audit_table
+    from pramana.risk.table_audit import audit_table
 
     table = _table(records)
     if how.get("missing") == "wildcard":
@@ -59,7 +59,7 @@ def _audit(records: int, **how) -> None:
 
 
 def _closest(records: int) -> None:
-    from pramana.attacks import MixedRecords, distance_to_closest
+    from pramana.attacks.closest import MixedRecords, distance_to_closest
 
     random = np.random.default_rng(1)
     sides = [

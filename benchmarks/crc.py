@@ -20,7 +20,9 @@ from benchmarks import _worlds as worlds
 from benchmarks._measure import Result
 from pramana.matrices import AskedSet, Reporting, UniformMixture
 from pramana.methods.report_sets import report_shares, whole_weights
-from pramana.model import Answers, Feature, Observed, draw_records, fit_model
+from pramana.model.choose import fit_model
+from pramana.model.drawing import draw_records
+from pramana.model.observed import Answers, Feature, Observed
 from pramana.randomise.sampling import randomise
 from pramana.randomness import Keystream, Stream
 

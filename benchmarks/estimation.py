@@ -16,17 +16,13 @@ import numpy as np
 
 from benchmarks import _worlds as worlds
 from benchmarks._measure import Result
-from pramana.estimation import (
-    Layout,
-    Moments,
-    estimate_counts,
-    estimate_means,
-    estimate_totals,
-    rebuild_records,
-)
 from pramana.estimation.channels import Channels
-from pramana.estimation.counts import clip
+from pramana.estimation.counts import clip, estimate_counts
 from pramana.estimation.em import Climb
+from pramana.estimation.layout import Layout
+from pramana.estimation.means import estimate_means, estimate_totals
+from pramana.estimation.moments import Moments
+from pramana.estimation.rebuild import rebuild_records
 from pramana.estimation.regularised_em import fit
 from pramana.matrices import Dense, Mechanism, Step
 from pramana.randomness import Keystream

@@ -16,7 +16,9 @@ import numpy as np
 
 from benchmarks._measure import Result
 from benchmarks._tables import generated_people, meps
-from pramana.kanonymity import RELEASE_METHODS, Key, form_groups, new_keys
+from pramana.kanonymity.clustering import form_groups
+from pramana.kanonymity.distance import Key
+from pramana.kanonymity.release import RELEASE_METHODS, new_keys
 from pramana.randomness import Keystream
 from pramana.risk.reidentification import reidentification
 

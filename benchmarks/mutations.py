@@ -43,8 +43,8 @@ def arguments(parser):
 
 def run(options):
     """Mutate and verify; the rows say how many mutations of each kind came to which end."""
-    from pramana.readings import load_release
-    from pramana.release import verify_folder
+    from pramana.readings.release import load_release
+    from pramana.release.verify import verify_folder
 
     _watch()
     chance = random.Random(options.seed)
@@ -174,7 +174,8 @@ def _inside(path, folder):
 def _bases(place):
     """A release of every kind, small enough to be verified ten thousand times."""
     import pramana as pm
-    from pramana.table import Bins, Categories, Column, Impossible, Role, Schema
+    from pramana.table.domains import Bins, Categories
+    from pramana.table.schema import Column, Impossible, Role, Schema
 
     draw = np.random.default_rng(1)
     n = 240

@@ -18,8 +18,8 @@ from tests.methods.test_optimal import CELLS, conditional_gradient, like_the_pap
 
 from benchmarks import _worlds as worlds
 from benchmarks._measure import Result, peak_memory
-from pramana.guarantees import SpontaneousRecognition
 from pramana.guarantees.match_risk import match_risks
+from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.methods.inverse_frequency import inverse_frequency_design
 from pramana.methods.optimal.design import optimal_design
 from pramana.randomness import Keystream

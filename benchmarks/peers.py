@@ -20,7 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks._measure import Result
-from pramana.estimation import Layout, Moments, estimate_counts
+from pramana.estimation.counts import estimate_counts
+from pramana.estimation.layout import Layout
+from pramana.estimation.moments import Moments
 from pramana.matrices.families import UniformMixture
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.randomise.sampling import randomise

@@ -15,8 +15,9 @@ from benchmarks._measure import Result
 from pramana import api
 from pramana.errors import NotCovered
 from pramana.matrices import UniformMixture
-from pramana.methods import GivenMatrices
-from pramana.table import Bins, Categories, Column, Role, Schema
+from pramana.methods.given import GivenMatrices
+from pramana.table.domains import Bins, Categories
+from pramana.table.schema import Column, Role, Schema
 
 SCHEMA = Schema(
     (

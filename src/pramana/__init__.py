@@ -39,38 +39,34 @@ if TYPE_CHECKING:
         TooLarge,
         UnknownColumn,
     )
-    from pramana.estimation import Estimate, Regression
-    from pramana.guarantees import (
-        CorrectMatch,
-        DifferentialPrivacy,
-        Guarantee,
-        KAnonymity,
-        PkAnonymity,
-        PrivacyBreach,
-        ShuffledPrivacy,
-        SpontaneousRecognition,
-    )
-    from pramana.kanonymity import cluster
+    from pramana.estimation.regression_results import Regression
+    from pramana.estimation.results import Estimate
+    from pramana.guarantees.base import Guarantee
+    from pramana.guarantees.breach import PrivacyBreach
+    from pramana.guarantees.correct_match import CorrectMatch
+    from pramana.guarantees.differential_privacy import DifferentialPrivacy
+    from pramana.guarantees.k_anonymity import KAnonymity
+    from pramana.guarantees.pk_anonymity import PkAnonymity
+    from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
+    from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
+    from pramana.kanonymity.clustering import cluster
     from pramana.matrices import Dense, Mechanism, Step, TransitionMatrix, UniformMixture
-    from pramana.methods import (
-        Centroid,
-        Gaussian,
-        GivenMatrices,
-        Invariant,
-        InverseFrequency,
-        MatricesFromData,
-        Method,
-        Optimal,
-        Permute,
-        Plan,
-        Reports,
-        Resample,
-        Retention,
-    )
-    from pramana.readings import Release
-    from pramana.release import Certificate, Verdict, make_keys
-    from pramana.table import Bins, Categories, Column, Impossible, Role, Schema
-    from pramana.workloads import mine_tree
+    from pramana.methods.base import Method
+    from pramana.methods.given import GivenMatrices, MatricesFromData
+    from pramana.methods.grouped import Centroid, Gaussian, Permute, Resample
+    from pramana.methods.invariant import Invariant
+    from pramana.methods.inverse_frequency import InverseFrequency
+    from pramana.methods.optimal.method import Optimal
+    from pramana.methods.plan import Plan
+    from pramana.methods.reports import Reports
+    from pramana.methods.retention import Retention
+    from pramana.readings.release import Release
+    from pramana.release.certificate import Certificate
+    from pramana.release.signing import make_keys
+    from pramana.release.verify import Verdict
+    from pramana.table.domains import Bins, Categories
+    from pramana.table.schema import Column, Impossible, Role, Schema
+    from pramana.workloads.trees import mine_tree
 
 __all__ = [
     "Bins",
@@ -141,28 +137,47 @@ __all__ = [
     "verify",
 ]
 
-_ROOMS = {
-    "api": "attack audit compare describe design load protect report verbatim verify",
-    "methods": "Centroid Gaussian GivenMatrices Invariant InverseFrequency MatricesFromData Method "
-    "Optimal Permute Plan Reports Resample Retention",
-    "estimation": "Estimate Regression",
-    "guarantees": "CorrectMatch DifferentialPrivacy Guarantee KAnonymity PkAnonymity "
-    "PrivacyBreach ShuffledPrivacy SpontaneousRecognition",
-    "kanonymity": "cluster",
+_PLACES = {
+    "api": "attack audit compare describe load report verbatim verify",
+    "planning": "design",
+    "protecting": "protect",
+    "methods.grouped": "Centroid Gaussian Permute Resample",
+    "methods.given": "GivenMatrices MatricesFromData",
+    "methods.invariant": "Invariant",
+    "methods.inverse_frequency": "InverseFrequency",
+    "methods.base": "Method",
+    "methods.optimal.method": "Optimal",
+    "methods.plan": "Plan",
+    "methods.reports": "Reports",
+    "methods.retention": "Retention",
+    "estimation.results": "Estimate",
+    "estimation.regression_results": "Regression",
+    "guarantees.correct_match": "CorrectMatch",
+    "guarantees.differential_privacy": "DifferentialPrivacy",
+    "guarantees.base": "Guarantee",
+    "guarantees.k_anonymity": "KAnonymity",
+    "guarantees.pk_anonymity": "PkAnonymity",
+    "guarantees.breach": "PrivacyBreach",
+    "guarantees.shuffled_privacy": "ShuffledPrivacy",
+    "guarantees.spontaneous_recognition": "SpontaneousRecognition",
+    "kanonymity.clustering": "cluster",
     "matrices": "Dense Mechanism Step TransitionMatrix UniformMixture",
-    "readings": "Release",
-    "release": "Certificate Verdict make_keys",
-    "table": "Bins Categories Column Impossible Role Schema",
-    "workloads": "mine_tree",
+    "readings.release": "Release",
+    "release.certificate": "Certificate",
+    "release.verify": "Verdict",
+    "release.signing": "make_keys",
+    "table.domains": "Bins Categories",
+    "table.schema": "Column Impossible Role Schema",
+    "workloads.trees": "mine_tree",
 }
-_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names.split()}
+_PLACE_OF = {name: place for place, names in _PLACES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name from its room; what has no other room is an error class."""
+    """Load a public name from its place; what has no other place is an error class."""
     if name not in __all__:
         raise AttributeError(f"module 'pramana' has no attribute '{name}'")
-    return getattr(import_module(f"pramana.{_ROOM_OF.get(name, 'errors')}"), name)
+    return getattr(import_module(f"pramana.{_PLACE_OF.get(name, 'errors')}"), name)
 
 
 def __dir__() -> list[str]:

@@ -9,33 +9,33 @@ Command line and studio are shells over this module.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pramana.assess.choices import AttackName, MissingValues, one_of
-from pramana.engines.choose import open_source
-from pramana.formats.base import FORMATS
-from pramana.guarantees.registry import GUARANTEES, asked_by_letters, letters
-from pramana.methods.base import options_of
-from pramana.methods.registry import METHODS
-from pramana.planning import design, usual_method
-from pramana.protecting import protect
-from pramana.readings.release import Release, load_release
-from pramana.release.contents import CERTIFICATE
-from pramana.release.folder import require_free
-from pramana.release.verify import Verdict, verify_folder
-from pramana.table.schema import Schema
 from pramana.types import Progress, Say, TableLike
 
 if TYPE_CHECKING:
     from pramana.assess.attack import AttackResult
+    from pramana.assess.choices import AttackName, MissingValues
     from pramana.assess.compare import Comparison
     from pramana.assess.release_audit import ReleaseAudit
     from pramana.assess.report import Report
+    from pramana.engines.choose import open_source
+    from pramana.formats.base import FORMATS
+    from pramana.guarantees.registry import GUARANTEES, asked_by_letters, letters
     from pramana.matrices.mechanism import Mechanism
+    from pramana.methods.base import options_of
+    from pramana.methods.registry import METHODS
+    from pramana.planning import design, usual_method
+    from pramana.protecting import protect
+    from pramana.readings.release import Release
+    from pramana.release.folder import require_free
+    from pramana.release.verify import Verdict
     from pramana.risk.table_audit import TableAudit
     from pramana.risk.verbatim import Verbatim
     from pramana.table.describe import Description
+    from pramana.table.schema import Schema
 
 __all__ = [
     "FORMATS",
@@ -61,6 +61,27 @@ __all__ = [
     "verify",
 ]
 
+_ELSEWHERE = {
+    "FORMATS": "formats.base",
+    "GUARANTEES": "guarantees.registry",
+    "METHODS": "methods.registry",
+    "asked_by_letters": "guarantees.registry",
+    "design": "planning",
+    "letters": "guarantees.registry",
+    "open_source": "engines.choose",
+    "options_of": "methods.base",
+    "protect": "protecting",
+    "require_free": "release.folder",
+    "usual_method": "planning",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """What is written in another room, loaded when it is used: checking a release is quick."""
+    if name not in _ELSEWHERE:
+        raise AttributeError(f"module 'pramana.api' has no attribute '{name}'")
+    return getattr(import_module(f"pramana.{_ELSEWHERE[name]}"), name)
+
 
 def describe(
     table: TableLike,
@@ -84,6 +105,7 @@ def describe(
     Returns:
         A schema that also says why each role was suggested.
     """
+    from pramana.engines.choose import open_source
     from pramana.table.describe import describe as look_at
 
     opened = open_source(table)
@@ -101,6 +123,8 @@ def read_spark(path: str | Path, *, master: str | None = None) -> Any:
 
 def load(folder: str | Path) -> Release:
     """Open a release folder."""
+    from pramana.readings.release import load_release
+
     return load_release(folder)
 
 
@@ -119,12 +143,15 @@ def verify(
     progress: Progress | None = None,
 ) -> Verdict:
     """Check a release folder; with the original also that the records fit the matrices."""
+    from pramana.release.verify import verify_folder
+
     verdict = verify_folder(folder, key=key, progress=progress)
     if original is None:
         return verdict
+    from pramana.engines.choose import open_source
     from pramana.release.against_truth import against_truth
 
-    release = load_release(folder)
+    release = load(folder)
     return verdict.with_checks(
         against_truth(release.certificate, release.opened, open_source(original))
     )
@@ -161,14 +188,16 @@ def audit(
         progress: is told what is being done.
     """
     from pramana.assess.audit import audit_any
+    from pramana.assess.choices import MissingValues, one_of
+    from pramana.engines.choose import open_source
 
     return audit_any(
-        _release_at(table) or open_source(_table(table)),
+        _release_at(table) or open_source(table),  # type: ignore[arg-type]  # no release here
         keys=keys,
         k=k,
         sensitive=sensitive,
         weight=weight,
-        schema=_schema(schema),
+        schema=None if schema is None else _schema(schema),
         missing=one_of(MissingValues, "missing", missing),
         width=width,
         original=None if original is None else open_source(original),
@@ -194,6 +223,8 @@ def attack(
         seed: for the attacker's randomness.
     """
     from pramana.assess.attack import attack_release
+    from pramana.assess.choices import AttackName, one_of
+    from pramana.engines.choose import open_source
 
     return attack_release(
         one_of(AttackName, "The attack", name),
@@ -227,8 +258,11 @@ def compare(
         progress: is told of each scenario done.
     """
     from pramana.assess.compare import compare_scenarios, scenarios_of
+    from pramana.engines.choose import open_source
+    from pramana.planning import design
+    from pramana.protecting import protect
 
-    described = schema if isinstance(schema, Schema) else Schema.load(schema)
+    described = _schema(schema)
     planned = scenarios_of(described, methods=methods, k=k, epsilon=epsilon)
     opened = open_source(table, schema=described)
     return compare_scenarios(
@@ -247,6 +281,7 @@ def report(
         external: for publication: the original is not looked at, whatever was given.
     """
     from pramana.assess.report import make_report
+    from pramana.engines.choose import open_source
 
     truth = None if external or original is None else open_source(original)
     return make_report(_release(release), original=truth, external=external)
@@ -259,6 +294,7 @@ def verbatim(release: Release | str | Path, original: TableLike) -> Verbatim:
         release: a release or its folder.
         original: the true table: a file or data frame.
     """
+    from pramana.engines.choose import open_source
     from pramana.risk.verbatim import measure_verbatim
 
     found = _release(release)
@@ -266,20 +302,21 @@ def verbatim(release: Release | str | Path, original: TableLike) -> Verbatim:
 
 
 def _release(given: Release | str | Path) -> Release:
-    return given if isinstance(given, Release) else load_release(given)
+    return load(given) if isinstance(given, str | Path) else given
 
 
 def _release_at(given: TableLike | Release) -> Release | None:
     """The release that was given, or that lies in a folder; ``None`` for anything else."""
+    from pramana.readings.release import Release
+    from pramana.release.contents import CERTIFICATE
+
     if isinstance(given, Release):
         return given
     folder = isinstance(given, str | Path) and (Path(given) / CERTIFICATE).is_file()
-    return load_release(Path(str(given))) if folder else None
+    return load(Path(str(given))) if folder else None
 
 
-def _table(given: TableLike | Release) -> TableLike:
-    return given.opened if isinstance(given, Release) else given
+def _schema(given: Schema | str | Path) -> Schema:
+    from pramana.table.schema import Schema
 
-
-def _schema(given: Schema | str | Path | None) -> Schema | None:
-    return given if given is None or isinstance(given, Schema) else Schema.load(given)
+    return given if isinstance(given, Schema) else Schema.load(given)

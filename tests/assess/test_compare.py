@@ -8,11 +8,12 @@ from tests.release.people import SCHEMA, people
 from pramana import api
 from pramana.assess.compare import Comparison, Scenario, ScenarioOutcome, scenarios_of
 from pramana.errors import InvalidNumber
-from pramana.guarantees import DifferentialPrivacy, PkAnonymity
 from pramana.guarantees.correct_match import CorrectMatch
+from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.k_anonymity import KAnonymity
+from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
-from pramana.risk import Measured
+from pramana.risk.measured import Measured
 
 
 @pytest.fixture(scope="module")

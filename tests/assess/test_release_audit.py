@@ -13,9 +13,9 @@ from pramana import api
 from pramana.assess.release_audit import audit_release
 from pramana.errors import DoesNotHold, InvalidTable, NotCovered
 from pramana.formats.opening import open_table
-from pramana.guarantees import PkAnonymity
 from pramana.guarantees.claim import Claim
 from pramana.guarantees.k_anonymity import KAnonymity
+from pramana.guarantees.pk_anonymity import PkAnonymity
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pramana.attacks import compose_releases, earlier_releases, exact_posterior
+from pramana.attacks.composition import compose_releases, earlier_releases
+from pramana.attacks.optimal import exact_posterior
 from pramana.errors import InvalidNumber, NotCovered
-from pramana.guarantees import DifferentialPrivacy, PkAnonymity
 from pramana.guarantees.claim import Claim
+from pramana.guarantees.differential_privacy import DifferentialPrivacy
+from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.matrices import Mechanism, Step, UniformMixture
 from pramana.release.certificate import Certificate
-from pramana.table import Categories, Column, Role, Schema
+from pramana.table.domains import Categories
+from pramana.table.schema import Column, Role, Schema
 
 
 def certificate(retention: float, *, records: int = 100, crowd: int | None = None) -> Certificate:

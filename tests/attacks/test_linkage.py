@@ -19,10 +19,11 @@ from pramana.attacks.linkers import (
 from pramana.attacks.records import Records
 from pramana.attacks.rerun import rerun
 from pramana.errors import InvalidNumber
-from pramana.guarantees import PkAnonymity
+from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.matrices import Dense, Mechanism, Step, UniformMixture
 from pramana.randomness import Keystream
-from pramana.table import Bins, Categories, Column, Role, Schema
+from pramana.table.domains import Bins, Categories
+from pramana.table.schema import Column, Role, Schema
 
 SCHEMA = Schema(
     (

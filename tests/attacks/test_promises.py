@@ -13,15 +13,15 @@ import pyarrow as pa
 import pytest
 
 from pramana.attacks.optimal import exact_posterior
-from pramana.guarantees import PkAnonymity
 from pramana.guarantees.correct_match import CorrectMatch
+from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
-from pramana.kanonymity import anonymise
+from pramana.kanonymity.tables import anonymise
 from pramana.matrices import Dense, Mechanism, Step, UniformMixture
 from pramana.randomness import Keystream
 from pramana.risk.reidentification import link_chances
-from pramana.table import Column, Role
 from pramana.table.counts import Counts
+from pramana.table.schema import Column, Role
 
 TABLES = 1_000
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pramana.attacks import Records, recover, recovery_attack, recovery_of_release
-from pramana.attacks.recovery import kept_components
+from pramana.attacks.records import Records
+from pramana.attacks.recovery import kept_components, recover, recovery_attack
+from pramana.attacks.recovery_of_release import recovery_of_release
 from pramana.errors import InvalidNumber
 from pramana.matrices import Mechanism, Step, UniformMixture
 from pramana.randomness import Keystream
-from pramana.table import Bins, Column, Role, Schema
+from pramana.table.domains import Bins
+from pramana.table.schema import Column, Role, Schema
 
 
 def correlated(records: int, columns: int, factors: int, *, seed: int = 1):

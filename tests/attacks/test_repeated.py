@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pramana.attacks import repeated_attack
+from pramana.attacks.repeated import repeated_attack
 from pramana.errors import InvalidNumber
 from pramana.matrices import Dense, UniformMixture
 from pramana.randomness import Keystream

@@ -11,9 +11,9 @@ from typing import ClassVar
 import pytest
 
 import pramana as pm
-from pramana.methods import METHODS
 from pramana.methods.base import option, options_of
 from pramana.methods.people import People
+from pramana.methods.registry import METHODS
 from tests.cli.conftest import Run
 
 FIRST_SCREEN = 12

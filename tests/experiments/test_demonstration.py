@@ -8,7 +8,7 @@ import pytest
 
 from pramana.errors import Infeasible, OutputExists
 from pramana.experiments.demonstration import demonstrate
-from pramana.guarantees import PkAnonymity
+from pramana.guarantees.pk_anonymity import PkAnonymity
 
 
 def test_estimates_come_closer_to_the_truth_than_the_release(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 import pramana as pm
 from pramana.formats.door import Door, write_table
 from pramana.randomness import Keystream, Stream
-from pramana.table import Bins, Categories, Column, Role, Schema
+from pramana.table.domains import Bins, Categories
+from pramana.table.schema import Column, Role, Schema
 
 RNG = np.random.default_rng(8)
 N = 3000

@@ -17,7 +17,8 @@ from pramana.engines.choose import open_source
 from pramana.errors import InvalidTable
 from pramana.formats import csv as csv_format
 from pramana.formats.spill import Spill
-from pramana.table import Categories, Column, Role, Schema
+from pramana.table.domains import Categories
+from pramana.table.schema import Column, Role, Schema
 
 RNG = np.random.default_rng(3)
 N = 2000

@@ -14,8 +14,9 @@ from pramana.engines.choose import ENGINES, engine_for
 from pramana.engines.local.engine import LocalEngine
 from pramana.errors import InvalidTable
 from pramana.formats.base import FORMATS
-from pramana.table import Categories, Column, Role, Schema
+from pramana.table.domains import Categories
 from pramana.table.opened import OpenedTable, placed
+from pramana.table.schema import Column, Role, Schema
 
 SCHEMA = Schema((Column("sex", Role.KEY, Categories(("F", "M"))), Column("x", Role.SENSITIVE)))
 TRUTH = {"sex": ["F", "M"] * 100, "x": list(range(200))}

@@ -10,7 +10,8 @@ from pramana.engines.duckdb.sums import grouped_sums
 from pramana.engines.local.table import LocalTable
 from pramana.errors import InvalidTable
 from pramana.formats.opening import open_table
-from pramana.table import Categories, Column, Role, Schema
+from pramana.table.domains import Categories
+from pramana.table.schema import Column, Role, Schema
 
 SCHEMA = Schema((Column("sex", Role.KEY, Categories(("F", "M"))), Column("x", Role.SENSITIVE)))
 

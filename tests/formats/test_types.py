@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pramana as pm
-from pramana.table import Bins, Categories, Column, Role, Schema
 from pramana.table.codec import encode
+from pramana.table.domains import Bins, Categories
+from pramana.table.schema import Column, Role, Schema
 
 WIDTHS = {
     pa.int8(): (-(2**7), 2**7 - 1),

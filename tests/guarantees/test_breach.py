@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import InvalidNumber
-from pramana.guarantees import PrivacyBreach
+from pramana.guarantees.breach import PrivacyBreach
 from pramana.matrices import Dense, Mechanism, Step, UniformMixture
 
 

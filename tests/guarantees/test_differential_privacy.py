@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import InvalidNumber
-from pramana.guarantees import DifferentialPrivacy
+from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.matrices import Dense, Mechanism, Step, UniformMixture, with_fixed
 
 

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import InvalidNumber
-from pramana.guarantees import DifferentialPrivacy, PkAnonymity
+from pramana.guarantees.differential_privacy import DifferentialPrivacy
+from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.matrices import Dense, Mechanism, Step, UniformMixture
 
 COIN = UniformMixture.of(("no", "yes"), retention=0.5)

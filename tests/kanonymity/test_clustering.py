@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable, UnknownColumn
-from pramana.kanonymity import Key, Sensitive, cluster, form_groups
+from pramana.kanonymity.clustering import cluster, form_groups
+from pramana.kanonymity.distance import Key
+from pramana.kanonymity.diversity import Sensitive
 from pramana.kanonymity.groups import within
 from pramana.randomness import Keystream
 

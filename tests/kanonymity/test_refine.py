@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pramana.kanonymity import cluster
 from pramana.kanonymity.cells import cells_of, merge_cells
+from pramana.kanonymity.clustering import cluster
 from pramana.kanonymity.groups import search_space, within
 from pramana.kanonymity.halving import cut, divide, halve
 from pramana.kanonymity.refine import chop, fuse, improve, peel

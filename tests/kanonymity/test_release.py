@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable, OutsideDomain, UnknownColumn
-from pramana.kanonymity import RELEASE_METHODS, Key, anonymise, donors, key_of, new_keys
-from pramana.kanonymity.release import centroid, permute_members
-from pramana.kanonymity.tables import replace_keys
+from pramana.kanonymity.distance import Key
+from pramana.kanonymity.release import RELEASE_METHODS, centroid, donors, new_keys, permute_members
+from pramana.kanonymity.tables import anonymise, key_of, replace_keys
 from pramana.randomness import Keystream
-from pramana.table import Bins, Categories, Column, Role
+from pramana.table.domains import Bins, Categories
+from pramana.table.schema import Column, Role
 
 LEVEL = 1e-4
 NAN = float("nan")

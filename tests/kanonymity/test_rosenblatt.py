@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pramana.errors import InvalidNumber
-from pramana.kanonymity import cluster
+from pramana.kanonymity.clustering import cluster
 from pramana.kanonymity.dither import GaussianDither, draw_members
 from pramana.kanonymity.mixture import NormalMixture
 from pramana.kanonymity.rosenblatt import Empirical, transform

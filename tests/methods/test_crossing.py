@@ -15,7 +15,7 @@ import pramana as pm
 from pramana.api import open_source
 from pramana.errors import PramanaError
 from pramana.matrices import UniformMixture
-from pramana.methods import METHODS
+from pramana.methods.registry import METHODS
 
 RECORDS = 400
 ROLES = ("key", "sensitive", "plain", "weight", "identifier", "strata", "none")

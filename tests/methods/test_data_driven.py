@@ -8,11 +8,11 @@ from tests.release.people import SCHEMA, people
 
 from pramana import api
 from pramana.errors import DoesNotHold, Infeasible, InvalidNumber, InvalidSchema, NotCovered
-from pramana.guarantees import PkAnonymity
 from pramana.guarantees.correct_match import CorrectMatch
+from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
-from pramana.methods import Invariant
-from pramana.table import Schema
+from pramana.methods.invariant import Invariant
+from pramana.table.schema import Schema
 
 PEOPLE = people(4000)
 FREE = Schema(SCHEMA.columns)

@@ -9,11 +9,13 @@ import pytest
 
 import pramana as pm
 from pramana.errors import DoesNotHold, InvalidMatrix, NotCovered
-from pramana.guarantees import DifferentialPrivacy, PkAnonymity
+from pramana.guarantees.differential_privacy import DifferentialPrivacy
+from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.matrices import Dense
 from pramana.methods.given import GivenMatrices, read_matrix
 from pramana.methods.people import People
-from pramana.table import Categories, Column, Impossible, Role, Schema
+from pramana.table.domains import Categories
+from pramana.table.schema import Column, Impossible, Role, Schema
 
 SEX = Column("sex", Role.KEY, Categories(("F", "M")), missing="refuse")
 

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from pramana.errors import InvalidTable
-from pramana.model import Answers, Blend, Feature, LatentClasses, Observed, draw_records, fit_model
+from pramana.model.choose import fit_model
 from pramana.model.climb import ClassClimb, margins_of
+from pramana.model.drawing import draw_records
+from pramana.model.latent_classes import Blend, LatentClasses
+from pramana.model.observed import Answers, Feature, Observed
 from pramana.randomness import Keystream
 
 SIZES = (3, 4, 2, 5)

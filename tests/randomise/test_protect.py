@@ -12,7 +12,8 @@ from pramana.errors import DoesNotHold, OutsideDomain
 from pramana.matrices import Dense, Mechanism, Step, UniformMixture
 from pramana.randomise.protect import Randomiser
 from pramana.randomness import Keystream
-from pramana.table import Bins, Categories, Column, Impossible, Role, Schema
+from pramana.table.domains import Bins, Categories
+from pramana.table.schema import Column, Impossible, Role, Schema
 
 KEYS = Keystream.from_seed(11)
 

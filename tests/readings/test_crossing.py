@@ -18,10 +18,10 @@ from pramana import api
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.estimation.independence import IndependenceTest
 from pramana.guarantees.k_anonymity import KAnonymity
-from pramana.methods import Resample
-from pramana.readings import READINGS, VERBS, Reading
+from pramana.methods.grouped import Resample
+from pramana.readings.base import READINGS, VERBS, Reading
 from pramana.release.certificate import KINDS as CERTIFIED
-from pramana.table import Column, Role, Schema
+from pramana.table.schema import Column, Role, Schema
 from tests.readings.worlds import DESIGNS, KINDS, RECORDS, SCHEMA, released, truth
 
 RELEASES = 25

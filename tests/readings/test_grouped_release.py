@@ -9,10 +9,11 @@ import pytest
 
 from pramana import api
 from pramana.errors import Infeasible, InvalidSchema, NotCovered
-from pramana.guarantees import PkAnonymity
 from pramana.guarantees.k_anonymity import KAnonymity
-from pramana.methods import Resample
-from pramana.table import Categories, Column, Role, Schema
+from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.methods.grouped import Resample
+from pramana.table.domains import Categories
+from pramana.table.schema import Column, Role, Schema
 from tests.release.people import SCHEMA, people
 
 PEOPLE = people(3000)

@@ -12,10 +12,11 @@ from scipy.stats import binom
 from pramana import api
 from pramana.errors import InvalidNumber, NotCovered, UnknownColumn
 from pramana.matrices import Dense, Mechanism, Step, UniformMixture
-from pramana.methods import GivenMatrices
-from pramana.readings import Release
-from pramana.release import Certificate
-from pramana.table import Bins, Categories, Column, Role, Schema
+from pramana.methods.given import GivenMatrices
+from pramana.readings.release import Release
+from pramana.release.certificate import Certificate
+from pramana.table.domains import Bins, Categories
+from pramana.table.schema import Column, Role, Schema
 from tests.release.people import people, plan
 
 

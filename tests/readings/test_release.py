@@ -9,8 +9,9 @@ import pytest
 
 from pramana import api
 from pramana.errors import InputError, InvalidNumber, InvalidTable, NotCovered, UnknownColumn
-from pramana.methods import Retention
-from pramana.table import Categories, Column, Role, Schema
+from pramana.methods.retention import Retention
+from pramana.table.domains import Categories
+from pramana.table.schema import Column, Role, Schema
 from tests.release.people import people, plan
 
 N = 40_000

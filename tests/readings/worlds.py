@@ -8,10 +8,13 @@ import numpy as np
 import pyarrow as pa
 
 from pramana import api
-from pramana.guarantees import CorrectMatch, PkAnonymity, SpontaneousRecognition
+from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.k_anonymity import KAnonymity
-from pramana.methods import Invariant
-from pramana.table import Categories, Column, Role, Schema
+from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
+from pramana.methods.invariant import Invariant
+from pramana.table.domains import Categories
+from pramana.table.schema import Column, Role, Schema
 
 RECORDS = 2_100
 

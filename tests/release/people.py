@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from pramana.guarantees import PkAnonymity
-from pramana.methods import Retention
+from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.methods.people import People
-from pramana.table import Bins, Categories, Column, Impossible, Role, Schema
+from pramana.methods.retention import Retention
+from pramana.table.domains import Bins, Categories
+from pramana.table.schema import Column, Impossible, Role, Schema
 
 RECORDS = 4_000
 

@@ -9,7 +9,7 @@ import pytest
 from pramana import api
 from pramana.formats.opening import open_table
 from pramana.matrices import Dense, Step, UniformMixture
-from pramana.readings import Release
+from pramana.readings.release import Release
 from pramana.release.against_truth import against_truth, fit
 from pramana.table.counts import Counts
 from tests.release.people import people, plan

@@ -14,9 +14,10 @@ import pytest
 
 from pramana import api
 from pramana.errors import InputError, NotARelease, OutputExists
-from pramana.readings import load_release
-from pramana.release import make_keys, verify_folder
+from pramana.readings.release import load_release
 from pramana.release.folder import write_folder
+from pramana.release.signing import make_keys
+from pramana.release.verify import verify_folder
 from tests.release.people import people, plan
 
 
@@ -110,7 +111,7 @@ def _forged(content, change):
     change(form)
     for claim in form["guarantees"]:  # the words of a claim follow its numbers
         if "k" in claim["attained"]:
-            from pramana.guarantees import PkAnonymity
+            from pramana.guarantees.pk_anonymity import PkAnonymity
 
             claim["sentence"] = PkAnonymity(**claim["attained"]).sentence()
     if form["crowd"]["size"] == 3000:
@@ -196,7 +197,7 @@ def test_a_killed_process_leaves_no_release(tmp_path):
         import sys, time
         from pathlib import Path
         from pramana.release.folder import write_folder
-        from pramana.readings import load_release
+        from pramana.readings.release import load_release
         old = load_release(sys.argv[1])
         def write(path):
             path.write_bytes(b"half")

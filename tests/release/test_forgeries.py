@@ -12,17 +12,21 @@ import pytest
 
 from pramana import api
 from pramana.errors import NotARelease
-from pramana.guarantees import DifferentialPrivacy, KAnonymity, PkAnonymity
 from pramana.guarantees.claim import Claim
+from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.evaluate import attained, paired
+from pramana.guarantees.k_anonymity import KAnonymity
+from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.matrices import Dense, Mechanism, Step, UniformMixture
 from pramana.methods.registry import METHODS
-from pramana.readings import load_release
-from pramana.release import make_keys, verify_folder
+from pramana.readings.release import load_release
 from pramana.release.certificate import Certificate, canonical
 from pramana.release.contents import fingerprint
+from pramana.release.signing import make_keys
 from pramana.release.ties import MAY_HOLD
-from pramana.table import Bins, Categories, Column, Role, Schema
+from pramana.release.verify import verify_folder
+from pramana.table.domains import Bins, Categories
+from pramana.table.schema import Column, Role, Schema
 from tests.release.people import people, plan
 
 CERTIFICATE = "certificate.json"

@@ -8,11 +8,12 @@ import pytest
 
 from pramana import api
 from pramana.formats.opening import open_table
-from pramana.guarantees import PkAnonymity
+from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.release.against_truth import against_truth, fit
 from pramana.release.order import in_place
 from pramana.release.paired import Pair
-from pramana.table import Categories, Column, Role, Schema
+from pramana.table.domains import Categories
+from pramana.table.schema import Column, Role, Schema
 
 RECORDS = 6_000
 DOMAINS = {"a": ("p", "q"), "b": ("r", "s", "t"), "c": ("u", "v", "w", "x")}

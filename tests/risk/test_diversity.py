@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pramana.risk import AlikeRecords
+from pramana.risk.coded_table import AlikeRecords
 from pramana.risk.diversity import diversity_of
 
 

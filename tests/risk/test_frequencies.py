@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from pramana.errors import InvalidNumber, UnknownColumn
 from pramana.formats.opening import open_table
-from pramana.risk import AlikeRecords, CodedTable, Frequencies
+from pramana.risk.coded_table import AlikeRecords, CodedTable
+from pramana.risk.frequencies import Frequencies
 
 values = st.sampled_from(["a", "b", "c", None])
 rows = st.lists(st.tuples(values, values, values), min_size=1, max_size=25)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import DoesNotHold, InvalidNumber
-from pramana.risk import Measured, clopper_pearson, wilson
+from pramana.risk.measured import Measured, clopper_pearson, wilson
 
 
 def test_wilson_by_hand():

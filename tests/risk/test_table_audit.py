@@ -12,7 +12,7 @@ import pytest
 
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
 from pramana.formats.opening import open_table
-from pramana.risk import audit_table
+from pramana.risk.table_audit import audit_table
 
 DATA = os.environ.get("PRAMANA_DATA")
 needs_data = pytest.mark.skipif(DATA is None, reason="PRAMANA_DATA does not name the data folder")

@@ -12,7 +12,8 @@ import pramana as pm
 from pramana.engines.spark.opening import open_spark
 from pramana.engines.spark.session import read_path, require_java, start_session
 from pramana.errors import InputError, InvalidSchema, InvalidTable, MissingExtra, UnknownColumn
-from pramana.table import Bins, Categories, Column, Role, Schema
+from pramana.table.domains import Bins, Categories
+from pramana.table.schema import Column, Role, Schema
 from tests.release.people import SCHEMA, people, plan
 
 

@@ -8,15 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import InvalidNumber, InvalidTable
-from pramana.utility import (
-    TableDistance,
-    correlation,
-    cramers_v,
-    interval_overlap,
-    propensity,
-    share_intervals,
-    tree_accuracy,
-)
+from pramana.utility.association import correlation, cramers_v
+from pramana.utility.distances import TableDistance
+from pramana.utility.overlap import interval_overlap, share_intervals
+from pramana.utility.propensity import propensity
+from pramana.utility.trees import tree_accuracy
 
 tables = st.lists(st.integers(0, 50), min_size=4, max_size=4).filter(lambda t: sum(t) > 0)
 

@@ -11,7 +11,7 @@ from pramana import api
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
 from pramana.experiments.agrawal import make_applicants
 from pramana.matrices import UniformMixture
-from pramana.methods import GivenMatrices
+from pramana.methods.given import GivenMatrices
 from pramana.randomness import Keystream
 from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Column, Role, Schema

@@ -12,7 +12,7 @@ from pramana.cli.options import AsJson, SchemaFile, names_of
 
 if TYPE_CHECKING:
     from pramana.assess.release_audit import ReleaseAudit
-    from pramana.risk import TableAudit
+    from pramana.risk.table_audit import TableAudit
 
 __all__ = ["audit"]
 

@@ -22,7 +22,7 @@ from pramana.errors import InputError
 
 if TYPE_CHECKING:
     from pramana.estimation.results import Estimate
-    from pramana.readings import Release
+    from pramana.readings.release import Release
 
 __all__ = ["estimate"]
 

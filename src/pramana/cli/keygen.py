@@ -28,7 +28,7 @@ def keygen(
       pramana verify release/ --key office.key.pub
     """
     from pramana.cli.rendering import show_json
-    from pramana.release import make_keys
+    from pramana.release.signing import make_keys
 
     private, public = make_keys(name)
     if as_json:

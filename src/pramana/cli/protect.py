@@ -13,8 +13,8 @@ from pramana.cli.steward import SELDOM, format_names
 from pramana.errors import InputError
 
 if TYPE_CHECKING:
-    from pramana.methods import Plan
-    from pramana.readings import Release
+    from pramana.methods.plan import Plan
+    from pramana.readings.release import Release
     from pramana.risk.verbatim import Verbatim
 
 __all__ = ["protect"]

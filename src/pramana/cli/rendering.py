@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from pramana.methods import Plan
-    from pramana.release import Verdict
+    from pramana.methods.plan import Plan
+    from pramana.release.verify import Verdict
 
 __all__ = [
     "bullet",

@@ -16,8 +16,7 @@ import typer
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
-    from pramana.methods import Method
-    from pramana.methods.base import Option
+    from pramana.methods.base import Method, Option
 
 __all__ = ["SELDOM", "StewardCommand", "Wishes", "format_names", "method_names", "options_by_flag"]
 

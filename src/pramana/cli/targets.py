@@ -10,7 +10,8 @@ from pramana.cli.steward import Wishes, options_by_flag
 from pramana.errors import InputError, InvalidTable
 
 if TYPE_CHECKING:
-    from pramana.methods import Method, Plan
+    from pramana.methods.base import Method
+    from pramana.methods.plan import Plan
     from pramana.types import TableLike
 
 __all__ = ["method_of", "plan_for"]
@@ -29,7 +30,7 @@ def plan_for(
 ) -> tuple[Plan, Any]:
     """The plan, and the table that it was made for: opened, to be handed on."""
     from pramana import api
-    from pramana.table import Schema
+    from pramana.table.schema import Schema
 
     if method is not None and method not in api.METHODS:
         raise InputError(f"--method must be one of {', '.join(api.METHODS)}, got '{method}'.")
