@@ -57,7 +57,11 @@ def write_whole(path: Path, content: str | bytes, *, mode: int | None = None) ->
 @contextmanager
 def _beside(path: Path) -> Iterator[Path]:
     path = path.absolute()
-    folder = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    try:
+        folder = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    except OSError as error:
+        error.filename = str(path)  # the place that was asked for, not the one beside it
+        raise
     try:
         yield folder / path.name
     finally:

@@ -27,8 +27,11 @@ from pramana.estimation.reported import ReportedTotals, SetSums, totals_of_repor
 from pramana.estimation.results import Estimate
 from pramana.matrices.reporting import AskedSet, Reporting
 from pramana.matrices.transition import Label
-from pramana.model import Answers, Blend, Feature, Observed, draw_records, fit_model
+from pramana.model.choose import fit_model
 from pramana.model.climb import ClassClimb
+from pramana.model.drawing import draw_records
+from pramana.model.latent_classes import Blend
+from pramana.model.observed import Answers, Feature, Observed
 from pramana.randomness import Keystream, Stream
 from pramana.readings.base import Asked
 from pramana.readings.formulas import variables_of
