@@ -23,6 +23,7 @@ from fractions import Fraction
 from pramana.errors import InvalidNumber
 
 __all__ = [
+    "LARGEST_DIAL",
     "SHARES",
     "TOTAL",
     "coarse_up",
@@ -147,6 +148,10 @@ def require_number(
     raise InvalidNumber(
         f"{name} must be a number in {opening}{low:g}, {high:g}{closing}, got {value!r}."
     )
+
+
+LARGEST_DIAL = 30.0
+"""Where a search along ln gamma ends: not even 10**12 records hide one that is kept so surely."""
 
 
 def largest_dial(

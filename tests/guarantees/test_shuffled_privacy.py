@@ -197,6 +197,16 @@ def test_retention_aims_at_it(spread):
     assert plan.claims[0].holds
 
 
+def test_reports_aim_at_it():
+    """Every set has the whole budget, and the target is nearly used up."""
+    asked = ShuffledPrivacy(epsilon=0.2, delta=1e-6)
+    plan = pm.design(SCHEMA, asked, records=100_000, method="reports")
+    by_name = {guarantee.name: guarantee for guarantee in plan.attained}
+
+    assert 0.198 < by_name["shuffled-privacy"].epsilon <= 0.2
+    assert plan.claims[0].holds
+
+
 def test_the_stricter_of_several_targets_decides():
     """k = 100 allows a local epsilon of 3.45, and central 1 far more."""
     plan = pm.design(SCHEMA, ShuffledPrivacy(1), pm.PkAnonymity(k=100), records=100_000)

@@ -12,12 +12,13 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 from pramana.engines.base import Table
 from pramana.engines.choose import engine_of
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, TooLarge, UnknownColumn
-from pramana.guarantees.base import Amplified, Guarantee
+from pramana.guarantees.base import Amplified, Guarantee, Searched
 from pramana.guarantees.evaluate import attained
 from pramana.matrices.families import UniformMixture
 from pramana.matrices.reporting import AskedSet, Reporting
@@ -29,7 +30,7 @@ from pramana.methods.plan import Plan
 from pramana.methods.randomised import on_these
 from pramana.methods.report_sets import Set, SetShares, report_shares, whole_weights
 from pramana.methods.steps import StepDomain, step_domains
-from pramana.numeric import require_number
+from pramana.numeric import LARGEST_DIAL, largest_dial, require_number
 from pramana.randomise.reports import Reporter
 from pramana.randomness import Keystream
 from pramana.table.opened import OpenedTable
@@ -80,7 +81,12 @@ class Reports(Method):
         "Tables of few columns are wanted, of many columns in all: far more precise than whole "
         "records for the same promise."
     )
-    aims: ClassVar[tuple[str, ...]] = ("pk-anonymity", "differential-privacy", "privacy-breach")
+    aims: ClassVar[tuple[str, ...]] = (
+        "pk-anonymity",
+        "differential-privacy",
+        "privacy-breach",
+        "shuffled-privacy",
+    )
     kind: ClassVar[Kind] = "reports"
 
     def __post_init__(self) -> None:
@@ -95,12 +101,18 @@ class Reports(Method):
         require_domains(schema)
         require_number("the number of records", records, low=1)
         _refuse(schema)
-        dial = _dial(asked, people.crowd)
         domain = _Cells(schema)
         wanted = self._wanted(schema)
-        shares = report_shares(
-            domain.names, wanted, domain.count, gamma=math.exp(dial), records=records
-        )
+
+        def shared(dial: float) -> SetShares:
+            gamma = math.exp(dial)
+            return report_shares(domain.names, wanted, domain.count, gamma=gamma, records=records)
+
+        def met(guarantee: Searched, dial: float) -> bool:
+            return guarantee.met_by(people.fixed(_mechanism(shared(dial), domain, dial)))
+
+        dial = _dial(asked, people.crowd, met)
+        shares = shared(dial)
         mechanism = _mechanism(shares, domain, dial)
         evidence = people.fixed(mechanism)
         return Plan(
@@ -174,28 +186,34 @@ def _refuse(schema: Schema) -> None:
         )
 
 
-def _dial(asked: Sequence[Guarantee], crowd: int) -> float:
+def _dial(asked: Sequence[Guarantee], crowd: int, met: Callable[[Searched, float], bool]) -> float:
     """The largest ln gamma of a set that meets every target."""
     if not asked:
-        raise InvalidNumber("State what to aim at: k, epsilon, or rho1 with rho2.")
-    dials = []
-    for guarantee in asked:
-        if not isinstance(guarantee, Amplified):
-            raise Infeasible(
-                f"Method reports does not aim at {guarantee.name}; it takes k, epsilon and rho1 "
-                "with rho2. Choose another method."
-            )
-        dial = guarantee.log_amplification(crowd=crowd)
-        if dial < 0:
-            raise Infeasible(
-                f"No reports give {guarantee} with a crowd of {crowd:,}; the largest attainable k "
-                f"is {crowd:,}. Lower k, or release fewer columns as they are."
-            )
-        dials.append(dial)
-    found = min(dials)
+        raise InvalidNumber("State what to aim at: k, epsilon, central epsilon, or rho1 with rho2.")
+    searched = [guarantee for guarantee in asked if isinstance(guarantee, Searched)]
+    bounded = [guarantee for guarantee in asked if not isinstance(guarantee, Searched)]
+    found = min((_dial_of(guarantee, crowd) for guarantee in bounded), default=math.inf)
+    for guarantee in searched:
+        most = min(found, LARGEST_DIAL)
+        found = largest_dial(partial(met, guarantee), low=0.0, high=most)
     if found <= 0 or math.isinf(found):
         raise Infeasible("Reports need a target between no promise at all and pure noise.")
     return found
+
+
+def _dial_of(guarantee: Guarantee, crowd: int) -> float:
+    if not isinstance(guarantee, Amplified):
+        raise Infeasible(
+            f"Method reports does not aim at {guarantee.name}; it takes k, epsilon, central "
+            "epsilon, and rho1 with rho2. Choose another method."
+        )
+    dial = guarantee.log_amplification(crowd=crowd)
+    if dial < 0:
+        raise Infeasible(
+            f"No reports give {guarantee} with a crowd of {crowd:,}; the largest attainable k "
+            f"is {crowd:,}. Lower k, or release fewer columns as they are."
+        )
+    return dial
 
 
 class _Cells:

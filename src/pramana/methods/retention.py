@@ -31,15 +31,12 @@ from pramana.methods.expected_error import ErrorModel
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.steps import StepDomain, step_domains
-from pramana.numeric import largest_dial, require_number
+from pramana.numeric import LARGEST_DIAL, largest_dial, require_number
 from pramana.table.schema import require_domains, require_keys
 
 __all__ = ["Retention"]
 
 Spread = Literal["equal", "best"]
-
-LARGEST_DIAL = 30.0
-"""Where the search for a total ends: not even 10**12 records hide one that is kept so surely."""
 
 IDENTITY_DIAL = 64 * math.log(2)
 """The largest ln gamma that integers over 2**64 can express short of the identity."""
