@@ -18,13 +18,6 @@ import pyarrow.csv as pc
 
 from benchmarks import _worlds as worlds
 from benchmarks._measure import Result
-from pramana.matrices import AskedSet, Reporting, UniformMixture
-from pramana.methods.report_sets import report_shares, whole_weights
-from pramana.model.choose import fit_model
-from pramana.model.drawing import draw_records
-from pramana.model.observed import Answers, Feature, Observed
-from pramana.randomise.sampling import randomise
-from pramana.randomness import Keystream, Stream
 
 SETS = {
     "dem": [
@@ -57,9 +50,6 @@ SETS = {
 PLACE = "PUMA"
 BINS = {"AGEP": [*range(0, 90, 5), 100], "POVPIP": [*range(0, 500, 50), 501, 502]}
 """Numbers are released in bins; a number is drawn inside the bin at the end."""
-
-CENTRAL = 5.17
-"""The local epsilon whose reports, shuffled, are central (1, 1e-6) for 7,634 people."""
 
 RECORDED = {
     "subsample 40 % (no promise)": ("978 / 40", "941 / 40", "941 / 40"),
@@ -213,10 +203,6 @@ def _unbinned(made: pa.Table, rng: np.random.Generator) -> pa.Table:
 # -- roads: from the true table to a rebuilt one -------------------------------------------
 
 
-def _epsilon(k: float, records: int) -> float:
-    return 0.5 * math.log((records - 1) / (k - 1))
-
-
 def _wanted(names: list[str]) -> dict[tuple[str, ...], float]:
     """What the yardstick asks: all pairs, crossed with the place."""
     free = [name for name in names if name != PLACE]
@@ -229,51 +215,15 @@ def _wanted(names: list[str]) -> dict[tuple[str, ...], float]:
 
 def _reports(promise):
     def road(table: pa.Table, names: list[str], seed: int) -> pa.Table:
-        key = Keystream.from_seed(seed)
-        values, codes = {}, {}
-        for name in names:
-            values[name], codes[name] = np.unique(table[name].to_pylist(), return_inverse=True)
-        reporting = _designed(names, values, promise(table.num_rows), table.num_rows)
-        observed = _released(reporting, names, values, codes, key)
-        made = draw_records(fit_model(observed, key), table.num_rows, key)
-        return pa.table(
-            {name: values[name][column] for name, column in zip(names, made, strict=True)}
-        )
+        import pramana as pm
+
+        schema = pm.describe(table, keys=names)
+        method = pm.Reports(tables=tuple(_wanted(names)))
+        plan = pm.design(schema, promise(pm), records=table.num_rows, method=method)
+        made = pm.protect(table, plan, seed=seed).rebuild(seed=seed)
+        return made.cast(pa.schema([(name, pa.string()) for name in names]))
 
     return road
-
-
-def _designed(names, values, epsilon: float, records: int) -> Reporting:
-    def cells(columns):
-        return math.prod(len(values[name]) for name in columns)
-
-    found = report_shares(names, _wanted(names), cells, gamma=math.exp(epsilon), records=records)
-    asked = []
-    for columns, weight in zip(found.sets, whole_weights(found.shares), strict=True):
-        labels = tuple(itertools.product(*(range(len(values[name])) for name in columns)))
-        if len(columns) == 1:
-            labels = tuple(label[0] for label in labels)
-        asked.append(AskedSet(columns, weight, UniformMixture.of(labels, epsilon=epsilon)))
-    return Reporting(sets=tuple(asked))
-
-
-def _released(reporting: Reporting, names, values, codes, key: Keystream) -> Observed:
-    records = len(codes[names[0]])
-    ends = np.cumsum([asked.share for asked in reporting.sets])
-    chosen = np.searchsorted(ends, key.uniforms("asked", 0, records), side="right")
-    parts = []
-    for place, asked in enumerate(reporting.sets):
-        own = np.flatnonzero(chosen == place)
-        shape = [len(values[name]) for name in asked.columns]
-        flat = np.ravel_multi_index(tuple(codes[name][own] for name in asked.columns), shape)
-        drawn = randomise(asked.matrix, flat, keystream=key, stream=Stream("set", place))
-        table = np.bincount(drawn, minlength=math.prod(shape)).reshape(shape).astype(float)
-        gain = float(asked.matrix.gamma) - 1
-        places = [names.index(name) for name in asked.columns]
-        parts.append(Answers.of_table(places, table, base=1.0, gain=gain))
-    sizes = tuple(len(values[name]) for name in names)
-    features = tuple(Feature(axis, size) for axis, size in enumerate(sizes))
-    return Observed(sizes, features, tuple(part for part in parts if len(part.counts)))
 
 
 def _whole(k: float, how: str):
@@ -299,9 +249,10 @@ def _grouped(k: int, method: str):
 
 
 ROADS = {
-    "reports, k = 10": _reports(lambda records: _epsilon(10, records)),
-    "reports, k = 2": _reports(lambda records: _epsilon(2, records)),
-    "reports, local epsilon 5.17": _reports(lambda _: CENTRAL),
+    "reports, k = 10": _reports(lambda pm: pm.PkAnonymity(k=10)),
+    "reports, k = 2": _reports(lambda pm: pm.PkAnonymity(k=2)),
+    "reports, local epsilon 5.17": _reports(lambda pm: pm.DifferentialPrivacy(epsilon=5.17)),
+    "reports, central (1, 1e-6)": _reports(lambda pm: pm.ShuffledPrivacy(epsilon=1, delta=1e-6)),
     "whole records, k = 2": _whole(2, "posterior"),
     "whole records, k = 2, by rank": _whole(2, "rank"),
     "resample, k-anonymity 6": _grouped(6, "resample"),

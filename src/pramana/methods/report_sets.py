@@ -36,6 +36,9 @@ STEPS = 400
 MOST_SETS = 3_000
 """The most sets that are weighed against each other."""
 
+MOST_CELLS = 20_000
+"""Sets of more columns than a table wanted has are not made larger than this."""
+
 RARE = 1e-4
 """Sets below this share of the largest are left out: they cost cells and bring nothing."""
 
@@ -98,7 +101,8 @@ def candidate_sets(
     """The tables wanted, single columns, and larger sets of at most gamma cells."""
     order = {name: place for place, name in enumerate(columns)}
     found = dict.fromkeys([*((name,) for name in columns), *wanted])
-    grown: list[Set] = [table for table in wanted if cells(table) <= gamma]
+    limit = min(gamma, MOST_CELLS)
+    grown: list[Set] = [table for table in wanted if cells(table) <= limit]
     while grown and len(found) < MOST_SETS:
         larger = dict.fromkeys(
             tuple(sorted((*table, name), key=order.__getitem__))
@@ -106,7 +110,7 @@ def candidate_sets(
             for name in columns
             if name not in table
         )
-        grown = [table for table in larger if table not in found and cells(table) <= gamma]
+        grown = [table for table in larger if table not in found and cells(table) <= limit]
         grown = sorted(grown, key=cells)[: MOST_SETS - len(found)]
         found |= dict.fromkeys(grown)
     return tuple(found)
