@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pramana.engines.choose import open_source
-from pramana.errors import Infeasible, InvalidNumber
+from pramana.errors import Infeasible, InvalidNumber, InvalidSchema
 from pramana.guarantees.base import Guarantee
 from pramana.methods.base import Method
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
+from pramana.table.domains import Bins
 from pramana.table.schema import Schema
 from pramana.types import TableLike
 
@@ -40,6 +42,7 @@ def design(
     chosen = _chosen(method, guarantees)
     # A description is a schema that remembers what it saw; a plan must not.
     schema = Schema(schema.columns, schema.impossible, schema.strata, schema.choices)
+    schema = _bins_settled(schema)
     if data is not None:
         opened = open_source(data, schema=schema)
         people = People.found(schema, opened, numbers_stay=chosen.takes_numbers)
@@ -48,6 +51,26 @@ def design(
     else:
         raise InvalidNumber("A design needs the number of records, or the data to count them.")
     return chosen.design(people, guarantees)
+
+
+def _bins_settled(schema: Schema) -> Schema:
+    """Bins of columns that are not randomised: honoured where sensitive, refused elsewhere.
+
+    A crowd is counted by the values of known columns, and weights are added up: bins there would
+    be another column.
+    """
+    for column in schema.released_as_is:
+        own = column.binned and column.name not in schema.strata
+        if isinstance(column.domain, Bins) and not own:
+            what = "a stratum" if column.name in schema.strata else f"role {column.role}"
+            raise InvalidSchema(
+                f"The bins of '{column.name}' would not be used: it is {what} and released as it "
+                "is. Randomise it, give it role sensitive (binned, not randomised), cut it "
+                "beforehand, or take the bins out."
+            )
+    return schema.replace_columns(
+        replace(column, missing="keep") for column in schema.binned if column.missing is None
+    )
 
 
 def usual_method(asked: Sequence[str]) -> type[Method]:

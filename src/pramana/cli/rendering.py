@@ -267,7 +267,10 @@ def show_promises(console: Console, plan: Plan) -> None:
         bullet(console, asked + claim.attained.sentence(), style="green")
     if plan.expected_error is not None:
         bullet(console, plan.expected_error.sentence())
-    as_is = [column.name for column in plan.schema.released_as_is]
+    binned = [column.name for column in plan.schema.binned]
+    if binned:
+        bullet(console, f"Binned, not randomised, so that no promise covers them: {_list(binned)}.")
+    as_is = [column.name for column in plan.schema.released_as_is if not column.binned]
     if as_is:
         bullet(console, f"Released as they are, so that no promise covers them: {_list(as_is)}.")
 

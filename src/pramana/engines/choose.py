@@ -83,7 +83,9 @@ def smallest_attached(schema: Schema, opened: OpenedTable) -> int | None:
     ``None`` where all of these may be known: it is the crowd then.
     """
     names = schema.attached
-    return smallest_group(opened, names, most=MOST_ATTACHED) if names else None
+    if not names:
+        return None
+    return smallest_group(opened, names, most=MOST_ATTACHED, binned=schema.binned)
 
 
 def empty_like(source: TableLike) -> TableLike | None:

@@ -70,7 +70,7 @@ class Door:
         kind = canonical_type(self.types.field(column.name).type)
         if _has_labels(column):
             kind = released_type(column, like=kind)
-        whole = column.randomised and column.domain is not None and None not in column.labels
+        whole = column.coded and None not in column.labels
         return pa.field(column.name, kind, nullable=self.partly or not whole)
 
     def _leaving(self, column: Column, array: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -88,7 +88,7 @@ class Door:
 def _has_labels(column: Column) -> bool:
     """Whether all that is released of a column are labels of its domain."""
     drawn = isinstance(column.domain, Bins) and column.domain.release == "draw"
-    return column.randomised and column.domain is not None and not drawn
+    return column.coded and not drawn
 
 
 @cache

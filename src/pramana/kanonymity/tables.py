@@ -23,7 +23,7 @@ from pramana.kanonymity.release import centroid, donors
 from pramana.kanonymity.sequential import Draw, draw_keys
 from pramana.randomness import Keystream, Stream
 from pramana.table.codec import decode, encode
-from pramana.table.domains import Bins
+from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Column
 from pramana.types import FloatArray, IntArray
 
@@ -144,6 +144,7 @@ def replace_keys(
     for column, key, source in zip(columns, keys, sources, strict=True):
         old = table.column(column.name)
         if source is None:
+            key = _to_centre(column, key, old)
             new = _written(column, centroid(key, groups.labels), key, old.type)
         elif column.domain is None:
             new = old.combine_chunks().take(pa.array(source))
@@ -153,6 +154,19 @@ def replace_keys(
             )
         table = table.set_column(table.column_names.index(column.name), column.name, new)
     return table
+
+
+def _to_centre(column: Column, key: Key, values: pa.ChunkedArray) -> Key:
+    """What the middle of a group is taken of: categories without order have no mean.
+
+    Numbers that stand for categories (race 1, 2, 3) are near one another when groups are formed,
+    and yet a group gets the commonest of them, for 1.2 is none.
+    """
+    domain = column.domain
+    if not isinstance(domain, Categories) or domain.ordered or key.kind != "number":
+        return key
+    codes = encode(column, values).astype(np.float64)
+    return Key(column.name, np.where(codes >= domain.size, np.nan, codes), "unordered")
 
 
 def _written(column: Column, values: FloatArray, key: Key, like: pa.DataType) -> pa.Array:

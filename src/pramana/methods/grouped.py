@@ -24,11 +24,12 @@ from pramana.methods.counted import the_only
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.numeric import coarse_up, require_number
-from pramana.randomness import Keystream
+from pramana.randomness import Keystream, Stream
 from pramana.risk.verbatim import measure_verbatim
 from pramana.table.cells import joint_groups
+from pramana.table.codec import decode, encode
 from pramana.table.opened import OpenedTable
-from pramana.table.schema import Role, Schema, require_keys
+from pramana.table.schema import Column, Role, Schema, require_keys
 from pramana.types import IntArray
 
 if TYPE_CHECKING:
@@ -165,7 +166,8 @@ class Grouped(Method):
         from pramana.kanonymity.tables import anonymise
 
         table = opened.to_arrow([column.name for column in schema.released])
-        return anonymise(
+        binned = _binned(schema, table, keystream)
+        made = anonymise(
             table,
             schema.randomised,
             k=k,
@@ -175,10 +177,11 @@ class Grouped(Method):
             responses=self.responses,
             response_weight=self.response_weight,
             max_size=self.max_size,
-            sensitive=self._sensitive(schema, table),
+            sensitive=self._sensitive(schema, binned),
             strata=_strata(table, schema.known),
             draw=self.drawn,
         )
+        return replace(made, table=_with_columns(made.table, binned, schema.binned))
 
     def _sensitive(self, schema: Schema, table: pa.Table) -> tuple[Sensitive, ...]:
         """What every group must hold of sensitive columns."""
@@ -306,6 +309,24 @@ def _refuse_copies(name: str, schema: Schema) -> None:
             "resample with draw = sequential, another method, or allow_verbatim "
             "(--allow-verbatim) if that is meant."
         )
+
+
+def _binned(schema: Schema, table: pa.Table, keystream: Keystream) -> pa.Table:
+    """The table with sensitive numbers in their bins: what every group must hold several of."""
+    for column in schema.binned:
+        old = table.column(column.name)
+        words = keystream.words(Stream("inside", column.name), 0, table.num_rows)
+        new = decode(column, encode(column, old), words, like=old.type)
+        table = table.set_column(table.column_names.index(column.name), column.name, new)
+    return table
+
+
+def _with_columns(table: pa.Table, other: pa.Table, columns: Sequence[Column]) -> pa.Table:
+    """The table with these columns of another one of the same records."""
+    for column in columns:
+        at = table.column_names.index(column.name)
+        table = table.set_column(at, column.name, other.column(column.name))
+    return table
 
 
 def _strata(table: pa.Table, known: Sequence[str]) -> IntArray | None:

@@ -90,7 +90,10 @@ class People:
 
         ``None`` where that is the crowd, or nobody can count yet.
         """
-        return None if self.opened is None else smallest_attached(self.schema, self.opened)
+        if self.opened is None:
+            return None
+        with refused_in_all(self.schema, self.opened):
+            return smallest_attached(self.schema, self.opened)
 
     @cached_property
     def counts(self) -> Counts:
@@ -107,7 +110,7 @@ def refused_in_all(schema: Schema, opened: OpenedTable) -> Iterator[None]:
     try:
         yield
     except OutsideDomain:
-        for column in schema.randomised:
+        for column in (*schema.randomised, *schema.binned):
             parts = opened.summaries(partial(_refused, column), [column.name])
             refuse(column, sum(parts, start=Refused()))
         raise

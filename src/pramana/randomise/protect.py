@@ -47,7 +47,7 @@ class Randomiser:
 
     @cached_property
     def coded(self) -> pa.Schema:
-        """The Arrow schema between drawing and decoding: codes of the randomised columns."""
+        """The Arrow schema between drawing and decoding: codes of randomised and binned columns."""
         return pa.schema([self._field(column, _coded_field) for column in self.schema.released])
 
     @cached_property
@@ -57,7 +57,7 @@ class Randomiser:
 
     def _field(self, column: Column, made: Callable[[Column, pa.DataType], pa.Field]) -> pa.Field:
         like = _plain(self.types.field(column.name).type)
-        return made(column, like) if column.randomised else pa.field(column.name, like)
+        return made(column, like) if column.coded else pa.field(column.name, like)
 
     @cached_property
     def _steps(self) -> tuple[StepCodec, ...]:
@@ -71,11 +71,12 @@ class Randomiser:
         return self.decode(self.encode(batch, position), position)
 
     def encode(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
-        """Released codes of the randomised columns; the rest as it is, identifiers gone."""
+        """Released codes of randomised and binned columns; the rest as it is, identifiers gone."""
         drawn: dict[str, Codes] = {}
         for step in self._steps:
             released = self._draw(step, step.encode(batch), batch, position)
             drawn.update(zip(step.step.columns, step.split(released), strict=True))
+        drawn |= {c.name: encode(c, batch.column(c.name)) for c in self.schema.binned}
         arrays = [
             pa.array(drawn[field.name])
             if field.name in drawn
@@ -88,7 +89,7 @@ class Randomiser:
         """Released values of encoded records; a draw inside a bin is that of the position."""
         arrays = [
             self._decode(column, batch.column(column.name).to_numpy(), position)
-            if column.randomised
+            if column.coded
             else batch.column(column.name)
             for column in self.schema.released
         ]

@@ -94,6 +94,7 @@ class Reporter(Randomiser):
                 self._report(codec, own, truth, words[own], told)
             begin = end
         told[ASKED] = asked.astype(code_dtype(len(self._codecs)))
+        told |= {c.name: encode(c, batch.column(c.name)) for c in self.schema.binned}
         arrays = [
             pa.array(told[field.name])
             if field.name in told
@@ -126,6 +127,9 @@ class Reporter(Randomiser):
                 column = pa.DictionaryArray.from_arrays(column, names)
             elif field.name in self.mechanism.columns:
                 column = self._told(field.name, column.to_numpy(), position)
+            elif self.schema.column(field.name).binned:
+                own = self.schema.column(field.name)
+                column = self._decode(own, column.to_numpy(), position)
             arrays.append(column)
         return pa.RecordBatch.from_arrays(arrays, schema=self.released)
 

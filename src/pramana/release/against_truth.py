@@ -30,6 +30,7 @@ from pramana.release.checks import Check
 from pramana.release.order import linked, order_check
 from pramana.release.paired import Pair, PairedRecords
 from pramana.release.reports_truth import reports_against_truth
+from pramana.table.codec import encode, encode_released
 from pramana.table.counts import Counts
 from pramana.table.domains import Categories
 from pramana.table.kept import counts_with_kept
@@ -112,10 +113,26 @@ def _as_they_are(
 ) -> Iterator[Check]:
     """Columns released as they are hold the same values, in another order."""
     for column in certificate.as_they_are:
+        if column.binned:
+            yield _in_bins(column, released, original)
+            continue
         ours, theirs = (_sorted(table, column.name) for table in (released, original))
         same = ours.equals(theirs) or ours.cast(pa.string()).equals(theirs.cast(pa.string()))
         words = "the same values" if same else "other values"
         yield Check.of(f"{column.name} as it is", same, f"{words} as in the original")
+
+
+def _in_bins(column: Column, released: OpenedTable, original: OpenedTable) -> Check:
+    """A column that is cut into bins has as many records in each as the original."""
+    name = f"{column.name} in its bins"
+    try:
+        found = encode_released(column, released.to_arrow([column.name]).column(0))
+        true = encode(column, original.to_arrow([column.name]).column(0))
+    except PramanaError as error:
+        return Check.of(name, False, str(error))
+    size = len(column.labels)
+    same = bool((np.bincount(found, minlength=size) == np.bincount(true, minlength=size)).all())
+    return Check.of(name, same, f"{'the same' if same else 'other'} bins as in the original")
 
 
 def _sorted(table: OpenedTable, name: str) -> pa.Array:

@@ -167,7 +167,8 @@ class Certificate:
 
     def to_json(self) -> dict[str, Any]:
         """The claim without digest and signature."""
-        as_is = [column.name for column in self.as_they_are]
+        as_is = [column.name for column in self.as_they_are if not column.binned]
+        binned = [column.name for column in self.true_schema.binned]
         return {
             "format": FORMAT,
             "version": FORMAT_VERSION,
@@ -185,7 +186,8 @@ class Certificate:
             "scope": {
                 "randomised": [column.name for column in self.schema.randomised],
                 "released_as_they_are": as_is,
-                "statement": _scope(as_is),
+                "binned_not_randomised": binned,
+                "statement": _scope(as_is, binned),
             },
             "crowd": {
                 "size": self.crowd,
@@ -306,13 +308,12 @@ def _mechanism_of(kind: Plain, field: Field) -> Mechanism:
     return reporting_of(field) if kind == "reports" else mechanism_of(field)
 
 
-def _scope(as_is: list[str]) -> str:
-    if not as_is:
+def _scope(as_is: list[str], binned: list[str]) -> str:
+    if not as_is and not binned:
         return "Every released column is randomised."
-    return (
-        f"{len(as_is)} columns are released as they are ({', '.join(as_is)}): "
-        "no finite epsilon covers those."
-    )
+    kinds = ((as_is, "released as they are"), (binned, "binned, not randomised"))
+    parts = [f"{len(own)} columns are {how} ({', '.join(own)})" for own, how in kinds if own]
+    return f"{'; '.join(parts)}: no finite epsilon covers those."
 
 
 def _crowd(certificate: Certificate) -> str:

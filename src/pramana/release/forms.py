@@ -12,9 +12,10 @@ from pramana.release.strict import Field
 from pramana.table.domains import RELEASES, Bins, Categories, Domain
 from pramana.table.schema import MISSING, Column, Impossible, Role, Schema
 
-__all__ = ["AS_IT_IS", "mechanism_of", "reporting_of", "schema_of", "schema_to_json"]
+__all__ = ["AS_IT_IS", "BINNED", "mechanism_of", "reporting_of", "schema_of", "schema_to_json"]
 
 AS_IT_IS = "released as it is"
+BINNED = "binned, not randomised"
 READ_OFF = "read off the data"
 
 
@@ -37,9 +38,9 @@ def _column(column: Column, treatment: str) -> dict[str, Any]:
     form: dict[str, Any] = {
         "name": column.name,
         "role": str(column.role),
-        "treatment": treatment if column.randomised else AS_IT_IS,
+        "treatment": treatment_of(column, treatment),
     }
-    if not column.randomised or column.domain is None:
+    if column.domain is None or not column.coded:
         return form  # a domain that nothing is drawn from could only tell what occurred
     form |= _domain(column.domain)
     form["domain"] = "declared" if column.declared else READ_OFF
@@ -47,6 +48,13 @@ def _column(column: Column, treatment: str) -> dict[str, Any]:
     if column.exempt:
         form["exempt"] = list(column.exempt)
     return form
+
+
+def treatment_of(column: Column, treatment: str) -> str:
+    """What was done to a column, in the words of the certificate."""
+    if column.randomised:
+        return treatment
+    return BINNED if column.binned else AS_IT_IS
 
 
 def _domain(domain: Domain) -> dict[str, Any]:
@@ -78,7 +86,7 @@ def _impossible_of(field: Field) -> Impossible:
 def _column_of(field: Field) -> Column:
     described = ["categories", "ordered", "bins", "release", "domain", "missing", "exempt"]
     form = field.fields(["name", "role", "treatment"], free=described)
-    randomised = form["treatment"].text() != AS_IT_IS
+    randomised = form["treatment"].text() not in (AS_IT_IS, BINNED)
     domain = None
     if set(form) & set(described):
         kind = ["categories", "ordered"] if "categories" in form else ["bins", "release"]

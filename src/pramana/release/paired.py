@@ -59,9 +59,11 @@ class PairedRecords:
 
     @cached_property
     def kept(self) -> dict[str, Pair]:
-        """The columns that are released as they are."""
-        names = [column.name for column in self.certificate.schema.released_as_is]
-        return {name: self._found(name) for name in names}
+        """The columns that are released as they are, or in their bins."""
+        return {
+            column.name: self._coded(column) if column.binned else self._found(column.name)
+            for column in self.certificate.schema.released_as_is
+        }
 
     @cached_property
     def randomised(self) -> dict[str, Pair]:

@@ -27,7 +27,7 @@ from pramana.release.stored import open_data
 from pramana.release.ties import ties
 from pramana.table.codec import Refused, count_refused, encode_released
 from pramana.table.domains import Bins, label_key
-from pramana.table.groups import MOST_ATTACHED, GroupSizes
+from pramana.table.groups import MOST_ATTACHED, GroupSizes, in_bins
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import ASKED, Column
 from pramana.types import Progress
@@ -161,7 +161,7 @@ class _Seen:
         self.records = 0
         self.impossible = 0
         self.asked: Counter[str] = Counter()
-        self.coded = [c for c in certificate.schema.randomised if c.domain is not None]
+        self.coded = [c for c in certificate.schema.released if c.coded]
         self.refused = {column.name: Refused() for column in self.coded}
         self.groups = GroupSizes(certificate.known_columns)
         steps = certificate.mechanism or ()
@@ -183,14 +183,17 @@ class _Seen:
         if good and self.certificate.schema.impossible:
             self._look_for_impossible(batch)
         stratified = (own for _, own in self.stratified)
-        for sizes in (self.groups, self.keys, self.attached, *stratified):
+        for sizes in (self.groups, self.keys, *stratified):
             if sizes.columns:
                 sizes.add(batch)
+        if good and self.attached.columns:
+            binned = self.certificate.schema.binned
+            self.attached.add(in_bins(batch, binned, released=True))
 
     def _refused(self, column: Column, batch: pa.RecordBatch) -> Refused:
         """Values outside the domain; in reports also those of columns that were not asked for."""
         values = batch.column(column.name)
-        told = self._told(batch, (column.name,))
+        told = None if column.binned else self._told(batch, (column.name,))
         if told is None:
             return count_refused(column, values, released=True)
         silent = pc.invert(told)
@@ -258,7 +261,10 @@ def _notes(certificate: Certificate, key: str | Path | None) -> Iterator[str]:
         yield "The matrices are withheld: guarantees that rest on them are the owner's word."
     if not certificate.claims:
         yield "The certificate claims nothing."
-    as_is = [column.name for column in certificate.as_they_are]
+    binned = [column.name for column in certificate.true_schema.binned]
+    as_is = [column.name for column in certificate.as_they_are if not column.binned]
+    if binned:
+        yield f"Binned, not randomised, outside every epsilon: {', '.join(binned)}."
     if as_is:
         yield f"Released as they are, outside every epsilon: {', '.join(as_is)}."
     undeclared = [c.name for c in certificate.schema.randomised if not c.declared]

@@ -83,7 +83,7 @@ def _coded(
 ) -> tuple[NDArray[np.int32], int, int]:
     """As ``code_column``, of bins where they are declared."""
     column = schema.column(name) if schema is not None and name in schema.names else None
-    if column is None or not isinstance(column.domain, Bins) or not column.randomised:
+    if column is None or not isinstance(column.domain, Bins) or not column.coded:
         return code_column(values)
     codes = (encode_released if released else encode)(column, values).astype(np.int32)
     labels = column.labels

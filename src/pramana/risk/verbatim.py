@@ -176,7 +176,7 @@ def _mixed(numbers: Words) -> Words:
 
 def _column_numbers(column: Column, array: pa.Array, *, released: bool) -> Words:
     """Codes where there is a domain, else numbers as themselves and text by a digest."""
-    if column.randomised and column.domain is not None:
+    if column.coded:
         try:
             return (encode_released if released else encode)(column, array).astype(np.uint64)
         except OutsideDomain:

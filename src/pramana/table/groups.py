@@ -7,10 +7,12 @@ from functools import partial
 
 import pyarrow as pa
 
+from pramana.table.codec import encode, encode_released
 from pramana.table.domains import label_key
 from pramana.table.opened import OpenedTable
+from pramana.table.schema import Column
 
-__all__ = ["MOST_ATTACHED", "GroupSizes", "group_sizes", "smallest_group"]
+__all__ = ["MOST_ATTACHED", "GroupSizes", "group_sizes", "in_bins", "smallest_group"]
 
 MOST_ATTACHED = 100_000
 """With more combinations of attached columns than this, a person is taken to be alone."""
@@ -85,33 +87,58 @@ class GroupSizes:
         return {tuple(map(label_key, values)) for values in zip(*columns, strict=True)}
 
 
-def smallest_group(opened: OpenedTable, columns: Sequence[str], *, most: int | None = None) -> int:
+def smallest_group(
+    opened: OpenedTable,
+    columns: Sequence[str],
+    *,
+    most: int | None = None,
+    binned: Sequence[Column] = (),
+) -> int:
     """The fewest records of a table that share their values in ``columns``.
 
-    One where there are more than ``most`` combinations of them.
+    One where there are more than ``most`` combinations of them; values of ``binned`` columns are
+    alike where they lie in one bin.
     """
-    return group_sizes(opened, columns, most=most).smallest()
+    return group_sizes(opened, columns, most=most, binned=binned).smallest()
 
 
 def group_sizes(
-    opened: OpenedTable, columns: Sequence[str], *, most: int | None = None
+    opened: OpenedTable,
+    columns: Sequence[str],
+    *,
+    most: int | None = None,
+    binned: Sequence[Column] = (),
 ) -> GroupSizes:
     """How many records of a table share each combination of values in ``columns``."""
     sizes = GroupSizes(columns, most=most)
-    for part in opened.summaries(partial(_sized, tuple(columns), most), columns):
+    for part in opened.summaries(partial(_sized, tuple(columns), most, tuple(binned)), columns):
         sizes.merge(part)
     return sizes
 
 
 def _sized(
-    columns: Sequence[str], most: int | None, batches: Iterable[pa.RecordBatch]
+    columns: Sequence[str],
+    most: int | None,
+    binned: Sequence[Column],
+    batches: Iterable[pa.RecordBatch],
 ) -> GroupSizes:
     sizes = GroupSizes(columns, most=most)
     for batch in batches:
-        sizes.add(batch)
+        sizes.add(in_bins(batch, binned))
         if sizes.too_many:
             break
     return sizes
+
+
+def in_bins(
+    batch: pa.RecordBatch, columns: Sequence[Column], *, released: bool = False
+) -> pa.RecordBatch:
+    """The batch with the number of the bin in place of each value of these columns."""
+    for column in columns:
+        codes = (encode_released if released else encode)(column, batch.column(column.name))
+        at = batch.schema.get_field_index(column.name)
+        batch = batch.set_column(at, column.name, pa.array(codes))
+    return batch
 
 
 def _plain(table: pa.Table) -> pa.Table:

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 from pramana.errors import InvalidSchema, TooLarge, UnknownColumn
 from pramana.files import write_whole
-from pramana.table.domains import Domain, Label, find_label
+from pramana.table.domains import Bins, Domain, Label, find_label
 
 __all__ = [
     "ASKED",
@@ -135,6 +135,17 @@ class Column:
     def randomised(self) -> bool:
         """Whether the column goes through a matrix."""
         return self.role is Role.KEY if self.randomise is None else self.randomise
+
+    @property
+    def binned(self) -> bool:
+        """Whether it is cut into its bins and otherwise left alone: a sensitive number."""
+        sensitive = self.role is Role.SENSITIVE and not self.randomised
+        return sensitive and isinstance(self.domain, Bins)
+
+    @property
+    def coded(self) -> bool:
+        """Whether what is released of it are values of its domain, drawn or binned."""
+        return self.domain is not None and (self.randomised or self.binned)
 
     @cached_property
     def labels(self) -> tuple[Label, ...]:
@@ -292,12 +303,17 @@ class Schema:
 
     @property
     def released_as_is(self) -> tuple[Column, ...]:
-        """The columns that are published unchanged."""
+        """The columns that are published unchanged, or cut into bins and otherwise unchanged."""
         return tuple(
             column
             for column in self.columns
             if not column.randomised and column.role is not Role.IDENTIFIER
         )
+
+    @property
+    def binned(self) -> tuple[Column, ...]:
+        """The columns that are cut into bins and otherwise left alone."""
+        return tuple(column for column in self.columns if column.binned)
 
     @property
     def known(self) -> tuple[str, ...]:

@@ -178,7 +178,7 @@ def _arrow_schema(frame: DataFrame) -> pa.Schema:
 
 def _require_kinds(schema: Schema, frame: DataFrame, arrow: pa.Schema) -> None:
     """Refuse types that can hold none of a domain's values, before any record is read."""
-    for column in schema.randomised:
+    for column in (*schema.randomised, *schema.binned):
         kind = arrow.field(column.name).type
         told = frame.schema[column.name].dataType.simpleString()
         if isinstance(column.domain, Bins) and (pa.types.is_temporal(kind) or _is_bytes(kind)):
