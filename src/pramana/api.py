@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pramana.risk.table_audit import TableAudit
     from pramana.risk.verbatim import Verbatim
     from pramana.table.describe import Description
+    from pramana.table.opened import OpenedTable
     from pramana.table.schema import Schema
 
 __all__ = [
@@ -148,12 +149,11 @@ def verify(
     verdict = verify_folder(folder, key=key, progress=progress)
     if original is None:
         return verdict
-    from pramana.engines.choose import open_source
     from pramana.release.against_truth import against_truth
 
     release = load(folder)
     return verdict.with_checks(
-        against_truth(release.certificate, release.opened, open_source(original))
+        against_truth(release.certificate, release.opened, _truth(original, release))
     )
 
 
@@ -191,8 +191,12 @@ def audit(
     from pramana.assess.choices import MissingValues, one_of
     from pramana.engines.choose import open_source
 
+    release = _release_at(table)
+    truth = None if original is None else open_source(original)
+    if truth is not None and release is not None:
+        truth = _truth(truth, release)
     return audit_any(
-        _release_at(table) or open_source(table),  # type: ignore[arg-type]  # no release here
+        release or open_source(table),  # type: ignore[arg-type]  # no release here
         keys=keys,
         k=k,
         sensitive=sensitive,
@@ -200,7 +204,7 @@ def audit(
         schema=None if schema is None else _schema(schema),
         missing=one_of(MissingValues, "missing", missing),
         width=width,
-        original=None if original is None else open_source(original),
+        original=truth,
         mechanism=mechanism,
         progress=progress,
     )
@@ -281,10 +285,10 @@ def report(
         external: for publication: the original is not looked at, whatever was given.
     """
     from pramana.assess.report import make_report
-    from pramana.engines.choose import open_source
 
-    truth = None if external or original is None else open_source(original)
-    return make_report(_release(release), original=truth, external=external)
+    found = _release(release)
+    truth = None if external or original is None else _truth(original, found)
+    return make_report(found, original=truth, external=external)
 
 
 def verbatim(release: Release | str | Path, original: TableLike) -> Verbatim:
@@ -294,11 +298,18 @@ def verbatim(release: Release | str | Path, original: TableLike) -> Verbatim:
         release: a release or its folder.
         original: the true table: a file or data frame.
     """
-    from pramana.engines.choose import open_source
     from pramana.risk.verbatim import measure_verbatim
 
     found = _release(release)
-    return measure_verbatim(found.certificate.schema, open_source(original), found.opened)
+    return measure_verbatim(found.certificate.schema, _truth(original, found), found.opened)
+
+
+def _truth(original: TableLike, release: Release) -> OpenedTable:
+    """The true table, its weights rounded as those of the release."""
+    from pramana.engines.choose import open_source
+    from pramana.table.rounding import with_rounded_weight
+
+    return with_rounded_weight(open_source(original), release.certificate.schema)
 
 
 def _release(given: Release | str | Path) -> Release:

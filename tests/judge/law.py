@@ -7,7 +7,7 @@ releases and choices of keys, and compares each probability with what is claimed
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -16,7 +16,7 @@ from math import comb, inf
 from random import Random
 from typing import Any
 
-__all__ = ["Case", "Fault", "Grouped", "Matrix", "StepView", "judge", "judge_groups"]
+__all__ = ["Case", "Fault", "Grouped", "Matrix", "SetView", "StepView", "judge", "judge_groups"]
 
 Cell = tuple[Any, ...]
 Record = Mapping[str, Any]
@@ -56,11 +56,22 @@ class StepView:
 
 
 @dataclass(frozen=True)
+class SetView:
+    """Columns that a record may be asked for, with which weight, and the matrix of their cells."""
+
+    columns: tuple[str, ...]
+    weight: int
+    matrix: Matrix
+
+
+@dataclass(frozen=True)
 class Case:
     """A plan as the judge sees it.
 
     ``known`` are the columns that are released as they are and may be known; ``attached`` are all
-    that are released as they are.
+    that are released as they are. ``truths`` are all cells of the randomised columns that can
+    exist. A record passes all ``steps``, or answers one of the ``sets``.
+
     ``redesign`` gives the case of another table under the same orders: whether matrices depend on
     the data is not believed but tried.
     """
@@ -72,6 +83,8 @@ class Case:
     steps: tuple[StepView, ...]
     crowd: int
     from_data: bool
+    sets: tuple[SetView, ...]
+    truths: tuple[Cell, ...]
     fixed: Mapping[str, Sequence[Any]]
     impossible: Sequence[Mapping[str, Sequence[Any]]]
     redesign: Callable[[tuple[Record, ...]], Case | None] | None = None
@@ -85,7 +98,14 @@ class Case:
         return [tuple(members) for members in found.values()]
 
     def row(self, record: Record) -> dict[Cell, int]:
-        """With which weight a record is released as which cell of all randomised columns."""
+        """With which weight a record is released as what: a cell, or a set with its answer."""
+        if self.sets:
+            return {
+                (one.columns, cell): one.weight * weight
+                for one in self.sets
+                for cell, weight in one.matrix.row(tuple(record[c] for c in one.columns)).items()
+                if weight
+            }
         rows: dict[Cell, int] = {(): 1}
         for step in self.steps:
             own = step.matrix(record).row(tuple(record[name] for name in step.columns))
@@ -94,13 +114,15 @@ class Case:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The columns of a released cell."""
-        return tuple(name for step in self.steps for name in step.columns)
+        """The columns of a true cell, and of a released one where there are steps."""
+        return tuple(name for step in self.steps for name in step.columns) or self.randomised
 
     def domain(self, record: Record) -> list[dict[str, Any]]:
         """Everything that a person of the same known values may have."""
         parts = [step.matrix(record).cells for step in self.steps]
-        cells = (tuple(v for part in cell for v in part) for cell in product(*parts))
+        cells: Iterable[Cell] = (tuple(v for part in c for v in part) for c in product(*parts))
+        if self.sets:
+            cells = self.truths
         return [{**record, **dict(zip(self.order, cell, strict=True))} for cell in cells]
 
 
@@ -129,9 +151,12 @@ def judge(case: Case, claims: Mapping[str, Any], seed: int = 0) -> list[str]:
 def _sound(case: Case) -> None:
     """Rows are probabilities, the schema is kept, and the crowd is there."""
     matrices = [matrix for step in case.steps for matrix in step.matrices.values()]
+    matrices += [one.matrix for one in case.sets]
+    if case.sets and sum(one.weight for one in case.sets) != 2**64:
+        raise Fault("the chances of the sets do not sum to one")
     if any(sum(row) != 2**64 or min(row) < 0 for matrix in matrices for row in matrix.weights):
         raise Fault("a row does not sum to 2**64")
-    for record in case.records:
+    for record in () if case.sets else case.records:
         for cell in case.row(record):
             _allowed(case, record, dict(zip(case.order, cell, strict=True)))
     if case.crowd > min(len(group) for group in case.groups()):
@@ -174,7 +199,7 @@ def _tables_and_releases(
     Where matrices depend on the table there is but one table: this one.
     """
     people = case.domain(group[0])
-    cells = [_cell(case, person) for person in people]
+    cells = list(dict.fromkeys(cell for person in people for cell in case.row(person)))
     size = len(group)
     tables: list[tuple[Record, ...]] = [group]
     if not case.from_data:
@@ -344,17 +369,19 @@ def _central(case: Case, claim: Any, random: Random) -> None:
         groups = [min(groups, key=len)]
     for group in groups:
         rows = [case.row(person) for person in case.domain(group[0])]
-        if comb(len(rows) + len(group) - 1, len(group)) > MOST_LISTS:
+        cells = {cell for row in rows for cell in row}
+        if comb(len(cells) + len(group) - 1, len(group)) > MOST_LISTS:
             continue
         tables = list(combinations_with_replacement(rows, len(group) - 1))
         for others in random.sample(tables, min(len(tables), 12)):
             laws = [_shuffled([row, *others]) for row in rows]
             for one, other in permutations(laws, 2):
                 lacks = sum(
-                    max(Fraction(0), weight - factor * other.get(seen, 0))
+                    max(0, weight * factor.denominator - factor.numerator * other.get(seen, 0))
                     for seen, weight in one.items()
                 )
-                if lacks > Fraction(claim.delta) * sum(one.values()):
+                whole = sum(one.values()) * factor.denominator
+                if Fraction(lacks, whole) > Fraction(claim.delta):
                     raise Fault(f"{claim} does not hold: a release is likelier by more")
 
 
@@ -464,6 +491,10 @@ def judge_groups(made: Grouped, claim: Any) -> None:
     for group in members.values():
         if len({made.known[person] for person in group}) > 1:
             raise Fault("a group crosses the values of a column that may be known")
+        if len(group) < claim.k:
+            raise Fault(f"k = {claim.k}, and a group has {len(group)} records")
+    if made.method == "gaussian":  # its law is not a rational one
+        return
     weights: dict[tuple[int, int], int] = {}
     total = 0
     for order in permutations(range(len(made.truth))):

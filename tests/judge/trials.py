@@ -37,7 +37,7 @@ def _try(world: World, *, seed: int, neighbours: bool) -> int:
     """How many claims of this world were judged; none where the method refuses it."""
     if world.method.name in GROUPED:
         made = grouped_of(world, seed=seed)
-        if made is not None and world.method.name != "gaussian":  # its law is not a rational one
+        if made is not None:
             judge_groups(*made)
         return made is not None
     plan = world.plan()

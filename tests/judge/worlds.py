@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -15,8 +16,9 @@ from pramana.errors import PramanaError
 from pramana.formats.opening import open_table
 from pramana.kanonymity.clustering import form_groups
 from pramana.kanonymity.tables import key_of
+from pramana.methods.reports import Reports
 from pramana.randomness import Keystream
-from tests.judge.law import Case, Cell, Grouped, Matrix, Record, StepView
+from tests.judge.law import Case, Cell, Grouped, Matrix, Record, SetView, StepView
 
 __all__ = ["GROUPED", "KINDS", "World", "case_of", "grouped_of", "worlds"]
 
@@ -145,6 +147,16 @@ def _retention(schema: pm.Schema, random: Random) -> tuple[Any, tuple[Any, ...]]
     return pm.Retention(spread=random.choice(("equal", "equal", "equal", "best"))), chosen
 
 
+def _reports(schema: pm.Schema, random: Random) -> tuple[Any, tuple[Any, ...]]:
+    before = random.choice((0.01, 0.1, 0.3))
+    asked = (
+        pm.PkAnonymity(k=random.choice((1.1, 1.5, 2))),
+        pm.DifferentialPrivacy(epsilon=random.choice((0.1, 1.0, 3.0))),
+        pm.PrivacyBreach(rho1=before, rho2=before + (1 - before) * random.choice((0.1, 0.5, 0.9))),
+    )
+    return Reports(), (random.choice(asked),)
+
+
 def _matrices(schema: pm.Schema, random: Random) -> dict[str, pm.Dense]:
     found = {}
     for column in schema.randomised:
@@ -191,6 +203,7 @@ GROUPED = ("resample", "permute", "gaussian", "centroid")
 
 KINDS: dict[str, Any] = {
     "retention": _retention,
+    "reports": _reports,
     "matrix": _given,
     "matrix-from-data": _from_data,
     "optimal": _optimal,
@@ -233,6 +246,11 @@ def case_of(world: World, plan: pm.Plan, *, try_others: bool = True) -> Case:
         crowd=plan.crowd,
         from_data=world.method.name in ("optimal", "inverse-frequency", "invariant",
                                         "matrix-from-data"),
+        sets=tuple(
+            SetView(one.columns, one.weight, _matrix(one.matrix, len(one.columns)))
+            for one in getattr(plan.mechanism, "sets", ())
+        ),
+        truths=_truths(schema),
         fixed={
             c.name: (*c.exempt, *((None,) if c.missing == "keep" else ()))
             for c in schema.columns
@@ -241,6 +259,19 @@ def case_of(world: World, plan: pm.Plan, *, try_others: bool = True) -> Case:
         impossible=[rule.to_dict() for rule in schema.impossible],
         redesign=redesign if try_others else None,
     )  # fmt: skip
+
+
+def _truths(schema: pm.Schema) -> tuple[Cell, ...]:
+    """Every combination of values of the randomised columns that can exist."""
+    columns = [column for column in schema.columns if column.domain is not None]
+    values = [
+        (*c.domain.labels, *((None,) if c.missing in ("category", "keep") else ()))
+        for c in columns
+        if c.domain is not None
+    ]
+    records = (dict(zip((c.name for c in columns), cell, strict=True)) for cell in product(*values))
+    possible = (r for r in records if not any(_breaks(rule, r) for rule in schema.impossible))
+    return tuple(tuple(record.values()) for record in possible)
 
 
 def grouped_of(world: World, *, seed: int) -> tuple[Grouped, Any] | None:

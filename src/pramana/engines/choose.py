@@ -13,6 +13,7 @@ from pramana.table.counts import Counts
 from pramana.table.groups import MOST_ATTACHED, smallest_group
 from pramana.table.kept import counts_with_kept
 from pramana.table.opened import OpenedTable, TableFormat
+from pramana.table.rounding import with_rounded_weight
 from pramana.table.schema import Schema
 from pramana.types import TableLike
 
@@ -50,8 +51,12 @@ def engine_for(source: object) -> Engine:
 
 
 def open_source(table: TableLike, *, schema: Schema | None = None) -> OpenedTable:
-    """A file or a data frame, opened by its engine; what is open already is handed on."""
-    return engine_for(table).open(table, schema=schema)
+    """A file or a data frame, opened by its engine; what is open already is handed on.
+
+    This is the door of true tables: where the schema says so, weights are rounded here.
+    """
+    opened = engine_for(table).open(table, schema=schema)
+    return opened if schema is None else with_rounded_weight(opened, schema)
 
 
 def engine_of(opened: OpenedTable, *, coded: Collection[str] = ()) -> Table:

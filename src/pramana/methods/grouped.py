@@ -112,8 +112,7 @@ class Grouped(Method):
         if target.k > people.crowd:
             raise Infeasible(
                 f"k = {target.k:,} cannot be met: the smallest group of records that share the "
-                f"columns released as they are has {people.crowd:,}. Lower k, or release fewer "
-                "columns as they are."
+                f"columns released as they are has {people.crowd:,}. {people.crowd_advice}"
             )
         if people.schema.impossible and not self.real_keys:
             raise InvalidSchema(

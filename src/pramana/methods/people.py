@@ -59,6 +59,17 @@ class People:
             )
         return cls.of(completed, opened)
 
+    @property
+    def crowd_advice(self) -> str:
+        """What to do where known columns leave too few people alike."""
+        weight = self.schema.weight
+        if weight is None:
+            return "Lower k, or release fewer columns as they are."
+        return (
+            f"Lower k, release fewer columns as they are, or round the weight '{weight.name}' in "
+            "the schema (round = 10), since who knows a weight tells people apart by it."
+        )
+
     @classmethod
     def expected(cls, schema: Schema, records: int, smallest_group: int | None) -> People:
         """Those who are yet to be asked."""

@@ -40,6 +40,8 @@ def _column(column: Column, treatment: str) -> dict[str, Any]:
         "role": str(column.role),
         "treatment": treatment_of(column, treatment),
     }
+    if column.round is not None:
+        form["round"] = column.round
     if column.domain is None or not column.coded:
         return form  # a domain that nothing is drawn from could only tell what occurred
     form |= _domain(column.domain)
@@ -85,7 +87,7 @@ def _impossible_of(field: Field) -> Impossible:
 
 def _column_of(field: Field) -> Column:
     described = ["categories", "ordered", "bins", "release", "domain", "missing", "exempt"]
-    form = field.fields(["name", "role", "treatment"], free=described)
+    form = field.fields(["name", "role", "treatment"], free=[*described, "round"])
     randomised = form["treatment"].text() not in (AS_IT_IS, BINNED)
     domain = None
     if set(form) & set(described):
@@ -101,6 +103,7 @@ def _column_of(field: Field) -> Column:
         missing=form["missing"].text(*MISSING) if domain else None,  # type: ignore[arg-type]
         exempt=form["exempt"].labels() if "exempt" in form else (),
         randomise=randomised,
+        round=form["round"].number() if "round" in form else None,
         declared=domain is None or form["domain"].text("declared", READ_OFF) == "declared",
     )
 

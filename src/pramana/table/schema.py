@@ -6,6 +6,7 @@ as a TOML file, and never changed in place.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -15,6 +16,7 @@ from typing import Literal, TypeAlias
 
 from pramana.errors import InvalidSchema, TooLarge, UnknownColumn
 from pramana.files import write_whole
+from pramana.numeric import require_number
 from pramana.table.domains import Bins, Domain, Label, find_label
 
 __all__ = [
@@ -67,6 +69,7 @@ class Column:
         exempt: Values that must stay as they are.
         randomise: ``None`` leaves it to the role: keys are randomised, the rest is not.
         declared: ``False`` where the domain was read off the data.
+        round: A weight is released as a multiple of this number, so that people share it.
     """
 
     name: str
@@ -76,6 +79,7 @@ class Column:
     exempt: tuple[Label, ...] = ()
     randomise: bool | None = None
     declared: bool = True
+    round: float | None = None
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -95,6 +99,11 @@ class Column:
                 f"'{self.name}' has role {self.role} and so cannot be randomised: "
                 "identifiers are dropped, weights are released as they are."
             )
+        if self.round is not None:
+            if self.role is not Role.WEIGHT:
+                raise InvalidSchema(f"round of '{self.name}' is for weights, not for {self.role}.")
+            require_number(f"round of '{self.name}'", self.round, low=0, low_open=True,
+                           high=math.inf, high_open=True)  # fmt: skip
         self._check_size()
         object.__setattr__(self, "exempt", self._own_labels(tuple(self.exempt), "exempt"))
 

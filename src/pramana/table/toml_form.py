@@ -40,7 +40,7 @@ STRATA = {"strata", "stratavar", "stratavars", "stratum"}
 TOP = ("columns", "impossible", "strata", "choices", "keys", "sensitive", "weight", "plain",
        "identifiers")  # fmt: skip
 ENTRIES = ("role", "categories", "ordered", "bins", "release", "missing", "exempt", "randomise",
-           "declared")  # fmt: skip
+           "declared", "round")  # fmt: skip
 SPELLINGS = {"randomize": "randomise", "levels": "categories", "values": "categories",
              "edges": "bins", "breaks": "bins"}  # fmt: skip
 
@@ -137,6 +137,7 @@ def _column(name: str, given: Mapping[str, Any], listed: Role | None) -> Column:
         domain=_domain(name, entries),
         missing=entries.get("missing"),
         exempt=_labels(f"exempt of '{name}'", entries.get("exempt", [])),
+        round=entries.get("round"),
         randomise=entries.get("randomise"),
         declared=entries.get("declared", True),
     )
@@ -238,6 +239,8 @@ def _column_lines(column: Column, reason: str) -> list[str]:
             lines.append(f"{entry} = {_value(value)}")
     if column.missing is not None:
         lines.append(f'missing = "{column.missing}"')
+    if column.round is not None:
+        lines.append(f"round = {_value(column.round)}")
     if column.exempt:
         lines.append(f"exempt = {_value(list(column.exempt))}")
     if column.randomise is not None:

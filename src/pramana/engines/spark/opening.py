@@ -30,7 +30,7 @@ from pramana.engines.spark.tasks import (
     as_stream,
     from_stream,
 )
-from pramana.errors import InputError, InvalidTable
+from pramana.errors import InputError, InvalidSchema, InvalidTable
 from pramana.formats.names import require_distinct_names
 from pramana.formats.opening import checked, require_columns, require_types
 from pramana.table.domains import Bins, Categories, Label, label_text
@@ -94,6 +94,11 @@ def open_spark(
         require_types(arrow)
         if schema is not None:
             require_columns(schema, arrow.names)
+            if schema.weight is not None and schema.weight.round is not None:
+                raise InvalidSchema(
+                    f"The weight '{schema.weight.name}' of a Spark data frame is not rounded here. "
+                    "Round it in the data frame, and take round out of the schema."
+                )
             _require_kinds(schema, frame, arrow)
         if computed:
             _require_order(frame)

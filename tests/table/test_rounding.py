@@ -1,0 +1,92 @@
+"""Weights in steps: so that people share them, from the schema to the certificate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import pramana as pm
+from pramana.engines.choose import open_source
+from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, InvalidTable
+
+KEY = pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M")))
+STEPS = pm.Schema((KEY, pm.Column("w", pm.Role.WEIGHT, round=10)))
+RAW = pm.Schema((KEY, pm.Column("w", pm.Role.WEIGHT)))
+
+
+def people(weights: object) -> pa.Table:
+    return pa.table({"sex": ["F", "M"] * (len(weights) // 2), "w": weights})
+
+
+def weights(table: object, schema: pm.Schema = STEPS) -> list[float | None]:
+    return open_source(table, schema=schema).to_arrow(["w"]).column("w").to_pylist()
+
+
+def test_a_weight_becomes_the_nearest_multiple_and_never_nothing():
+    """Small ones become one step; missing ones stay missing; zero stays zero."""
+    raw = pa.array([4.9, 5.0, 14.9, 26.0, 0.0, None])
+
+    assert weights(people(raw)) == [10.0, 10.0, 10.0, 30.0, 0.0, None]
+    assert weights(people(raw), RAW) == raw.to_pylist()
+
+
+def test_whole_numbers_stay_whole_where_the_step_is():
+    """The type of the column does not change; with half a step it must."""
+    table = people(pa.array([3, 17], pa.int16()))
+    half = pm.Schema((KEY, pm.Column("w", pm.Role.WEIGHT, round=2.5)))
+
+    assert open_source(table, schema=STEPS).schema.field("w").type == pa.int16()
+    assert open_source(table, schema=half).to_arrow(["w"]).column("w").to_pylist() == [2.5, 17.5]
+
+
+def test_rounding_again_changes_nothing():
+    """A table that is handed on is rounded once and for all."""
+    steps = pm.Schema((KEY, pm.Column("w", pm.Role.WEIGHT, round=0.1)))
+    table = people(np.linspace(0.01, 50, 1000))
+    once = open_source(table, schema=steps)
+
+    assert weights(once, steps) == once.to_arrow(["w"]).column("w").to_pylist()
+
+
+@pytest.mark.parametrize("form", ["frame", "csv", "parquet"])
+@pytest.mark.parametrize("method", ["retention", "resample"])
+def test_rounded_weights_keep_the_crowd_together(form, method, tmp_path):
+    """Unique weights leave nobody to hide among; in steps of ten a hundred people share each."""
+    raw = people(np.linspace(1, 51, 1000))
+    table: object = raw
+    if form != "frame":
+        table = tmp_path / f"people.{form}"
+        writer = pa.csv.write_csv if form == "csv" else pa.parquet.write_table
+        writer(raw, table)
+    asked = pm.KAnonymity(k=5) if method == "resample" else pm.PkAnonymity(k=5)
+    with pytest.raises(Infeasible, match=r"round the weight 'w'"):
+        pm.design(RAW, asked, data=table, method=method)
+    how = pm.Resample(allow_verbatim=True) if method == "resample" else method
+    plan = pm.design(STEPS, asked, data=table, method=how)
+    released = pm.protect(table, plan, to=tmp_path / "release")
+    found = pm.verify(tmp_path / "release", original=table)
+
+    assert plan.crowd > 5
+    assert released.certificate.schema.weight.round == 10
+    assert set(released.opened.to_arrow(["w"]).column("w").to_pylist()) <= {
+        10.0, 20.0, 30.0, 40.0, 50.0,
+    }  # fmt: skip
+    assert found.valid, [check for check in found.checks if not check.ok]
+    assert pc.sum(released.opened.to_arrow(["w"]).column("w")).as_py() == pytest.approx(
+        pc.sum(raw["w"]).as_py(), rel=0.05
+    )
+
+
+def test_the_step_is_part_of_the_schema_file():
+    """Written and read back; only for weights, only above zero, only for numbers."""
+    assert pm.Schema.from_toml(STEPS.to_toml()) == STEPS
+    with pytest.raises(InvalidSchema, match="for weights"):
+        pm.Column("w", pm.Role.PLAIN, round=10)
+    with pytest.raises(InvalidNumber, match="round"):
+        pm.Column("w", pm.Role.WEIGHT, round=0)
+    with pytest.raises(InvalidTable, match="must be a number"):
+        weights(people(pa.array(["a", "b"])))
