@@ -141,9 +141,9 @@ def _done(mechanism):
 
 
 def _known_methods():
-    from pramana.release.ties import MAY_HOLD
+    from pramana.release.makers import MAKERS
 
-    return MAY_HOLD
+    return MAKERS
 
 
 # -- what is read ----------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pramana.assess.compare import Comparison
     from pramana.assess.release_audit import ReleaseAudit
     from pramana.assess.report import Report
-    from pramana.engines.choose import open_source
+    from pramana.engines.choose import ENGINES, open_source
     from pramana.formats.base import FORMATS
     from pramana.guarantees.registry import GUARANTEES, asked_by_letters, letters
     from pramana.matrices.mechanism import Mechanism
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pramana.table.schema import Schema
 
 __all__ = [
+    "ENGINES",
     "FORMATS",
     "GUARANTEES",
     "METHODS",
@@ -54,7 +55,7 @@ __all__ = [
     "open_source",
     "options_of",
     "protect",
-    "read_spark",
+    "read",
     "report",
     "require_free",
     "usual_method",
@@ -63,6 +64,7 @@ __all__ = [
 ]
 
 _ELSEWHERE = {
+    "ENGINES": "engines.choose",
     "FORMATS": "formats.base",
     "GUARANTEES": "guarantees.registry",
     "METHODS": "methods.registry",
@@ -115,11 +117,15 @@ def describe(
     )
 
 
-def read_spark(path: str | Path, *, master: str | None = None) -> Any:
-    """A Spark data frame of Parquet or CSV files, wherever Spark reads; starts Spark if need be."""
-    from pramana.engines.spark.session import read_path
+def read(path: str | Path, *, engine: str = "local", master: str | None = None) -> TableLike:
+    """A file as a table of an engine, by the name of one that reads files."""
+    from pramana.engines.choose import ENGINES
+    from pramana.errors import InputError
 
-    return read_path(str(path), master=master)
+    names = [name for name, own in ENGINES.items() if own.reads_files]
+    if engine not in names:
+        raise InputError(f"--engine must be one of {', '.join(names)}, got '{engine}'.")
+    return ENGINES[engine].read(str(path), master=master)
 
 
 def load(folder: str | Path) -> Release:
@@ -245,7 +251,7 @@ def compare(
     *,
     k: Sequence[float] = (),
     epsilon: Sequence[float] = (),
-    methods: Sequence[str] = ("retention",),
+    methods: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Comparison:
     """Try several targets and methods on a table, and put them side by side.
@@ -258,16 +264,17 @@ def compare(
         schema: what each column is.
         k: targets.
         epsilon: targets.
-        methods: which to try, by name.
+        methods: which to try, by name; the first of ``METHODS`` where not given.
         progress: is told of each scenario done.
     """
     from pramana.assess.compare import compare_scenarios, scenarios_of
     from pramana.engines.choose import open_source
+    from pramana.methods.registry import METHODS
     from pramana.planning import design
     from pramana.protecting import protect
 
     described = _schema(schema)
-    planned = scenarios_of(described, methods=methods, k=k, epsilon=epsilon)
+    planned = scenarios_of(described, methods=methods or list(METHODS)[:1], k=k, epsilon=epsilon)
     opened = open_source(table, schema=described)
     return compare_scenarios(
         opened, described, planned, design=design, protect=protect, progress=progress

@@ -53,7 +53,7 @@ def protect(
     with refused_in_all(plan.schema, opened):
         made, plan = plan.method.release(plan, opened, keystream)
         made = leaving(made, plan.method.published_schema(plan.schema))
-        if plan.method.kind == "withheld" and engine_for(opened).name != "spark":
+        if plan.method.kind == "withheld" and engine_for(opened).on_one_machine:
             made, plan = _copies_counted(made, plan, opened)
         certificate = _certificate(plan, keystream)
         if to is None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.outside.toys import LINES, ROWS, Rows
 
 import pramana as pm
 from pramana.engines.choose import ENGINES, engine_for
@@ -22,64 +22,10 @@ SCHEMA = Schema((Column("sex", Role.KEY, Categories(("F", "M"))), Column("x", Ro
 TRUTH = {"sex": ["F", "M"] * 100, "x": list(range(200))}
 
 
-class Lines:
-    """One JSON object a line."""
-
-    name = "lines"
-    title = "JSON"
-    endings = (".jsonl",)
-    marks = (b"{",)
-    writes = True
-
-    def open(self, path):
-        """Read all of it."""
-        rows = [json.loads(line) for line in path.read_text().splitlines()]
-        return OpenedTable.of_arrow(pa.Table.from_pylist(rows), kind=self.name, source=path)
-
-    def write(self, path, records):
-        """A line a record."""
-        rows = [row for group in records.groups for row in group.to_pylist()]
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A table of an engine of its own."""
-
-    columns: dict
-
-
-class RowEngine(LocalEngine):
-    """Opens rows; the rest is the local engine's."""
-
-    name = "rows"
-
-    def serves(self, source):
-        """Its own tables."""
-        return isinstance(source, Rows)
-
-    def open(self, source, *, schema=None):
-        """Bring them into memory."""
-        opened = source
-        if isinstance(source, Rows):
-            opened = OpenedTable.of_arrow(pa.table(source.columns), source=source)
-        return super().open(opened, schema=schema)
-
-    def empty_like(self, source):
-        """Rows without records."""
-        del source
-        return Rows({})
-
-    def as_kind(self, opened, like):
-        """Rows again."""
-        del like
-        return Rows(opened.to_arrow().to_pydict())
-
-
 @pytest.fixture
 def lines():
     """The format is known while the test runs."""
-    FORMATS.register("lines", Lines())
+    FORMATS.register("lines", LINES)
     yield
     FORMATS.unregister("lines")
 
@@ -87,7 +33,7 @@ def lines():
 @pytest.fixture
 def rows():
     """The engine is known while the test runs."""
-    ENGINES.register("rows", RowEngine())
+    ENGINES.register("rows", ROWS)
     yield
     ENGINES.unregister("rows")
 

@@ -58,7 +58,7 @@ def compare(
     if output is not None and output.exists() and not force:
         raise OutputExists(f"{output} exists. Choose another name, or add --force.")
     place = require_schema(schema, table)
-    methods = names_of(method) or ["retention"]
+    methods = names_of(method) or list(api.METHODS)[:1]
     targets = _numbers("--k", k), _numbers("--epsilon", epsilon)
     with progress_bar("Scenarios", total=len(methods) * sum(map(len, targets))) as advance:
         found = api.compare(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pramana.cli.options import AsJson, MethodName, SchemaFile, TableFile
-from pramana.cli.steward import SELDOM, format_names
+from pramana.cli.steward import SELDOM, engine_names, format_names
 from pramana.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["protect"]
 
-ENGINES = ("local", "spark")
 PASSES = 2
 """Every record is reported once when it is randomised and once when it is written."""
 
@@ -67,9 +65,8 @@ def protect(
         str,
         typer.Option(
             "--engine",
-            metavar="|".join(ENGINES),
             rich_help_panel=SELDOM,
-            autocompletion=lambda: list(ENGINES),
+            autocompletion=engine_names,
             help="Who does the work.",
         ),
     ] = "local",
@@ -80,7 +77,7 @@ def protect(
             rich_help_panel=SELDOM,
             metavar="URL",
             show_default=False,
-            help="With --engine spark: the cluster, such as local[2] or spark://host:7077.",
+            help="The cluster of the engine, such as local[2] or spark://host:7077.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -102,7 +99,7 @@ def protect(
 
     place, form = _place(to), _format(file_format)
     api.require_free(place, force=force)
-    data = _data(table, engine, master)
+    data = api.read(table, engine=engine, master=master)
     plan, opened = plan_for(context.obj, schema=schema, table=data, method=method)
     with notices_shown(), progress_bar("Protecting", total=PASSES * plan.records) as advance:
         release = api.protect(
@@ -115,7 +112,7 @@ def protect(
             sign_with=sign,
             progress=advance,
         )
-    seen = api.verbatim(release, opened) if engine == "local" else None
+    seen = api.verbatim(release, opened) if api.ENGINES[engine].on_one_machine else None
     if as_json:
         copies = None if seen is None else seen.to_json()
         show_json(_to_json(plan, release, place) | {"verbatim": copies})
@@ -134,20 +131,6 @@ def _warn_of_others(release: Release, place: Path) -> None:
             f"{other.name} has the same columns and number of records. If it is of the same "
             f"people, both together protect less: pramana attack composition {place} {other}"
         )
-
-
-def _data(table: Path, engine: str, master: str | None) -> Any:
-    """What the engine reads: a path, or a data frame of Spark."""
-    if engine not in ENGINES:
-        raise InputError(f"--engine must be one of {', '.join(ENGINES)}, got '{engine}'.")
-    if engine == "local":
-        if master is not None:
-            raise InputError("--master names a Spark cluster: add --engine spark.")
-        return table
-    from pramana import api
-
-    # A path object has made one slash of the two in s3a://bucket.
-    return api.read_spark(re.sub(r"^(\w{2,}):/(?!/)", r"\1://", str(table)), master=master)
 
 
 def _place(to: Path | None) -> Path:

@@ -18,7 +18,15 @@ from typer.core import TyperCommand
 if TYPE_CHECKING:
     from pramana.methods.base import Method, Option
 
-__all__ = ["SELDOM", "StewardCommand", "Wishes", "format_names", "method_names", "options_by_flag"]
+__all__ = [
+    "SELDOM",
+    "StewardCommand",
+    "Wishes",
+    "engine_names",
+    "format_names",
+    "method_names",
+    "options_by_flag",
+]
 
 SELDOM = "Seldom needed"
 """Options of this panel are not on the first screen."""
@@ -45,9 +53,10 @@ class StewardCommand(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """Its own, those of the registries, and help."""
         *own, help_option = super().get_params(ctx)
+        offered = {"file_format": format_names, "engine": engine_names}
         for parameter in own:
-            if parameter.name == "file_format":
-                parameter.metavar = "|".join(format_names())
+            if parameter.name in offered:
+                parameter.metavar = "|".join(offered[parameter.name]())
         return [*own, *_generated(), help_option]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -96,6 +105,13 @@ def format_names() -> list[str]:
     from pramana.api import FORMATS
 
     return [name for name, one in FORMATS.items() if one.writes]
+
+
+def engine_names() -> list[str]:
+    """The engines that can be asked to do the work on a file."""
+    from pramana.api import ENGINES
+
+    return [name for name, one in ENGINES.items() if one.reads_files]
 
 
 def options_by_flag() -> dict[str, dict[str, Option]]:

@@ -111,6 +111,15 @@ class Engine(Protocol):
 
     name: ClassVar[str]
 
+    on_one_machine: ClassVar[bool]
+    """Whether its records can be brought together here; not where they may be too many."""
+
+    reads_files: ClassVar[bool]
+    """Whether it can be asked to do the work on a file."""
+
+    def read(self, path: str, *, master: str | None = None) -> TableLike:
+        """The file as a table of this engine; ``master`` names its cluster, if it has one."""
+
     def serves(self, source: object) -> bool:
         """Whether this is a table of this engine; by its name, so that nothing is imported."""
 

@@ -15,6 +15,7 @@ from pramana.errors import InvalidNumber
 from pramana.guarantees.base import Guarantee
 from pramana.randomness import Keystream
 from pramana.release.certificate import Kind
+from pramana.release.makers import NewKeys
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
 
@@ -42,6 +43,9 @@ class Method(Protocol):
 
     data_dependent: ClassVar[bool] = False
     """Whether what is done to a record is chosen by looking at the data."""
+
+    new_keys: ClassVar[NewKeys | None] = None
+    """Where keys come from that are replaced within groups."""
 
     takes_numbers: ClassVar[bool] = False
     """Whether a key may be a number without bins."""

@@ -25,6 +25,7 @@ from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.numeric import coarse_up, require_number
 from pramana.randomness import Keystream, Stream
+from pramana.release.makers import NewKeys
 from pramana.risk.verbatim import measure_verbatim
 from pramana.table.cells import joint_groups
 from pramana.table.codec import decode, encode
@@ -82,6 +83,9 @@ class Grouped(Method):
     data_dependent: ClassVar[bool] = True
     takes_numbers: ClassVar[bool] = True
 
+    new_keys: ClassVar[NewKeys]
+    """Where the keys of a released record come from."""
+
     done: ClassVar[str]
     """What is done to the records of a group of at least {k}."""
 
@@ -127,14 +131,14 @@ class Grouped(Method):
             crowd=people.crowd,
             asked=tuple(asked),
             attained=(target,),
-            public={"meaning": self.meaning(target.k)},
+            public=self._told(target.k),
         )
 
     def release(self, plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
         """Keys drawn anew inside groups of this very table, and what the groups attain."""
         from pramana.engines.local.table import LocalTable
 
-        if engine_for(opened).name == "spark":
+        if not engine_for(opened).on_one_machine:
             warnings.warn(ON_THE_DRIVER, Notice, stacklevel=4)
         people = People.of(plan.schema, opened)
         target = the_only(plan.asked, KAnonymity, method=self.name)
@@ -146,8 +150,8 @@ class Grouped(Method):
             records=people.records,
             crowd=people.crowd,
             attained=attained(evidence, plan.asked),
-            public={
-                "meaning": self.meaning(target.k),
+            public=self._told(target.k)
+            | {
                 "within_group_share": coarse_up(made.share),
                 "verbatim": seen.public(),
             },
@@ -194,6 +198,10 @@ class Grouped(Method):
             if column.role is Role.SENSITIVE
         )
 
+    def _told(self, k: int) -> dict[str, Any]:
+        """What analysts must know: what was done, and where new keys come from."""
+        return {"meaning": self.meaning(k), "keys": str(self.new_keys)}
+
     def meaning(self, k: int) -> str:
         """What was done to the records, in one sentence for the certificate."""
         return self.done.format(k=f"{k:,}")
@@ -216,6 +224,7 @@ class Resample(Grouped):
     allow_verbatim: bool = option(False, ALLOW)
 
     name: ClassVar[str] = "resample"
+    new_keys: ClassVar[NewKeys] = NewKeys.FROM_MEMBERS
     when: ClassVar[str] = "k-anonymity, with keys of real records and analyses as usual."
     done: ClassVar[str] = (
         "Every record is released with the keys of a member of its group of at least {k}, drawn "
@@ -269,6 +278,7 @@ class Permute(Grouped):
         return super().design(people, asked)
 
     name: ClassVar[str] = "permute"
+    new_keys: ClassVar[NewKeys] = NewKeys.HANDED_ROUND
     when: ClassVar[str] = "k-anonymity, and no table of keys alone shall change."
     done: ClassVar[str] = (
         "The keys of every group of at least {k} records are handed round at random."
@@ -279,6 +289,7 @@ class Gaussian(Grouped):
     """Keys are drawn around each group, in the distribution of all keys."""
 
     name: ClassVar[str] = "gaussian"
+    new_keys: ClassVar[NewKeys] = NewKeys.AROUND
     when: ClassVar[str] = "k-anonymity, where keys are many numbers that hang together."
     done: ClassVar[str] = (
         "Every record is released with keys drawn around its group of at least {k}, in the "
@@ -290,6 +301,7 @@ class Centroid(Grouped):
     """All records of a group get the same keys: its centre."""
 
     name: ClassVar[str] = "centroid"
+    new_keys: ClassVar[NewKeys] = NewKeys.CENTRE
     when: ClassVar[str] = "k-anonymity as in microaggregation: the centre of each group."
     done: ClassVar[str] = "All records of a group of at least {k} are released with the same keys."
 

@@ -39,22 +39,25 @@ from pramana.readings.base import Asked
 from pramana.readings.formulas import variables_of
 from pramana.readings.published import PublishedReading
 from pramana.readings.records import ReleasedRecords, Summed
+from pramana.release.makers import NewKeys
 
 __all__ = ["GroupsReading"]
 
 DRAWS: dict[str, Drawn] = {
-    "permute": Drawn(0.0, "keys were handed round within groups: no count of them changed."),
-    "resample": Drawn(
+    NewKeys.HANDED_ROUND: Drawn(
+        0.0, "keys were handed round within groups: no count of them changed."
+    ),
+    NewKeys.FROM_MEMBERS: Drawn(
         1.0, "the release keeps the joint distribution of the keys; errors are upper bounds."
     ),
-    "gaussian": Drawn(
+    NewKeys.AROUND: Drawn(
         1.0, "the release keeps the joint distribution of the keys; errors are upper bounds."
     ),
 }
-"""How the keys of a record come about; ``centroid`` keeps no distribution at all."""
+"""What new keys still tell, by where they come from; centres keep no distribution at all."""
 
-WITHIN_KNOWN = ("permute", "resample")
-"""Methods whose new keys come from the record's own group, so that known columns keep theirs."""
+FROM_THE_GROUP = (NewKeys.HANDED_ROUND, NewKeys.FROM_MEMBERS)
+"""New keys that come from the record's own group, so that known columns keep theirs."""
 
 
 @dataclass(frozen=True)
@@ -143,14 +146,24 @@ class GroupsReading:
     # -- what may be said ------------------------------------------------------------------
 
     def _drawn(self) -> Drawn:
-        method = self.records.certificate.method
-        if method not in DRAWS:
+        keys = self._keys
+        if keys not in {*DRAWS, NewKeys.CENTRE}:
+            raise NotCovered(
+                "The certificate does not say where the keys of this release come from, so that no "
+                "error can be stated. Ask about columns released as they are."
+            )
+        if keys not in DRAWS:
             raise NotCovered(
                 "Keys were replaced by the centres of their groups, which keeps no distribution: "
                 "tables of them say little about the truth, and no error can be stated. Ask about "
                 "columns released as they are."
             )
-        return DRAWS[method]
+        return DRAWS[keys]
+
+    @property
+    def _keys(self) -> str:
+        """Where new keys come from, as the method told."""
+        return str(self.records.certificate.figures.get("keys"))
 
     def _honest(self, found: Estimate, asked: Asked, names: Sequence[str]) -> Estimate:
         tied = self._tied(asked, names)
@@ -160,7 +173,7 @@ class GroupsReading:
         """Why no error can be stated: the columns whose tie to the keys was weakened."""
         certificate = self.records.certificate
         weight = [self.records.weight] if asked.weighted and self.records.weight else []
-        within = certificate.method in WITHIN_KNOWN
+        within = self._keys in FROM_THE_GROUP
         safe = {column.name for column in certificate.schema.randomised}
         safe |= set(certificate.schema.known if within else ())
         others = [name for name in dict.fromkeys([*names, *weight]) if name not in safe]

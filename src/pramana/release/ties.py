@@ -20,26 +20,12 @@ from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
 from pramana.matrices.transition import Label
 from pramana.numeric import SHARES
-from pramana.release.certificate import Certificate, Kind
+from pramana.release.certificate import Certificate
 from pramana.release.checks import Check
+from pramana.release.makers import MAKERS
 from pramana.table.schema import Schema
 
-__all__ = ["MAY_HOLD", "ties"]
-
-MAY_HOLD: dict[str, tuple[Kind, bool]] = {
-    "retention": ("published", False),
-    "matrix": ("published", False),
-    "matrix-from-data": ("published", True),
-    "reports": ("reports", False),
-    "optimal": ("published", True),
-    "inverse-frequency": ("withheld", True),
-    "invariant": ("withheld", True),
-    "centroid": ("groups", True),
-    "resample": ("groups", True),
-    "permute": ("groups", True),
-    "gaussian": ("groups", True),
-}
-"""The kind of release that a method makes, and whether it looks at the data."""
+__all__ = ["ties"]
 
 MOST_CELLS = 50_000_000
 """Joint domains up to here are laid out to see which cells can exist."""
@@ -66,14 +52,17 @@ def _moves(mechanism: Mechanism) -> tuple[Step, ...]:
 
 
 def _method(certificate: Certificate) -> Check:
-    """A method makes releases of one kind, and looks at the data or does not."""
-    method, depends = certificate.method, certificate.data_dependent
-    if method not in MAY_HOLD:
-        return Check.stated("method", f"{method} is not known here; its kind is taken as stated")
-    found = (certificate.kind, depends)
-    good = found == MAY_HOLD[method]
+    """A method makes releases of one kind, looks at the data or not, and replaces keys one way."""
+    if certificate.method not in MAKERS:
+        return Check.stated(
+            "method", f"{certificate.method} is not known here; its kind is taken as stated"
+        )
+    maker = MAKERS[certificate.method]
+    made = (maker.kind, maker.data_dependent, maker.new_keys)
+    stated = (certificate.kind, certificate.data_dependent, certificate.figures.get("keys"))
+    good = stated == made
     words = "what the certificate holds" if good else "not what the certificate holds"
-    return Check.of("method", good, f"{words} is what {method} makes")
+    return Check.of("method", good, f"{words} is what {certificate.method} makes")
 
 
 def _steps(certificate: Certificate) -> Check:

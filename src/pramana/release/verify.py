@@ -22,6 +22,7 @@ from pramana.matrices.reporting import Reporting
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.checks import Check, State, Verdict
 from pramana.release.contents import CERTIFICATE, data_path, fingerprint, read_certificate
+from pramana.release.makers import NewKeys
 from pramana.release.signing import has_signature_of
 from pramana.release.stored import open_data
 from pramana.release.ties import ties
@@ -247,7 +248,7 @@ def _alike_keys(certificate: Certificate) -> tuple[str, ...]:
     """The columns in which the records of a group agree; none where they need not."""
     keys = certificate.schema.randomised
     drawn = any(isinstance(c.domain, Bins) and c.domain.release == "draw" for c in keys)
-    if certificate.method != "centroid" or drawn:
+    if certificate.figures.get("keys") != NewKeys.CENTRE or drawn:
         return ()
     return (*certificate.known_columns, *(column.name for column in keys))
 

@@ -21,6 +21,7 @@ class DuckdbEngine(LocalEngine):
     """Relations of a DuckDB connection; their batches are worked on by the local engine."""
 
     name: ClassVar[str] = "duckdb"
+    reads_files: ClassVar[bool] = False
 
     def serves(self, source: object) -> bool:
         """Whether it is a relation."""

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from pramana.engines.local.table import LocalTable
 from pramana.engines.sums import Condition
+from pramana.errors import InputError
 from pramana.formats.frames import empty_like, to_kind
 from pramana.formats.opening import open_table
 from pramana.table.opened import OpenedTable
@@ -22,6 +23,14 @@ class LocalEngine:
     """Files and data frames on this machine."""
 
     name: ClassVar[str] = "local"
+    on_one_machine: ClassVar[bool] = True
+    reads_files: ClassVar[bool] = True
+
+    def read(self, path: str, *, master: str | None = None) -> TableLike:
+        """The file itself."""
+        if master is not None:
+            raise InputError(f"--master names a cluster, and engine {self.name} has none.")
+        return path
 
     def serves(self, source: object) -> bool:
         """Whatever no other engine serves."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -21,6 +22,15 @@ class SparkEngine:
     """Data frames of a Spark session, worked on by its workers."""
 
     name: ClassVar[str] = "spark"
+    on_one_machine: ClassVar[bool] = False
+    reads_files: ClassVar[bool] = True
+
+    def read(self, path: str, *, master: str | None = None) -> Any:
+        """Parquet or CSV files, wherever Spark reads; starts Spark if need be."""
+        from pramana.engines.spark.session import read_path
+
+        # A path object has made one slash of the two in s3a://bucket.
+        return read_path(re.sub(r"^(\w{2,}):/(?!/)", r"\1://", path), master=master)
 
     def serves(self, source: object) -> bool:
         """Whether it is a data frame of Spark."""

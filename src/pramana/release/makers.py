@@ -1,0 +1,54 @@
+"""What a certificate must fit of the method that it names, and what a reader must know of keys.
+
+A method says of itself what kind of releases it makes. Its certificate is compared with that
+where the method is known; whoever has not got a method from outside takes its word as stated.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import ClassVar, Protocol
+
+from pramana.registry import Registry
+from pramana.release.certificate import Kind
+
+__all__ = ["MAKERS", "Maker", "NewKeys"]
+
+
+class NewKeys(StrEnum):
+    """Where the keys of a record come from that are replaced within groups; told to everyone."""
+
+    HANDED_ROUND = "handed round within the group"
+    FROM_MEMBERS = "drawn from members of the group"
+    AROUND = "drawn around the group"
+    CENTRE = "the centre of the group"
+
+
+class Maker(Protocol):
+    """What a method says about the releases that it makes."""
+
+    name: ClassVar[str]
+    kind: ClassVar[Kind]
+    data_dependent: ClassVar[bool]
+
+    new_keys: ClassVar[NewKeys | None]
+    """Where keys come from, if the kind is ``groups``."""
+
+
+MAKERS: Registry[type[Maker]] = Registry(
+    "pramana.methods",
+    {
+        "retention": "pramana.methods.retention:Retention",
+        "reports": "pramana.methods.reports:Reports",
+        "optimal": "pramana.methods.optimal.method:Optimal",
+        "inverse-frequency": "pramana.methods.inverse_frequency:InverseFrequency",
+        "invariant": "pramana.methods.invariant:Invariant",
+        "matrix": "pramana.methods.given:GivenMatrices",
+        "matrix-from-data": "pramana.methods.given:MatricesFromData",
+        "resample": "pramana.methods.grouped:Resample",
+        "permute": "pramana.methods.grouped:Permute",
+        "gaussian": "pramana.methods.grouped:Gaussian",
+        "centroid": "pramana.methods.grouped:Centroid",
+    },
+)
+"""Methods by name. Stewards see the same list, with all that a method does, as ``METHODS``."""

@@ -1,0 +1,54 @@
+"""The way of members from outside, from the help to the report; alone it runs as a process."""
+
+from __future__ import annotations
+
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+from pramana.cli.app import main
+
+PROTECT = "protect people.csv --schema schema.toml --engine rows --method cake --doubt 0.2 --slices"
+
+
+def run(line: str) -> str:
+    """What a command prints, as the entry point runs it."""
+    shown, code = StringIO(), None
+    with redirect_stdout(shown):
+        try:
+            main(line.split())
+        except SystemExit as left:
+            code = left.code
+    assert not code, line
+    return shown.getvalue()
+
+
+def go_all_the_way() -> None:
+    """Help, certificate, verification and report know all four."""
+    shown = run("protect --method cake --help")
+    assert "--doubt NUMBER" in shown
+    assert "--slices NUMBER" in shown
+    assert "cake " in run("design --help")
+    assert "--doubt NUMBER" in run("design --more")
+    assert "|lines" in shown
+    assert "|rows" in run("protect --more")
+
+    made = run(f"{PROTECT} 3 --format lines --seed 1 -o release")
+    assert "400 released records" in made
+    certificate = Path("release/certificate.json").read_text()
+    for word in ('"cake"', '"doubt"', '"lines"', '"slices"', "Every value may be doubted by 0.2"):
+        assert word in certificate
+    assert Path("release/data.jsonl").is_file()
+
+    verdict = run("verify release")
+    assert "ok   doubt: recomputed from the matrices: Doubt(doubt=" in verdict
+    assert "ok   method: what the certificate holds is what cake makes" in verdict
+    run("report release -o page.html --original people.csv")
+    page = Path("page.html").read_text()
+    assert "Every value may be doubted by 0.2" in page
+    assert "Method cake" in page
+    assert "sex" in run("estimate release --by sex")
+
+
+if __name__ == "__main__":
+    go_all_the_way()
