@@ -313,10 +313,11 @@ def verbatim(release: Release | str | Path, original: TableLike) -> Verbatim:
 
 def _truth(original: TableLike, release: Release) -> OpenedTable:
     """The true table, its weights rounded as those of the release."""
-    from pramana.engines.choose import open_source
+    from pramana.engines.choose import open_truth
     from pramana.table.rounding import with_rounded_weight
 
-    return with_rounded_weight(open_source(original), release.certificate.schema)
+    schema = release.certificate.schema
+    return with_rounded_weight(open_truth(original, schema), schema)
 
 
 def _release(given: Release | str | Path) -> Release:

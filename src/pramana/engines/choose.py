@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
 from pramana.engines.base import Engine, Table
+from pramana.errors import Notice
 from pramana.formats.door import Door
 from pramana.registry import Registry
 from pramana.table.counts import Counts
@@ -26,6 +28,7 @@ __all__ = [
     "engine_of",
     "leaving",
     "open_source",
+    "open_truth",
     "smallest_attached",
     "smallest_crowd",
     "write_opened",
@@ -57,6 +60,19 @@ def open_source(table: TableLike, *, schema: Schema | None = None) -> OpenedTabl
     """
     opened = engine_for(table).open(table, schema=schema)
     return opened if schema is None else with_rounded_weight(opened, schema)
+
+
+def open_truth(table: TableLike, released: Schema) -> OpenedTable:
+    """The true table of a release, opened as it was when it was released.
+
+    Values that a survey file calls missing are missing where the column is not randomised.
+    """
+    opened = open_source(table)
+    if not opened.labels.missing:
+        return opened
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Notice)  # it was said when the table was released
+        return opened.fitted(coded=[column.name for column in released.randomised])
 
 
 def engine_of(opened: OpenedTable, *, coded: Collection[str] = ()) -> Table:

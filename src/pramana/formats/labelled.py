@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from string import ascii_lowercase
 from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.errors import InvalidTable, MissingExtra
+from pramana.errors import InvalidTable, MissingExtra, Notice
 from pramana.formats.base import RecordStream
 from pramana.formats.names import require_distinct_names
+from pramana.table.domains import Label
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
 
@@ -23,6 +27,10 @@ EXACT = 2**53
 SPSS_DATE = 92
 """Where the head of an SPSS file has the date and the time of writing."""
 HEADER, STATA_DATE = 4096, b"<timestamp>\x11"
+STATA_CODES: dict[str, int] = {letter: 2147483622 + at for at, letter in enumerate(ascii_lowercase)}
+"""How Stata keeps .a to .z in a column of long integers."""
+MOST_SPSS_CODES = 3
+"""An SPSS file can call so many values of a column missing one by one."""
 
 
 def _pyreadstat(verb: str, file_format: TableFormat) -> ModuleType:
@@ -37,11 +45,17 @@ def _pyreadstat(verb: str, file_format: TableFormat) -> ModuleType:
 
 
 def open_labelled(path: Path, file_format: TableFormat) -> OpenedTable:
-    """Open an SPSS, Stata or SAS file. Its missing values and empty texts are missing."""
+    """Open an SPSS, Stata or SAS file; its system missing values and empty texts are missing.
+
+    Values that it calls missing beyond that say why there is none (refused, does not apply). They
+    come as they are, and ``labels.missing`` names them; fitted to a schema, randomised columns
+    keep each of them apart, and in the others they are missing.
+    """
     library = _pyreadstat("Reading", file_format)
     read = getattr(library, f"read_{file_format}")
     try:
-        columns, about = read(str(path), output_format="dict")
+        told = {} if file_format == "sas7bdat" else {"user_missing": True}
+        columns, about = read(str(path), output_format="dict", **told)
     except (library.ReadstatError, library.PyreadstatError, ValueError, OSError):
         raise InvalidTable(
             f"{path} cannot be read as {PACKAGES[file_format]}: "
@@ -50,8 +64,71 @@ def open_labelled(path: Path, file_format: TableFormat) -> OpenedTable:
     require_distinct_names(about.column_names, where=str(path))
     if not about.column_names or not about.number_rows:
         raise InvalidTable(f"{path} has no records.")
-    table = pa.table({name: _column(name, values) for name, values in columns.items()})
-    return OpenedTable.of_arrow(table, kind=file_format, source=path, labels=_labels(about))
+    table = pa.table({name: _column(name, _coded(values)) for name, values in columns.items()})
+    labels = _labels(about)
+    labels = replace(labels, missing=_missing_values(table, about, labels))
+    return _opened(table, path, file_format, labels)
+
+
+def _opened(table: pa.Table, path: Path, file_format: TableFormat, labels: Labels) -> OpenedTable:
+    """The table with values that stand for missing as they are; as missing where fitted so."""
+
+    def fit(*, text: Collection[str], coded: Collection[str]) -> OpenedTable:
+        del text
+        gone = [name for name in labels.missing if name not in coded]
+        if gone:
+            warnings.warn(
+                f"Values that the file calls missing are taken as missing, all alike, in columns "
+                f"that are not randomised: {', '.join(gone)}.",
+                Notice,
+                stacklevel=2,
+            )
+        fitted = table
+        for name in gone:
+            column = _without(table.column(name), labels.missing[name])
+            fitted = fitted.set_column(table.column_names.index(name), name, column)
+        return replace(of_arrow(fitted), fit=fit)
+
+    def of_arrow(own: pa.Table) -> OpenedTable:
+        return OpenedTable.of_arrow(own, kind=file_format, source=path, labels=labels)
+
+    return replace(of_arrow(table), fit=fit if labels.missing else None)
+
+
+def _without(column: pa.ChunkedArray, codes: Sequence[Label]) -> pa.ChunkedArray:
+    gone = pc.is_in(column, value_set=pa.array(codes).cast(column.type))
+    return pc.if_else(gone, pa.scalar(None, column.type), column)
+
+
+def _coded(values: list[Any]) -> list[Any]:
+    """Stata's missing values .a to .z as the numbers by which Stata itself keeps them."""
+    if not any(isinstance(value, str) for value in values) or not any(
+        isinstance(value, int | float) for value in values
+    ):
+        return values
+    return [STATA_CODES.get(value, value) if isinstance(value, str) else value for value in values]
+
+
+def _missing_values(table: pa.Table, about: Any, labels: Labels) -> dict[str, tuple[Label, ...]]:
+    """The values of each column that the file calls missing: those that occur or have a label."""
+    found: dict[str, tuple[Label, ...]] = {}
+    for name, ranges in (about.missing_ranges or {}).items():
+        seen = set(table.column(name).unique().drop_null().to_pylist()) | set(
+            labels.values.get(name, {})
+        )
+        low_high = [(own["lo"], own["hi"]) for own in ranges]
+        fitting = (v for v in seen if isinstance(v, str) == isinstance(low_high[0][0], str))
+        codes = {_whole(v) for v in fitting if any(low <= v <= high for low, high in low_high)}
+        if codes:
+            found[name] = tuple(sorted(codes))
+    for name, letters in (about.missing_user_values or {}).items():
+        if letters:
+            found[name] = tuple(sorted(STATA_CODES[letter] for letter in letters))
+    return found
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _column(name: str, values: list[Any]) -> pa.Array:
@@ -71,9 +148,17 @@ def _column(name: str, values: list[Any]) -> pa.Array:
 
 def _labels(about: Any) -> Labels:
     variables = {name: text for name, text in about.column_names_to_labels.items() if text}
-    values = {name: dict(labels) for name, labels in about.variable_value_labels.items()}
+    values = {
+        name: {STATA_CODES.get(value, value) if _stata(about, name) else value: text
+               for value, text in labels.items()}
+        for name, labels in about.variable_value_labels.items()
+    }  # fmt: skip
     measures = {n: m for n, m in (about.variable_measure or {}).items() if m != "unknown"}
     return Labels(variables, values, measures)
+
+
+def _stata(about: Any, name: str) -> bool:
+    return bool((about.missing_user_values or {}).get(name))
 
 
 def write_labelled(path: Path, records: RecordStream, file_format: TableFormat) -> None:
@@ -95,8 +180,48 @@ def write_labelled(path: Path, records: RecordStream, file_format: TableFormat) 
     if file_format == "sav":
         options["variable_measure"] = {n: m for n, m in labels.measures.items() if n in names}
     frame = table.to_pandas(date_as_object=True)
+    codes = _codes_of(table, labels)
+    if file_format == "sav":
+        options["missing_ranges"] = {name: _ranges(own) for name, own in codes.items()}
+    else:
+        _in_letters(frame, options, codes)
     getattr(library, f"write_{file_format}")(frame, str(path), **options)
     _undate(path, file_format)
+
+
+def _codes_of(table: pa.Table, labels: Labels) -> dict[str, tuple[Label, ...]]:
+    """The values that stand for missing, of columns that still hold such values."""
+    kept = {}
+    for name in (name for name in table.column_names if name in labels.missing):
+        text = pa.types.is_string(table.schema.field(name).type)
+        if all(isinstance(code, str) == text for code in labels.missing[name]):
+            kept[name] = tuple(labels.missing[name])
+    return kept
+
+
+def _ranges(codes: Sequence[Label]) -> list[Any]:
+    """As SPSS has them: up to three values, or the range of all."""
+    if len(codes) <= MOST_SPSS_CODES:
+        return list(codes)
+    return [{"lo": codes[0], "hi": codes[-1]}]
+
+
+def _in_letters(
+    frame: Any, options: dict[str, Any], codes: Mapping[str, tuple[Label, ...]]
+) -> None:
+    """Numbers that Stata keeps for .a to .z as the letters that pyreadstat writes them from."""
+    letters: dict[Label, str] = {code: letter for letter, code in STATA_CODES.items()}
+    told = {name: own for name, own in codes.items() if all(code in letters for code in own)}
+    for name, own in told.items():
+        frame[name] = frame[name].astype(object).replace({code: letters[code] for code in own})
+        labelled = options["variable_value_labels"].get(name, {})
+        named = {letters.get(value, value): text for value, text in labelled.items()}
+        if named:
+            options["variable_value_labels"][name] = named
+    if told:
+        options["missing_user_values"] = {
+            name: [letters[code] for code in own] for name, own in told.items()
+        }
 
 
 def _undate(path: Path, file_format: TableFormat) -> None:

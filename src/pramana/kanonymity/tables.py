@@ -55,12 +55,13 @@ def key_of(column: Column, values: pa.ChunkedArray) -> Key:
         return Key(column.name, numbers_of(column.name, values))
     codes = encode(column, values).astype(np.float64)
     missing = codes >= domain.size
-    labels = domain.labels
+    labels = domain.labels[: domain.size]
     if isinstance(domain, Bins) or domain.ordered:
         return Key(column.name, np.where(missing, np.nan, codes), "ordered")
     if all(isinstance(label, int | float) and not isinstance(label, bool) for label in labels):
         numbers = np.array([float(label) for label in labels if label is not None] + [np.nan])
-        return Key(column.name, numbers[codes.astype(np.int64)])
+        places = np.minimum(codes, domain.size).astype(np.int64)  # whatever stands for missing
+        return Key(column.name, numbers[places])
     return Key(column.name, np.where(missing, np.nan, codes), "unordered")
 
 
@@ -163,17 +164,18 @@ def _to_centre(column: Column, key: Key, values: pa.ChunkedArray) -> Key:
     and yet a group gets the commonest of them, for 1.2 is none.
     """
     domain = column.domain
-    if not isinstance(domain, Categories) or domain.ordered or key.kind != "number":
+    named = isinstance(domain, Categories) and not domain.ordered and key.kind == "number"
+    if domain is None or not (named or domain.missing_values):
         return key
     codes = encode(column, values).astype(np.float64)
-    return Key(column.name, np.where(codes >= domain.size, np.nan, codes), "unordered")
+    return Key(column.name, np.where(codes >= len(domain.labels), np.nan, codes), "unordered")
 
 
 def _written(column: Column, values: FloatArray, key: Key, like: pa.DataType) -> pa.Array:
     """Centroids as a column: categories by their label, numbers as numbers."""
     if column.domain is None or key.kind == "number":
         return pa.array(values, mask=np.isnan(values))
-    codes = np.where(np.isnan(values), column.domain.size, values).astype(np.uint32)
+    codes = np.where(np.isnan(values), len(column.domain.labels), values).astype(np.uint32)
     middle = np.full(codes.size, 2**63, np.uint64)  # a draw inside a bin would tell records apart
     return decode(column, codes, middle, like=like)
 

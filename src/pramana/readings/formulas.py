@@ -209,12 +209,23 @@ def _grid(
     ]
     _require_size(table.num_rows, len(kinds) * len(truths))
     names = [name for axis in axes for name in axis.columns if name in layout.by]
+    gone = [_stand_for_missing(records, name) for name in names]
+    truths = [
+        tuple(None if label in own else label for label, own in zip(truth, gone, strict=True))
+        for truth in truths
+    ]
     frame = kinds.loc[kinds.index.repeat(len(truths))].reset_index(drop=True)
     for place, name in enumerate(names):
         labels = [truth[place] for truth in truths]
         values = _values(records, model, name, labels)
         frame[name] = pd.concat([values] * len(kinds), ignore_index=True)
     return frame, which.astype(np.int64), truths
+
+
+def _stand_for_missing(records: ReleasedRecords, name: str) -> tuple[Label, ...]:
+    """Labels by which a survey says why there is no value: no model takes them for one."""
+    domain = records.certificate.schema.column(name).domain
+    return () if domain is None else domain.missing_labels
 
 
 def _column(column: pa.ChunkedArray) -> Any:
@@ -229,7 +240,8 @@ def _values(records: ReleasedRecords, model: Model, name: str, labels: Sequence[
     import pandas as pd
 
     column = records.certificate.schema.column(name)
-    known = [label for label in column.labels if label is not None]
+    gone = (None, *_stand_for_missing(records, name))
+    known = [label for label in column.labels if label not in gone]
     filled = [known[0] if label is None else label for label in labels]
     domain = column.domain
     if isinstance(domain, Bins) and not model.as_categories(name):
@@ -238,7 +250,7 @@ def _values(records: ReleasedRecords, model: Model, name: str, labels: Sequence[
                 f"'{name}' has bins without an end, which have no centre: write C({name}) to use "
                 "the bins as they are."
             )
-        centres = dict(zip(domain.labels, domain.centres, strict=True))
+        centres = dict(zip(domain.labels, domain.centres, strict=False))
         return pd.Series([float(centres[label]) for label in filled])
     if all(isinstance(label, int | float) and not isinstance(label, bool) for label in known):
         return pd.Series(filled)

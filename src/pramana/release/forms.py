@@ -61,9 +61,12 @@ def treatment_of(column: Column, treatment: str) -> str:
 
 def _domain(domain: Domain) -> dict[str, Any]:
     if isinstance(domain, Categories):
-        return {"categories": list(domain.values), "ordered": domain.ordered}
-    edges = [edge if math.isfinite(edge) else None for edge in domain.edges]
-    return {"bins": edges, "release": domain.release}
+        form: dict[str, Any] = {"categories": list(domain.values), "ordered": domain.ordered}
+    else:
+        edges = [edge if math.isfinite(edge) else None for edge in domain.edges]
+        form = {"bins": edges, "release": domain.release}
+    codes = domain.missing_values
+    return form | ({"missing_values": list(codes)} if codes else {})
 
 
 def schema_of(field: Field) -> Schema:
@@ -86,15 +89,14 @@ def _impossible_of(field: Field) -> Impossible:
 
 
 def _column_of(field: Field) -> Column:
-    described = ["categories", "ordered", "bins", "release", "domain", "missing", "exempt"]
+    free = ["exempt", "missing_values"]
+    described = ["categories", "ordered", "bins", "release", "domain", "missing", *free]
     form = field.fields(["name", "role", "treatment"], free=[*described, "round"])
     randomised = form["treatment"].text() not in (AS_IT_IS, BINNED)
     domain = None
     if set(form) & set(described):
         kind = ["categories", "ordered"] if "categories" in form else ["bins", "release"]
-        form = field.fields(
-            ["name", "role", "treatment", "domain", "missing", *kind], free=["exempt"]
-        )
+        form = field.fields(["name", "role", "treatment", "domain", "missing", *kind], free=free)
         domain = _domain_of(form)
     return Column(
         form["name"].text(),
@@ -109,14 +111,17 @@ def _column_of(field: Field) -> Column:
 
 
 def _domain_of(form: dict[str, Field]) -> Domain:
+    codes = form["missing_values"].labels() if "missing_values" in form else ()
     if "categories" in form:
-        return Categories(form["categories"].labels(), ordered=form["ordered"].truth())
+        values = form["categories"].labels()
+        return Categories(values, ordered=form["ordered"].truth(), missing_values=codes)
     edges = list(form["bins"].labels())
     if edges[0] is None:
         edges[0] = -math.inf
     if edges[-1] is None:
         edges[-1] = math.inf
-    return Bins(tuple(edges), release=form["release"].text(*RELEASES))  # type: ignore[arg-type]
+    release = form["release"].text(*RELEASES)
+    return Bins(tuple(edges), release=release, missing_values=codes)  # type: ignore[arg-type]
 
 
 # -- a mechanism -----------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidSchema, OutsideDomain
-from pramana.table.domains import Bins, Categories, label_text
+from pramana.table.domains import Bins, Categories, Label, label_text
 from pramana.table.lookup import MISSING, OUTSIDE, find_bins, find_labels, flat
 from pramana.table.schema import Column
 from pramana.types import Codes, Positions
@@ -120,11 +120,11 @@ def decode(
         A dictionary array for text labels and bins, a plain array of the labels' type otherwise.
     """
     domain = _domain(column)
-    gone = codes == domain.size if len(column.labels) > domain.size else None
+    gone = codes == len(domain.labels) if None in column.labels else None
     if isinstance(domain, Bins) and domain.release == "draw":
         if words is None or len(words) != len(codes):
             raise InvalidSchema(f"Drawing inside the bins of '{column.name}' needs a word a value.")
-        drawn = pa.array(_draw(domain, codes, words, like), mask=gone)
+        drawn = pa.array(_apart(domain, codes, _draw(domain, codes, words, like)), mask=gone)
         return _typed(drawn, like) if pa.types.is_integer(drawn.type) else drawn
     values = _values(domain, like)
     indices = pa.array(codes, mask=gone)
@@ -188,15 +188,24 @@ def _domain(column: Column) -> Categories | Bins:
 def _finder(column: Column) -> Finder:
     """The function that places the values of an array."""
     domain = _domain(column)
-    if isinstance(domain, Bins):
-        return partial(find_bins, column.name, domain)
-    return partial(find_labels, domain.labels)
+    if not isinstance(domain, Bins):
+        return partial(find_labels, domain.labels)
+    if domain.missing_values:
+        return partial(_find_apart, column.name, domain)
+    return partial(find_bins, column.name, domain)
+
+
+def _find_apart(name: str, bins: Bins, array: pa.Array) -> Positions:
+    """Values that stand for missing lie in no bin, whatever its edges."""
+    apart = find_labels(bins.missing_values, array)
+    return np.where(apart >= 0, apart + bins.size, find_bins(name, bins, array)).astype(np.int32)
 
 
 def _released_finder(column: Column) -> Finder:
     if isinstance(column.domain, Bins) and column.domain.release != "draw":
         bins = column.domain
-        return partial(find_labels, bins.labels if bins.release == "label" else bins.centres)
+        centres = (*bins.centres, *bins.missing_values)
+        return partial(find_labels, bins.labels if bins.release == "label" else centres)
     return _finder(column)
 
 
@@ -268,7 +277,9 @@ def _values(domain: Categories | Bins, like: pa.DataType | None) -> pa.Array:
     """The labels, in position, as an array of the type to be released."""
     if isinstance(domain, Bins) and domain.release == "label":
         return pa.array(domain.labels, pa.string())
-    labels = domain.centres if isinstance(domain, Bins) else domain.labels
+    labels: tuple[Label, ...] = domain.labels
+    if isinstance(domain, Bins):
+        labels = (*domain.centres, *domain.missing_values)
     try:
         kinds = {type(label) for label in labels}
         mixed = kinds - {int, float} and len(kinds) > 1
@@ -314,6 +325,13 @@ def _draw(
     # Rounding may reach the upper edge, which belongs to the next bin.
     inside: npt.NDArray[Any] = np.minimum(drawn, np.nextafter(edges[1:], -np.inf)[at])
     return inside
+
+
+def _apart(bins: Bins, codes: Codes, drawn: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Draws, and in place of values that stand for missing these themselves."""
+    for place, value in enumerate(bins.missing_values, start=bins.size):
+        drawn = np.where(codes == place, value, drawn)  # type: ignore[arg-type]
+    return drawn
 
 
 def _wide(numbers: npt.NDArray[np.float64]) -> type[np.int64 | np.uint64] | None:

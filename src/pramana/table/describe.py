@@ -164,9 +164,20 @@ def _roles(
 def _proposed(name: str, seen: Tally, role: Role, table: OpenedTable) -> Column:
     if role is not Role.KEY:
         return Column(name, role)
-    domain = propose_domain(name, seen, known=_known(name, seen, table))
-    missing: Missing | None = "category" if seen.missing else None
+    domain = _read_off(name, seen, table)
+    missing: Missing | None = "category" if seen.missing or domain.missing_values else None
     return Column(name, role, domain, missing=missing, declared=False)
+
+
+def _read_off(name: str, seen: Tally, table: OpenedTable, *, categories: bool = False) -> Domain:
+    """The values that occur; those that the file calls missing apart, each a value of its own."""
+    codes = tuple(table.labels.missing.get(name, ()))
+    there = seen.without(codes)
+    if not there.distinct:  # nothing but reasons for missing: they are all there is
+        codes, there = (), seen
+    labelled = [value for value in _known(name, seen, table) if value not in codes]
+    domain = propose_domain(name, there, known=tuple(labelled), categories=categories)
+    return replace(domain, missing_values=codes)
 
 
 def _known(name: str, seen: Tally, table: OpenedTable) -> tuple[Label, ...]:
@@ -179,6 +190,10 @@ def _known(name: str, seen: Tally, table: OpenedTable) -> tuple[Label, ...]:
 
 
 def _profile(column: Column, seen: Tally, why: str, table: OpenedTable) -> Profile:
+    codes = table.labels.missing.get(column.name, ())
+    if codes:
+        words = "each a value of its own" if column.role is Role.KEY else "taken as missing"
+        why += f"; the file calls {len(codes)} of its values missing: {words}"
     doubt = stand_in(seen)
     if doubt is not None:
         why += f"; '{doubt}' looks as if it meant missing, and is a value like any other here"
@@ -243,9 +258,9 @@ def _completed(
 ) -> Column:
     domain, declared = column.domain, column.declared
     if domain is None:
-        known = _known(column.name, seen, table)
-        domain, declared = propose_domain(column.name, seen, known=known, categories=stratum), False
+        domain, declared = _read_off(column.name, seen, table, categories=stratum), False
     missing = column.missing
     if missing is None:
-        missing = "category" if seen.missing or spoken or None in column.exempt else "refuse"
+        some = seen.missing or spoken or None in column.exempt or domain.missing_values
+        missing = "category" if some else "refuse"
     return replace(column, domain=domain, missing=missing, declared=declared)

@@ -68,24 +68,31 @@ def _is_number(value: object) -> bool:
 class Categories:
     """Listed values. ``ordered`` says that their order means something.
 
+    ``missing_values`` are those by which a survey says why there is none: each is a value of its
+    own, after the others, and none of them is counted among them.
+
     >>> Categories(("F", "M")).labels
     ('F', 'M')
+    >>> Categories((1, 2), missing_values=(8, 9)).labels
+    (1, 2, 8, 9)
     """
 
     values: tuple[Label, ...]
     ordered: bool = False
+    missing_values: tuple[Label, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(self.values))
+        object.__setattr__(self, "missing_values", tuple(self.missing_values))
         if not self.values:
             raise InvalidSchema("Categories must list at least one value, got none.")
-        for value in self.values:
+        for value in self.labels:
             if value is None or (isinstance(value, float) and not math.isfinite(value)):
                 raise InvalidSchema(
                     "Categories must be text, finite numbers or truth values; "
                     "missing values are governed by 'missing'."
                 )
-        doubles = len(self.values) - len({label_text(value) for value in self.values})
+        doubles = len(self.labels) - len({label_text(value) for value in self.labels})
         if doubles:
             raise InvalidSchema(
                 f"Categories must differ, got {doubles} listed more than once "
@@ -94,22 +101,28 @@ class Categories:
 
     @property
     def size(self) -> int:
-        """How many values there are."""
+        """How many values there are, those that stand for missing not counted."""
         return len(self.values)
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The values in the declared order."""
-        return self.values
+        """The values in the declared order, then those that stand for missing."""
+        return self.values + self.missing_values
+
+    @property
+    def missing_labels(self) -> tuple[Label, ...]:
+        """The labels that stand for missing."""
+        return self.missing_values
 
     def to_dict(self) -> dict[str, object]:
         """The entries of a column in a schema file."""
         entries: dict[str, object] = {"categories": list(self.values)}
-        return entries | {"ordered": True} if self.ordered else entries
+        entries |= {"ordered": True} if self.ordered else {}
+        return entries | _missing_entry(self.missing_values)
 
     @cached_property
     def _by_text(self) -> dict[str, Label]:
-        return {label_text(label): label for label in self.values}
+        return {label_text(label): label for label in self.labels}
 
 
 @dataclass(frozen=True)
@@ -117,17 +130,22 @@ class Bins:
     """A number cut at ``edges``: [e0, e1), [e1, e2), ..., the last one closed at both ends.
 
     ``release`` says what is published: the bin's label, its centre, or a number drawn
-    uniformly inside it.
+    uniformly inside it. ``missing_values`` are numbers by which a survey says why there is none:
+    they lie in no bin, and each is a value of its own.
 
     >>> Bins((20, 30, 40)).labels
     ('[20, 30)', '[30, 40]')
+    >>> Bins((20, 30, 40), missing_values=(98, 99)).labels
+    ('[20, 30)', '[30, 40]', '98', '99')
     """
 
     edges: tuple[float, ...]
     release: BinRelease = "label"
+    missing_values: tuple[Label, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "edges", tuple(self.edges))
+        object.__setattr__(self, "missing_values", tuple(self.missing_values))
         if self.release not in RELEASES:
             raise InvalidSchema(
                 f"release must be one of {', '.join(RELEASES)}, got {self.release!r}."
@@ -149,20 +167,41 @@ class Bins:
                 f'release = "{self.release}" needs finite edges. '
                 'Close the outer bins, or use "label".'
             )
+        self._check_missing_values()
+
+    def _check_missing_values(self) -> None:
+        codes = self.missing_values
+        if len({label_text(code) for code in codes}) < len(codes) or not all(
+            _is_number(code) and math.isfinite(code)  # type: ignore[arg-type]
+            for code in codes
+        ):
+            raise InvalidSchema("Missing values of bins must be finite numbers, each listed once.")
+        inside = [code for code in codes if self.edges[0] <= code <= self.edges[-1]]  # type: ignore[operator]
+        if inside and self.release != "label":
+            raise InvalidSchema(
+                f'release = "{self.release}" needs missing values outside the bins, and '
+                f'{len(inside)} lie inside: a released number would mean both. Use "label".'
+            )
 
     @property
     def size(self) -> int:
-        """How many bins there are."""
+        """How many bins there are, values that stand for missing not counted."""
         return len(self.edges) - 1
 
     @cached_property
     def labels(self) -> tuple[Label, ...]:
-        """One text a bin, such as ``[20, 30)``."""
+        """One text a bin, such as ``[20, 30)``, and one a value that stands for missing."""
         texts = [label_text(edge) for edge in self.edges]
         ends = [")"] * (self.size - 1) + ["]"]
-        return tuple(
+        bins = (
             f"[{low}, {high}{end}" for low, high, end in zip(texts, texts[1:], ends, strict=False)
         )
+        return (*bins, *self.missing_labels)
+
+    @property
+    def missing_labels(self) -> tuple[Label, ...]:
+        """The labels that stand for missing."""
+        return tuple(label_text(code) for code in self.missing_values)
 
     @property
     def centres(self) -> tuple[float, ...]:
@@ -175,11 +214,16 @@ class Bins:
 
     def to_dict(self) -> dict[str, object]:
         """The entries of a column in a schema file."""
-        return {"bins": list(self.edges), "release": self.release}
+        entries: dict[str, object] = {"bins": list(self.edges), "release": self.release}
+        return entries | _missing_entry(self.missing_values)
 
     @cached_property
     def _by_text(self) -> dict[str, Label]:
         return {str(label): label for label in self.labels}
+
+
+def _missing_entry(values: tuple[Label, ...]) -> dict[str, object]:
+    return {"missing_values": list(values)} if values else {}
 
 
 Domain: TypeAlias = Categories | Bins

@@ -18,11 +18,13 @@ class Labels:
         variables: The label of a column.
         values: The label of each value of a column.
         measures: Nominal, ordinal or scale, in the words of the package.
+        missing: The values of a column that stand for missing, as the package calls them.
     """
 
     variables: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[Label, str]] = field(default_factory=dict)
     measures: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, tuple[Label, ...]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.variables or self.values)
+        return bool(self.variables or self.values or self.missing)

@@ -104,13 +104,18 @@ class Column:
                 raise InvalidSchema(f"round of '{self.name}' is for weights, not for {self.role}.")
             require_number(f"round of '{self.name}'", self.round, low=0, low_open=True,
                            high=math.inf, high_open=True)  # fmt: skip
+        if self.missing == "refuse" and self.domain is not None and self.domain.missing_values:
+            raise InvalidSchema(
+                f"'{self.name}' lists values that stand for missing, and refuses missing values. "
+                'Set missing = "category" or "keep", or take them out.'
+            )
         self._check_size()
         object.__setattr__(self, "exempt", self._own_labels(tuple(self.exempt), "exempt"))
 
     def _check_size(self) -> None:
         if self.domain is None or not self.randomised:
             return
-        size = self.domain.size
+        size = len(self.domain.labels)
         if size > CATEGORY_LIMIT:
             raise TooLarge(
                 f"'{self.name}' has {size:,} categories, and a randomised column may have at most "
@@ -168,8 +173,10 @@ class Column:
     @property
     def fixed(self) -> tuple[Label, ...]:
         """The labels that stay as they are: the exempt ones, and missing where it is kept."""
-        kept = (None,) if self.missing == "keep" and None not in self.exempt else ()
-        return self.exempt + kept
+        if self.missing != "keep":
+            return self.exempt
+        codes = () if self.domain is None else self.domain.missing_labels
+        return self.exempt + tuple(own for own in (*codes, None) if own not in self.exempt)
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,19 @@ class Tally:
             return self.order
         return tuple(self.values.take(pc.sort_indices(self.values)).to_pylist())
 
+    def without(self, labels: Sequence[Label]) -> Tally:
+        """The same without some values, as if they had not been there."""
+        if not labels:
+            return self
+        values, numbers = self.values, pa.array(self.numbers)
+        kept = pa.array([value not in labels for value in values.to_pylist()], pa.bool_())
+        other = Tally(self.kind, self.seen, self.missing, self.complete, order=self.order)
+        other._values, other._numbers = [values.filter(kept)], [numbers.filter(kept)]
+        if self.kind in ("integer", "number") and other.distinct:
+            ends = pc.min_max(other.values)
+            other.lowest, other.highest = ends["min"].as_py(), ends["max"].as_py()
+        return other
+
     def add(self, array: pa.Array) -> None:
         """Count one more batch."""
         if pa.types.is_dictionary(array.type) and array.type.ordered and not self.order:

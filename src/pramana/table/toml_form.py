@@ -39,8 +39,8 @@ ROLES = {word: role for role, words in SYNONYMS.items() for word in words.split(
 STRATA = {"strata", "stratavar", "stratavars", "stratum"}
 TOP = ("columns", "impossible", "strata", "choices", "keys", "sensitive", "weight", "plain",
        "identifiers")  # fmt: skip
-ENTRIES = ("role", "categories", "ordered", "bins", "release", "missing", "exempt", "randomise",
-           "declared", "round")  # fmt: skip
+ENTRIES = ("role", "categories", "ordered", "bins", "release", "missing", "missing_values",
+           "exempt", "randomise", "declared", "round")  # fmt: skip
 SPELLINGS = {"randomize": "randomise", "levels": "categories", "values": "categories",
              "edges": "bins", "breaks": "bins"}  # fmt: skip
 
@@ -167,14 +167,17 @@ def _domain(name: str, entries: Mapping[str, Any]) -> Domain | None:
         raise InvalidSchema(f"release of '{name}' needs bins: it says what is published of a bin.")
     if "ordered" in entries and "categories" not in entries:
         raise InvalidSchema(f"ordered of '{name}' needs categories.")
+    if "missing_values" in entries and not {"categories", "bins"} & set(entries):
+        raise InvalidSchema(f"missing_values of '{name}' need categories or bins beside them.")
+    codes = _labels("missing_values", entries.get("missing_values", []))
     try:
         if "categories" in entries:
             values = _labels("categories", entries["categories"])
-            return Categories(values, ordered=entries.get("ordered", False))
+            return Categories(values, entries.get("ordered", False), codes)
         if "bins" in entries:
             if not isinstance(entries["bins"], list):
                 raise InvalidSchema("Bins must be a list of numbers in rising order.")
-            return Bins(tuple(entries["bins"]), release=entries.get("release", "label"))
+            return Bins(tuple(entries["bins"]), entries.get("release", "label"), codes)
     except InvalidSchema as error:
         raise InvalidSchema(f"Column '{name}': {error}") from None
     return None

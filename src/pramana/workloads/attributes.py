@@ -43,11 +43,12 @@ class Attribute:
         domain = self.column.domain if self.column else None
         if isinstance(domain, Bins):
             return np.array([*_centres(domain), *([np.nan] * (len(self.labels) - domain.size))])
-        known = [label for label in self.labels if label is not None]
+        gone = (None, *(domain.missing_labels if domain is not None else ()))
+        known = [label for label in self.labels if label not in gone]
         if all(isinstance(label, int | float) for label in known):
-            return np.array([np.nan if own is None else own for own in self.labels], np.float64)
+            return np.array([np.nan if own in gone else own for own in self.labels], np.float64)
         if isinstance(domain, Categories) and domain.ordered:
-            places = [np.nan if own is None else place for place, own in enumerate(self.labels)]
+            places = [np.nan if own in gone else place for place, own in enumerate(self.labels)]
             return np.array(places, np.float64)
         return None
 

@@ -1,0 +1,187 @@
+"""Tests of values by which SPSS and Stata files say why there is none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyreadstat
+import pytest
+
+from pramana import api
+from pramana.errors import InvalidSchema, Notice
+from pramana.formats.opening import open_table
+from pramana.guarantees.k_anonymity import KAnonymity
+from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.release.contents import read_certificate
+from pramana.table.codec import decode, encode
+from pramana.table.domains import Bins, Categories
+from pramana.table.schema import Column, Role, Schema
+
+VOTE = {1.0: "yes", 2.0: "no", 8.0: "refused", 9.0: "does not know"}
+REFUSED, UNKNOWN = 2147483622, 2147483623
+"""How Stata keeps .a and .b."""
+
+
+def survey(rows: int = 900) -> pd.DataFrame:
+    """A vote, an age with codes above 997, an income with a code, a text with one."""
+    draw = np.random.default_rng(3)
+    age = draw.integers(18, 90, rows).astype(float)
+    age[draw.random(rows) < 0.05] = 998
+    age[draw.random(rows) < 0.05] = 999
+    income = np.round(draw.lognormal(10, 1, rows))
+    income[:7] = 9_999_999
+    income[7:12] = np.nan
+    vote = draw.choice([1.0, 2.0, 8.0, 9.0, np.nan], rows, p=[0.5, 0.3, 0.1, 0.05, 0.05])
+    party = draw.choice(["left", "right", "none"], rows)
+    return pd.DataFrame({"vote": vote, "age": age, "income": income, "party": party})
+
+
+@pytest.fixture
+def spss(tmp_path):
+    """An SPSS file with values, a range and a text that stand for missing."""
+    path = tmp_path / "survey.sav"
+    pyreadstat.write_sav(
+        survey(),
+        str(path),
+        variable_value_labels={"vote": VOTE},
+        missing_ranges={
+            "vote": [8, 9],
+            "age": [{"lo": 997, "hi": 999}],
+            "income": [9_999_999],
+            "party": ["none"],
+        },
+    )
+    return path
+
+
+@pytest.fixture
+def stata(tmp_path):
+    """A Stata file with .a and .b."""
+    path = tmp_path / "survey.dta"
+    own = survey()
+    vote = own["vote"].astype(object).replace({8.0: "a", 9.0: "b"}).where(own["vote"].notna(), None)
+    pyreadstat.write_dta(
+        own.assign(vote=vote)[["vote", "age", "income", "party"]],
+        str(path),
+        variable_value_labels={"vote": {1: "yes", 2: "no", "a": "refused", "b": "unknown"}},
+        missing_user_values={"vote": ["a", "b"]},
+    )
+    return path
+
+
+def test_each_reason_for_missing_is_one_value(spss):
+    """Listed once, as a value of the missing kind; only empty cells are counted as missing."""
+    found = api.describe(spss, keys=["vote", "age", "party"])
+
+    assert found.column("vote").domain == Categories((1, 2), missing_values=(8, 9))
+    assert found.column("party").domain == Categories(("left", "right"), missing_values=("none",))
+    age = found.column("age").domain
+    assert isinstance(age, Bins)
+    assert age.missing_values == (998, 999)
+    assert max(age.edges) <= 100
+    empty = int(survey()["vote"].isna().sum())
+    profiles = {profile.name: profile for profile in found.profiles}
+    assert profiles["vote"].missing == empty
+    assert "calls 2 of its values missing: each a value of its own" in profiles["vote"].why
+    assert found.column("vote").labels == (1, 2, 8, 9, None)
+
+
+@pytest.mark.filterwarnings("ignore::pramana.errors.Notice")
+@pytest.mark.parametrize("method", [None, "resample", "centroid"])
+def test_a_release_tells_the_reasons_apart(spss, tmp_path, method):
+    """Every method releases them as values of their own, and the folder verifies."""
+    schema = api.describe(spss, keys=["vote", "age", "party"], sensitive=["income"]).schema
+    target = PkAnonymity(k=2) if method is None else KAnonymity(k=3)
+    plan = api.design(schema, target, data=spss, method=method)
+    release = api.protect(spss, plan, to=tmp_path / "release", seed=1)
+
+    verdict = api.verify(tmp_path / "release", original=spss)
+    assert verdict.valid, [check for check in verdict.checks if not check.ok]
+    released = release.opened.to_arrow()
+    assert {8, 9} <= set(released["vote"].to_pylist())
+    assert {"998", "999"} & set(released["age"].to_pylist())
+    assert released["income"].null_count == 12  # seven by the code, five empty
+    certified = read_certificate(tmp_path / "release").schema.column("vote")
+    assert certified.domain == schema.column("vote").domain
+    if method is None:
+        table = release.crosstab("vote")
+        assert table.labels[0] == (1, 2, 8, 9, None)
+
+
+@pytest.mark.filterwarnings("ignore::pramana.errors.Notice")
+def test_spss_reads_the_release_as_the_original(spss, tmp_path):
+    """The released file calls the same values missing, and labels them."""
+    schema = api.describe(spss, keys=["vote", "party"], sensitive=["income", "age"]).schema
+    api.protect(spss, api.design(schema, PkAnonymity(k=2), data=spss), to=tmp_path / "r", seed=1)
+
+    _, about = pyreadstat.read_sav(str(tmp_path / "r" / "data.sav"), user_missing=True)
+    assert about.variable_value_labels["vote"] == VOTE
+    assert [own["lo"] for own in about.missing_ranges["vote"]] == [8, 9]
+    assert [own["lo"] for own in about.missing_ranges["party"]] == ["none"]
+
+
+@pytest.mark.filterwarnings("ignore::pramana.errors.Notice")
+def test_stata_keeps_its_letters(stata, tmp_path):
+    """.a and .b are values of their own, and letters again in a Stata file."""
+    schema = api.describe(stata, keys=["vote"], sensitive=["income", "age"], plain=["party"]).schema
+    assert schema.column("vote").domain == Categories((1, 2), missing_values=(REFUSED, UNKNOWN))
+    api.protect(stata, api.design(schema, PkAnonymity(k=2), data=stata), to=tmp_path / "r", seed=1)
+
+    released, about = pyreadstat.read_dta(str(tmp_path / "r" / "data.dta"), user_missing=True)
+    assert {"a", "b"} <= set(released["vote"].dropna())
+    assert about.variable_value_labels["vote"]["a"] == "refused"
+    assert api.verify(tmp_path / "r", original=stata).valid
+
+
+def test_columns_that_are_not_randomised_say_that_reasons_are_lost(spss):
+    """Not silently: a notice names the columns."""
+    schema = Schema((
+        Column("vote", Role.KEY, Categories((1, 2), missing_values=(8, 9)), missing="category"),
+        Column("age", Role.SENSITIVE),
+        Column("income", Role.SENSITIVE),
+        Column("party", Role.PLAIN),
+    ))  # fmt: skip
+    with pytest.warns(Notice, match="all alike, in columns that are not randomised: age, income"):
+        opened = open_table(spss, schema=schema)
+    assert max(opened.to_arrow()["age"].drop_null().to_pylist()) < 100
+
+
+def test_policy_says_what_happens_to_them():
+    """``keep`` leaves each as it is, ``category`` randomises each, ``refuse`` goes with none."""
+    domain = Categories((1, 2), missing_values=(8, 9))
+    assert Column("v", Role.KEY, domain, missing="keep").fixed == (8, 9, None)
+    assert Column("v", Role.KEY, domain, missing="category").fixed == ()
+    with pytest.raises(InvalidSchema, match="refuses missing values"):
+        Column("v", Role.KEY, domain, missing="refuse")
+
+
+@pytest.mark.parametrize("release", ["label", "centre", "draw"])
+def test_codes_lie_in_no_bin(release):
+    """They are found before the bins, leave as themselves, and are found again."""
+    from pramana.table.codec import encode_released
+
+    bins = Bins((0, 10, 20), release, missing_values=(98, 99))
+    column = Column("age", Role.KEY, bins, missing="category")
+    codes = encode(column, pa.array([5, 15, 98, 99, None]))
+    assert codes.tolist() == [0, 1, 2, 3, 4]
+    words = np.arange(5, dtype=np.uint64) << np.uint64(60)
+    left = decode(column, codes, words, like=pa.int64())
+    assert encode_released(column, left).tolist() == codes.tolist()
+    assert left.to_pylist()[2:] == (["98", "99", None] if release == "label" else [98, 99, None])
+
+
+def test_a_code_inside_the_bins_needs_labels():
+    """A drawn 9 would mean both nine and refused."""
+    assert Bins((0, 10, 20), missing_values=(9,)).labels[-1] == "9"
+    with pytest.raises(InvalidSchema, match="outside the bins"):
+        Bins((0, 10, 20), "draw", missing_values=(9,))
+
+
+def test_a_schema_file_keeps_them():
+    """Written and read back."""
+    schema = Schema((
+        Column("v", Role.KEY, Categories((1, 2), missing_values=(8, 9)), missing="keep"),
+        Column("a", Role.KEY, Bins((0, 5, 9), missing_values=(98,)), missing="category"),
+    ))  # fmt: skip
+    assert Schema.from_toml(schema.to_toml()) == schema
