@@ -70,6 +70,36 @@ def test_the_layers_of_the_picture_are_those_that_the_linter_keeps() -> None:
     assert "\n".join(lines) in page
 
 
+def test_every_theorem_of_the_picture_is_quoted_in_its_room() -> None:
+    """A row names a paper's theorem or a proof of ours, and files that quote it."""
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    table = page.split("## The room of a theorem\n")[1].split("\n## ")[0]
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 15
+    for what, source, files in rows:
+        places = [SOURCE / name for name in re.findall(r"`(\w+/[\w./]+)`", files)]
+        assert places, what
+        modules = [
+            p for place in places for p in (place.glob("*.py") if place.is_dir() else [place])
+        ]
+        words = " ".join(path.read_text() for path in modules)
+        for theorem in re.findall(r"\[([A-Z][^\]]+)\](?!\()", source):
+            assert f"[{theorem}]" in words, f"{what}: {theorem}"
+        for proof in re.findall(r"\(proofs/(\w+)\.md\)", source):
+            assert f"docs/proofs/{proof}.md" in words, f"{what}: {proof}"
+
+
+def test_the_ten_lines_that_a_value_passes_are_there() -> None:
+    """Each names a module and a function in it."""
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    lines = re.findall(r"^ ?\d+  (\S+\.py) +(\S+) ", page, re.MULTILINE)
+    assert len(lines) == 10
+    for file, function in lines:
+        text = (SOURCE / file).read_text()
+        for name in function.split("."):
+            assert re.search(rf"\b(class|def) {name}\b", text), f"{file} {function}"
+
+
 def test_every_reference_in_the_source_is_in_the_bibliography() -> None:
     """Comments cite by key, such as [Ikarashi, Thm 3]; each key has an entry."""
     page = (ROOT / "docs" / "references.md").read_text()
