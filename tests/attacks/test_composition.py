@@ -131,7 +131,7 @@ def test_a_key_that_another_release_shows_is_known():
 
 
 def test_a_sensitive_column_that_both_show_leaves_the_crowd():
-    """It ties the records of the two together, which is assumed anyway; nobody knows it."""
+    """It ties the records of the two together; nobody knows it."""
     found = compose_releases([other(Role.SENSITIVE, "income"), other(Role.SENSITIVE, "income")])
 
     assert found.crowd == 20
@@ -143,3 +143,15 @@ def test_the_release_that_shows_all_that_is_known_says_the_crowd():
     found = compose_releases([other(Role.PLAIN, "town", crowd=7), certificate(0.5)])
 
     assert found.crowd == 7
+
+
+def test_which_rule_applies_is_said_first():
+    """Nothing ties two coins together: each keeps its k, central epsilons add."""
+    found = compose_releases([certificate(0.5), certificate(0.3)])
+
+    assert found.promised.rule == "apart"
+    assert found.promised.k == min(k for k, _ in found.alone) > found.k.k
+    assert "Each keeps its k" in found.sentences()[1]
+    tied = compose_releases([other(Role.SENSITIVE, "income"), other(Role.SENSITIVE, "income")])
+    assert tied.promised.rule == tied.to_json()["promised"]["rule"] == "tied"
+    assert tied.promised.k == tied.k.k

@@ -1,8 +1,9 @@
 """Several releases of the same people: what of k and epsilon remains.
 
-Two releases are one mechanism that releases two values. Whoever can tell which records of the two
-belong together (the worst case) faces the product of the likelihoods, so that epsilons add and
-anonymity ratios multiply [Ikarashi, Cor. 1 and 4]. Whoever cannot, knows less.
+Which rule applies is said first (guarantees/composition.py): releases whose records nothing ties
+together keep their k each. Then the worst case: whoever can tell, by whatever else, which records
+belong together faces the product of the likelihoods, so that epsilons add and anonymity ratios
+multiply [Ikarashi, Cor. 1 and 4].
 
 The crowd is that of all columns together which some release shows as they are and which may be
 known. A column that one release hides (a key) and another one shows is known: keys are what an
@@ -20,12 +21,14 @@ from typing import Any
 
 from pramana.errors import InvalidNumber, NotCovered, PramanaError
 from pramana.guarantees.breach import PrivacyBreach
+from pramana.guarantees.composition import Together, compose
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.numeric import text_down, text_up
 from pramana.release.certificate import Certificate
 from pramana.release.contents import CERTIFICATE, read_certificate
+from pramana.release.disclosed import disclosed
 
 __all__ = ["Composition", "compose_releases", "earlier_releases"]
 
@@ -37,7 +40,8 @@ class Composition:
     Attributes:
         releases: how many.
         alone: k and epsilon of each.
-        k: what remains of k.
+        promised: what they promise together, by the rule that applies.
+        k: what remains of k for who can tell which records belong together.
         epsilon: what remains of epsilon.
         breach: what remains against a breach.
         crowd: the fewest records that are known to share what may be known.
@@ -46,6 +50,7 @@ class Composition:
 
     releases: int
     alone: tuple[tuple[float, float], ...]
+    promised: Together
     k: PkAnonymity
     epsilon: DifferentialPrivacy
     breach: PrivacyBreach
@@ -57,8 +62,10 @@ class Composition:
         each = ", ".join(f"k = {text_down(k)} and epsilon = {text_up(e)}" for k, e in self.alone)
         return [
             f"Each release alone has {each}.",
-            f"Together, for who can tell which records belong together, {self.releases} releases "
-            f"have k = {text_down(self.k.k)} and epsilon = {text_up(self.epsilon.epsilon)}.",
+            *self.promised.sentences(),
+            f"For who can tell, by whatever else, which records belong together, {self.releases} "
+            f"releases have k = {text_down(self.k.k)} and epsilon = "
+            f"{text_up(self.epsilon.epsilon)}.",
             self.k.sentence(),
             *self._single(),
         ]
@@ -77,6 +84,7 @@ class Composition:
             "attack": "composition",
             "releases": self.releases,
             "alone": [{"k": k, "epsilon": _finite(e)} for k, e in self.alone],
+            "promised": self.promised.to_json(),
             "together": {
                 "k": self.k.k,
                 "crowd": self.crowd,
@@ -110,6 +118,7 @@ def compose_releases(certificates: Sequence[Certificate], *, rho1: float = 0.1) 
     return Composition(
         releases=len(certificates),
         alone=alone,
+        promised=compose([disclosed(certificate) for certificate in certificates]),
         k=PkAnonymity.of(together, crowd=crowd),
         epsilon=DifferentialPrivacy.of(together),
         breach=PrivacyBreach.of(together, rho1=rho1),

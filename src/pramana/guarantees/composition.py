@@ -1,0 +1,481 @@
+"""What several releases of the same people promise together.
+
+Draws are fresh and every release has a shuffle of its own. Two cases:
+
+- *Apart*: no release shows as it is a column that another one has. Nothing ties a record of the one
+  to a record of the other. Each release keeps its own k, all records of a person together are found
+  with at most 1 / (k1 k2 ...), and central epsilons and deltas add.
+- *Tied*: a column that one shows as it is stands in another one too, as it is or randomised.
+  Whoever can tell which records belong together faces one channel that releases both: local
+  epsilons add, k = 1 + (n - 1) m1 m2, and central privacy follows from the product of the blanket
+  laws. Central epsilons may not be added there.
+
+Local epsilons add in both. Groups of tied releases are apart from each other. Releases without
+published matrices have no rule, those whose matrices were made from the data none for epsilon.
+Proofs: docs/proofs/composition.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pramana.errors import InvalidNumber, NotARelease
+from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
+from pramana.matrices.reporting import Reporting
+from pramana.numeric import TOTAL, float_down, float_up, log_up, text_down, text_up
+
+if TYPE_CHECKING:
+    from pramana.guarantees.base import Evidence
+    from pramana.guarantees.shuffled_law import BlanketLaw
+    from pramana.matrices.mechanism import Mechanism
+
+__all__ = ["Disclosure", "Outline", "Together", "compose", "tied_groups"]
+
+MixtureParts = tuple[tuple[Fraction, int, Fraction], ...]
+"""A step as uniform mixtures: the chance of each, how many values it has, and its ratio."""
+
+
+@dataclass(frozen=True)
+class Outline:
+    """All that composing needs of what is done to a record: sizes and ratios, and no label.
+
+    >>> from pramana.matrices import Mechanism, Step, UniformMixture
+    >>> coin = Mechanism((Step(("a",), UniformMixture.of(("no", "yes"), retention=0.5)),))
+    >>> twice = Outline.of(coin).beside(Outline.of(coin))
+    >>> twice.gamma, twice.swap                     # 3 and 1/9, twice
+    (Fraction(9, 1), Fraction(1, 81))
+
+    Attributes:
+        gamma: the largest ratio of two truths; ``None`` where there is no bound.
+        swap: the smallest ratio of a swap of two people, m in k = 1 + (n - 1) m.
+        steps: for each independent step a uniform mixture that can be turned into it, or several
+            with their chances where a public coin chooses; empty where there is no bound.
+    """
+
+    gamma: Fraction | None
+    swap: Fraction
+    steps: tuple[MixtureParts, ...]
+
+    @classmethod
+    def of(cls, mechanism: Mechanism) -> Outline:
+        """That of a mechanism."""
+        from pramana.guarantees.shuffled_channels import mixture_above
+
+        swap = Fraction(mechanism.anonymity_ratio)
+        if mechanism.gamma == math.inf:
+            return cls(None, swap, ())
+        if isinstance(mechanism, Reporting):
+            sets = tuple(
+                (Fraction(one.weight, TOTAL), one.matrix.size, Fraction(one.matrix.gamma))
+                for one in mechanism.sets
+            )
+            return cls(Fraction(mechanism.gamma), swap, (sets,))
+        steps = tuple(
+            ((Fraction(1), len(step.labels), max(map(mixture_above, step.matrices))),)
+            for step in mechanism
+        )
+        return cls(Fraction(mechanism.gamma), swap, steps)
+
+    def beside(self, other: Outline) -> Outline:
+        """That of the channel that releases what both release, of the same record."""
+        swap = self.swap * other.swap
+        if self.gamma is None or other.gamma is None:
+            return Outline(None, swap, ())
+        return Outline(self.gamma * other.gamma, swap, self.steps + other.steps)
+
+    @property
+    def local_epsilon(self) -> float:
+        """ln gamma, rounded up."""
+        return math.inf if self.gamma is None else log_up(self.gamma)
+
+    def k(self, crowd: int) -> float:
+        """1 + (n - 1) m, rounded down."""
+        return float_down(1 + (crowd - 1) * self.swap)
+
+    def central(self, *, crowd: int, delta: float) -> ShuffledPrivacy:
+        """What one shuffle of such records promises, by the product of the laws of its steps."""
+        local = ShuffledPrivacy(self.local_epsilon, 0.0)
+        if crowd == 1 or delta == 0 or self.gamma is None:
+            return local
+        from pramana.guarantees.shuffled_bound import epsilon_of
+
+        found = min(epsilon_of([law], crowd=crowd, delta=delta) for law in self._laws(self.gamma))
+        return ShuffledPrivacy(found, delta) if found < local.epsilon else local
+
+    def _laws(self, gamma: Fraction) -> list[BlanketLaw]:
+        from pramana.guarantees.shuffled_law import BlanketLaw
+
+        product = BlanketLaw.of_steps(
+            BlanketLaw.of_parts(
+                (float(chance), BlanketLaw.of_mixture(size, ratio)) for chance, size, ratio in step
+            )
+            for step in self.steps
+        )
+        return [product, BlanketLaw.of_any_channel(gamma)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Fractions as text: exact, whatever reads them."""
+        return {
+            "gamma": None if self.gamma is None else str(self.gamma),
+            "swap": str(self.swap),
+            "steps": [
+                [[str(chance), size, str(ratio)] for chance, size, ratio in step]
+                for step in self.steps
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, form: Mapping[str, Any]) -> Outline:
+        """The reverse of :meth:`to_json`."""
+        try:
+            gamma = form["gamma"]
+            return cls(
+                None if gamma is None else Fraction(gamma),
+                Fraction(form["swap"]),
+                tuple(
+                    tuple(
+                        (Fraction(chance), int(size), Fraction(ratio)) for chance, size, ratio in s
+                    )
+                    for s in form["steps"]
+                ),
+            )
+        except (KeyError, TypeError, ValueError, ZeroDivisionError):
+            raise NotARelease("The outline of a channel must hold gamma, swap and steps.") from None
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """One release as the others see it.
+
+    Attributes:
+        method: the name of what was done.
+        records: how many.
+        columns: all that are released.
+        kept: those that are released as they are.
+        keys: those by which a person is known.
+        known: those of the kept that an adversary may know.
+        crowd: the size of the smallest group that the known ones form.
+        attached: the size of the smallest group that all kept ones form.
+        outline: of the published matrices; ``None`` where there are none.
+        data_dependent: whether the matrices were chosen by looking at the data.
+        central: what it promises by itself, where it does.
+        alone: the k that it promises by itself, where no matrices tell.
+        seeded: whether a seed was used.
+    """
+
+    method: str
+    records: int
+    columns: frozenset[str]
+    kept: frozenset[str]
+    keys: frozenset[str]
+    known: frozenset[str]
+    crowd: int
+    attached: int
+    outline: Outline | None
+    data_dependent: bool = False
+    central: ShuffledPrivacy | None = None
+    alone: float | None = None
+    seeded: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        evidence: Evidence,
+        *,
+        method: str,
+        central: ShuffledPrivacy | None = None,
+        alone: float | None = None,
+    ) -> Disclosure:
+        """From what a stranger can see of a release."""
+        schema = evidence.schema
+        kept = frozenset(column.name for column in schema.released_as_is)
+        known = frozenset(schema.known)
+        counted = evidence.crowd if kept == known else 1
+        return cls(
+            method=method,
+            records=evidence.records,
+            columns=frozenset(column.name for column in schema.released),
+            kept=kept,
+            keys=frozenset(column.name for column in schema.keys),
+            known=known,
+            crowd=evidence.crowd,
+            attached=counted if evidence.attached is None else evidence.attached,
+            outline=None if evidence.mechanism is None else Outline.of(evidence.mechanism),
+            data_dependent=evidence.data_dependent,
+            central=central,
+            alone=alone,
+            seeded=evidence.seeded,
+        )
+
+    @property
+    def uncovered(self) -> str | None:
+        """Why no rule adds it to others; nothing where one does."""
+        if self.seeded:
+            return "a seed was used, and whoever has it undoes the release"
+        if self.outline is None:
+            return f"a release by method {self.method} publishes no matrices to compose"
+        return None
+
+    @property
+    def by_itself(self) -> ShuffledPrivacy | None:
+        """Central privacy as stated, or else the local one, which needs no crowd."""
+        if self.uncovered or self.data_dependent or self.outline is None:
+            return None
+        if self.central is not None and self.central.delta is not None:
+            return self.central
+        return ShuffledPrivacy(self.outline.local_epsilon, 0.0)
+
+    def ties(self, other: Disclosure) -> frozenset[str]:
+        """The columns that the one shows as they are and that the other one has at all."""
+        return (self.kept & other.columns) | (other.kept & self.columns)
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain form."""
+        central = None if self.central is None else self.central.to_json()
+        outline = None if self.outline is None else self.outline.to_json()
+        return {
+            **{name: getattr(self, name) for name in _PLAIN},
+            **{name: sorted(getattr(self, name)) for name in _SETS},
+            "central": central,
+            "outline": outline,
+        }
+
+    @classmethod
+    def from_json(cls, form: Mapping[str, Any]) -> Disclosure:
+        """The reverse of :meth:`to_json`."""
+        central, outline = form["central"], form["outline"]
+        if central is not None:
+            epsilon = math.inf if central["epsilon"] is None else central["epsilon"]
+            central = ShuffledPrivacy(epsilon, central.get("delta"))
+        plain: dict[str, Any] = {name: form[name] for name in _PLAIN}
+        sets: dict[str, Any] = {name: frozenset(form[name]) for name in _SETS}
+        return cls(
+            **plain,
+            **sets,
+            central=central,
+            outline=None if outline is None else Outline.from_json(outline),
+        )
+
+
+_SETS = ("columns", "kept", "keys", "known")
+_PLAIN = ("method", "records", "crowd", "attached", "data_dependent", "alone", "seeded")
+
+
+@dataclass(frozen=True)
+class Together:
+    """What several releases of the same people promise, all of them seen at once.
+
+    Attributes:
+        releases: how many.
+        groups: which are tied to each other, by position; one alone is a group too.
+        tied_by: the columns that tie them.
+        k: no record of any of them can be pinned on a person beyond 1 in k; ``None``: no rule.
+        every: all records of a person together are found with at most 1 in so many.
+        local: what remains against who sees records before the shuffles.
+        central: what remains against who sees all releases; ``None``: no rule.
+        crowd: the fewest records that share what may be known, where releases are tied.
+        uncovered: why there is no rule, release by release.
+    """
+
+    releases: int
+    groups: tuple[tuple[int, ...], ...]
+    tied_by: tuple[str, ...]
+    k: float | None
+    every: float | None
+    local: float
+    central: ShuffledPrivacy | None
+    crowd: int
+    uncovered: tuple[str, ...] = ()
+
+    @property
+    def tied(self) -> bool:
+        """Whether any two of them are."""
+        return any(len(group) > 1 for group in self.groups)
+
+    @property
+    def rule(self) -> str:
+        """The rule that applies: ``alone``, ``apart``, ``tied`` or ``none``."""
+        if self.k is None:
+            return "none"
+        if self.releases == 1:
+            return "alone"
+        return "tied" if self.tied else "apart"
+
+    def sentences(self) -> list[str]:
+        """The findings in plain words."""
+        found = [_RULES[self.rule].format(n=self.releases, by=", ".join(self.tied_by))]
+        if self.k is not None:
+            found.append(self._linking())
+        if self.central is None:
+            found.append("Nothing remains to be said about epsilon.")
+        elif math.isinf(self.central.epsilon):
+            found.append("No epsilon: some released value rules a true value out.")
+        else:
+            found.append(
+                f"Central epsilon = {text_up(self.central.epsilon)} with delta = "
+                f"{text_up(self.central.delta or 0.0, 3)}, local epsilon = {text_up(self.local)}, "
+                "for columns that no release shows as they are."
+            )
+        return found + [f"Not covered: {reason}." for reason in self.uncovered]
+
+    def _linking(self) -> str:
+        assert self.k is not None  # noqa: S101 - whoever calls has looked
+        text = f"No released record can be pinned on a person beyond 1 in {text_down(self.k)}"
+        if len(self.groups) > 1 and self.every is not None:
+            text += f", nor one of each of them together beyond 1 in {text_down(self.every)}"
+        return f"{text}."
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain form; null stands for no bound or no rule, which ``rule`` tells apart."""
+        return {
+            "releases": self.releases,
+            "rule": self.rule,
+            "groups": [list(group) for group in self.groups],
+            "tied_by": list(self.tied_by),
+            "k": self.k,
+            "all_records": self.every,
+            "local_epsilon": self.local if math.isfinite(self.local) else None,
+            "central": None if self.central is None else self.central.to_json(),
+            "uncovered": list(self.uncovered),
+        }
+
+
+_RULES = {
+    "alone": "One release: what it promises stands.",
+    "apart": "{n} releases, none of which shows as it is a column that another one has: nothing "
+    "ties their records together. Each keeps its k, central epsilons add.",
+    "tied": "{n} releases, some of which share columns that are shown as they are ({by}): their "
+    "records may be tied together, so that they count as one that releases all.",
+    "none": "{n} releases that no rule puts together.",
+}
+
+
+def compose(releases: Sequence[Disclosure]) -> Together:
+    """Put the releases of the same people together, each drawn and shuffled for itself."""
+    if not releases:
+        raise InvalidNumber("Composition needs at least one release.")
+    groups = tied_groups(releases)
+    pairs = ((a, b) for i, a in enumerate(releases) for b in releases[:i])
+    tied_by = sorted({name for a, b in pairs for name in a.ties(b)})
+    parts = [_Group(tuple(releases[place] for place in group)) for group in groups]
+    whole = _Group(tuple(releases))
+    ks = _numbers(releases, parts)
+    return Together(
+        releases=len(releases),
+        groups=groups,
+        tied_by=tuple(tied_by),
+        k=None if ks is None else min(ks),
+        every=None if ks is None else float_down(math.prod(map(Fraction, ks))),
+        local=math.inf if whole.no_epsilon else whole.outline.local_epsilon,
+        central=_central(whole, parts),
+        crowd=min(part.crowd for part in parts),
+        uncovered=tuple(dict.fromkeys(filter(None, (_reason(one) for one in releases)))),
+    )
+
+
+def _numbers(releases: Sequence[Disclosure], parts: Sequence[_Group]) -> list[float] | None:
+    """The k of each group; nothing where one has none."""
+    if len(releases) == 1 and releases[0].outline is None and not releases[0].seeded:
+        return None if releases[0].alone is None else [releases[0].alone]
+    if any(release.uncovered for release in releases):
+        return None
+    return [part.outline.k(part.crowd) for part in parts]
+
+
+def _reason(release: Disclosure) -> str | None:
+    """What no rule covers of a release."""
+    if release.uncovered is None and release.data_dependent:
+        return (
+            f"matrices of method {release.method} were made from the data, so epsilon has no rule"
+        )
+    return release.uncovered
+
+
+def _central(whole: _Group, parts: Sequence[_Group]) -> ShuffledPrivacy | None:
+    """The sum over groups that are apart, or one shuffle of everything if that is less."""
+    if whole.no_epsilon:
+        return None
+    found = [part.central for part in parts]
+    if len(found) == 1:
+        return found[0]
+    added = ShuffledPrivacy(
+        _sum_up(one.epsilon for one in found), _sum_up(one.delta or 0.0 for one in found)
+    )
+    return min(added, whole.as_one(added.delta or 0.0), key=lambda one: one.epsilon)
+
+
+def _sum_up(numbers: Iterable[float]) -> float:
+    """The sum, rounded up."""
+    terms = list(numbers)
+    return math.inf if math.inf in terms else float_up(sum(map(Fraction, terms), Fraction(0)))
+
+
+def tied_groups(releases: Sequence[Disclosure]) -> tuple[tuple[int, ...], ...]:
+    """Positions of releases, those together that are tied, directly or through others."""
+    groups: list[set[int]] = []
+    for place, release in enumerate(releases):
+        near = [g for g in groups if any(release.ties(releases[other]) for other in g)]
+        groups = [g for g in groups if g not in near]
+        groups.append(set().union({place}, *near))
+    return tuple(sorted(tuple(sorted(group)) for group in groups))
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Releases that are looked at as one which releases all."""
+
+    members: tuple[Disclosure, ...]
+
+    @property
+    def no_epsilon(self) -> bool:
+        """Whether some member has no epsilon that could be composed."""
+        return any(member.by_itself is None for member in self.members)
+
+    @cached_property
+    def outline(self) -> Outline:
+        """Of the product of all."""
+        whole = Outline(Fraction(1), Fraction(1), ())
+        for member in self.members:
+            assert member.outline is not None  # noqa: S101 - covered
+            whole = whole.beside(member.outline)
+        return whole
+
+    @property
+    def _same_people(self) -> bool:
+        return len({member.records for member in self.members}) == 1
+
+    @property
+    def crowd(self) -> int:
+        """The fewest that share what may be known; 1 where no member has counted them.
+
+        A key that another member shows is known.
+        """
+        keys = frozenset().union(*(member.keys for member in self.members))
+        kept = frozenset().union(*(member.kept for member in self.members))
+        known = (keys & kept).union(*(member.known for member in self.members))
+        counted = [member.crowd for member in self.members if known <= member.known]
+        return min(counted) if counted and self._same_people else 1
+
+    @property
+    def attached(self) -> int:
+        """The fewest that share everything that some member shows as it is."""
+        kept = frozenset().union(*(member.kept for member in self.members))
+        counted = [member.attached for member in self.members if kept <= member.kept]
+        return min(counted) if counted and self._same_people else 1
+
+    @property
+    def central(self) -> ShuffledPrivacy:
+        """Of one member what it states, of several what one shuffle of all would promise."""
+        stated = [one for one in (member.by_itself for member in self.members) if one is not None]
+        if len(stated) == 1:
+            return stated[0]
+        return self.as_one(_sum_up(one.delta or 0.0 for one in stated))
+
+    def as_one(self, delta: float) -> ShuffledPrivacy:
+        """Central privacy if every person's records were tied together and shuffled once."""
+        return self.outline.central(crowd=self.attached, delta=delta)

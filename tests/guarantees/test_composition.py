@@ -1,0 +1,347 @@
+"""Several releases of the same people, against enumeration of all of them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+from scipy.stats import binom
+
+from pramana.errors import InvalidNumber, NotARelease
+from pramana.guarantees.composition import Disclosure, Outline, compose, tied_groups
+from pramana.guarantees.shuffled_bound import delta_of
+from pramana.guarantees.shuffled_law import BlanketLaw
+from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
+from pramana.matrices import Dense, Mechanism, Step, UniformMixture
+from pramana.matrices.reporting import AskedSet, Reporting
+from pramana.numeric import TOTAL
+
+Row = tuple[Fraction, ...]
+Channel = tuple[Row, ...]
+
+
+def coin(ratio: int) -> Channel:
+    """Right with ratio to 1."""
+    right, wrong = Fraction(ratio, ratio + 1), Fraction(1, ratio + 1)
+    return ((right, wrong), (wrong, right))
+
+
+def mixture(size: int, ratio: int) -> Channel:
+    total = ratio + size - 1
+    return tuple(
+        tuple(Fraction(ratio if x == y else 1, total) for y in range(size)) for x in range(size)
+    )
+
+
+def product(first: Channel, second: Channel) -> Channel:
+    """Both releases of the same truth as one value."""
+    return tuple(tuple(a * b for a in p for b in q) for p, q in zip(first, second, strict=True))
+
+
+def shuffled(channel: Channel, truths: tuple[int, ...]) -> dict[tuple[int, ...], Fraction]:
+    """The exact law of the multiset that is released."""
+    law: dict[tuple[int, ...], Fraction] = {(): Fraction(1)}
+    for truth in truths:
+        new: dict[tuple[int, ...], Fraction] = {}
+        for seen, chance in law.items():
+            for value, p in enumerate(channel[truth]):
+                key = tuple(sorted((*seen, value)))
+                new[key] = new.get(key, Fraction(0)) + chance * p
+        law = new
+    return law
+
+
+def excess(one: dict, other: dict, factor: Fraction) -> Fraction:
+    """The exact delta at exp(epsilon) = factor, of one law over another."""
+    return sum((max(one[y] - factor * other[y], Fraction(0)) for y in one), Fraction(0))
+
+
+def neighbours(values: int, people: int):
+    """Tables that differ in the first person's truth."""
+    for rest in itertools.combinations_with_replacement(range(values), people - 1):
+        for own, instead in itertools.permutations(range(values), 2):
+            yield (own, *rest), (instead, *rest)
+
+
+def both(first: dict, second: dict) -> dict:
+    """Two releases that are shuffled apart."""
+    return {(y, z): p * q for y, p in first.items() for z, q in second.items()}
+
+
+CHANNELS = [(coin(2), coin(2)), (coin(3), coin(9)), (mixture(3, 4), mixture(3, 2))]
+FACTORS = [Fraction(1), Fraction(9, 8), Fraction(3, 2), Fraction(3)]
+
+
+@pytest.mark.parametrize(("p", "q"), CHANNELS)
+@pytest.mark.parametrize("people", [2, 3, 4])
+def test_apart_central_privacy_adds(p: Channel, q: Channel, people: int) -> None:
+    """Every pair of neighbours, every pair of factors: factors multiply, deltas add, exactly."""
+    for one, other in neighbours(len(p), people):
+        laws = [(shuffled(c, one), shuffled(c, other)) for c in (p, q)]
+        joint = both(laws[0][0], laws[1][0]), both(laws[0][1], laws[1][1])
+        for e, f in itertools.product(FACTORS, repeat=2):
+            added = excess(*laws[0], e) + excess(*laws[1], f)
+            assert excess(*joint, e * f) <= added
+
+
+@pytest.mark.parametrize(("p", "q"), CHANNELS)
+@pytest.mark.parametrize("people", [2, 3, 4])
+def test_tied_central_privacy_is_that_of_the_product(p: Channel, q: Channel, people: int) -> None:
+    """The product of the laws is at or above the truth, and that above releases apart."""
+    law = BlanketLaw.of_steps(BlanketLaw.of_mixture(len(c), c[0][0] / c[0][1]) for c in (p, q))
+    tied = product(p, q)
+    for one, other in neighbours(len(p), people):
+        laws = shuffled(tied, one), shuffled(tied, other)
+        apart = [both(shuffled(p, x), shuffled(q, x)) for x in (one, other)]
+        for factor in (*FACTORS, Fraction(6)):
+            truth = excess(*laws, factor)
+            assert excess(*apart, factor) <= truth
+            assert float(truth) <= delta_of(law, crowd=people, epsilon=math.log(factor))
+
+
+def posterior(channels: list[Channel], truths: tuple[int, ...], seen: list[tuple[int, ...]]):
+    """Over all orders of all releases: P(the first person holds record r of each), exactly."""
+    people = len(truths)
+    weights: dict[tuple[int, ...], Fraction] = {}
+    for orders in itertools.product(itertools.permutations(range(people)), repeat=len(channels)):
+        weight = Fraction(1)
+        for channel, order, values in zip(channels, orders, seen, strict=True):
+            for person, place in enumerate(order):
+                weight *= channel[truths[person]][values[place]]
+        key = tuple(order[0] for order in orders)
+        weights[key] = weights.get(key, Fraction(0)) + weight
+    total = sum(weights.values())
+    return {key: weight / total for key, weight in weights.items()}
+
+
+@pytest.mark.parametrize("people", [2, 3])
+def test_apart_each_keeps_its_k_and_both_multiply(people: int) -> None:
+    """All tables and all releases: at most 1/k1, 1/k2, and 1/(k1 k2) for both, each reached."""
+    p, q = coin(2), coin(3)
+    k1, k2 = 1 + Fraction(people - 1, 4), 1 + Fraction(people - 1, 9)
+    worst = [Fraction(0)] * 3
+    for truths in itertools.product(range(2), repeat=people):
+        for first in itertools.combinations_with_replacement(range(2), people):
+            for second in itertools.combinations_with_replacement(range(2), people):
+                found = posterior([p, q], truths, [first, second])
+                for place in range(people):
+                    alone = sum(v for key, v in found.items() if key[0] == place)
+                    other = sum(v for key, v in found.items() if key[1] == place)
+                    worst[0], worst[1] = max(worst[0], alone), max(worst[1], other)
+                worst[2] = max(worst[2], *found.values())
+
+    assert worst == [1 / k1, 1 / k2, 1 / (k1 * k2)]
+
+
+@pytest.mark.parametrize("people", [2, 3, 4])
+def test_tied_k_is_that_of_the_product(people: int) -> None:
+    """One order for both: the worst posterior is exactly 1 / (1 + (n - 1) m1 m2)."""
+    tied = product(coin(2), coin(3))
+    worst = Fraction(0)
+    for truths in itertools.product(range(2), repeat=people):
+        for seen in itertools.combinations_with_replacement(range(4), people):
+            worst = max(worst, *posterior([tied], truths, [seen]).values())
+
+    assert worst == 1 / (1 + Fraction(people - 1, 4 * 9))
+    assert float(1 / worst) == pytest.approx(outline(2).beside(outline(3)).k(people))
+
+
+def outline(ratio: int, size: int = 2) -> Outline:
+    return Outline(
+        Fraction(ratio), Fraction(1, ratio**2), (((Fraction(1), size, Fraction(ratio)),),)
+    )
+
+
+def disclosure(
+    *, kept: str = "", randomised: str = "sex", ratio: float = 20.0, records: int = 100_000, **other
+) -> Disclosure:
+    """A release of one randomised column a letter or word, and kept ones."""
+    mechanism = Mechanism(
+        tuple(
+            Step((name,), UniformMixture.of(("f", "m"), epsilon=math.log(ratio)))
+            for name in randomised.split()
+        )
+    )
+    crowd = other.pop("crowd", records)
+    central = ShuffledPrivacy.of(mechanism, crowd=crowd, delta=1e-6)
+    names = frozenset(kept.split())
+    known = other.pop("known", names)
+    return Disclosure(
+        method="retention",
+        records=records,
+        columns=names | set(randomised.split()),
+        kept=names,
+        keys=frozenset(randomised.split()),
+        known=known,
+        crowd=crowd,
+        attached=crowd,
+        outline=Outline.of(mechanism),
+        central=central,
+        **other,
+    )
+
+
+def test_the_example_of_the_page() -> None:
+    """100,000 people, epsilon = 3 twice: .131 apart; tied the truth is above .24, the law .324."""
+    one = disclosure(ratio=math.exp(3))
+    apart = compose([one, one])
+    assert apart.rule == "apart"
+    assert apart.central is not None
+    assert apart.central.epsilon == pytest.approx(0.131, abs=0.001)
+    assert apart.central.delta == pytest.approx(2e-6)
+
+    tied = compose([disclosure(ratio=math.exp(3), kept="panel", known=frozenset())] * 2)
+    assert tied.rule == "tied"
+    assert tied.central is not None
+    assert tied.central.epsilon == pytest.approx(0.324, abs=0.001)
+
+    # A lower bound of the truth: all others say no; count who says yes twice.
+    wrong = 1 / (math.exp(3) + 1)
+    counts = np.arange(2_000)
+    others = binom.pmf(counts, 99_999, wrong**2)
+    more = np.concatenate([[0.0], others[:-1]])
+    yes = (1 - wrong) ** 2 * more + (1 - (1 - wrong) ** 2) * others
+    no = wrong**2 * more + (1 - wrong**2) * others
+
+    def too_much(epsilon: float) -> float:
+        return float(np.maximum(no - math.exp(epsilon) * yes, 0).sum()) - 2e-6
+
+    least = brentq(too_much, 0.01, 1.0)
+    assert apart.central.epsilon < 0.24 < least < tied.central.epsilon
+
+
+def test_apart_never_above_one_shuffle_of_all() -> None:
+    """With little information each, the product law is below the sum, and holds for both cases."""
+    few = [disclosure(ratio=1.2)] * 8
+    found = compose(few)
+
+    assert found.central is not None
+    added = sum(one.central.epsilon for one in few if one.central)
+    assert found.central.epsilon < 0.6 * added
+    assert found.k == few[0].outline.k(100_000)  # type: ignore[union-attr]
+
+
+def test_local_epsilons_add_in_both_cases() -> None:
+    """Before the shuffle nothing is apart."""
+    for one in (disclosure(), disclosure(kept="town", crowd=50)):
+        assert compose([one] * 3).local == pytest.approx(3 * math.log(20))
+
+
+def test_groups_of_tied_releases_are_apart() -> None:
+    """town ties two, directly or where one of them hides it; the third is by itself."""
+    shown = disclosure(kept="town", crowd=40)
+    hidden = disclosure(randomised="sex town")
+    other = disclosure(randomised="age", ratio=3.0)
+
+    assert tied_groups([shown, other, hidden]) == ((0, 2), (1,))
+    found = compose([shown, other, hidden])
+    assert found.tied_by == ("town",)
+    assert found.k == pytest.approx(1 + 39 / 20**6)
+    assert found.every == pytest.approx(found.k * (1 + 99_999 / 9))
+
+
+def test_a_chain_of_ties_is_one_group() -> None:
+    """Each is tied to the next one only."""
+    chain = [disclosure(kept=names) for names in ("a b", "b c", "c d")]
+
+    assert tied_groups(chain) == ((0, 1, 2),)
+    assert compose(chain).k == 1  # nobody has counted who shares a, b, c and d
+
+
+def test_other_numbers_of_records_leave_no_crowd_where_tied() -> None:
+    """Who is in both is then known to be, and nobody has counted them."""
+    found = compose(
+        [disclosure(kept="town", crowd=50), disclosure(kept="town", crowd=40, records=90_000)]
+    )
+
+    assert found.k == 1
+    assert found.central == ShuffledPrivacy(found.local, 0.0)
+
+
+def test_what_no_rule_covers_is_said() -> None:
+    """Groups, matrices made from the data, seeds."""
+    from dataclasses import replace
+
+    one = disclosure()
+    grouped = replace(one, outline=None, method="resample", alone=5.0, central=None)
+    assert compose([grouped]).k == 5
+    found = compose([one, grouped])
+    assert found.rule == "none"
+    assert found.k is found.central is None
+    assert "resample publishes no matrices" in found.sentences()[-1]
+
+    seen = compose([one, replace(one, data_dependent=True, central=None)])
+    assert seen.k == compose([one, one]).k
+    assert seen.central is None
+    assert "made from the data" in seen.sentences()[-1]
+
+    assert compose([replace(one, seeded=True)]).k is None
+    with pytest.raises(InvalidNumber, match="at least one"):
+        compose([])
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Mechanism((Step(("a",), UniformMixture.of(("x", "y", "z"), retention=0.3)),)),
+        Mechanism((Step(("a",), Dense.of(("x", "y"), [[0.8, 0.2], [0.4, 0.6]])),)),
+        Mechanism((Step(("a",), UniformMixture.of(("x", "y"), retention=1.0)),)),
+        Reporting(
+            (
+                AskedSet(("a",), TOTAL // 4, UniformMixture.of(("x", "y"), retention=0.5)),
+                AskedSet(("b",), 3 * (TOTAL // 4), UniformMixture.of((1, 2, 3), retention=0.4)),
+            )
+        ),
+    ],
+    ids=["mixture", "dense", "as it is", "reports"],
+)
+def test_an_outline_is_what_the_mechanism_promises(mechanism: Mechanism) -> None:
+    """The same numbers alone, also when read back; never below what is computed from all pairs."""
+    found = Outline.from_json(Outline.of(mechanism).to_json())
+
+    assert found == Outline.of(mechanism)
+    assert found.swap == mechanism.anonymity_ratio
+    if found.gamma is None:
+        assert found.local_epsilon == math.inf
+        assert found.central(crowd=1_000, delta=1e-6).epsilon == math.inf
+        return
+    exact = ShuffledPrivacy.of(mechanism, crowd=1_000, delta=1e-6)
+    assert exact.epsilon <= found.central(crowd=1_000, delta=1e-6).epsilon * (1 + 1e-3)
+    assert found.central(crowd=1_000, delta=1e-6).epsilon <= 1.5 * exact.epsilon
+
+
+def test_an_outline_that_is_none_is_refused() -> None:
+    """One line."""
+    with pytest.raises(NotARelease, match="gamma, swap and steps"):
+        Outline.from_json({"gamma": "1/0", "swap": "1", "steps": []})
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["", "town", "job"]), st.sampled_from([2.0, 20.0])),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_one_more_release_never_promises_more(given: list[tuple[str, float]]) -> None:
+    """A law: k falls or stays, epsilons grow or stay."""
+    releases = [disclosure(kept=kept, ratio=ratio, crowd=500) for kept, ratio in given]
+    before, after = compose(releases[:1]), compose(releases)
+
+    assert after.k <= before.k  # type: ignore[operator]
+    assert after.local >= before.local
+    assert after.central.epsilon >= before.central.epsilon * (1 - 1e-3)  # type: ignore[union-attr]
+
+
+def test_what_is_disclosed_is_read_back() -> None:
+    """For a file that keeps it."""
+    one = disclosure(kept="town", crowd=12)
+
+    assert Disclosure.from_json(one.to_json()) == one
