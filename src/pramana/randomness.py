@@ -51,7 +51,7 @@ class Stream:
 
     __slots__ = ("_parts", "_spelling")
 
-    def __init__(self, *parts: Part) -> None:
+    def __init__(self, *parts: AddressPart) -> None:
         self._parts = parts
         self._spelling = b"".join(map(_spelled, parts))
 
@@ -70,13 +70,13 @@ class Stream:
         return f"Stream({', '.join(map(repr, self._parts))})"
 
 
-Part: TypeAlias = "str | int | Stream | None"
+AddressPart: TypeAlias = "str | int | Stream | None"
 
 Address: TypeAlias = Stream | str
 """A stream, or a bare word for the one stream of a purpose; no word is the address of a stream."""
 
 
-def _spelled(part: Part) -> bytes:
+def _spelled(part: AddressPart) -> bytes:
     """Type, length, content: a list of these can be read back in one way only."""
     match part:
         case None:

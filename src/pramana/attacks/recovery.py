@@ -25,8 +25,8 @@ from pramana.types import FloatArray
 
 __all__ = ["METHODS", "Recovery", "kept_components", "recover", "recovery_attack"]
 
-Filter = Literal["spectral", "pca"]
-METHODS: tuple[Filter, ...] = ("spectral", "pca")
+NoiseFilter = Literal["spectral", "pca"]
+METHODS: tuple[NoiseFilter, ...] = ("spectral", "pca")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Recovery:
 
 
 def recover(
-    released: ArrayLike, *, variance: ArrayLike, method: Filter = "spectral"
+    released: ArrayLike, *, variance: ArrayLike, method: NoiseFilter = "spectral"
 ) -> tuple[FloatArray, int]:
     """Records with the noise filtered out, and how many directions were kept.
 
@@ -97,7 +97,7 @@ def recover(
     return scaled @ directions @ directions.T * units + mean, kept
 
 
-def kept_components(eigenvalues: FloatArray, *, records: int, method: Filter) -> int:
+def kept_components(eigenvalues: FloatArray, *, records: int, method: NoiseFilter) -> int:
     """How many of the falling eigenvalues of unit noise plus data belong to the data."""
     columns = len(eigenvalues)
     ceiling = (1 + np.sqrt(columns / records)) ** 2  # the largest that noise shows: [Marchenko67]

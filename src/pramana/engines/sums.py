@@ -13,9 +13,9 @@ from pramana.errors import InvalidNumber
 from pramana.table.domains import Label
 from pramana.table.opened import OpenedTable, is_number
 
-__all__ = ["Comparison", "Condition", "grouped_sums", "number_in", "require_number"]
+__all__ = ["Condition", "Operator", "grouped_sums", "number_in", "require_number"]
 
-Comparison: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
+Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Condition:
     """What a column must be like: one of some values, none of them, or beyond a number."""
 
     column: str
-    comparison: Comparison
+    comparison: Operator
     values: tuple[Label, ...]
 
 

@@ -36,15 +36,15 @@ from pramana.types import FloatArray
 
 __all__ = [
     "METHODS",
-    "Method",
+    "CountMethod",
     "clip",
     "estimate_counts",
     "expected_error",
     "require_method",
 ]
 
-Method = Literal["auto", "inverse", "clipped", "em"]
-METHODS: tuple[Method, ...] = ("auto", "inverse", "clipped", "em")
+CountMethod = Literal["auto", "inverse", "clipped", "em"]
+METHODS: tuple[CountMethod, ...] = ("auto", "inverse", "clipped", "em")
 
 
 def require_method(method: str) -> None:
@@ -136,7 +136,7 @@ def estimate_counts(
     moments: Moments,
     layout: Layout,
     *,
-    method: Method = "auto",
+    method: CountMethod = "auto",
     question: Question = USUAL,
     share: bool = False,
 ) -> Estimate:
@@ -174,7 +174,7 @@ def estimate_counts(
 
 
 def _figures(
-    method: Method,
+    method: CountMethod,
     moments: Moments,
     channels: Channels,
     solved: Solved,
@@ -207,7 +207,7 @@ to begin with, between 0.6 and 1.2 times those asked for remain.
 """
 
 
-def _chosen(method: Method, solved: Solved, channels: Channels) -> tuple[Method, str]:
+def _chosen(method: CountMethod, solved: Solved, channels: Channels) -> tuple[CountMethod, str]:
     if not channels.randomised:
         return "inverse", "these columns were released as they are."
     share = f"{solved.error:.2g} of the records" if solved.error < 1 else "more than all records"

@@ -26,7 +26,7 @@ from pramana.workloads.learners import logistic_regression
 __all__ = [
     "CELLS",
     "SIZES",
-    "Grouped",
+    "GroupedKeys",
     "Insured",
     "Score",
     "Split",
@@ -164,10 +164,10 @@ def make_splits(people: Insured, number: int, keystream: Keystream) -> list[Spli
     return splits
 
 
-Grouped = tuple[list[Key], IntArray]
+GroupedKeys = tuple[list[Key], IntArray]
 
 
-def group(people: Insured, rows: IntArray, *, k: int, keystream: Keystream) -> Grouped:
+def group(people: Insured, rows: IntArray, *, k: int, keystream: Keystream) -> GroupedKeys:
     """The keys of enrolled people, and groups of at least k by keys and cost."""
     keys = [
         Key(name, level[rows].astype(np.float64), "ordered")
@@ -178,7 +178,7 @@ def group(people: Insured, rows: IntArray, *, k: int, keystream: Keystream) -> G
 
 
 def anonymised(
-    grouped: Grouped, *, methods: tuple[str, ...], keystream: Keystream
+    grouped: GroupedKeys, *, methods: tuple[str, ...], keystream: Keystream
 ) -> dict[str, IntArray]:
     """The cells that enrolled people are released with, by method, from the same groups."""
     keys, labels = grouped

@@ -32,8 +32,8 @@ from pramana.kanonymity.refine import LARGE, chop, improve, improve_large
 from pramana.randomness import Address, Keystream, Stream
 from pramana.types import FloatArray, IntArray
 
-Method = Literal["default", "greedy", "mdav", "cells"]
-METHODS: tuple[str, ...] = get_args(Method)
+Clustering = Literal["default", "greedy", "mdav", "cells"]
+METHODS: tuple[str, ...] = get_args(Clustering)
 
 NO_LIMIT = 2**60
 MDAV_PAYS = 200_000_000  # comparisons of two records that mdav may cost as a start

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import pyarrow as pa
 
@@ -17,6 +17,7 @@ from pramana.formats.opening import open_table
 from pramana.guarantees.base import Evidence, Guarantee
 from pramana.guarantees.evaluate import attained
 from pramana.guarantees.k_anonymity import KAnonymity
+from pramana.kanonymity.clustering import Clustering
 from pramana.kanonymity.sequential import Draw
 from pramana.matrices.mechanism import Mechanism
 from pramana.methods.base import Kind, Method, option, require_choice
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 __all__ = ["Centroid", "Gaussian", "Grouped", "Permute", "Resample"]
 
 ALLOW = "Release also where every column is a key: most records then stand there as they were."
-
-Clustering = Literal["default", "greedy", "mdav", "cells"]
 
 ON_THE_DRIVER = (
     "Groups are formed on one machine: all records of the data frame are brought to the driver."

@@ -22,7 +22,7 @@ from pramana.registry import Registry
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from pramana.estimation.counts import Method
+    from pramana.estimation.counts import CountMethod
     from pramana.estimation.independence import IndependenceTest
     from pramana.estimation.rebuild import Rebuild
     from pramana.estimation.regression import Family
@@ -66,7 +66,7 @@ class Reading(Protocol):
     def __init__(self, records: ReleasedRecords) -> None:
         """A reading of these records."""
 
-    def counts(self, asked: Asked, *, method: Method, share: bool) -> Estimate:
+    def counts(self, asked: Asked, *, method: CountMethod, share: bool) -> Estimate:
         """Counts, or shares, of the true table."""
 
     def mean(self, asked: Asked, of: str) -> Estimate:

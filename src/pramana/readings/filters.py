@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from pramana.engines.sums import Comparison, Condition
+from pramana.engines.sums import Condition, Operator
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.matrices.transition import Label
 from pramana.table.domains import label_text
@@ -16,7 +16,7 @@ __all__ = ["Where", "conditions_of", "meets"]
 Where: TypeAlias = Mapping[str, Label | Sequence[Label]] | Sequence[str] | None
 """A filter: ``{"sex": "F", "age": ["[20, 30)", "[30, 40)"]}`` or ``["sex=F", "income>=50000"]``."""
 
-COMPARISONS: tuple[Comparison, ...] = ("!=", "<=", ">=", "=", "<", ">")
+COMPARISONS: tuple[Operator, ...] = ("!=", "<=", ">=", "=", "<", ">")
 
 
 def conditions_of(where: Where) -> tuple[Condition, ...]:

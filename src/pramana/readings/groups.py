@@ -19,7 +19,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from pramana.errors import NotCovered
-from pramana.estimation.counts import Method, require_method
+from pramana.estimation.counts import CountMethod, require_method
 from pramana.estimation.grouped import (
     Drawn,
     grouped_counts,
@@ -73,7 +73,7 @@ class GroupsReading:
         """Answers about columns released as they are."""
         return PublishedReading(self.records)
 
-    def counts(self, asked: Asked, *, method: Method, share: bool) -> Estimate:
+    def counts(self, asked: Asked, *, method: CountMethod, share: bool) -> Estimate:
         """As released: unbiased where only keys are asked about."""
         require_method(method)
         if not self.records.changed(asked.names):

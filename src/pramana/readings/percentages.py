@@ -13,7 +13,7 @@ import numpy as np
 
 from pramana.engines.sums import Condition
 from pramana.errors import InvalidNumber, InvalidTable
-from pramana.estimation.counts import Method
+from pramana.estimation.counts import CountMethod
 from pramana.estimation.results import Estimate
 from pramana.matrices.transition import Label
 from pramana.readings.base import Asked, Reading
@@ -27,7 +27,7 @@ Share: TypeAlias = bool | Literal["total", "row", "column"]
 SHARES: tuple[Share, ...] = (False, True, "total", "row", "column")
 
 
-def shares_within(reading: Reading, asked: Asked, share: Share, *, method: Method) -> Estimate:
+def shares_within(reading: Reading, asked: Asked, share: Share, *, method: CountMethod) -> Estimate:
     """Shares that sum to one within each value of the first (``row``) or last column."""
     if len(asked.by) < 2:
         raise InvalidNumber(f"Shares by {share} are of a table of two columns or more.")
@@ -45,7 +45,7 @@ def shares_within(reading: Reading, asked: Asked, share: Share, *, method: Metho
 
 
 def _row(
-    reading: Reading, asked: Asked, name: str, label: Label, method: Method
+    reading: Reading, asked: Asked, name: str, label: Label, method: CountMethod
 ) -> Estimate | None:
     """The shares within one value; none where nobody has it."""
     own = Condition(name, "=", (label,))

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pramana.errors import NotCovered
 from pramana.estimation.companions import Companion, companion_of
-from pramana.estimation.counts import Method, estimate_counts
+from pramana.estimation.counts import CountMethod, estimate_counts
 from pramana.estimation.independence import IndependenceTest, independence_test
 from pramana.estimation.layout import Layout
 from pramana.estimation.means import estimate_means, estimate_totals
@@ -46,7 +46,7 @@ class PublishedReading:
         """The steps to undo; none where the certificate has none."""
         return self.records.certificate.mechanism or Mechanism(())
 
-    def counts(self, asked: Asked, *, method: Method, share: bool) -> Estimate:
+    def counts(self, asked: Asked, *, method: CountMethod, share: bool) -> Estimate:
         """By the method asked for, or the best for this table."""
         sums = self._sums(asked)
         return estimate_counts(
@@ -96,7 +96,9 @@ class PublishedReading:
             kind = table.schema.field(name).type
             values = decode(schema.column(name), own, words, like=kind)
             table = table.set_column(table.column_names.index(name), name, values)
-        return table.replace_schema_metadata({"pramana": f"{REBUILT} Method {method}: {found.why}"})
+        return table.replace_schema_metadata(
+            {"pramana": f"{REBUILT} Method {method}: {found.why}"}
+        )
 
     def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
         """By scores that are corrected for the matrices."""

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from pramana.engines.choose import as_kind, write_opened
 from pramana.errors import InvalidTable, OutputExists, UnknownColumn
-from pramana.estimation.counts import Method
+from pramana.estimation.counts import CountMethod
 from pramana.estimation.independence import IndependenceTest
 from pramana.estimation.rebuild import Rebuild
 from pramana.estimation.regression import Family
@@ -134,7 +134,7 @@ class Release:
         self,
         *by: str,
         where: Where = None,
-        method: Method = "auto",
+        method: CountMethod = "auto",
         share: Share = False,
         level: float = 0.95,
         infer: Inference = "records",

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from pramana.engines.sums import Condition, grouped_sums
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, TooLarge
-from pramana.estimation.counts import Method, require_method
+from pramana.estimation.counts import CountMethod, require_method
 from pramana.estimation.independence import IndependenceTest, chi_square_tail
 from pramana.estimation.rebuild import REBUILDS, Rebuild
 from pramana.estimation.regression import Family
@@ -74,7 +74,7 @@ class ReportsReading:
 
     # -- verbs -----------------------------------------------------------------------------
 
-    def counts(self, asked: Asked, *, method: Method, share: bool) -> Estimate:
+    def counts(self, asked: Asked, *, method: CountMethod, share: bool) -> Estimate:
         """From every report that holds the columns; from the model where none does."""
         require_method(method)
         changed = self.records.changed(asked.names)

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.errors import NotCovered
-from pramana.estimation.counts import Method, require_method
+from pramana.estimation.counts import CountMethod, require_method
 from pramana.estimation.independence import IndependenceTest
 from pramana.estimation.rebuild import Rebuild
 from pramana.estimation.regression import Family
@@ -47,7 +47,7 @@ class WithheldReading:
         """Answers about columns released as they are."""
         return PublishedReading(self.records)
 
-    def counts(self, asked: Asked, *, method: Method, share: bool) -> Estimate:
+    def counts(self, asked: Asked, *, method: CountMethod, share: bool) -> Estimate:
         """One column at a time, with the error that the certificate states."""
         require_method(method)
         changed = self.records.changed(asked.names)

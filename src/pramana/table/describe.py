@@ -20,7 +20,7 @@ from pramana.table.domains import Domain, Label
 from pramana.table.opened import OpenedTable
 from pramana.table.proposals import Proposal, propose_domain, propose_role, stand_in
 from pramana.table.schema import Column, Missing, Role, Schema
-from pramana.table.tally import Kind, Tally, tally
+from pramana.table.tally import Tally, ValueKind, tally
 
 __all__ = ["Description", "Profile", "complete", "describe"]
 
@@ -42,7 +42,7 @@ class Profile:
     """
 
     name: str
-    kind: Kind
+    kind: ValueKind
     distinct: int
     exact: bool
     missing: int

@@ -17,9 +17,9 @@ from pramana.table.domains import Label
 from pramana.table.lookup import as_text, decoded
 from pramana.table.opened import OpenedTable
 
-__all__ = ["Kind", "Tally", "tally"]
+__all__ = ["Tally", "ValueKind", "tally"]
 
-Kind: TypeAlias = Literal["integer", "number", "text", "truth", "date", "none"]
+ValueKind: TypeAlias = Literal["integer", "number", "text", "truth", "date", "none"]
 
 MOST_VALUES = 2_000_000
 """Distinct values up to which a column is counted exactly."""
@@ -40,7 +40,7 @@ class Tally:
         order: The categories in order, where the type itself says that they have one.
     """
 
-    kind: Kind
+    kind: ValueKind
     seen: int = 0
     missing: int = 0
     complete: bool = True
@@ -174,7 +174,7 @@ def _simplified(array: pa.Array) -> pa.Array:
     return array if kind == "truth" else decoded(array).cast(pa.string())
 
 
-def kind_of(arrow: pa.DataType) -> Kind:
+def kind_of(arrow: pa.DataType) -> ValueKind:
     """What values of an Arrow type are."""
     types = pa.types
     if types.is_dictionary(arrow):

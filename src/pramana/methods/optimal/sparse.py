@@ -14,7 +14,7 @@ from pramana.types import FloatArray, IntArray
 __all__ = ["solve_sparse"]
 
 
-Solution = tuple[SparseRows, float, float, IntArray]
+SparseSolution = tuple[SparseRows, float, float, IntArray]
 """The matrix, its gap, its loss, and the targets."""
 
 ROUNDS = 16
@@ -26,7 +26,7 @@ WAYS = 4
 """A rare cell that is left is spread over this many targets."""
 
 
-def solve_sparse(cells: KeyCells, alpha: float, *, keep: float) -> Solution | None:
+def solve_sparse(cells: KeyCells, alpha: float, *, keep: float) -> SparseSolution | None:
     """A sparse matrix that meets C1 in floating point, and its relative gap.
 
     Targets should be cells that stay. Empty ones do; where they do not cover all, or the domain is
@@ -42,7 +42,9 @@ def solve_sparse(cells: KeyCells, alpha: float, *, keep: float) -> Solution | No
     return min(answers, key=lambda answer: answer[2], default=None)
 
 
-def _repeat(cells: KeyCells, alpha: float, *, empty_targets: bool, keep: float) -> Solution | None:
+def _repeat(
+    cells: KeyCells, alpha: float, *, empty_targets: bool, keep: float
+) -> SparseSolution | None:
     """Add the combinations that turn out violated, until none is."""
     near = (cells.totals * alpha >= 1) & (cells.totals * alpha < NEARLY)
     also = np.flatnonzero(near)
