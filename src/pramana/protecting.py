@@ -16,6 +16,7 @@ from pramana.release.certificate import WITH_MATRICES, Certificate
 from pramana.release.folder import require_counted, require_free
 from pramana.release.stored import write_release
 from pramana.risk.verbatim import measure_verbatim
+from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
 from pramana.types import Progress, TableLike
 
@@ -55,7 +56,7 @@ def protect(
         made = leaving(made, plan.method.published_schema(plan.schema))
         if plan.method.kind == "withheld" and engine_for(opened).on_one_machine:
             made, plan = _copies_counted(made, plan, opened)
-        certificate = _certificate(plan, keystream)
+        certificate = _certificate(plan, keystream, opened.labels)
         if to is None:
             released = replace(made.to_opened(), labels=opened.labels)
             opened.require_unchanged()
@@ -95,7 +96,7 @@ def _copies_counted(made: Table, plan: Plan, opened: OpenedTable) -> tuple[Table
     return drawn, replace(plan, public={**plan.public, "verbatim": seen.public()})
 
 
-def _certificate(plan: Plan, keystream: Keystream) -> Certificate:
+def _certificate(plan: Plan, keystream: Keystream, labels: Labels) -> Certificate:
     return Certificate(
         schema=plan.method.published_schema(plan.schema),
         kind=plan.method.kind,
@@ -104,6 +105,7 @@ def _certificate(plan: Plan, keystream: Keystream) -> Certificate:
         records=plan.records,
         crowd=plan.crowd,
         attached=plan.attached,
+        labels=labels.of_columns([column.name for column in plan.schema.released]),
         claims=plan.published,
         data_dependent=plan.method.data_dependent,
         reproducible=keystream.reproducible,

@@ -9,6 +9,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
+from pramana.release.contents import read_certificate
+from pramana.release.explained import explanations
 from tests.cli.conftest import MARKER, SCHEMA, Run
 
 PROTECT = "protect people.csv --schema schema.toml --k 5 --epsilon 6 -o release"
@@ -139,9 +141,12 @@ def test_matrices_are_shown_on_request(steward: Path, run: Run) -> None:
 # -- protect and verify --------------------------------------------------------------------
 
 
-def test_a_release_folder_holds_data_and_certificate_and_nothing_else(released: Path) -> None:
+def test_a_release_folder_holds_data_certificate_and_explanations_and_nothing_else(
+    released: Path,
+) -> None:
     """The same format out as in; identifiers are gone."""
-    assert sorted(path.name for path in released.iterdir()) == ["certificate.json", "data.csv"]
+    names = {path.name for path in released.iterdir()}
+    assert names == {"certificate.json", "data.csv", *explanations(read_certificate(released))}
     table = pyarrow.csv.read_csv(released / "data.csv")
     assert table.column_names == ["sex", "age", "region", "income"]
     assert table.num_rows == 400

@@ -15,7 +15,8 @@ import pytest
 from pramana import api
 from pramana.errors import InputError, NotARelease, OutputExists
 from pramana.readings.release import load_release
-from pramana.release.folder import write_folder
+from pramana.release.contents import read_certificate
+from pramana.release.folder import write_explanations, write_folder
 from pramana.release.signing import make_keys
 from pramana.release.verify import verify_folder
 from tests.release.people import people, plan
@@ -35,13 +36,19 @@ def flipped(path, position):
 
 
 def test_a_fresh_release_is_valid(release):
-    """Data, certificate, guarantees, domains and crowd check out; nothing else lies there."""
+    """Data, certificate, guarantees, domains and crowd check out, and what explains them."""
     verdict = verify_folder(release.folder)
 
     assert verdict.valid, verdict.to_json()
     assert sorted(path.name for path in release.folder.iterdir()) == [
+        "README.md",
         "certificate.json",
+        "codebook.csv",
         "data.parquet",
+        "load.R",
+        "load.do",
+        "load.py",
+        "load.sps",
     ]
     assert {check.name for check in verdict.checks} >= {
         "certificate", "data", "records", "crowd", "pk-anonymity", "domain of sex",
@@ -84,6 +91,7 @@ def test_a_forged_claim_with_a_right_digest_is_found(release):
     """A better k than the matrices give does not pass, however well the digest fits."""
     path = release.folder / "certificate.json"
     path.write_bytes(_forged(path.read_bytes(), lambda form: _claim(form, "k").update(k=1e6)))
+    write_explanations(release.folder, read_certificate(release.folder))  # a careful forger
     verdict = verify_folder(release.folder)
 
     assert [check.name for check in verdict.checks if not check.ok] == ["pk-anonymity"]
@@ -196,7 +204,8 @@ def test_a_killed_process_leaves_no_release(tmp_path):
         """
         import sys, time
         from pathlib import Path
-        from pramana.release.folder import write_folder
+        from pramana.release.contents import read_certificate
+from pramana.release.folder import write_explanations, write_folder
         from pramana.readings.release import load_release
         old = load_release(sys.argv[1])
         def write(path):

@@ -67,10 +67,9 @@ def test_a_seeded_release_is_that_of_the_local_engine(frame, truth, plan, tmp_pa
         form.pop("digest", None)
         forms.append({name: value for name, value in form.items() if name != "data"})
     assert forms[0] == forms[1]
-    assert sorted(p.name for p in (tmp_path / "spark").iterdir()) == [
-        "certificate.json",
-        "data.parquet",
-    ]
+    names = [sorted(p.name for p in (tmp_path / name).iterdir()) for name in ("spark", "local")]
+    assert names[0] == names[1]
+    assert {"README.md", "certificate.json", "codebook.csv", "data.parquet"} <= set(names[0])
 
 
 def test_a_release_verifies_and_estimates(frame, plan, tmp_path):

@@ -164,7 +164,10 @@ def _show(plan: Plan, release: Release, place: Path, seen: Verbatim | None) -> N
     data = release.certificate.data
     name = "" if data is None else data.name
     console.print(f"[bold]{escape(str(place))}[/] holds {release.records:,} released records.")
-    console.print(f"  {escape(name)} and certificate.json: publish both, and nothing else.")
+    console.print(
+        f"  {escape(name)}, certificate.json, and README.md with what explains them: publish the "
+        "folder as it is."
+    )
     show_promises(console, plan)
     if seen is not None:
         bullet(console, seen.sentence())

@@ -20,8 +20,16 @@ from pramana.guarantees.base import Evidence
 from pramana.guarantees.claim import Claim
 from pramana.matrices.mechanism import Mechanism
 from pramana.numeric import SHARES, percent_up
-from pramana.release.forms import mechanism_of, reporting_of, schema_of, schema_to_json
+from pramana.release.forms import (
+    labels_of,
+    labels_to_json,
+    mechanism_of,
+    reporting_of,
+    schema_of,
+    schema_to_json,
+)
 from pramana.release.strict import Field, Plain, parse
+from pramana.table.labels import Labels
 from pramana.table.schema import ASKED, Column, Schema
 
 __all__ = [
@@ -97,6 +105,7 @@ class Certificate:
         data: the data file, once there is one.
         signature: hexadecimal, once signed.
         options: those of the method that anyone may know.
+        labels: what the true file says about the released columns and their values.
         attached: the size of the smallest group that all columns which are released as they are
             form, where some are taken to be unknown and matrices are fixed.
     """
@@ -116,6 +125,7 @@ class Certificate:
     signature: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     attached: int | None = None
+    labels: Labels = field(default_factory=Labels)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -200,7 +210,7 @@ class Certificate:
             "expected_error": self.expected_error,
             "figures": dict(self.figures),
             "data": None if self.data is None else vars(self.data),
-        }
+        } | ({"labels": labels_to_json(self.labels)} if self.labels else {})
 
     def signed_part(self) -> bytes:
         """The bytes that a signature covers: the claim with its digest."""
@@ -239,7 +249,7 @@ class Certificate:
     @classmethod
     def _of(cls, root: Field) -> Certificate:
         """What the file says; what only follows from it is compared afterwards."""
-        form = root.fields(FIELDS, free=["signature"])
+        form = root.fields(FIELDS, free=["signature", "labels"])
         mechanism, data = form["mechanism"].or_none(), form["data"].or_none()
         error = form["expected_error"].or_none()
         crowd = form["crowd"].fields(["size", "known_columns", "attached", "statement"])
@@ -269,6 +279,7 @@ class Certificate:
             else None,
             options=form["options"].plain(),  # type: ignore[arg-type]
             attached=None if attached is None else attached.whole(least=1),
+            labels=labels_of(form["labels"]) if "labels" in form else Labels(),
         )
 
     def with_data(self, data: DataFile) -> Certificate:

@@ -18,7 +18,7 @@ from pramana.errors import NotARelease
 from pramana.release.certificate import FILE_NAME, Certificate, DataFile
 from pramana.release.strict import MOST_BYTES
 
-__all__ = ["CERTIFICATE", "data_path", "fingerprint", "read_certificate"]
+__all__ = ["CERTIFICATE", "data_path", "fingerprint", "holds", "read_certificate"]
 
 CERTIFICATE: Final = "certificate.json"
 
@@ -60,6 +60,16 @@ def data_path(folder: Path, certificate: Certificate) -> Path:
             f"{found:,}."
         )
     return path
+
+
+def holds(path: Path, content: bytes) -> bool:
+    """Whether a regular file has exactly this content; no more of it is read."""
+    try:
+        if _size(path) != len(content):
+            return False
+    except NotARelease:
+        return False
+    return _digest(path, len(content)) == hashlib.sha256(content).hexdigest()
 
 
 def fingerprint(path: Path, data_format: str) -> DataFile:

@@ -1,4 +1,4 @@
-"""A release folder: data and certificate, which appear together or not at all."""
+"""A release folder: data, certificate and what explains them, all at once or not at all."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pramana.errors import InputError, InvalidTable, OutputExists
 from pramana.files import whole_folder
 from pramana.release.certificate import Certificate
 from pramana.release.contents import CERTIFICATE, fingerprint
+from pramana.release.explained import explanations
 from pramana.release.signing import sign
 
-__all__ = ["require_counted", "require_free", "write_folder"]
+__all__ = ["require_counted", "require_free", "write_explanations", "write_folder"]
 
 
 def require_free(folder: Path, *, force: bool) -> None:
@@ -52,7 +53,14 @@ def write_folder(
         if sign_with is not None:
             done = sign(done, sign_with)
         (work / CERTIFICATE).write_bytes(done.to_bytes())
+        write_explanations(work, done)
     return done
+
+
+def write_explanations(folder: Path, certificate: Certificate) -> None:
+    """Write what the folder says about itself."""
+    for name, content in explanations(certificate).items():
+        (folder / name).write_bytes(content)
 
 
 def require_counted(certificate: Certificate, released: int) -> None:

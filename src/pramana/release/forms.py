@@ -10,9 +10,20 @@ from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.reporting import Reporting
 from pramana.release.strict import Field
 from pramana.table.domains import RELEASES, Bins, Categories, Domain
+from pramana.table.labels import Labels
 from pramana.table.schema import MISSING, Column, Impossible, Role, Schema
 
-__all__ = ["AS_IT_IS", "BINNED", "mechanism_of", "reporting_of", "schema_of", "schema_to_json"]
+__all__ = [
+    "AS_IT_IS",
+    "BINNED",
+    "labels_of",
+    "labels_to_json",
+    "mechanism_of",
+    "reporting_of",
+    "schema_of",
+    "schema_to_json",
+    "treatment_of",
+]
 
 AS_IT_IS = "released as it is"
 BINNED = "binned, not randomised"
@@ -122,6 +133,28 @@ def _domain_of(form: dict[str, Field]) -> Domain:
         edges[-1] = math.inf
     release = form["release"].text(*RELEASES)
     return Bins(tuple(edges), release=release, missing_values=codes)  # type: ignore[arg-type]
+
+
+# -- labels ----------------------------------------------------------------------------------------
+
+
+def labels_to_json(labels: Labels) -> dict[str, Any]:
+    """Labels of columns and of values; a value is no name in JSON, so that pairs are listed."""
+    values = {name: [[v, text] for v, text in own.items()] for name, own in labels.values.items()}
+    return {"variables": dict(labels.variables), "values": values}
+
+
+def labels_of(field: Field) -> Labels:
+    """The reverse of :func:`labels_to_json`."""
+    form = field.fields(["variables", "values"])
+    variables = {name: text.text() for name, text in form["variables"].entries().items()}
+    values = {}
+    for name, own in form["values"].entries().items():
+        pairs = own.labels(2)
+        if not all(isinstance(text, str) for _, text in pairs):
+            own.refuse("pairs of a value and its label")
+        values[name] = dict(pairs)
+    return Labels(variables, values)
 
 
 # -- a mechanism -----------------------------------------------------------------------------------

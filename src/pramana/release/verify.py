@@ -21,7 +21,8 @@ from pramana.guarantees.base import only_the_owner
 from pramana.matrices.reporting import Reporting
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.checks import Check, State, Verdict
-from pramana.release.contents import CERTIFICATE, data_path, fingerprint, read_certificate
+from pramana.release.contents import CERTIFICATE, data_path, fingerprint, holds, read_certificate
+from pramana.release.explained import explanations
 from pramana.release.makers import NewKeys
 from pramana.release.signing import has_signature_of
 from pramana.release.stored import open_data
@@ -50,7 +51,13 @@ def verify_folder(
         return Verdict((Check.of("certificate", False, str(error)),))
     whole = Check.of("certificate", True, "every byte is as it was written, and so is its digest")
     data = _fingerprint(folder, certificate)
-    checks = [whole, data, *_signature(certificate, key), *ties(certificate)]
+    checks = [
+        whole,
+        data,
+        _explained(folder, certificate),
+        *_signature(certificate, key),
+        *ties(certificate),
+    ]
     if data.ok:
         try:
             checks.extend(_records(certificate, open_data(folder, certificate), progress))
@@ -71,6 +78,20 @@ def _fingerprint(folder: Path, certificate: Certificate) -> Check:
         return Check.of("data", False, str(error))
     detail = "has" if same else "does not have"
     return Check.of("data", same, f"{data.name} {detail} the SHA-256 that the certificate states")
+
+
+def _explained(folder: Path, certificate: Certificate) -> Check:
+    """README, codebook and snippets, where they lie there, follow from the certificate."""
+    written = explanations(certificate)
+    there = [name for name in written if os.path.lexists(folder / name)]
+    false = [name for name in there if not holds(folder / name, written[name])]
+    if false:
+        told = f"{', '.join(false)}: not what follows from the certificate"
+        return Check.of("explanations", False, told)
+    if len(there) < len(written):
+        gone = len(written) - len(there)
+        return Check.stated("explanations", f"{gone} of {len(written)} files are not there")
+    return Check.of("explanations", True, f"{', '.join(there)} say what the certificate says")
 
 
 def _signature(certificate: Certificate, key: str | Path | None) -> Iterator[Check]:

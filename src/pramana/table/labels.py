@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from pramana.table.domains import Label
@@ -26,5 +26,20 @@ class Labels:
     measures: Mapping[str, str] = field(default_factory=dict)
     missing: Mapping[str, tuple[Label, ...]] = field(default_factory=dict)
 
+    def of_columns(self, names: Collection[str]) -> Labels:
+        """What is said about some columns and their values, whole numbers as such."""
+        return Labels(
+            {name: text for name, text in self.variables.items() if name in names},
+            {
+                name: {_whole(value): text for value, text in own.items()}
+                for name, own in self.values.items()
+                if name in names and own
+            },
+        )
+
     def __bool__(self) -> bool:
         return bool(self.variables or self.values or self.missing)
+
+
+def _whole(value: Label) -> Label:
+    return int(value) if isinstance(value, float) and value.is_integer() else value

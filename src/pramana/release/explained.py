@@ -1,0 +1,172 @@
+"""What a release folder says about itself: README, codebook, and snippets that load the data.
+
+All of it follows from the certificate, so that it tells no more than the certificate does, two
+folders with the same certificate say the same, and ``verify`` finds every byte that was changed.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Final
+
+from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
+from pramana.release.forms import treatment_of
+from pramana.release.snippets import LOADERS, loader
+from pramana.table.domains import Bins, Label, label_key, label_text
+from pramana.table.schema import Column
+
+__all__ = ["CODEBOOK", "README", "explanations"]
+
+README: Final = "README.md"
+CODEBOOK: Final = "codebook.csv"
+
+WHY_NOT: Final = {
+    "published": "The values of randomised columns are changed by chance. A count of them as they "
+    "stand is wrong, often by much, and so are shares, means and models made from it.",
+    "reports": "Every record tells some of its columns, changed by chance. A count of them as they "
+    "stand is wrong, and empty cells are not missing values: they were not asked for.",
+    "withheld": "The values of randomised columns are changed by chance. Counts of single columns "
+    "are right on average, with errors that only the certificate states; how columns hang together "
+    "is weaker than in truth.",
+    "groups": "The keys of a record are those of its group, not its own. Tables of keys with other "
+    "columns are weaker than in truth.",
+}
+"""Why records must not be counted as they stand, by kind of release."""
+
+
+def explanations(certificate: Certificate) -> dict[str, bytes]:
+    """The files beside data and certificate, by name."""
+    texts = {README: _readme(certificate), CODEBOOK: _codebook(certificate)}
+    texts |= {name: loader(name, certificate) for name in LOADERS}
+    return {name: text.encode() for name, text in texts.items()}
+
+
+# -- README ----------------------------------------------------------------------------------------
+
+
+def _readme(certificate: Certificate) -> str:
+    return "\n".join([*_lines(certificate), ""])
+
+
+def _lines(certificate: Certificate) -> Iterator[str]:
+    example = next(iter(certificate.schema.randomised), certificate.schema.released[0]).name
+    yield (
+        "Do not count these records as they stand: estimate, with `pramana estimate . --by "
+        'COLUMN`, or in Python `pramana.load(".").crosstab("COLUMN")`.'
+    )
+    yield ""
+    yield f"# A release of {certificate.records:,} records by method {certificate.method}"
+    yield ""
+    yield WHY_NOT[certificate.kind]
+    yield f"A first table, with errors: `pramana estimate . --by {_shown(example)}`."
+    yield from _section("What is promised", certificate.sentences())
+    yield from _section("What is not promised", _limits(certificate))
+    yield from _section("What must not be done", _warnings(certificate))
+    yield from _section("What lies here", _files(certificate))
+    yield from _section("Columns", (_column_line(certificate, c) for c in _columns(certificate)))
+
+
+def _section(title: str, lines: Iterator[str] | list[str]) -> Iterator[str]:
+    yield ""
+    yield f"## {title}"
+    yield ""
+    for line in lines:
+        yield f"- {line}"
+
+
+def _limits(certificate: Certificate) -> Iterator[str]:
+    form = certificate.to_json()
+    yield str(form["scope"]["statement"])
+    yield str(form["crowd"]["statement"])
+    yield "A promise bounds what is learned about a person; it does not say that records are false."
+    yield "Promises of several releases about the same people add up to less."
+    if certificate.reproducible:
+        yield f"A seed was used: {NOT_FOR_PUBLICATION}."
+
+
+def _warnings(certificate: Certificate) -> Iterator[str]:
+    yield "Do not count, average or fit models to the records as they stand; see the first line."
+    yield "Do not take a record for a person: no row of this file is the truth about anyone."
+    yield "Do not try to find out who is in it, nor link it with other files about people."
+    if certificate.kind == "reports":
+        yield "Do not take an empty cell for a missing value: the column was not asked for."
+
+
+def _files(certificate: Certificate) -> Iterator[str]:
+    data = "the data file" if certificate.data is None else f"`{certificate.data.name}`"
+    yield f"{data}: the released records, in random order."
+    yield (
+        "`certificate.json`: what was done and what is promised, in full. `pramana verify .` "
+        "checks it, the data and this text."
+    )
+    yield f"`{CODEBOOK}`: every column with its role, treatment and values, with labels."
+    for name, language in LOADERS.items():
+        yield f"`{name}`: loads the records with their labels in {language}."
+
+
+def _column_line(certificate: Certificate, column: Column) -> str:
+    label = certificate.labels.variables.get(column.name, "")
+    told = f" ({_shown(label)})" if label else ""
+    return f"{_shown(column.name)}{told}: {treatment_of(column, certificate.treatment)}."
+
+
+def _shown(text: str) -> str:
+    """A text from outside on one line of plain words."""
+    visible = "".join(letter if letter.isprintable() else " " for letter in text)
+    return visible.replace("`", "'").replace("<", "(").replace(">", ")")
+
+
+# -- codebook --------------------------------------------------------------------------------------
+
+
+def _codebook(certificate: Certificate) -> str:
+    """One line a value; a column whose values are not listed has one line."""
+    out = io.StringIO()
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow(
+        ["column", "label", "role", "treatment", "domain", "value", "value_label", "kind"]
+    )
+    for column in _columns(certificate):
+        about = [
+            column.name,
+            certificate.labels.variables.get(column.name, ""),
+            str(column.role),
+            treatment_of(column, certificate.treatment),
+            _domain(column),
+        ]
+        for value, label, kind in _values(certificate, column):
+            writer.writerow([*about, value, label, kind])
+    return out.getvalue()
+
+
+def _columns(certificate: Certificate) -> tuple[Column, ...]:
+    return certificate.schema.released
+
+
+def _domain(column: Column) -> str:
+    if not column.coded:
+        return "as it occurs"
+    what = "bins" if isinstance(column.domain, Bins) else "categories"
+    how = f", released as {column.domain.release}" if isinstance(column.domain, Bins) else ""
+    return f"{what}{how}, {'declared' if column.declared else 'read off the data'}"
+
+
+def _values(certificate: Certificate, column: Column) -> Iterator[tuple[str, str, str]]:
+    """Each value with its label and its kind: value, or one that stands for missing."""
+    labels = {
+        label_key(value): text
+        for value, text in certificate.labels.values.get(column.name, {}).items()
+    }
+    if not column.coded or column.domain is None:
+        listed: list[tuple[Label, str]] = [(key, "value") for key in labels]
+        for value, kind in listed or [(None, "any")]:
+            yield label_text(value), labels.get(label_key(value), ""), kind
+        return
+    gone = column.domain.missing_labels
+    for value in column.domain.labels:
+        kind = "missing" if value in gone else "value"
+        yield label_text(value), labels.get(label_key(value), ""), kind
+    if None in column.labels:
+        yield "", "empty", "missing"

@@ -1,0 +1,265 @@
+"""Programs that load a release with its labels, in Python, R, Stata and SPSS.
+
+Each is a text that follows from the certificate. Whatever comes from outside (names, labels) is
+written as a literal of the language, so that no name can become a command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from pramana.release.certificate import Certificate
+from pramana.table.domains import Bins, Categories, Label, label_key, label_text
+from pramana.table.schema import Column
+
+__all__ = ["LOADERS", "loader"]
+
+LOADERS: Final = {"load.py": "Python", "load.R": "R", "load.do": "Stata", "load.sps": "SPSS"}
+"""The snippets and their languages."""
+
+WARNING: Final = "The records are not to be counted as they stand: README.md says how to estimate."
+TEXT_WIDTH: Final = 255
+
+
+def loader(name: str, certificate: Certificate) -> str:
+    """The snippet of that name."""
+    made = {"load.py": _python, "load.R": _r, "load.do": _stata, "load.sps": _spss}[name]
+    return "\n".join([*made(certificate), ""])
+
+
+def _data(certificate: Certificate) -> tuple[str, str]:
+    data = certificate.data
+    return ("data.parquet", "parquet") if data is None else (data.name, data.format)
+
+
+def _coded(certificate: Certificate) -> Iterator[tuple[Column, tuple[Label, ...], list[str]]]:
+    """Columns whose released values are listed: the values, and a label for each."""
+    for column in certificate.schema.released:
+        domain = column.domain
+        if domain is None or not column.coded:
+            continue
+        if isinstance(domain, Bins) and domain.release != "label":
+            continue
+        texts = {
+            label_key(value): text
+            for value, text in certificate.labels.values.get(column.name, {}).items()
+        }
+        values = domain.labels
+        yield column, values, [texts.get(label_key(v), label_text(v)) for v in values]
+
+
+def _is_text(column: Column) -> bool:
+    """Whether the values of a listed column are texts in the data file."""
+    domain = column.domain
+    if isinstance(domain, Categories):
+        return any(isinstance(value, str) for value in domain.labels)
+    return isinstance(domain, Bins) and domain.release == "label"
+
+
+def _ordered(column: Column) -> bool:
+    return isinstance(column.domain, Bins) or bool(getattr(column.domain, "ordered", False))
+
+
+# -- Python ----------------------------------------------------------------------------------------
+
+PYTHON_READS: Final = {
+    "parquet": "pd.read_parquet(HERE / {name})",
+    "feather": "pd.read_feather(HERE / {name})",
+    "csv": "pd.read_csv(HERE / {name}, dtype=dict.fromkeys(TEXTS, str), keep_default_na=False, "
+    'na_values=[""])',
+    "sav": "pyreadstat.read_sav(HERE / {name}, user_missing=True)[0]",
+    "dta": "pyreadstat.read_dta(HERE / {name}, user_missing=True)[0]",
+}
+
+
+def _python(certificate: Certificate) -> Iterator[str]:
+    name, form = _data(certificate)
+    read = PYTHON_READS.get(form, "__import__('pramana').load(HERE).opened.to_arrow().to_pandas()")
+    yield '"""Loads the released records as a pandas table ``records``, with labels.'
+    yield ""
+    yield f"{WARNING}"
+    yield '"""'
+    yield ""
+    yield "from pathlib import Path"
+    yield ""
+    yield "import pandas as pd"
+    if form in ("sav", "dta"):
+        yield "import pyreadstat"
+    yield ""
+    yield "HERE = Path(__file__).parent"
+    yield f"LABELS = {dict(_variables(certificate))!a}"
+    texts = [c.name for c in certificate.schema.released if c.coded and _is_text(c)]
+    yield f"TEXTS = {texts!a}"
+    yield ""
+    yield f"records = {read.format(name=ascii(name))}"
+    yield 'records.attrs["labels"] = LABELS'
+    for column, values, labels in _coded(certificate):
+        own = ascii(column.name)
+        kind = f"pd.CategoricalDtype({list(values)!a}, ordered={_ordered(column)})"
+        yield f"records[{own}] = records[{own}].astype({kind})"
+        renamed = {v: t for v, t in zip(values, labels, strict=True) if t != label_text(v)}
+        if renamed and len(set(labels)) == len(labels):
+            yield f"records[{own}] = records[{own}].cat.rename_categories({renamed!a})"
+
+
+def _variables(certificate: Certificate) -> Iterator[tuple[str, str]]:
+    for column in certificate.schema.released:
+        label = certificate.labels.variables.get(column.name)
+        if label:
+            yield column.name, label
+
+
+# -- R ---------------------------------------------------------------------------------------------
+
+R_READS: Final = {
+    "parquet": "as.data.frame(arrow::Scanner$create(arrow::open_dataset({name}))$ToTable())",
+    "feather": "as.data.frame(arrow::read_feather({name}))",
+    "csv": 'read.csv({name}, check.names = FALSE, na.strings = "", colClasses = texts)',
+    "sav": "as.data.frame(haven::read_sav({name}, user_na = TRUE))",
+    "dta": "as.data.frame(haven::read_dta({name}))",
+}
+
+
+def _r(certificate: Certificate) -> Iterator[str]:
+    name, form = _data(certificate)
+    yield "# Loads the released records as a data frame 'records', with labels."
+    yield f"# {WARNING}"
+    texts = [c.name for c in certificate.schema.released if c.coded and _is_text(c)]
+    pairs = ", ".join(f'{_r_text(own)} = "character"' for own in texts)
+    yield f"texts <- c({pairs})"
+    if form not in R_READS:
+        yield f"stop({_r_text(f'R does not read {form}: save the release as csv with pramana.')})"
+        return
+    yield f"records <- {R_READS[form].format(name=_r_text(name))}"
+    if form in ("sav", "dta"):
+        return  # haven brings the labels along
+    for column, values, labels in _coded(certificate):
+        own = _r_text(column.name)
+        levels = ", ".join(_r_text(label_text(value)) for value in values)
+        named = ", ".join(map(_r_text, labels if len(set(labels)) == len(labels) else []))
+        extra = f", labels = c({named})" if named else ""
+        order = ", ordered = TRUE" if _ordered(column) else ""
+        yield (
+            f"records[[{own}]] <- factor(as.character(records[[{own}]]), "
+            f"levels = c({levels}){extra}{order})"
+        )
+    for own, label in _variables(certificate):
+        yield f'attr(records[[{_r_text(own)}]], "label") <- {_r_text(label)}'
+
+
+def _r_text(text: str) -> str:
+    """A literal of R: everything but plain letters by its number."""
+    parts = (
+        letter if letter.isascii() and letter.isprintable() and letter not in '"\\'
+        else f"\\U{{{ord(letter):06x}}}"
+        for letter in text
+    )  # fmt: skip
+    return '"' + "".join(parts) + '"'
+
+
+# -- Stata -----------------------------------------------------------------------------------------
+
+
+def _stata(certificate: Certificate) -> Iterator[str]:
+    name, form = _data(certificate)
+    yield "* Loads the released records, with labels."
+    yield f"* {WARNING}"
+    yield "version 16"
+    if form == "dta":
+        yield f"use {_stata_text(name)}, clear"
+        return  # the file has its labels
+    if form != "csv":
+        yield "* Stata does not read this format; the data go through Python and a file beside it."
+        yield "python: exec(open('load.py').read().replace('__file__', repr('load.py')))"
+        yield "python: records.astype(object).to_csv('data_for_stata.csv', index=False)"
+        name = "data_for_stata.csv"
+    yield (
+        f"import delimited using {_stata_text(name)}, clear varnames(1) case(preserve) "
+        "encoding(utf-8) bindquote(strict)"
+    )
+    for place, column in enumerate(certificate.schema.released, start=1):
+        yield f"unab own : _all\nlocal v{place} : word {place} of `own'"
+        label = certificate.labels.variables.get(column.name) or column.name
+        yield f"label variable `v{place}' {_stata_text(label[:80])}"
+    places = {c.name: at for at, c in enumerate(certificate.schema.released, start=1)}
+    for column, values, labels in _coded(certificate):
+        yield from _stata_values(places[column.name], column, values, labels, through=form != "csv")
+
+
+def _stata_values(
+    place: int, column: Column, values: Sequence[Label], labels: Sequence[str], *, through: bool
+) -> Iterator[str]:
+    """Numbers get labels; texts become numbers with labels, in the order of the domain."""
+    text = through or _is_text(column)
+    codes = (
+        range(1, len(values) + 1)
+        if text
+        else [int(v) for v in values if isinstance(v, int | float) and float(v).is_integer()]
+    )
+    if not text and len(codes) < len(values):
+        return  # Stata labels whole numbers only
+    told = labels if through and len(set(labels)) == len(labels) else list(map(label_text, values))
+    for code, own in zip(codes, told if text else labels, strict=True):
+        yield f"label define values{place} {code} {_stata_text(own)}, add"
+    if not text:
+        yield f"label values `v{place}' values{place}"
+        return
+    yield f"capture tostring `v{place}', replace force"
+    yield f"encode `v{place}', generate(code{place}) label(values{place}) noextend"
+    yield f"order code{place}, after(`v{place}')"
+    yield f"drop `v{place}'"
+    yield f"rename code{place} `v{place}'"
+
+
+def _stata_text(text: str) -> str:
+    """A literal of Stata: compound quotes, without what would end or expand them."""
+    plain = "".join(letter if letter.isprintable() else " " for letter in text)
+    return '`"' + plain.replace("`", "'").replace("$", "S").replace("\"'", "'") + "\"'"
+
+
+# -- SPSS ------------------------------------------------------------------------------------------
+
+
+def _spss(certificate: Certificate) -> Iterator[str]:
+    name, form = _data(certificate)
+    yield "* Loads the released records, with labels."
+    yield f"* {WARNING}"
+    if form == "sav":
+        yield f"GET FILE={_spss_text(name)}."
+        return  # the file has its labels
+    if form != "csv":
+        yield "* SPSS does not read this format; the data go through Python and a file beside it."
+        yield "BEGIN PROGRAM PYTHON3."
+        yield "exec(open('load.py').read().replace('__file__', repr('load.py')))"
+        yield "records.astype(object).to_csv('data_for_spss.csv', index=False)"
+        yield "END PROGRAM."
+        name = "data_for_spss.csv"
+    names = {c.name: f"v{at}" for at, c in enumerate(certificate.schema.released, start=1)}
+    coded = {column.name for column, _, _ in _coded(certificate)}
+    yield f"GET DATA /TYPE=TXT /FILE={_spss_text(name)} /ENCODING='UTF8' /ARRANGEMENT=DELIMITED"
+    yield "  /DELCASE=LINE /DELIMITERS=',' /QUALIFIER='\"' /FIRSTCASE=2 /VARIABLES="
+    for column in certificate.schema.released:
+        text = column.name in coded and (_is_text(column) or form != "csv")
+        yield f"  {names[column.name]} {f'A{TEXT_WIDTH}' if text else 'AUTO'}"
+    yield "  ."
+    yield "VARIABLE LABELS"
+    for column in certificate.schema.released:
+        label = certificate.labels.variables.get(column.name) or column.name
+        yield f"  {names[column.name]} {_spss_text(label)}"
+    yield "  ."
+    for column, values, labels in _coded(certificate):
+        own, text = names[column.name], _is_text(column) or form != "csv"
+        if form == "csv":
+            yield f"VALUE LABELS {own}"
+            for value, label in zip(values, labels, strict=True):
+                shown = _spss_text(label_text(value)) if text else label_text(value)
+                yield f"  {shown} {_spss_text(label[:120])}"
+            yield "  ."
+        yield f"VARIABLE LEVEL {own} ({'ORDINAL' if _ordered(column) else 'NOMINAL'})."
+    yield "EXECUTE."
+
+
+def _spss_text(text: str) -> str:
+    plain = "".join(letter if letter.isprintable() else " " for letter in text)
+    return "'" + plain.replace("'", "''") + "'"

@@ -1,0 +1,189 @@
+"""Tests of what a release folder says about itself."""
+
+from __future__ import annotations
+
+import csv
+import runpy
+import shutil
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pyreadstat
+import pytest
+
+from pramana import api
+from pramana.guarantees.k_anonymity import KAnonymity
+from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.methods.invariant import Invariant
+from pramana.release.explained import WHY_NOT, explanations
+from pramana.release.snippets import LOADERS
+from pramana.table.domains import Bins, Categories
+from pramana.table.labels import Labels
+from pramana.table.schema import Column, Role, Schema
+from tests.release.people import people, plan
+
+SCHEMA = Schema((
+    Column("sex", Role.KEY, Categories((1, 2), missing_values=(9,)), missing="category"),
+    Column("age", Role.KEY, Bins((0, 30, 60, 90)), missing="refuse"),
+    Column("region", Role.KEY, Categories(("north", "so\"u'th")), missing="refuse"),
+    Column("income", Role.SENSITIVE),
+))  # fmt: skip
+SEXES = {1.0: "man", 2.0: "woman", 9.0: "refused"}
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory):
+    """An SPSS file with labels."""
+    draw = np.random.default_rng(1)
+    rows = 500
+    path = tmp_path_factory.mktemp("survey") / "survey.sav"
+    pyreadstat.write_sav(
+        pd.DataFrame({
+            "sex": draw.choice([1.0, 2.0, 9.0, np.nan], rows, p=[0.45, 0.45, 0.05, 0.05]),
+            "age": draw.integers(0, 90, rows).astype(float),
+            "region": draw.choice(["north", "so\"u'th"], rows),
+            "income": np.round(draw.lognormal(10, 1, rows)),
+        }),
+        str(path),
+        column_labels={"sex": "Sex of `person`", "income": "Income\nof the year"},
+        variable_value_labels={"sex": SEXES},
+        missing_ranges={"sex": [9]},
+    )  # fmt: skip
+    return path
+
+
+@pytest.fixture(scope="module")
+def folders(survey, tmp_path_factory):
+    """The same release in every format that can be written."""
+    made = api.protect(survey, api.design(SCHEMA, PkAnonymity(k=3), data=survey), seed=1)
+    place = tmp_path_factory.mktemp("folders")
+    forms = ("csv", "parquet", "feather", "sav", "dta")
+    return {form: made.save(place / form, file_format=form).folder for form in forms}
+
+
+def test_the_first_line_says_how_to_estimate(folders):
+    """Whoever opens the folder reads that before anything else."""
+    first = (folders["csv"] / "README.md").read_text().splitlines()[0]
+    assert first.startswith("Do not count these records as they stand: estimate")
+    assert "pramana estimate . --by" in first
+
+
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [
+        ("retention", PkAnonymity(k=3)),
+        ("reports", PkAnonymity(k=3)),
+        (Invariant(stay=0.6), None),
+        ("resample", KAnonymity(k=3)),
+    ],
+)
+def test_every_kind_of_release_says_what_is_promised_and_what_not(tmp_path, survey, method, target):
+    """Each promise, the scope, the crowd, and why records must not be counted."""
+    asked = () if target is None else (target,)
+    made = api.design(SCHEMA, *asked, data=survey, method=method)
+    release = api.protect(survey, made, to=tmp_path / "release", seed=1)
+
+    text = (release.folder / "README.md").read_text()
+    certificate = release.certificate
+    assert WHY_NOT[certificate.kind] in text
+    assert all(sentence in text for sentence in certificate.sentences())
+    form = certificate.to_json()
+    assert form["scope"]["statement"] in text
+    assert form["crowd"]["statement"] in text
+    assert "not for publication" in text  # a seed was used
+    assert api.verify(release.folder).valid
+
+
+def test_the_codebook_lists_every_value_with_its_label(folders):
+    """Columns, roles, treatment, domain, and which values stand for missing."""
+    with (folders["csv"] / "codebook.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    sexes = [(r["value"], r["value_label"], r["kind"]) for r in rows if r["column"] == "sex"]
+    assert sexes == [
+        ("1", "man", "value"),
+        ("2", "woman", "value"),
+        ("9", "refused", "missing"),
+        ("", "empty", "missing"),
+    ]
+    (income,) = (row for row in rows if row["column"] == "income")
+    assert income["treatment"] == "released as it is"
+    assert income["label"] == "Income\nof the year"
+    assert [r["value"] for r in rows if r["column"] == "age"] == ["[0, 30)", "[30, 60)", "[60, 90]"]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "feather", "sav", "dta"])
+def test_the_python_snippet_loads_records_with_labels(folders, form):
+    """Run as it stands: categories in the order of the domain, by their labels."""
+    records = runpy.run_path(str(folders[form] / "load.py"))["records"]
+
+    assert len(records) == 500
+    assert list(records["sex"].cat.categories) == ["man", "woman", "refused"]
+    assert list(records["age"].cat.categories) == ["[0, 30)", "[30, 60)", "[60, 90]"]
+    assert records["age"].cat.ordered
+    assert records["age"].notna().all()
+    assert set(records["region"]) == {"north", "so\"u'th"}
+    assert records.attrs["labels"]["sex"] == "Sex of `person`"
+    other = runpy.run_path(str(folders["parquet"] / "load.py"))["records"]
+    assert (records["sex"].value_counts() == other["sex"].value_counts()).all()
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not here")
+def test_the_r_snippet_loads_records_with_labels(folders):
+    """Run as it stands."""
+    code = 'source("load.R"); stopifnot(nrow(records) == 500, levels(records$sex)[1] == "man")'
+    subprocess.run(["Rscript", "-e", code], cwd=folders["csv"], check=True)
+
+
+def test_no_name_becomes_a_command(folders):
+    """Names and labels from outside stay inside quotes in every language."""
+    nasty = 'x"; system("id") #\n`shell\' $S .'
+    certificate = api.load(folders["csv"]).certificate
+    certificate = replace(certificate, labels=Labels({"sex": nasty}, {"sex": {1: nasty}}))
+    texts = {name: own.decode() for name, own in explanations(certificate).items()}
+    assert '"x\\U{000022}; system(\\U{000022}id\\U{000022}) #' in texts["load.R"]
+    del texts["codebook.csv"]  # a quoted cell of it may hold two lines
+    assert not any(line.startswith("`shell") for own in texts.values() for line in own.split("\n"))
+    assert "`shell" not in texts["load.do"]
+    assert "$S" not in texts["load.do"]
+    compile(texts["load.py"], "load.py", "exec")
+
+
+def test_the_snippets_of_stata_and_spss_name_every_column(folders):
+    """One label a column, one a value, in the spelling of the language."""
+    stata = (folders["csv"] / "load.do").read_text()
+    spss = (folders["csv"] / "load.sps").read_text()
+    assert 'label define values1 9 `"refused"\', add' in stata
+    assert "label variable `v4' `\"Income of the year\"'" in stata
+    assert "  v1 'Sex of `person`'" in spss
+    assert "  'so\"u''th' 'so\"u''th'" in spss
+    assert (folders["dta"] / "load.do").read_text().splitlines()[-1] == 'use `"data.dta"\', clear'
+    assert (folders["sav"] / "load.sps").read_text().splitlines()[-1] == "GET FILE='data.sav'."
+
+
+@pytest.mark.parametrize("name", ["README.md", "codebook.csv", *LOADERS])
+def test_a_forged_explanation_is_found(tmp_path, name):
+    """One changed word, a longer file, a link to another one."""
+    folder = api.protect(people(), plan(), to=tmp_path / "release", seed=1).folder
+    path = folder / name
+    whole = path.read_bytes()
+    for forged in (whole.replace(b"e", b"a", 1), whole + b"\n", b""):
+        path.write_bytes(forged)
+        verdict = api.verify(folder)
+        assert [check.name for check in verdict.checks if not check.ok] == ["explanations"]
+    path.unlink()
+    assert api.verify(folder).valid
+    (tmp_path / "elsewhere").write_bytes(whole)
+    path.symlink_to(tmp_path / "elsewhere")
+    assert not api.verify(folder).valid
+
+
+def test_a_folder_and_a_saved_release_explain_themselves_alike(tmp_path):
+    """``to=`` and ``save`` write the same bytes."""
+    api.protect(people(), plan(), to=tmp_path / "a", seed=1, file_format="parquet")
+    api.protect(people(), plan(), seed=1).save(tmp_path / "b")
+    names = sorted(path.name for path in (tmp_path / "a").iterdir())
+    assert names == sorted(path.name for path in (tmp_path / "b").iterdir())
+    for name in names:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
