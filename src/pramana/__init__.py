@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
     from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
     from pramana.kanonymity.clustering import cluster
+    from pramana.ledger.book import Budget, Ledger
     from pramana.matrices import Dense, Mechanism, Step, TransitionMatrix, UniformMixture
     from pramana.methods.base import Method
     from pramana.methods.given import GivenMatrices, MatricesFromData
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bins",
+    "Budget",
     "Categories",
     "Centroid",
     "Certificate",
@@ -92,6 +94,7 @@ __all__ = [
     "Invariant",
     "InverseFrequency",
     "KAnonymity",
+    "Ledger",
     "MatricesFromData",
     "Mechanism",
     "Method",
@@ -161,6 +164,7 @@ _PLACES = {
     "guarantees.shuffled_privacy": "ShuffledPrivacy",
     "guarantees.spontaneous_recognition": "SpontaneousRecognition",
     "kanonymity.clustering": "cluster",
+    "ledger.book": "Budget Ledger",
     "matrices": "Dense Mechanism Step TransitionMatrix UniformMixture",
     "readings.release": "Release",
     "release.certificate": "Certificate",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pramana.engines.choose import ENGINES, open_source
     from pramana.formats.base import FORMATS
     from pramana.guarantees.registry import GUARANTEES, asked_by_letters, letters
+    from pramana.ledger.book import Budget, Ledger
     from pramana.matrices.mechanism import Mechanism
     from pramana.methods.base import options_of
     from pramana.methods.registry import METHODS
@@ -43,6 +44,8 @@ __all__ = [
     "FORMATS",
     "GUARANTEES",
     "METHODS",
+    "Budget",
+    "Ledger",
     "asked_by_letters",
     "attack",
     "audit",
@@ -64,6 +67,8 @@ __all__ = [
 ]
 
 _ELSEWHERE = {
+    "Budget": "ledger.book",
+    "Ledger": "ledger.book",
     "ENGINES": "engines.choose",
     "FORMATS": "formats.base",
     "GUARANTEES": "guarantees.registry",

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from pramana.engines.base import Table
 from pramana.engines.choose import empty_like, engine_for, leaving, open_source
+from pramana.errors import InputError
 from pramana.formats.base import FORMATS
+from pramana.ledger.book import Budget
+from pramana.ledger.booking import Booking, booked
 from pramana.methods.people import refused_in_all
 from pramana.methods.plan import Plan
 from pramana.randomness import Keystream
 from pramana.readings.release import Release, load_release
 from pramana.release.certificate import WITH_MATRICES, Certificate
 from pramana.release.folder import require_counted, require_free
-from pramana.release.stored import write_release
+from pramana.release.stored import read_certificate, write_release
 from pramana.risk.verbatim import measure_verbatim
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
+from pramana.table.schema import Schema
 from pramana.types import Progress, TableLike
 
 __all__ = ["protect"]
@@ -32,6 +38,9 @@ def protect(
     seed: int | None = None,
     force: bool = False,
     sign_with: str | Path | None = None,
+    ledger: str | Path | None = None,
+    budget: Budget | None = None,
+    people: str | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Randomise and shuffle a table as planned.
@@ -45,22 +54,34 @@ def protect(
             for publication.
         force: replace an existing release folder.
         sign_with: a private key to sign the certificate with.
+        ledger: a ledger to enter the release in, when it stands; it begins here if there is none.
+        budget: what all releases of this table on the ledger must still promise together.
+        people: a name for the people of the table, by which the ledger knows them again where the
+            table was changed; where not given, the columns tell.
         progress: is told how many more records are done.
     """
     if to is not None:
         require_free(Path(to), force=force)
     opened = open_source(table, schema=plan.schema)
     keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
-    with refused_in_all(plan.schema, opened):
+    _require_ledger(ledger, budget, people, seed)
+    with (
+        _booking(ledger, opened, plan.schema, people) as booking,
+        refused_in_all(plan.schema, opened),
+    ):
         made, plan = plan.method.release(plan, opened, keystream)
         made = leaving(made, plan.method.published_schema(plan.schema))
         if plan.method.kind == "withheld" and engine_for(opened).on_one_machine:
             made, plan = _copies_counted(made, plan, opened)
         certificate = _certificate(plan, keystream, opened.labels)
+        if booking is not None:
+            booking.require(certificate, budget)
         if to is None:
             released = replace(made.to_opened(), labels=opened.labels)
             opened.require_unchanged()
             require_counted(certificate, released.rows)
+            if booking is not None:
+                booking.enter(certificate)
             return Release(certificate, released, like=empty_like(table))
         file_format = file_format or _writable(opened.format)
 
@@ -79,7 +100,34 @@ def protect(
             force=force,
             sign_with=sign_with,
         )
+        if booking is not None:
+            booking.enter(read_certificate(Path(to)))
     return load_release(to)
+
+
+def _require_ledger(
+    ledger: str | Path | None, budget: Budget | None, people: str | None, seed: int | None
+) -> None:
+    """Refuse what goes with a ledger only, and a seed beside one."""
+    if ledger is None and (budget is not None or people is not None):
+        raise InputError("A budget and a name of the people go with a ledger (--ledger FILE).")
+    if ledger is not None and seed is not None:
+        raise InputError(
+            "A release with a seed is not for publication, and a ledger counts what is: leave out "
+            "the seed or the ledger."
+        )
+
+
+@contextmanager
+def _booking(
+    ledger: str | Path | None, opened: OpenedTable, schema: Schema, people: str | None
+) -> Iterator[Booking | None]:
+    """A place on the ledger, where there is one."""
+    if ledger is None:
+        yield None
+        return
+    with booked(Path(ledger), opened, schema, people=people) as booking:
+        yield booking
 
 
 def _copies_counted(made: Table, plan: Plan, opened: OpenedTable) -> tuple[Table, Plan]:

@@ -22,6 +22,7 @@ from pramana.cli.design import design
 from pramana.cli.estimate import estimate
 from pramana.cli.experiment import experiment
 from pramana.cli.keygen import keygen
+from pramana.cli.ledger import ledger
 from pramana.cli.mine import mine
 from pramana.cli.protect import protect
 from pramana.cli.rebuild import rebuild
@@ -93,6 +94,7 @@ for verb in (
     compare,
     report,
     experiment,
+    ledger,
     keygen,
     demo,
 ):

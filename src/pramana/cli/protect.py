@@ -12,6 +12,8 @@ from pramana.cli.steward import SELDOM, engine_names, format_names
 from pramana.errors import InputError
 
 if TYPE_CHECKING:
+    from pramana.guarantees.composition import Together
+    from pramana.ledger.book import Budget
     from pramana.methods.plan import Plan
     from pramana.readings.release import Release
     from pramana.risk.verbatim import Verbatim
@@ -80,6 +82,54 @@ def protect(
             help="The cluster of the engine, such as local[2] or spark://host:7077.",
         ),
     ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            "--ledger",
+            rich_help_panel=SELDOM,
+            metavar="FILE",
+            show_default=False,
+            help="Enter the release in this ledger; begins one if there is none.",
+        ),
+    ] = None,
+    budget_epsilon: Annotated[
+        float | None,
+        typer.Option(
+            "--budget-epsilon",
+            rich_help_panel=SELDOM,
+            metavar="NUMBER",
+            show_default=False,
+            help="Refuse if all releases of the table together exceed this central epsilon.",
+        ),
+    ] = None,
+    budget_k: Annotated[
+        float | None,
+        typer.Option(
+            "--budget-k",
+            rich_help_panel=SELDOM,
+            metavar="NUMBER",
+            show_default=False,
+            help="Refuse if all releases of the table together fall below this k.",
+        ),
+    ] = None,
+    allow_uncovered: Annotated[
+        bool,
+        typer.Option(
+            "--allow-uncovered",
+            rich_help_panel=SELDOM,
+            help="Go on where no rule says what the releases promise together.",
+        ),
+    ] = False,
+    people: Annotated[
+        str | None,
+        typer.Option(
+            "--people",
+            rich_help_panel=SELDOM,
+            metavar="NAME",
+            show_default=False,
+            help="With --ledger: whose table it is, where it was sorted or changed.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a release: randomised, shuffled, certified.
@@ -110,15 +160,45 @@ def protect(
             seed=seed,
             force=force,
             sign_with=sign,
+            ledger=ledger,
+            budget=_budget(budget_epsilon, budget_k, allow_uncovered),
+            people=people,
             progress=advance,
         )
     seen = api.verbatim(release, opened) if api.ENGINES[engine].on_one_machine else None
     if as_json:
         copies = None if seen is None else seen.to_json()
-        show_json(_to_json(plan, release, place) | {"verbatim": copies})
+        kept = {} if ledger is None else {"together": _together(ledger).to_json()}
+        show_json(_to_json(plan, release, place) | {"verbatim": copies} | kept)
     else:
         _show(plan, release, place, seen)
-    _warn_of_others(release, place)
+    if ledger is None:
+        _warn_of_others(release, place)
+    elif not as_json:
+        _show_together(ledger)
+
+
+def _budget(epsilon: float | None, k: float | None, allow_uncovered: bool) -> Budget | None:
+    from pramana import api
+
+    stated = epsilon is not None or k is not None or allow_uncovered
+    return api.Budget(epsilon, k, allow_uncovered) if stated else None
+
+
+def _together(ledger: Path) -> Together:
+    """What all releases of this table promise, the new one among them."""
+    from pramana import api
+
+    return api.Ledger.load(ledger).together()
+
+
+def _show_together(ledger: Path) -> None:
+    from pramana.cli.rendering import bullet, out
+
+    console = out()
+    console.print(f"By the ledger {ledger}, all releases of this table together:", markup=False)
+    for sentence in _together(ledger).sentences():
+        bullet(console, sentence)
 
 
 def _warn_of_others(release: Release, place: Path) -> None:

@@ -96,9 +96,7 @@ class PublishedReading:
             kind = table.schema.field(name).type
             values = decode(schema.column(name), own, words, like=kind)
             table = table.set_column(table.column_names.index(name), name, values)
-        return table.replace_schema_metadata(
-            {"pramana": f"{REBUILT} Method {method}: {found.why}"}
-        )
+        return table.replace_schema_metadata({"pramana": f"{REBUILT} Method {method}: {found.why}"})
 
     def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
         """By scores that are corrected for the matrices."""

@@ -1,0 +1,184 @@
+"""A file of lines that can only grow, and in which every change shows.
+
+Beside the ledger ``L`` lies ``L.key``: a random key, how many lines there are, and the digest of
+the last one. Each line carries the digest of the one before it and its own, which is keyed (HMAC):
+who has not the key cannot write a line that fits. A line that was changed, left out, added or moved
+breaks the chain; lines missing at the end break what the key file says. Who holds both files can
+put back an older pair of them: against that only a copy kept elsewhere helps.
+
+Both files are replaced whole, readable by their owner only, under a lock (``L.lock``), so that two
+at once wait for each other. The ledger is written first: a process that dies between the two leaves
+one line more than the key file knows, which fits the chain and so is accepted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pramana.errors import DoesNotHold, InputError, NotCovered
+from pramana.files import write_whole
+from pramana.randomness import Keystream
+
+__all__ = ["Chain", "locked"]
+
+FORMAT, VERSION = "pramana-ledger", 1
+OWNER_ONLY = 0o600
+KEY_WORDS = 4  # of 64 bits
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The lines of a ledger, checked.
+
+    Attributes:
+        path: where the ledger lies.
+        key: what its digests and fingerprints are keyed with.
+        lines: what was entered, in order, without the links of the chain.
+        last: the digest of the last line.
+    """
+
+    path: Path
+    key: bytes
+    lines: tuple[dict[str, Any], ...]
+    last: str
+
+    @classmethod
+    def new(cls, path: Path) -> Chain:
+        """An empty one; nothing is written yet."""
+        key = Keystream.from_system().words("ledger", 0, KEY_WORDS).tobytes()
+        return cls(path, key, (), _digest(key, _HEADER))
+
+    @classmethod
+    def load(cls, path: Path) -> Chain:
+        """The lines of a ledger; refuses one in which anything was changed."""
+        key, entries, last = _read_key(path)
+        if not path.exists():
+            if entries:
+                raise _broken(
+                    path, f"it is gone, and {key_file(path).name} counts {entries} entries"
+                )
+            return cls(path, key, (), _digest(key, _HEADER))
+        found = list(_links(path, key))
+        lines, digests = [line for line, _ in found[1:]], [digest for _, digest in found]
+        if len(lines) < entries:
+            raise _broken(path, f"it has {len(lines)} entries where there were {entries}")
+        if len(lines) > entries + 1 or digests[entries] != last:
+            raise _broken(path, f"it is not the one that {key_file(path).name} belongs to")
+        return cls(path, key, tuple(lines), digests[-1])
+
+    def grown(self, line: Mapping[str, Any]) -> Chain:
+        """With one more line; written, both files, when this returns."""
+        form = dict(line)
+        digest = _digest(self.key, form | {"before": self.last})
+        made = Chain(self.path, self.key, (*self.lines, form), digest)
+        made._write()
+        return made
+
+    def _write(self) -> None:
+        if not key_file(self.path).exists():
+            self._write_key(0, _digest(self.key, _HEADER))
+        before = _digest(self.key, _HEADER)
+        text = [_spelled(_HEADER | {"digest": before})]
+        for line in self.lines:
+            form = line | {"before": before}
+            before = _digest(self.key, form)
+            text.append(_spelled(form | {"digest": before}))
+        write_whole(self.path, "".join(f"{one}\n" for one in text), mode=OWNER_ONLY)
+        self._write_key(len(self.lines), self.last)
+
+    def _write_key(self, entries: int, last: str) -> None:
+        form = {"key": self.key.hex(), "entries": entries, "last": last}
+        write_whole(key_file(self.path), _spelled(form) + "\n", mode=OWNER_ONLY)
+
+
+_HEADER: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+
+
+def key_file(path: Path) -> Path:
+    """The file of the key, beside the ledger."""
+    return path.with_name(path.name + ".key")
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Alone with the ledger until the end; whoever comes second waits."""
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system
+        raise NotCovered("A ledger needs the file locks of a POSIX system.") from None
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"The folder {path.absolute().parent} must exist to hold the ledger.")
+    with path.with_name(path.name + ".lock").open("a") as handle:
+        Path(handle.name).chmod(OWNER_ONLY)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _spelled(form: Mapping[str, Any]) -> str:
+    """The one spelling of a line."""
+    return json.dumps(form, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _digest(key: bytes, form: Mapping[str, Any]) -> str:
+    return hmac.new(key, _spelled(form).encode(), hashlib.sha256).hexdigest()
+
+
+def _broken(path: Path, what: str) -> DoesNotHold:
+    return DoesNotHold(
+        f"The ledger {path} was altered: {what}. Nothing is released on it; restore it from a copy."
+    )
+
+
+def _read_key(path: Path) -> tuple[bytes, int, str]:
+    """The key, how many entries there are, and the digest of the last one."""
+    place = key_file(path)
+    if not place.exists():
+        if path.exists():
+            raise InputError(
+                f"The ledger {path} needs its key file {place.name} beside it, and it is missing: "
+                "without it neither tables nor changes can be recognised."
+            )
+        raise InputError(
+            f"There is no ledger {path}. 'pramana protect --ledger {path}' begins one."
+        )
+    try:
+        form = json.loads(place.read_bytes())
+        key, entries, last = bytes.fromhex(form["key"]), form["entries"], form["last"]
+    except (ValueError, KeyError, TypeError):
+        raise _broken(path, f"its key file {place.name} cannot be read") from None
+    if len(key) != 8 * KEY_WORDS or type(entries) is not int or type(last) is not str:
+        raise _broken(path, f"its key file {place.name} cannot be read")
+    return key, entries, last
+
+
+def _links(path: Path, key: bytes) -> Iterator[tuple[dict[str, Any], str]]:
+    """Header and lines with their digests, each checked against the one before."""
+    content = path.read_bytes()
+    if not content.endswith(b"\n"):
+        raise _broken(path, "its last line is cut off")
+    before: str | None = None
+    for number, spelled in enumerate(content[:-1].split(b"\n")):
+        where = f"line {number + 1}"
+        try:
+            form = json.loads(spelled)
+            digest = form.pop("digest")
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise _broken(path, f"{where} is no entry") from None
+        if number == 0 and form != _HEADER:
+            raise _broken(path, f"{where} must say {FORMAT}, version {VERSION}")
+        if _spelled(form | {"digest": digest}).encode() != spelled:
+            raise _broken(path, f"{where} is spelled otherwise")
+        if number and form.get("before") != before:
+            raise _broken(path, f"{where} does not follow the line before it")
+        if not hmac.compare_digest(str(digest).encode(), _digest(key, form).encode()):
+            raise _broken(path, f"{where} is not what was entered")
+        form.pop("before", None)
+        before = digest
+        yield form, digest
