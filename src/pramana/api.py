@@ -313,7 +313,7 @@ def verbatim(release: Release | str | Path, original: TableLike) -> Verbatim:
     from pramana.risk.verbatim import measure_verbatim
 
     found = _release(release)
-    return measure_verbatim(found.certificate.schema, _truth(original, found), found.opened)
+    return measure_verbatim(found.certificate.true_schema, _truth(original, found), found.opened)
 
 
 def _truth(original: TableLike, release: Release) -> OpenedTable:

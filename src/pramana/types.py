@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "BoolArray",
     "Codes",
     "Columnar",
     "FloatArray",
@@ -25,6 +26,7 @@ __all__ = [
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
+BoolArray: TypeAlias = NDArray[np.bool_]
 Words: TypeAlias = NDArray[np.uint64]
 Codes: TypeAlias = NDArray[Any]
 """Positions of values in a domain, in the smallest unsigned integers that hold them."""

@@ -6,12 +6,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import pramana as pm
 from pramana import api
 from pramana.formats.opening import open_table
 from pramana.matrices import Dense, Step, UniformMixture
+from pramana.randomise.reports import Reporter
+from pramana.randomness import Keystream
 from pramana.readings.release import Release
 from pramana.release.against_truth import against_truth, fit
 from pramana.table.counts import Counts
+from pramana.table.schema import Impossible
 from tests.release.people import people, plan
 
 
@@ -104,3 +108,55 @@ def test_the_joint_step_of_impossible_cells_fits():
     release = api.protect(pa.table(truth), plan(records=20_000), seed=3)
 
     assert failures(release, truth) == []
+
+
+def _reported(records=4_000):
+    """People, a plan by reports, and a release."""
+    truth = people(records)
+    schema = plan(records=records).schema
+    made = pm.design(schema, pm.DifferentialPrivacy(epsilon=4), data=truth, method="reports")
+    return truth, made, api.protect(truth, made, seed=1)
+
+
+def test_the_order_of_reports_is_looked_at():
+    """A sound release passes; one that left every report in its person's place does not."""
+    truth, made, release = _reported()
+    assert failures(release, truth) == []
+    reporter = Reporter(made.schema, made.mechanism, open_table(truth).schema,
+                        Keystream.from_seed(3))  # fmt: skip
+    batch = truth.combine_chunks().to_batches()[0]
+    in_place = reporter.decode(reporter.encode(batch, 0), 0)
+    table = pa.Table.from_batches([in_place]).select(release.table.column_names)
+
+    found = failures(Release(release.certificate, open_table(table)), truth)
+    assert "order" in found
+    backward = table.take(np.arange(table.num_rows)[::-1])
+    assert "order" in failures(Release(release.certificate, open_table(backward)), truth)
+
+
+def test_a_value_that_rules_leave_no_room_for_is_no_fault_of_a_certificate(tmp_path):
+    """Of a column with such a value, alone or beside a column that no rule names."""
+    schema = pm.Schema(
+        (
+            pm.Column("a", pm.Role.KEY, pm.Categories(("x", "y", "never"))),
+            pm.Column("b", pm.Role.KEY, pm.Categories((1, 2))),
+            pm.Column("c", pm.Role.KEY, pm.Categories(("u", "v", "w"))),
+        ),
+        impossible=(Impossible.of({"a": ["never"], "b": [1, 2]}),),
+    )
+    random = np.random.default_rng(1)
+    truth = pa.table({
+        "a": random.choice(["x", "y"], 3_000), "b": random.choice([1, 2], 3_000),
+        "c": random.choice(["u", "v", "w"], 3_000),
+    })  # fmt: skip
+    for method in (pm.Reports(tables=(("a", "c"), ("b",))), pm.Retention()):
+        made = pm.design(schema, pm.PkAnonymity(k=600), data=truth, method=method)
+        api.protect(truth, made, seed=1, to=tmp_path / method.name)
+
+        verdict = api.verify(tmp_path / method.name, original=truth)
+        assert verdict.valid, [check for check in verdict.checks if not check.ok]
+    assert any(set(one.columns) in ({"a"}, {"a", "c"}) for one in _sets(tmp_path / "reports"))
+
+
+def _sets(folder):
+    return api.load(folder).certificate.mechanism.sets

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +15,15 @@ from pramana.attacks.optimal import optimal_linkage
 from pramana.attacks.records import Records, read_pair, read_released, require_matrices
 from pramana.attacks.recovery_of_release import recovery_of_release
 from pramana.attacks.repeated import repeated_attack
+from pramana.attacks.reported import cells_of_reports
 from pramana.errors import InvalidNumber
+from pramana.matrices.mechanism import Mechanism
+from pramana.matrices.reporting import Reporting
+from pramana.matrices.transition import TransitionMatrix
 from pramana.randomness import Keystream
 from pramana.readings.release import Release
 from pramana.table.opened import OpenedTable
+from pramana.types import IntArray
 
 __all__ = ["AttackResult", "attack_release"]
 
@@ -109,21 +114,12 @@ def _repeated(
     else:
         released = read_released(release.certificate.schema, mechanism, release.opened)
     found = []
-    for place, step in enumerate(mechanism):
-        if len(step.matrices) > 1:
-            continue  # every stratum would need its own powers
+    for name, matrix, codes, truths in _moved(mechanism, released, known):
         prior = None
-        if known is not None:
-            prior = np.bincount(known.codes[place], minlength=len(step.labels)).astype(np.float64)
+        if truths is not None:
+            prior = np.bincount(truths, minlength=matrix.size).astype(np.float64)
         found.append(
-            repeated_attack(
-                " x ".join(step.columns),
-                step.matrices[0],
-                released.codes[place],
-                keystream=keystream,
-                times=times,
-                prior=prior,
-            )
+            repeated_attack(name, matrix, codes, keystream=keystream, times=times, prior=prior)
         )
     return AttackResult(
         "repeated",
@@ -131,6 +127,20 @@ def _repeated(
         {"columns": [entry.to_json() for entry in found]},
         not any(entry.gains for entry in found),
     )
+
+
+def _moved(
+    mechanism: Mechanism, released: Records, known: Records | None
+) -> Iterator[tuple[str, TransitionMatrix, IntArray, IntArray | None]]:
+    """What moved values by one matrix: steps, or sets of reports that somebody was asked for."""
+    if isinstance(mechanism, Reporting):
+        yield from cells_of_reports(mechanism, released, known)
+        return
+    for place, step in enumerate(mechanism):
+        if len(step.matrices) > 1:
+            continue  # every stratum would need its own powers
+        truths = None if known is None else known.codes[place]
+        yield " x ".join(step.columns), step.matrices[0], released.codes[place], truths
 
 
 def _recovery(release: Release, knowledge: OpenedTable, *, keystream: Keystream) -> AttackResult:

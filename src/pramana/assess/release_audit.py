@@ -18,7 +18,7 @@ from pramana.attacks.grouped import grouped_linkage
 from pramana.attacks.inference import SensitiveValues, inference_risk
 from pramana.attacks.linkage import linkage_risks
 from pramana.attacks.records import Records, read_pair, require_belongs, require_matrices
-from pramana.errors import DoesNotHold, InvalidNumber, InvalidTable
+from pramana.errors import DoesNotHold, InvalidNumber, InvalidTable, NotCovered
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream
 from pramana.readings.release import Release
@@ -134,7 +134,7 @@ def audit_release(
         audit_table(t, keys=keys, k=k, schema=certificate.schema, released=side)
         for t, side in ((truth, False), (release.opened, True))
     )
-    seen = measure_verbatim(certificate.schema, truth, release.opened)
+    seen = measure_verbatim(certificate.true_schema, truth, release.opened)
     suggested = certificate.suggested_share
     keystream = Keystream.from_seed(seed)
     if certificate.kind == "groups":
@@ -187,7 +187,7 @@ def _try(notes: list[str], measured: list[Measured], attack: Callable[[], Measur
     """A table too small for one attack is still worth the others: say which was left out."""
     try:
         measured.append(attack())
-    except InvalidNumber as error:
+    except (InvalidNumber, NotCovered) as error:
         notes.append(str(error))
 
 
@@ -208,7 +208,7 @@ def _require_truth(certificate: Certificate, released: OpenedTable, truth: Opene
 
 
 def _sensitive(certificate: Certificate) -> list[str]:
-    return [c.name for c in certificate.schema.released_as_is if c.role is Role.SENSITIVE]
+    return [c.name for c in certificate.as_they_are if c.role is Role.SENSITIVE]
 
 
 def _infer(

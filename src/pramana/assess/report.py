@@ -12,12 +12,14 @@ from pramana.assess.utility import UtilityReport, assess_utility
 from pramana.errors import NotCovered, PramanaError
 from pramana.files import write_whole
 from pramana.matrices.families import UniformMixture
-from pramana.numeric import text_up
+from pramana.matrices.reporting import Reporting
+from pramana.numeric import text_down, text_up
 from pramana.readings.release import Release
+from pramana.release.told import SILENT, told_codes
 from pramana.release.verify import verify_folder
 from pramana.reports.content import ColumnView, ReportContent, Row, Section
 from pramana.reports.page import render
-from pramana.table.codec import encode, encode_released
+from pramana.table.codec import encode
 from pramana.table.domains import Bins, label_text
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column
@@ -69,7 +71,7 @@ def make_report(
     content = ReportContent(
         certificate=release.certificate,
         columns=tuple(
-            _column(column, release, truth) for column in release.certificate.schema.released
+            _column(column, release, truth) for column in release.certificate.true_schema.released
         ),
         checks=_checks(release),
         code=_code(release),
@@ -119,7 +121,8 @@ def _column(column: Column, release: Release, truth: OpenedTable | None) -> Colu
         return ColumnView(
             column.name, str(column.role), "released as it is", "as they occur", note=""
         )
-    codes = encode_released(column, release.opened.to_arrow([column.name]).column(0))
+    codes = told_codes(release.certificate.mechanism, column, release.opened)
+    codes = codes[codes != SILENT]
     size = len(column.labels)
     shares = np.bincount(codes, minlength=size) / max(len(codes), 1)
     before = None
@@ -161,6 +164,8 @@ def _treatment(column: Column, release: Release) -> str:
     mechanism = release.certificate.mechanism
     if mechanism is None or column.name not in mechanism.columns:
         return f"replaced by method {release.certificate.method}"
+    if isinstance(mechanism, Reporting):
+        return _asked(column.name, mechanism)
     step = mechanism.step_of(column.name)
     together = f", together with {', '.join(n for n in step.columns if n != column.name)}"
     tied = together if len(step.columns) > 1 else ""
@@ -170,6 +175,18 @@ def _treatment(column: Column, release: Release) -> str:
         return f"kept with probability {text_up(kept, 3)}, else drawn at random{tied}"
     least = min(float(own.diagonal.min()) for own in step.matrices)
     return f"kept with probability {least:.3f} or more, else moved by the matrix{tied}"
+
+
+def _asked(name: str, mechanism: Reporting) -> str:
+    """How often a column is reported, and what is done to it then."""
+    sets = mechanism.containing([name])
+    share = sum(one.share for one in sets)
+    kept = [float(one.matrix.retention) for one in sets]
+    between = f"{text_down(min(kept), 3)} to {text_up(max(kept), 3)}"
+    return (
+        f"asked for in {len(sets)} of {len(mechanism.sets)} sets, by {100 * share:.3g} % of the "
+        f"records; each cell kept with probability {between}, else drawn at random"
+    )
 
 
 def _domain(column: Column) -> str:

@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from pramana.errors import PramanaError
 from pramana.readings.release import Release
+from pramana.release.told import SILENT, told_codes
 from pramana.risk.coded_table import code_column
-from pramana.table.codec import encode, encode_released
+from pramana.table.codec import encode
 from pramana.table.domains import label_text
 from pramana.table.opened import OpenedTable, is_number
 from pramana.table.schema import Column, Role
@@ -57,7 +58,8 @@ def lost_ties(release: Release, truth: OpenedTable) -> tuple[TieLoss, ...]:
     """Every key that has a domain with every other column that is no weight."""
     schema = release.certificate.schema
     keys = [column for column in schema.randomised if column.domain is not None]
-    others = [column for column in schema.released_as_is if column.role is not Role.WEIGHT]
+    kept = release.certificate.as_they_are
+    others = [column for column in kept if column.role is not Role.WEIGHT]
     pairs = [(key, other) for other in others for key in keys][:MOST_TIES]
     found = []
     for key, other in pairs:
@@ -82,7 +84,10 @@ class _Tie:
         own, theirs = before.column(other.name), after.column(other.name)
         if own.type != theirs.type:
             return None
-        codes = encode(key, before.column(key.name)), encode_released(key, after.column(key.name))
+        told = told_codes(release.certificate.mechanism, key, release.opened)
+        if release.certificate.kind == "reports":  # at face value, those who tell the key
+            theirs, told = theirs.filter(pa.array(told != SILENT)), told[told != SILENT]
+        codes = encode(key, before.column(key.name)), told
         tie = cls(key, other.name, codes, (own, theirs))
         return tie if is_number(own.type) or tie.size <= FEW_VALUES else None
 

@@ -19,6 +19,7 @@ from pramana.assess.ties import TieLoss, lost_ties
 from pramana.errors import MissingExtra, NotCovered, PramanaError
 from pramana.randomness import Keystream
 from pramana.readings.release import Release
+from pramana.release.told import SILENT, told_codes
 from pramana.table.codec import encode, encode_released
 from pramana.table.counts import Counts
 from pramana.table.domains import Bins, Categories
@@ -38,6 +39,11 @@ MODEL_CELLS = 400
 """Columns with more values together are left out of the model that tells the tables apart."""
 
 TEST_SHARE = 0.3
+
+PARTS = (
+    "Reports tell a few columns each: at face value a table is that of the reports which tell it, "
+    "and nothing is learned from them as they stand. Learn from rebuilt records."
+)
 
 
 @dataclass(frozen=True)
@@ -192,6 +198,8 @@ class _Coded:
     columns: tuple[Column, ...]
     truth: dict[str, NDArray[Any]]
     released: dict[str, NDArray[Any]]
+    whole: bool
+    """Whether released records have a value in every column, as reports have not."""
 
     @classmethod
     def of(cls, release: Release, truth: OpenedTable) -> _Coded:
@@ -199,15 +207,17 @@ class _Coded:
         before, after = {}, {}
         for column in columns:
             before[column.name] = encode(column, truth.to_arrow([column.name]).column(0))
-            after[column.name] = encode_released(
-                column, release.opened.to_arrow([column.name]).column(0)
-            )
-        return cls(columns, before, after)
+            after[column.name] = told_codes(release.certificate.mechanism, column, release.opened)
+        return cls(columns, before, after, release.certificate.kind != "reports")
 
     def counts(self, names: Sequence[str], *, released: bool) -> NDArray[np.int64]:
         codes = self.released if released else self.truth
         labels = [self._by_name[name].labels for name in names]
-        return Counts.of_codes(names, labels, [codes[name] for name in names]).dense()
+        own = [codes[name] for name in names]
+        if released and not self.whole:
+            told = np.all([part != SILENT for part in own], axis=0)
+            own = [part[told] for part in own]
+        return Counts.of_codes(names, labels, own).dense()
 
     @property
     def _by_name(self) -> dict[str, Column]:
@@ -238,7 +248,9 @@ def assess_utility(
         if prod(sizes[name] for name in by) <= MOST_CELLS
     ]
     tree = None
-    if target is not None:
+    if not coded.whole:
+        notes.append(PARTS)
+    elif target is not None:
         try:
             tree = _tree(target, coded, release, seed)
         except MissingExtra as error:
@@ -249,6 +261,8 @@ def assess_utility(
 
 def _table(by: tuple[str, ...], coded: _Coded, release: Release) -> TableUtility:
     truth, raw = (coded.counts(by, released=released) for released in (False, True))
+    if not raw.any():
+        raw = np.ones_like(raw)  # no report tells the table: all cells alike
     own = share_intervals(truth)
     naive = float(interval_overlap(own, share_intervals(raw)).mean())
     estimate, overlap, method = None, None, "as released"
@@ -295,6 +309,8 @@ def _is_ordered(column: Column) -> bool:
 
 def _model(coded: _Coded) -> Propensity | None:
     """The model that tells the tables apart, on the columns that it can take."""
+    if not coded.whole:
+        return None
     used: list[Column] = []
     for column in sorted(coded.columns, key=lambda c: len(c.labels)):
         if sum(len(c.labels) for c in [*used, column]) <= MODEL_CELLS:

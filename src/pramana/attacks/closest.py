@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from pramana.attacks.records import Records
 from pramana.attacks.rerun import rerun
-from pramana.errors import InvalidNumber
+from pramana.errors import InvalidNumber, NotCovered
 from pramana.matrices.mechanism import Mechanism
+from pramana.matrices.reporting import Reporting
 from pramana.randomness import Keystream
 from pramana.risk.coded_table import AlikeRecords
 from pramana.risk.measured import FEWEST_TRIALS, Measured
@@ -125,6 +126,11 @@ def closest_risk(
     schema: Schema, mechanism: Mechanism, truth: Records, *, keystream: Keystream
 ) -> Measured:
     """How often a released record is closer to its own half of the people than to the other."""
+    if isinstance(mechanism, Reporting):
+        raise NotCovered(
+            "The distance to the closest record is one between whole records, and reports tell a "
+            "few columns each: it was not measured."
+        )
     half = len(truth) // 2
     if half < FEWEST_TRIALS:
         raise InvalidNumber(

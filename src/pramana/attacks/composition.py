@@ -25,6 +25,7 @@ from pramana.guarantees.composition import Together, compose
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.matrices.mechanism import Mechanism, Step
+from pramana.matrices.reporting import Reporting
 from pramana.numeric import text_down, text_up
 from pramana.release.certificate import Certificate
 from pramana.release.contents import CERTIFICATE, read_certificate
@@ -141,7 +142,7 @@ def _crowd(certificates: Sequence[Certificate]) -> tuple[int, tuple[str, ...]]:
 
 
 def _mechanism(certificate: Certificate) -> Mechanism:
-    if certificate.mechanism is None or not certificate.mechanism.steps:
+    if certificate.mechanism is None or not certificate.mechanism.columns:
         raise NotCovered(
             f"Composition needs the matrices, and a release by method {certificate.method} does "
             "not publish any."
@@ -150,10 +151,18 @@ def _mechanism(certificate: Certificate) -> Mechanism:
 
 
 def _product(mechanisms: Sequence[Mechanism]) -> Mechanism:
-    """All steps of all releases, the columns of each release named apart."""
+    """All steps of all releases, the columns of each release named apart.
+
+    Of reports, the set that tells most stands for all: how often a set is asked for cancels in
+    every ratio, and the largest ratio of a report is that set's (docs/proofs/reports.md).
+    """
     steps = []
     for number, mechanism in enumerate(mechanisms):
-        for step in mechanism:
+        own = mechanism.steps
+        if isinstance(mechanism, Reporting):
+            most = max(mechanism.sets, key=lambda asked: asked.matrix.gamma)
+            own = (Step(most.columns, most.matrix),)
+        for step in own:
             columns = tuple(f"{name} ({number + 1})" for name in step.columns)
             steps.append(Step(columns, step.matrix, step.strata, step.by_stratum))
     return Mechanism(tuple(steps))

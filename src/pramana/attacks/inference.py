@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.attacks.linkers import Scores, blocks, expected_released, likelihood_scores
-from pramana.attacks.records import Cells, Records
+from pramana.attacks.linkers import Scorer, blocks, expected_released, likelihood_scores
+from pramana.attacks.records import Cells, Records, code_sizes
 from pramana.attacks.rerun import rerun
 from pramana.errors import InvalidNumber
 from pramana.matrices.mechanism import Mechanism
@@ -74,7 +74,7 @@ def inference_risk(
     offsets = -expected_released(mechanism, members, released)
     scores = likelihood_scores(mechanism)
     many = min(held, MOST_TARGETS)
-    table = _Table(scores, released, values, sensitive.size, offsets)
+    table = _Table(scores, code_sizes(mechanism), released, values, sensitive.size, offsets)
     guesses = [table.guess(truth.at(rows[:many])) for rows in (inside, outside)]
     right = [
         int((guess == sensitive.codes[rows[:many]]).sum())
@@ -95,7 +95,8 @@ def inference_risk(
 class _Table:
     """A released table with a sensitive column, ready to be asked."""
 
-    scores: Scores
+    scores: Scorer
+    sizes: list[int]
     released: Records
     values: IntArray
     size: int
@@ -103,8 +104,7 @@ class _Table:
 
     def guess(self, people: Records) -> NDArray[np.int64]:
         """The heaviest value for each of these people."""
-        sizes = [table[0].shape[0] for table in self.scores.tables]
-        seen, wanted = Cells.of(self.released, sizes), Cells.of(people, sizes)
+        seen, wanted = Cells.of(self.released, self.sizes), Cells.of(people, self.sizes)
         counts = np.zeros((len(seen.numbers), self.size))
         np.add.at(counts, (seen.of_record, self.values), 1)
         bonus = np.zeros(len(seen.numbers))

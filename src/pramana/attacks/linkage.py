@@ -15,7 +15,7 @@ from pramana.attacks.linkers import (
     link,
     nearest_scores,
 )
-from pramana.attacks.records import Cells, Records
+from pramana.attacks.records import Cells, Records, code_sizes
 from pramana.attacks.rerun import rerun
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream, Stream
@@ -47,7 +47,7 @@ def linkage_risks(
     trials: int = TRIALS,
 ) -> tuple[Measured, ...]:
     """The nearest-record linker, the strongest linker, and its surest links."""
-    sizes = [len(step.labels) for step in mechanism]
+    sizes = code_sizes(mechanism)
     runs = max(1, -(-trials // len(truth)))
     targets = _targets(truth, sizes, keystream)
     nearest, likely = [], []

@@ -15,12 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from pramana.attacks.records import Cells, Records
+from pramana.attacks.records import Cells, Records, code_sizes
+from pramana.attacks.reported import ReportScores, expected_reports
 from pramana.errors import TooLarge
 from pramana.matrices.mechanism import Mechanism, Step
+from pramana.matrices.reporting import Reporting
 from pramana.matrices.transition import TransitionMatrix
 from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Column, Schema
@@ -28,6 +31,7 @@ from pramana.types import FloatArray, IntArray
 
 __all__ = [
     "Found",
+    "Scorer",
     "Scores",
     "blocks",
     "expected_released",
@@ -46,6 +50,16 @@ MOST_PAIRS = 2_000_000_000
 
 DENSE_CELLS = 20_000_000
 IMPOSSIBLE = -1e30
+
+
+class Scorer(Protocol):
+    """How well released records fit true ones; higher is better."""
+
+    def between(self, truth: Records, released: Records) -> FloatArray:
+        """The score of each pair of records that stand at the same position."""
+
+    def block(self, truth: Records, released: Records) -> FloatArray:
+        """The score of every truth (rows) with every released record (columns) of one crowd."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +90,10 @@ class Scores:
         return total
 
 
-def likelihood_scores(mechanism: Mechanism) -> Scores:
+def likelihood_scores(mechanism: Mechanism) -> Scorer:
     """Logarithms of the probabilities; what cannot happen scores next to nothing."""
+    if isinstance(mechanism, Reporting):
+        return ReportScores(mechanism)
     return Scores(tuple(tuple(_logs(matrix) for matrix in step.matrices) for step in mechanism))
 
 
@@ -88,6 +104,8 @@ def _logs(matrix: TransitionMatrix) -> FloatArray:
 
 def nearest_scores(mechanism: Mechanism, schema: Schema, truth: Records) -> Scores:
     """Minus squared distances, each column in units of its own spread among the true records."""
+    if isinstance(mechanism, Reporting):
+        return _nearest_reports(mechanism, schema, truth)
     tables = []
     for step, codes in zip(mechanism, truth.codes, strict=True):
         size = len(step.labels)
@@ -98,6 +116,19 @@ def nearest_scores(mechanism: Mechanism, schema: Schema, truth: Records) -> Scor
             squared += _distances(schema.column(column), own, shares)
         tables.append((-squared,) * len(step.matrices))
     return Scores(tuple(tables))
+
+
+def _nearest_reports(mechanism: Reporting, schema: Schema, truth: Records) -> Scores:
+    """The same for reports: a column that was not asked is as far as others are on average."""
+    tables = []
+    for name, codes in zip(mechanism.columns, truth.codes[:-1], strict=True):
+        labels = mechanism.labels_of(name)
+        shares = np.bincount(codes, minlength=len(labels))[: len(labels)] / max(len(codes), 1)
+        known = {label: at for at, label in enumerate(schema.column(name).labels)}
+        places = np.array([known[label] for label in labels])
+        squared = _distances(schema.column(name), places, shares)
+        tables.append((-np.column_stack([squared, squared @ shares]),))
+    return Scores((*tables, (np.zeros((1, len(mechanism.sets))),)))
 
 
 def _places(step: Step, schema: Schema) -> list[IntArray]:
@@ -146,7 +177,7 @@ class Found:
 
 
 def link(
-    scores: Scores,
+    scores: Scorer,
     truth: Records,
     released: Records,
     *,
@@ -191,7 +222,9 @@ def blocks(wanted: Cells, seen: Cells) -> Iterator[tuple[IntArray, IntArray]]:
 
 def expected_released(mechanism: Mechanism, truth: Records, released: Records) -> FloatArray:
     """ln of the expected number of records of the same crowd released like each record."""
-    sizes = [len(step.labels) for step in mechanism]
+    if isinstance(mechanism, Reporting):
+        return expected_reports(mechanism, truth, released)
+    sizes = code_sizes(mechanism)
     cells, seen = Cells.of(truth, sizes), Cells.of(released, sizes)
     logs = np.zeros(len(seen.numbers))
     scores = likelihood_scores(mechanism)

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pramana.attacks.linkers import Scores, likelihood_scores
-from pramana.attacks.records import Cells, Records
+from pramana.attacks.linkers import Scorer, likelihood_scores
+from pramana.attacks.records import Cells, Records, code_sizes
 from pramana.errors import InvalidTable, TooLarge
 from pramana.matrices.mechanism import Mechanism
 from pramana.numeric import percent_up
@@ -158,7 +158,7 @@ def optimal_linkage(
             f"The attacker's table has {len(truth):,} records and the release {len(released):,}."
         )
     scores = likelihood_scores(mechanism)
-    sizes = [len(step.labels) for step in mechanism]
+    sizes = code_sizes(mechanism)
     crowds = np.bincount(truth.crowd)
     exact = bool(crowds.max() <= EXACT_RECORDS)
     posterior = _exact if exact else _scaled
@@ -170,14 +170,14 @@ def optimal_linkage(
     return OptimalLinkage(largest, total / len(truth), len(truth), exact, bound)
 
 
-def _exact(scores: Scores, truth: Records, released: Records, _: Sequence[int]) -> FloatArray:
+def _exact(scores: Scorer, truth: Records, released: Records, _: Sequence[int]) -> FloatArray:
     """The largest posterior of each person."""
     likelihood = np.exp(np.maximum(scores.block(truth, released), -700))
     best: FloatArray = exact_posterior(likelihood).max(axis=1)
     return best
 
 
-def _scaled(scores: Scores, truth: Records, released: Records, sizes: Sequence[int]) -> FloatArray:
+def _scaled(scores: Scorer, truth: Records, released: Records, sizes: Sequence[int]) -> FloatArray:
     wanted, seen = Cells.of(truth, sizes), Cells.of(released, sizes)
     pairs = len(wanted.numbers) * len(seen.numbers)
     if pairs > MOST_PAIRS:

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from pramana.errors import InvalidTable, NotCovered, OutsideDomain
 from pramana.matrices.mechanism import Mechanism, Step
+from pramana.matrices.reporting import Reporting
 from pramana.release.certificate import Certificate
+from pramana.release.told import SILENT, asked_sets, told_codes
 from pramana.risk.coded_table import AlikeRecords, code_column
 from pramana.table.cells import JointCells
 from pramana.table.codec import encode, encode_released
@@ -30,6 +32,7 @@ from pramana.types import IntArray
 __all__ = [
     "Cells",
     "Records",
+    "code_sizes",
     "read_pair",
     "read_released",
     "require_belongs",
@@ -92,7 +95,7 @@ class Cells:
 
 def require_matrices(certificate: Certificate) -> Mechanism:
     """The matrices; refused where they are withheld or the method has none."""
-    if certificate.mechanism is None or not certificate.mechanism.steps:
+    if certificate.mechanism is None or not certificate.mechanism.columns:
         raise NotCovered(
             f"This attack needs the matrices, and a release by method {certificate.method} does "
             "not publish any. Give the mechanism that the steward keeps, or use another attack."
@@ -102,11 +105,12 @@ def require_matrices(certificate: Certificate) -> Mechanism:
 
 def require_belongs(certificate: Certificate, released: OpenedTable, truth: OpenedTable) -> None:
     """Refuse a truth of other people or other columns, with what differs in counts."""
-    lacking = [c.name for c in certificate.schema.released if c.name not in truth.schema.names]
+    wanted = certificate.true_schema.released
+    lacking = [c.name for c in wanted if c.name not in truth.schema.names]
     if lacking:
         raise InvalidTable(
             f"The original must have the columns of the release, and lacks {len(lacking)} of "
-            f"{len(certificate.schema.released)}: {', '.join(lacking[:5])}."
+            f"{len(wanted)}: {', '.join(lacking[:5])}."
         )
     if truth.rows != released.rows:
         raise InvalidTable(
@@ -156,6 +160,8 @@ def read_released(schema: Schema, mechanism: Mechanism, released: OpenedTable) -
 def _records(
     schema: Schema, mechanism: Mechanism, table: OpenedTable, encoder: Any, crowd: IntArray
 ) -> Records:
+    if isinstance(mechanism, Reporting):
+        return _reports(schema, mechanism, table, crowd, released=encoder is encode_released)
     codes, strata = [], []
     for step in mechanism:
         data = table.to_arrow([*step.columns, *step.strata])
@@ -163,6 +169,37 @@ def _records(
         codes.append(step_codes(step, schema, parts))
         strata.append(_strata(step, data) if step.strata else None)
     return Records(tuple(codes), crowd, tuple(strata))
+
+
+def _reports(
+    schema: Schema, mechanism: Reporting, table: OpenedTable, crowd: IntArray, *, released: bool
+) -> Records:
+    """One code a column by the labels that can be told, one more for silence; then the set."""
+    codes = []
+    for name in mechanism.columns:
+        column = schema.column(name)
+        known = {label: at for at, label in enumerate(mechanism.labels_of(name))}
+        places = np.array([*(known.get(label, SILENT) for label in column.labels), len(known)])
+        if released:
+            own = told_codes(mechanism, column, table)
+        else:
+            own = encode(column, table.to_arrow([name]).column(0)).astype(np.int64)
+        codes.append(places[own])  # silence is the last place, counted from the end
+        wrong = int(np.count_nonzero(codes[-1] < 0))
+        if wrong:
+            raise OutsideDomain(
+                f"{wrong:,} records hold a value of '{name}' that the schema calls impossible."
+            )
+    sets = asked_sets(mechanism, table) if released else np.zeros(table.rows, np.int64)
+    return Records((*codes, sets), crowd, (None,) * (len(codes) + 1))
+
+
+def code_sizes(mechanism: Mechanism) -> list[int]:
+    """How many codes each part of a record can have."""
+    if isinstance(mechanism, Reporting):
+        columns = [len(mechanism.labels_of(name)) + 1 for name in mechanism.columns]
+        return [*columns, len(mechanism.sets)]
+    return [len(step.labels) for step in mechanism]
 
 
 def step_codes(step: Step, schema: Schema, parts: Sequence[NDArray[Any]]) -> IntArray:

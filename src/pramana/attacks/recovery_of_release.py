@@ -16,8 +16,9 @@ import numpy as np
 from pramana.attacks.records import Records
 from pramana.attacks.recovery import Recovery, recovery_attack
 from pramana.attacks.rerun import rerun
-from pramana.errors import InvalidNumber
+from pramana.errors import InvalidNumber, NotCovered
 from pramana.matrices.mechanism import Mechanism, Step
+from pramana.matrices.reporting import Reporting
 from pramana.randomness import Keystream
 from pramana.risk.measured import FEWEST_TRIALS
 from pramana.table.domains import Bins
@@ -76,6 +77,11 @@ def recovery_of_release(
     schema: Schema, mechanism: Mechanism, truth: Records, *, keystream: Keystream
 ) -> ReleaseRecovery:
     """Attack the mechanism on these people, run once more with the pairing kept."""
+    if isinstance(mechanism, Reporting):
+        raise NotCovered(
+            "Recovery filters the noise out of whole records by how their columns vary together, "
+            "and reports tell a few columns each. Measure linkage with 'pramana audit'."
+        )
     if len(truth) < FEWEST_TRIALS:
         raise InvalidNumber(f"Recovery needs at least {FEWEST_TRIALS} records, got {len(truth)}.")
     released = rerun(mechanism, truth, keystream=keystream, stream="recovery")

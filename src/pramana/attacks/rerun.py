@@ -11,7 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from pramana.attacks.records import Records
+from pramana.attacks.reported import rerun_reports
 from pramana.matrices.mechanism import Mechanism
+from pramana.matrices.reporting import Reporting
 from pramana.randomise.sampling import randomise, sample_by_stratum
 from pramana.randomness import Address, Keystream, Stream
 from pramana.types import IntArray
@@ -23,6 +25,8 @@ def rerun(
     mechanism: Mechanism, truth: Records, *, keystream: Keystream, stream: Address
 ) -> Records:
     """Fresh released codes for the same people, record by record."""
+    if isinstance(mechanism, Reporting):
+        return rerun_reports(mechanism, truth, keystream=keystream, stream=stream)
     drawn: list[IntArray] = []
     for place, (step, codes) in enumerate(zip(mechanism, truth.codes, strict=True)):
         name = Stream(stream, place)

@@ -16,6 +16,7 @@ from typing import Any
 
 from pramana.errors import InvalidMatrix
 from pramana.matrices.mechanism import Mechanism, Step
+from pramana.matrices.transition import Label
 from pramana.matrices.uniform_mixture import UniformMixture
 from pramana.numeric import TOTAL, log_up
 
@@ -51,6 +52,12 @@ class AskedSet:
     def name(self) -> str:
         """The columns in words: what a released record says that it was asked for."""
         return "*".join(self.columns)
+
+    @property
+    def cells(self) -> tuple[tuple[Label, ...], ...]:
+        """The labels of the matrix, each as a tuple with one value a column."""
+        labels = self.matrix.labels
+        return tuple(labels) if len(self.columns) > 1 else tuple((label,) for label in labels)
 
     @property
     def share(self) -> float:
@@ -95,6 +102,12 @@ class Reporting(Mechanism):
     def columns(self) -> tuple[str, ...]:
         """The columns that are asked for."""
         return tuple(dict.fromkeys(name for asked in self.sets for name in asked.columns))
+
+    def labels_of(self, column: str) -> tuple[Label, ...]:
+        """The values of a column that can be told, in the order of the first set that has it."""
+        one = next(asked for asked in self.sets if column in asked.columns)
+        place = one.columns.index(column)
+        return tuple(dict.fromkeys(cell[place] for cell in one.cells))
 
     @property
     def gamma(self) -> Fraction | float:

@@ -94,13 +94,12 @@ def against_truth(
     if not same or lacking:
         return
     yield from _as_they_are(certificate, released, original)
-    if isinstance(certificate.mechanism, Reporting):
-        yield from reports_against_truth(certificate, released, original, level=LEVEL)
-        return
     try:
         records = PairedRecords(certificate, released, original)
         yield order_check(records, level=LEVEL / 3)
-        if certificate.mechanism is not None:
+        if isinstance(certificate.mechanism, Reporting):
+            yield from reports_against_truth(certificate, released, original, level=LEVEL / 3)
+        elif certificate.mechanism is not None:
             yield from _transitions(certificate.mechanism, records)
             yield from _unchanged(certificate.mechanism, records)
             yield from _owner_claims(certificate, original)

@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 
 from pramana.matrices.mechanism import Step
 from pramana.release.certificate import Certificate
-from pramana.table.codec import encode, encode_released
+from pramana.release.told import SILENT, told_codes
+from pramana.table.codec import encode
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column
 from pramana.types import IntArray
@@ -62,7 +63,7 @@ class PairedRecords:
         """The columns that are released as they are, or in their bins."""
         return {
             column.name: self._coded(column) if column.binned else self._found(column.name)
-            for column in self.certificate.schema.released_as_is
+            for column in self.certificate.as_they_are
         }
 
     @cached_property
@@ -99,8 +100,11 @@ class PairedRecords:
 
     def _coded(self, column: Column) -> Pair:
         before = encode(column, self.original.to_arrow([column.name]).column(0))
-        after = encode_released(column, self.released.to_arrow([column.name]).column(0))
-        return Pair(before.astype(np.int64), after.astype(np.int64), len(column.labels))
+        after = told_codes(self.certificate.mechanism, column, self.released)
+        silent = after == SILENT  # not asked is a value of its own, which no true record has
+        size = len(column.labels)
+        after = np.where(silent, size, after)
+        return Pair(before.astype(np.int64), after, size + bool(silent.any()))
 
     def _found(self, name: str) -> Pair:
         """Codes by the values that occur, in their order."""

@@ -8,7 +8,7 @@ with the method, and every claim with what can be computed again.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from pramana.release.certificate import Certificate
 from pramana.release.checks import Check
 from pramana.release.makers import MAKERS
 from pramana.table.schema import Schema
+from pramana.types import BoolArray
 
 __all__ = ["ties"]
 
@@ -95,18 +96,9 @@ def _matrix(schema: Schema, step: Step) -> Check:
 def _covers(schema: Schema, step: Step) -> bool:
     domains = [{_told(label): at for at, label in enumerate(schema.column(name).labels)}
                for name in step.columns]  # fmt: skip
-    sizes = [len(domain) for domain in domains]
-    if math.prod(sizes) > MOST_CELLS:
+    possible = _possible(schema, step.columns)
+    if possible is None:
         return False
-    possible = np.ones(sizes, dtype=bool)
-    for rule in schema.impossible:
-        if set(rule.columns) <= set(step.columns):
-            own = dict(rule.cells)
-            places = [
-                [domain[_told(label)] for label in own[name]] if name in own else range(size)
-                for name, domain, size in zip(step.columns, domains, sizes, strict=True)
-            ]
-            possible[np.ix_(*places)] = False
     cells = step.labels if len(step.columns) > 1 else [(label,) for label in step.labels]
     try:
         found = np.array(
@@ -115,6 +107,55 @@ def _covers(schema: Schema, step: Step) -> bool:
     except KeyError:
         return False
     return len(cells) >= 2 and len(cells) == int(possible.sum()) and bool(possible[*found.T].all())
+
+
+def _possible(schema: Schema, columns: Sequence[str]) -> BoolArray | None:
+    """Which cells of some columns can exist beside some values of the columns tied to them.
+
+    A rule may rule out a value altogether, or two rules together a pair that neither names.
+    ``None`` where there are too many cells to look at.
+    """
+    if math.prod(len(schema.column(name).labels) for name in columns) > MOST_CELLS:
+        return None
+    found, order = np.ones((), dtype=bool), list[str]()
+    for group in _tied(schema, columns):
+        labels = [schema.column(name).labels for name in group]
+        if math.prod(map(len, labels)) > MOST_CELLS:
+            return None
+        table = np.ones([len(own) for own in labels], dtype=bool)
+        for rule in schema.impossible:
+            if set(rule.columns) <= set(group):
+                table[np.ix_(*_ruled_out(dict(rule.cells), group, labels))] = False
+        inside = [name for name in group if name in columns]
+        others = tuple(at for at, name in enumerate(group) if name not in columns)
+        found = np.logical_and.outer(found, table.any(axis=others))
+        order += inside
+    possible: BoolArray = found.transpose([order.index(name) for name in columns])
+    return possible
+
+
+def _ruled_out(
+    cells: Mapping[str, Sequence[Label]],
+    names: Sequence[str],
+    labels: Sequence[Sequence[Label]],
+) -> Iterator[Sequence[int]]:
+    """For each column the places of the values that a rule names, all where it names none."""
+    for name, own in zip(names, labels, strict=True):
+        known = {_told(label): at for at, label in enumerate(own)}
+        stated = cells.get(name)
+        yield range(len(own)) if stated is None else [known[_told(label)] for label in stated]
+
+
+def _tied(schema: Schema, columns: Sequence[str]) -> list[list[str]]:
+    """The columns in groups that rules tie together, with the others of each group."""
+    names = [column.name for column in schema.randomised if column.domain is not None]
+    group = {name: {name} for name in names}
+    for rule in schema.impossible:
+        if set(rule.columns) <= set(names):
+            merged = set().union(*(group[name] for name in rule.columns))
+            group |= dict.fromkeys(merged, merged)
+    found = {min(group[name]): group[name] for name in columns}
+    return [[name for name in names if name in own] for own in found.values()]
 
 
 def _told(label: Label) -> tuple[type, Label]:

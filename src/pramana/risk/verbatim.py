@@ -27,7 +27,7 @@ from pramana.numeric import percent_up, share_up
 from pramana.table.codec import encode, encode_released
 from pramana.table.lookup import flat
 from pramana.table.opened import OpenedTable
-from pramana.table.schema import Column, Schema
+from pramana.table.schema import ASKED, Column, Schema
 from pramana.types import IntArray, Words
 
 __all__ = ["Verbatim", "measure_verbatim", "verbatim_of"]
@@ -120,13 +120,14 @@ def measure_verbatim(
     """Compare the released columns of two tables, record by record and in any order."""
     columns = schema.released
     names = [column.name for column in columns]
+    marks = [ASKED] if ASKED in released.schema.names and ASKED not in names else []
     limit = 2**64 - 1 if truth.rows <= most else int(2**64 * (most / truth.rows))
     own, theirs = (
         np.concatenate([
             np.zeros(0, np.uint64),
-            *table.summaries(partial(_numbers, columns, side, limit), names),
+            *table.summaries(partial(_numbers, columns, side, limit), wanted),
         ])
-        for table, side in ((truth, False), (released, True))
+        for table, side, wanted in ((truth, False, names), (released, True, [*names, *marks]))
     )  # fmt: skip
     return verbatim_of(own, theirs)
 
@@ -158,7 +159,10 @@ def _numbers(
 ) -> Words:
     """One number a record; those above the limit are left out."""
     parts = [np.zeros(0, np.uint64)]
+    whole = "*".join(column.name for column in columns if column.randomised)
     for batch in batches:
+        if batch.num_columns > len(columns):  # only a report of all columns is a whole record
+            batch = batch.filter(pc.equal(batch.column(ASKED).cast(pa.string()), whole))
         total = np.zeros(batch.num_rows, np.uint64)
         for place, column in enumerate(columns, start=1):
             values = _column_numbers(column, batch.column(column.name), released=released)

@@ -1,0 +1,48 @@
+"""What released records say of a column: a code, or nothing where a report was not asked for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pramana.matrices.mechanism import Mechanism
+from pramana.matrices.reporting import Reporting
+from pramana.table.codec import encode_released
+from pramana.table.opened import OpenedTable
+from pramana.table.schema import ASKED, Column
+from pramana.types import IntArray
+
+__all__ = ["SILENT", "asked_sets", "told_codes"]
+
+SILENT = -1
+"""The code of what was not asked."""
+
+
+def told_codes(
+    mechanism: Mechanism | None, column: Column, released: OpenedTable | pa.Table
+) -> IntArray:
+    """The released code of each record, ``SILENT`` where it was not asked for the column."""
+    if not isinstance(mechanism, Reporting) or column.name not in mechanism.columns:
+        return encode_released(column, _columns(released, [column.name])[0]).astype(np.int64)
+    values, marks = _columns(released, [column.name, ASKED])
+    sets = pa.array([one.name for one in mechanism.containing([column.name])], pa.string())
+    told = pc.is_in(marks.cast(pa.string()), value_set=sets)
+    codes = np.full(len(values), SILENT, dtype=np.int64)
+    codes[np.asarray(told)] = encode_released(column, values.filter(told))
+    return codes
+
+
+def asked_sets(mechanism: Reporting, released: OpenedTable | pa.Table) -> IntArray:
+    """Which set each record was asked for, by its place among the sets."""
+    (marks,) = _columns(released, [ASKED])
+    names = pa.array([one.name for one in mechanism.sets], pa.string())
+    places = pc.index_in(marks.cast(pa.string()), value_set=names)
+    return np.asarray(pc.fill_null(places, SILENT)).astype(np.int64)
+
+
+def _columns(table: OpenedTable | pa.Table, names: Sequence[str]) -> list[pa.ChunkedArray]:
+    found = table.select(names) if isinstance(table, pa.Table) else table.to_arrow(list(names))
+    return [found.column(name) for name in names]
