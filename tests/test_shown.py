@@ -85,3 +85,39 @@ def test_errors_beyond_all_records_are_called_noise():
     plan = pm.design(schema, pm.DifferentialPrivacy(epsilon=0.05), data=few)
 
     assert "nearly pure noise" in plan.expected_error.sentence()
+
+
+def test_results_show_their_findings_at_the_prompt_and_in_notebooks(people, plan, tmp_path):
+    """A headline and the findings: short as text, a list as HTML, no cell of the truth."""
+    release = pm.protect(people, plan, to=tmp_path / "release", seed=1)
+    results = {
+        "Audit of 1,000 records by": pm.audit(people, keys=["sex", "region"]),
+        "Audit of a release of 1,000 records: no promise": pm.audit(release, original=people),
+        "Attack linkage: what is promised holds": pm.attack("linkage", release, knowledge=people),
+        "Everything that can be checked holds": pm.verify(tmp_path / "release"),
+        "Recommended: retention": pm.compare(people, plan.schema, k=[10]),
+    }
+    for head, result in results.items():
+        assert repr(result).startswith(head)
+        assert len(repr(result).split("\n")) <= 14
+        assert "diagnosis-" not in repr(result)
+        assert result._repr_html_().strip().endswith(">")
+        assert head.split(" ")[0] in result._repr_html_()
+    assert plan._repr_html_().startswith("<p><strong>Plan: retention, 1,000 records")
+
+
+def test_a_broken_release_says_so_first(people, plan, tmp_path):
+    """The failed check stands on the first line below the verdict."""
+    pm.protect(people, plan, to=tmp_path / "release", seed=1)
+    (tmp_path / "release" / "README.md").write_text("Count it.")
+    lines = repr(pm.verify(tmp_path / "release")).split("\n")
+    assert lines[0].startswith("THE RELEASE DOES NOT HOLD")
+    assert lines[1].startswith("* failed: explanations: README.md")
+
+
+def test_a_schema_gives_its_columns_by_name(plan):
+    """``schema["sex"]`` is the column; another name is refused with those that there are."""
+    assert plan.schema["sex"].role == "key"
+    assert "sex" in plan.schema._repr_html_()
+    with pytest.raises(pm.errors.UnknownColumn, match="no column 'height'"):
+        plan.schema["height"]

@@ -19,6 +19,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 HEAVY = (
     "duckdb",
     "formulaic",
+    "altair",
     "matplotlib",
     "narwhals",
     "numba",

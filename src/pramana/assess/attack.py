@@ -22,6 +22,7 @@ from pramana.matrices.reporting import Reporting
 from pramana.matrices.transition import TransitionMatrix
 from pramana.randomness import Keystream
 from pramana.readings.release import Release
+from pramana.shown import Shown
 from pramana.table.opened import OpenedTable
 from pramana.types import IntArray
 
@@ -30,8 +31,8 @@ __all__ = ["AttackResult", "attack_release"]
 SEED = 20
 
 
-@dataclass(frozen=True)
-class AttackResult:
+@dataclass(frozen=True, repr=False)
+class AttackResult(Shown):
     """What an attack found.
 
     Attributes:
@@ -45,6 +46,11 @@ class AttackResult:
     sentences: tuple[str, ...]
     figures: dict[str, Any]
     holds: bool = True
+
+    def shown(self) -> tuple[str, tuple[str, ...]]:
+        """As the prompt and notebooks show it."""
+        words = "what is promised holds" if self.holds else "A PROMISE IS BROKEN"
+        return f"Attack {self.name}: {words}", self.sentences
 
     def to_json(self) -> dict[str, Any]:
         """A plain form."""

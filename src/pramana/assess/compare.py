@@ -36,6 +36,7 @@ from pramana.reports.content import Row
 from pramana.reports.plots import Point
 from pramana.risk.measured import Measured
 from pramana.risk.verbatim import Verbatim
+from pramana.shown import Shown
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
 
@@ -126,8 +127,8 @@ class ScenarioOutcome:
         }
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
     """All scenarios, in the order asked."""
 
     outcomes: tuple[ScenarioOutcome, ...]
@@ -188,6 +189,13 @@ class Comparison:
         )  # fmt: skip
         best = self.frontier
         return heads, [_row(outcome, frontier=outcome in best) for outcome in self.outcomes]
+
+    def shown(self) -> tuple[str, list[str]]:
+        """As the prompt shows it: the recommendation, then a line a scenario."""
+        head, rows = self.rows()
+        del head
+        lines = [", ".join(entry for entry in map(str, row) if entry) for row in rows]
+        return self.sentences()[0], lines
 
     def to_html(self) -> str:
         """One self-contained HTML page, with the plot."""

@@ -28,6 +28,7 @@ from pramana.risk.diversity import sensitive_codes
 from pramana.risk.measured import FEWEST_TRIALS, Measured
 from pramana.risk.table_audit import TableAudit, audit_table
 from pramana.risk.verbatim import Verbatim, measure_verbatim
+from pramana.shown import Shown
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Role
 from pramana.types import Say
@@ -43,8 +44,8 @@ GROUPED = (
 )
 
 
-@dataclass(frozen=True)
-class ReleaseAudit:
+@dataclass(frozen=True, repr=False)
+class ReleaseAudit(Shown):
     """What attacks on a release achieve, and what its certificate promises.
 
     Attributes:
@@ -84,6 +85,11 @@ class ReleaseAudit:
     def sentences(self) -> list[str]:
         """The findings in plain words."""
         return [found.sentence() for found in self.measured] + self.seen + list(self.notes)
+
+    def shown(self) -> tuple[str, list[str]]:
+        """As the prompt and notebooks show it."""
+        words = "no promise is broken" if self.holds else "A PROMISE IS BROKEN"
+        return f"Audit of a release of {self.records:,} records: {words}", self.sentences()
 
     def to_json(self) -> dict[str, Any]:
         """A plain form."""

@@ -125,6 +125,12 @@ class Regression:
             "coefficients": [{"name": name, **self[name]} for name in self.names],
         }
 
+    def plot(self) -> Any:
+        """A chart of the coefficients with their intervals (Altair)."""
+        from pramana.estimation.charts import regression_chart
+
+        return regression_chart(self)
+
     @property
     def note(self) -> str:
         """How the numbers came about."""

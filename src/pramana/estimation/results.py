@@ -172,6 +172,15 @@ class Estimate:
         """
         return frame_of(self.to_arrow(), self.like if like is None else like)
 
+    def plot(self) -> Any:
+        """A chart of a table of one or two columns, with an interval for each number (Altair).
+
+        It shows itself in notebooks; ``chart.save("table.svg")`` writes it.
+        """
+        from pramana.estimation.charts import estimate_chart
+
+        return estimate_chart(self)
+
     def __repr__(self) -> str:
         head = [*self.by, self.what, "se", "low", "high"]
         rows = [head]

@@ -18,13 +18,14 @@ from pramana.matrices.families import UniformMixture
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.methods.base import Method
 from pramana.methods.expected_error import ExpectedError
+from pramana.shown import Shown
 from pramana.table.schema import Schema
 
 __all__ = ["Plan"]
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Shown):
     """Schema, mechanism, guarantees asked and attained, expected error.
 
     Attributes:
@@ -98,6 +99,10 @@ class Plan:
     def __repr__(self) -> str:
         attained = ", ".join(str(guarantee) for guarantee in self.attained)
         return f"<Plan: {self.method.name}, {self.records:,} records, {attained}>"
+
+    def shown(self) -> tuple[str, list[str]]:
+        """As notebooks show it."""
+        return f"Plan: {self.method.name}, {self.records:,} records", self.sentences()
 
     def __str__(self) -> str:
         head = f"Method {self.method.name}, {self.records:,} records."

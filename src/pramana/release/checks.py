@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from pramana.shown import Shown
+
 __all__ = ["Check", "State", "Verdict"]
 
 
@@ -50,8 +52,8 @@ class Check:
         return {"name": self.name, "ok": self.ok, "state": str(self.state), "detail": self.detail}
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(Shown):
     """All checks; ``notes`` say what does not make a release invalid but must be known."""
 
     checks: tuple[Check, ...]
@@ -75,6 +77,16 @@ class Verdict:
         settled = {check.name for check in found}
         kept = (c for c in self.checks if c.state is not State.STATED or c.name not in settled)
         return Verdict((*kept, *found), self.notes)
+
+    def shown(self) -> tuple[str, list[str]]:
+        """As the prompt and notebooks show it: what failed, then what must be known."""
+        failed = self.of_state(State.FAILED)
+        counts = ", ".join(f"{len(self.of_state(state))} {state}" for state in State)
+        words = (
+            "Everything that can be checked holds" if self.valid else "THE RELEASE DOES NOT HOLD"
+        )
+        lines = [f"failed: {check.name}: {check.detail}" for check in failed]
+        return f"{words} ({counts})", [*lines, *self.notes]
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form of verify."""

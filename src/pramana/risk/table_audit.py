@@ -13,14 +13,15 @@ from pramana.risk.diversity import Diversity, diversity_of, sensitive_codes
 from pramana.risk.frequencies import Frequencies, MissingPolicy
 from pramana.risk.population import PopulationRisk
 from pramana.risk.subsets import SubsetRisk, subset_risks
+from pramana.shown import Shown
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
 
 __all__ = ["TableAudit", "audit_table"]
 
 
-@dataclass(frozen=True)
-class TableAudit:
+@dataclass(frozen=True, repr=False)
+class TableAudit(Shown):
     """What a table gives away.
 
     Attributes:
@@ -50,6 +51,10 @@ class TableAudit:
     population: PopulationRisk | None
     diversity: tuple[Diversity, ...]
     subsets: tuple[SubsetRisk, ...]
+
+    def shown(self) -> tuple[str, list[str]]:
+        """As the prompt and notebooks show it."""
+        return f"Audit of {self.records:,} records by {', '.join(self.keys)}", self.sentences()
 
     def to_json(self) -> dict[str, Any]:
         """A plain form."""

@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 from pramana.errors import InvalidSchema, TooLarge, UnknownColumn
 from pramana.files import write_whole
 from pramana.numeric import require_number
+from pramana.shown import Shown
 from pramana.table.domains import Bins, Domain, Label, find_label
 
 __all__ = [
@@ -221,7 +222,7 @@ class Impossible:
 
 
 @dataclass(frozen=True)
-class Schema:
+class Schema(Shown):
     """The columns in order, with what ties them together.
 
     Attributes:
@@ -361,6 +362,13 @@ class Schema:
     def weight(self) -> Column | None:
         """The column of sampling weights, if there is one."""
         return next((column for column in self.columns if column.role is Role.WEIGHT), None)
+
+    def __getitem__(self, name: str) -> Column:
+        return self.column(name)
+
+    def shown(self) -> tuple[str, list[str]]:
+        """As notebooks show it."""
+        return f"Schema of {len(self.columns)} columns", str(self).split("\n")
 
     def column(self, name: str) -> Column:
         """The column of that name."""

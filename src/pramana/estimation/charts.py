@@ -1,0 +1,161 @@
+"""Estimates as charts: a point a number, a line from the lower to the upper end of its interval.
+
+Charts are Altair's: they show themselves in notebooks, and ``chart.save("x.svg")`` or ``.png``
+writes them without a browser.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pramana.errors import InvalidNumber, MissingExtra, TooLarge
+from pramana.table.domains import label_text
+
+if TYPE_CHECKING:
+    from pramana.estimation.regression_results import Regression
+    from pramana.estimation.results import Estimate
+
+__all__ = ["estimate_chart", "regression_chart"]
+
+MOST_CELLS = 200
+"""More points than that cannot be told apart."""
+
+WIDE, STEP, OFFSET = 420, 24, 14
+TICKS = 6
+PADDING = 14
+SMALL = 0.01
+COLOURS = ("#1b5e8a", "#c4612b", "#4d7a2e", "#7a4a8c", "#8a7a1b", "#8a1b3c")
+
+
+def _altair() -> Any:
+    try:
+        import altair
+    except ImportError:
+        raise MissingExtra("Charts need Altair, an extra: pip install 'pramana[plots]'.") from None
+    return altair
+
+
+def estimate_chart(estimate: Estimate) -> Any:
+    """One column down the side, a second one as colours; an interval for each number."""
+    if len(estimate.by) not in (1, 2):
+        raise InvalidNumber(
+            f"A chart shows tables of one or two columns, and this one has {len(estimate.by)}."
+        )
+    if len(estimate) > MOST_CELLS:
+        raise TooLarge(
+            f"A chart shows up to {MOST_CELLS} numbers, and this table has {len(estimate):,}."
+        )
+    rows = []
+    for cell in estimate.cells:
+        labels = [_text(cell[name]) for name in estimate.names]
+        own = {"row": labels[0], "colour": labels[-1]}
+        rows.append(own | {name: _number(cell[name]) for name in ("estimate", "low", "high")})
+    sides = [[_text(label) for label in labels] for labels in estimate.labels]
+    colour = (estimate.by[1], sides[1]) if len(estimate.by) > 1 else None
+    return _chart(
+        rows,
+        side=(estimate.by[0], sides[0]),
+        value=f"{estimate.what} ({_interval(estimate)})",
+        colour=colour,
+        title=f"Estimated {estimate.what} by {' and '.join(estimate.by)}",
+        note=estimate.note,
+    )
+
+
+def regression_chart(regression: Regression) -> Any:
+    """A coefficient a line, with its interval, and a rule at 0."""
+    rows = []
+    for name in regression.names:
+        own = regression[name]
+        numbers = {"estimate": own["coefficient"], "low": own["low"], "high": own["high"]}
+        rows.append({"row": name, "colour": name, **{k: _number(v) for k, v in numbers.items()}})
+    return _chart(
+        rows,
+        side=("coefficient of", list(regression.names)),
+        value=f"coefficient (interval at level {regression.question.level:g})",
+        colour=None,
+        title=f"{regression.family}: {regression.formula}",
+        note=regression.note,
+        rule=0.0,
+    )
+
+
+def _chart(
+    rows: Sequence[dict[str, Any]],
+    *,
+    side: tuple[str, list[str]],
+    value: str,
+    colour: tuple[str, list[str]] | None,
+    title: str,
+    note: str,
+    rule: float | None = None,
+) -> Any:
+    alt = _altair()
+    offset = len(colour[1]) if colour else 1
+    y = alt.Y("row:N", sort=side[1], title=side[0], axis=alt.Axis(titlePadding=PADDING))
+    scale = alt.Scale(zero=False, nice=True)
+    axis = alt.Axis(format=_format(rows), tickCount=TICKS)
+    x = alt.X("estimate:Q", title=value, scale=scale, axis=axis)
+    shared: dict[str, Any] = {"y": y}
+    if colour:
+        shared["yOffset"] = alt.YOffset("colour:N", sort=colour[1])
+        shared["color"] = alt.Color(
+            "colour:N",
+            sort=colour[1],
+            title=colour[0],
+            scale=alt.Scale(domain=colour[1], range=_colours(len(colour[1]))),
+        )
+    fixed = {} if colour else {"color": COLOURS[0]}
+    whole = [row for row in rows if row["estimate"] is not None]
+    ends = [row for row in whole if row["low"] is not None and row["high"] is not None]
+    base = alt.Chart(alt.InlineData(values=whole))
+    bars = alt.Chart(alt.InlineData(values=ends)).mark_rule(strokeWidth=2, **fixed)
+    layers = [
+        bars.encode(x=alt.X("low:Q", title=value, scale=scale, axis=axis), x2="high:Q", **shared),
+        base.mark_point(filled=True, size=60, opacity=1, **fixed).encode(x=x, **shared),
+    ]
+    if rule is not None:
+        line = alt.Chart(alt.InlineData(values=[{"at": rule}]))
+        layers.insert(0, line.mark_rule(color="#999", strokeDash=[4, 3]).encode(x="at:Q"))
+    return (
+        alt.layer(*layers)
+        .properties(
+            width=WIDE,
+            height=alt.Step(max(STEP, OFFSET * offset)),
+            title=alt.TitleParams(title, subtitle=_lines(note), anchor="start"),
+        )
+        .configure_view(stroke=None)
+        .configure_axisX(grid=True)
+    )
+
+
+def _format(rows: Sequence[dict[str, Any]]) -> str:
+    """How numbers of the axis are written: in full, by powers of ten only where all are small."""
+    largest = max((abs(row["estimate"]) for row in rows if row["estimate"] is not None), default=1)
+    return ",.6~f" if largest >= SMALL else ".3~g"
+
+
+def _colours(number: int) -> list[str]:
+    return [COLOURS[at % len(COLOURS)] for at in range(number)]
+
+
+def _lines(note: str, *, width: int = 90) -> list[str]:
+    from textwrap import wrap
+
+    return wrap(note, width)
+
+
+def _interval(estimate: Estimate) -> str:
+    if estimate.no_interval:
+        return "no interval can be stated"
+    return f"interval at level {estimate.level:g}"
+
+
+def _text(label: Any) -> str:
+    return "missing" if label is None else label_text(label)
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,42 @@
+"""What a result shows of itself: a line and its findings at the prompt, a list in a notebook."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+__all__ = ["Shown"]
+
+MOST_LINES = 12
+"""Findings that are printed; a result has all of them."""
+
+
+class Shown:
+    """A result with a headline and findings in plain words.
+
+    >>> class Found(Shown):
+    ...     def shown(self):
+    ...         return "Two things", ["one", "<other>"]
+    >>> Found()
+    Two things
+    * one
+    * <other>
+    >>> Found()._repr_html_()
+    '<p><strong>Two things</strong></p><ul><li>one</li><li>&lt;other&gt;</li></ul>'
+    """
+
+    def shown(self) -> tuple[str, Sequence[str]]:
+        """The headline and the findings."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        head, lines = self.shown()
+        more = [f"... {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
+        return "\n".join([head, *(f"* {line}" for line in lines[:MOST_LINES]), *more])
+
+    def _repr_html_(self) -> str:
+        head, lines = self.shown()
+        items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
+        return f"<p><strong>{html.escape(head)}</strong></p>" + (
+            f"<ul>{items}</ul>" if items else ""
+        )
