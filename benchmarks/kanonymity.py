@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks._classes import reidentification
 from benchmarks._measure import Result
 from benchmarks._tables import generated_people, meps
 from pramana.kanonymity.clustering import form_groups
 from pramana.kanonymity.distance import Key
 from pramana.kanonymity.release import RELEASE_METHODS, new_keys
 from pramana.randomness import Keystream
-from pramana.risk.reidentification import reidentification
 
 NAMES = ("sex", "age group", "education", "poverty")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks._classes import reidentification
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pramana.errors import InvalidTable
-from pramana.risk.reidentification import link_chances, reidentification
+from pramana.risk.reidentification import link_chances
 
 
 def by_hand(truth, released):
