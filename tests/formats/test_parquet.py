@@ -8,6 +8,7 @@ import pytest
 
 from pramana.engines.duckdb.sums import grouped_sums
 from pramana.engines.local.table import LocalTable
+from pramana.engines.sums import SumsAsked
 from pramana.errors import InvalidTable
 from pramana.formats.opening import open_table
 from pramana.table.domains import Categories
@@ -48,7 +49,7 @@ def test_randomised_text_comes_as_dictionaries(folder):
 
 def test_sums_read_the_folder_where_it_lies(folder):
     """The database takes the Parquet files and nothing else."""
-    sums = grouped_sums(open_table(folder), ["sex"], value="x").sort_by("sex")
+    sums = grouped_sums(open_table(folder), SumsAsked(("sex",), value="x")).sort_by("sex")
 
     assert sums["n"].to_pylist() == [4, 2]
     assert sums["wy"].to_pylist() == [6, 1]

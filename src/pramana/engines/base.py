@@ -29,7 +29,7 @@ from pramana.table.schema import Column, Schema
 from pramana.types import Progress, TableLike
 
 if TYPE_CHECKING:
-    from pramana.engines.sums import Condition
+    from pramana.engines.sums import SumsAsked
 
 __all__ = ["BatchFunction", "Engine", "Source", "Table"]
 
@@ -129,15 +129,7 @@ class Engine(Protocol):
     def table(self, opened: OpenedTable, *, coded: Collection[str] = ()) -> Table:
         """The table with the five verbs; values of ``coded`` columns will be looked up."""
 
-    def sums(
-        self,
-        opened: OpenedTable,
-        columns: Sequence[str],
-        *,
-        value: str | None = None,
-        weight: str | None = None,
-        where: Sequence[Condition] = (),
-    ) -> pa.Table:
+    def sums(self, opened: OpenedTable, asked: SumsAsked) -> pa.Table:
         """One row a combination of values, with ``n``, ``w``, ``ww`` and those of a value."""
 
     def empty_like(self, source: TableLike) -> TableLike | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -13,7 +12,7 @@ from pramana.errors import InvalidNumber
 from pramana.table.domains import Label
 from pramana.table.opened import OpenedTable, is_number
 
-__all__ = ["Condition", "Operator", "grouped_sums", "number_in", "require_number"]
+__all__ = ["Condition", "Operator", "SumsAsked", "grouped_sums", "number_in", "require_number"]
 
 Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
 
@@ -27,20 +26,30 @@ class Condition:
     values: tuple[Label, ...]
 
 
-def grouped_sums(
-    opened: OpenedTable,
-    columns: Sequence[str],
-    *,
-    value: str | None = None,
-    weight: str | None = None,
-    where: Sequence[Condition] = (),
-) -> pa.Table:
-    """One row a combination of values of ``columns``, with the sums that estimates need.
+@dataclass(frozen=True)
+class SumsAsked:
+    """What is to be summed up.
+
+    Attributes:
+        columns: there is one row for each combination of their values.
+        value: the column that is summed; records without a value are then left out.
+        weight: the column of weights; each record counts once without.
+        where: which records.
+    """
+
+    columns: tuple[str, ...]
+    value: str | None = None
+    weight: str | None = None
+    where: tuple[Condition, ...] = ()
+
+
+def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:
+    """One row a combination, with the sums that estimates need.
 
     The columns of the answer are those asked for and ``n``, ``w``, ``ww`` and, with a value,
-    ``wy``, ``wwy``, ``wwyy``; records without a value are then left out.
+    ``wy``, ``wwy``, ``wwyy``.
     """
-    return engine_for(opened).sums(opened, columns, value=value, weight=weight, where=where)
+    return engine_for(opened).sums(opened, asked)
 
 
 def require_number(kind: pa.DataType, condition: Condition) -> bool:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from pramana.engines.sums import Condition, grouped_sums
+from pramana.engines.sums import Condition, SumsAsked, grouped_sums
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
 from pramana.estimation.layout import Layout
 from pramana.estimation.moments import Moments
@@ -99,13 +99,13 @@ class ReleasedRecords:
         before = [c for c in asked.where if c.column not in mechanism.columns]
         inside = self.kept([c for c in asked.where if c.column in mechanism.columns])
         columns = _to_count(asked.by, inside, mechanism)
-        table = grouped_sums(
-            self.opened,
-            list(dict.fromkeys([*columns, *also])),
+        wanted = SumsAsked(
+            tuple(dict.fromkeys([*columns, *also])),
             value=value,
             weight=self.weight if asked.weighted else None,
-            where=before,
+            where=tuple(before),
         )
+        table = grouped_sums(self.opened, wanted)
         if not table.num_rows or not sum(table.column("n").to_pylist()):
             raise InvalidTable("No released record meets the filter. Loosen it.")
         codes, labels = self.coded(table, columns)

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.engines.sums import Condition, grouped_sums
+from pramana.engines.sums import Condition, SumsAsked, grouped_sums
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, TooLarge
 from pramana.estimation.counts import CountMethod, require_method
 from pramana.estimation.independence import IndependenceTest, chi_square_tail
@@ -264,10 +264,9 @@ class _Sums:
         told = [name for name in asked.by if name in changed]
         before = [c for c in asked.where if c.column not in changed]
         inside = records.kept([c for c in asked.where if c.column in changed])
-        table = grouped_sums(
-            records.opened, [ASKED, *kept, *changed], value=value,
-            weight=records.weight if asked.weighted else None, where=before,
-        )  # fmt: skip
+        weight = records.weight if asked.weighted else None
+        wanted = SumsAsked((ASKED, *kept, *changed), value, weight, tuple(before))
+        table = grouped_sums(records.opened, wanted)
         if not table.num_rows:
             raise InvalidTable("No released record meets the filter. Loosen it.")
         codes, found = records.coded(table, kept)
@@ -568,7 +567,7 @@ def _observed(reading: ReportsReading, view: _ModelView) -> Observed:
 def _reported(records: ReleasedRecords, one: AskedSet) -> pa.Table:
     """The reports of a set, counted by cell."""
     where = [Condition(ASKED, "=", (one.name,))]
-    return grouped_sums(records.opened, list(one.columns), where=where)
+    return grouped_sums(records.opened, SumsAsked(tuple(one.columns), where=tuple(where)))
 
 
 def _independence(reading: ReportsReading, pair: tuple[str, str]) -> IndependenceTest:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pramana.engines.sums import Condition, number_in, require_number
+from pramana.engines.sums import Condition, SumsAsked, number_in, require_number
 from pramana.errors import NotARelease
 from pramana.table.domains import label_text
 from pramana.table.opened import OpenedTable
@@ -20,29 +20,19 @@ from pramana.table.opened import OpenedTable
 __all__ = ["grouped_sums"]
 
 
-def grouped_sums(
-    opened: OpenedTable,
-    columns: Sequence[str],
-    *,
-    value: str | None = None,
-    weight: str | None = None,
-    where: Sequence[Condition] = (),
-) -> pa.Table:
-    """One row a combination of values of ``columns``, with the sums that estimates need.
-
-    The columns of the answer are those asked for and ``n``, ``w``, ``ww`` and, with a value,
-    ``wy``, ``wwy``, ``wwyy``; records without a value are then left out.
-    """
+def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:
+    """One row a combination of values, with the sums that estimates need."""
     import duckdb
 
+    value, weight = asked.value, asked.weight
     w = f"CAST({_quoted(weight)} AS DOUBLE)" if weight else "1.0"
     terms = {"n": "1.0", "w": w, "ww": f"{w} * {w}"}
-    conditions, parameters = _conditions(opened, where)
+    conditions, parameters = _conditions(opened, asked.where)
     if value is not None:
         y = f"CAST({_quoted(value)} AS DOUBLE)"
         terms |= {"wy": f"{w} * {y}", "wwy": f"{w} * {w} * {y}", "wwyy": f"{w} * {w} * {y} * {y}"}
         conditions += [f"{_quoted(value)} IS NOT NULL", f"NOT isnan({y})"]
-    groups = [_quoted(name) for name in columns]
+    groups = [_quoted(name) for name in asked.columns]
     sums = ["CAST(count(*) AS DOUBLE) AS n"]
     # A weight of one adds nothing to a count: the bare GROUP BY is all that is needed.
     sums += [
@@ -55,7 +45,7 @@ def grouped_sums(
         query += f" WHERE {' AND '.join(conditions)}"
     if groups:
         query += f" GROUP BY {', '.join(groups)}"
-    needed = [*columns, *(c.column for c in where), *(n for n in (value, weight) if n)]
+    needed = [*asked.columns, *(c.column for c in asked.where), *(n for n in (value, weight) if n)]
     with _database().cursor() as connection:
         _attach(connection, opened, list(dict.fromkeys(needed)))
         try:

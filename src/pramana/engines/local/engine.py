@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import ClassVar, Final
 
 import pyarrow as pa
 
 from pramana.engines.local.table import LocalTable
-from pramana.engines.sums import Condition
+from pramana.engines.sums import SumsAsked
 from pramana.errors import InputError
 from pramana.formats.frames import empty_like, to_kind
 from pramana.formats.opening import open_table
@@ -45,19 +45,11 @@ class LocalEngine:
         """Its batches, worked on by threads."""
         return LocalTable.of(opened, coded=coded)
 
-    def sums(
-        self,
-        opened: OpenedTable,
-        columns: Sequence[str],
-        *,
-        value: str | None = None,
-        weight: str | None = None,
-        where: Sequence[Condition] = (),
-    ) -> pa.Table:
+    def sums(self, opened: OpenedTable, asked: SumsAsked) -> pa.Table:
         """By the embedded database, which reads Parquet files where they lie."""
         from pramana.engines.duckdb.sums import grouped_sums
 
-        return grouped_sums(opened, columns, value=value, weight=weight, where=where)
+        return grouped_sums(opened, asked)
 
     def empty_like(self, source: TableLike) -> TableLike | None:
         """A frame of the same kind without records."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pyarrow as pa
 
-from pramana.engines.sums import Condition
+from pramana.engines.sums import SumsAsked
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
 
@@ -50,19 +50,11 @@ class SparkEngine:
         del coded
         return SparkTable.of(opened)
 
-    def sums(
-        self,
-        opened: OpenedTable,
-        columns: Sequence[str],
-        *,
-        value: str | None = None,
-        weight: str | None = None,
-        where: Sequence[Condition] = (),
-    ) -> pa.Table:
+    def sums(self, opened: OpenedTable, asked: SumsAsked) -> pa.Table:
         """By Spark's own aggregation."""
         from pramana.engines.spark.sums import grouped_sums
 
-        return grouped_sums(opened, columns, value=value, weight=weight, where=where)
+        return grouped_sums(opened, asked)
 
     def empty_like(self, source: Any) -> Any:
         """The data frame itself: a plan of work, no records are held."""

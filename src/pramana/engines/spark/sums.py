@@ -2,44 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from pramana.engines.spark.errors import one_line
-from pramana.engines.sums import Condition, number_in, require_number
+from pramana.engines.sums import Condition, SumsAsked, number_in, require_number
 from pramana.table.domains import label_text
 from pramana.table.opened import OpenedTable
 
 __all__ = ["grouped_sums"]
 
 
-def grouped_sums(
-    opened: OpenedTable,
-    columns: Sequence[str],
-    *,
-    value: str | None = None,
-    weight: str | None = None,
-    where: Sequence[Condition] = (),
-) -> pa.Table:
-    """One row a combination of values of ``columns``, with the sums that estimates need."""
+def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:
+    """One row a combination of values, with the sums that estimates need."""
     from pyspark.sql import functions as sql
 
     frame = opened.source
-    for condition in where:
+    for condition in asked.where:
         frame = frame.filter(_condition(sql, condition, opened.schema))
-    w = _number(sql, weight) if weight else sql.lit(1.0)
+    w = _number(sql, asked.weight) if asked.weight else sql.lit(1.0)
     terms = {"n": sql.lit(1.0), "w": w, "ww": w * w}
-    if value is not None:
-        y = _number(sql, value)
+    if asked.value is not None:
+        y = _number(sql, asked.value)
         frame = frame.filter(y.isNotNull() & ~sql.isnan(y))
         terms |= {"wy": w * y, "wwy": w * w * y, "wwyy": w * w * y * y}
     sums = [sql.coalesce(sql.sum(term), sql.lit(0.0)).alias(name) for name, term in terms.items()]
-    groups = [sql.col(_quoted(name)).alias(name) for name in columns]
+    groups = [sql.col(_quoted(name)).alias(name) for name in asked.columns]
     with one_line():
         rows = frame.groupBy(*groups).agg(*sums).collect()
-    fields = [opened.schema.field(name) for name in columns]
+    fields = [opened.schema.field(name) for name in asked.columns]
     fields += [pa.field(name, pa.float64()) for name in terms]
     return pa.table(
         [pa.array([row[at] for row in rows], field.type) for at, field in enumerate(fields)],
