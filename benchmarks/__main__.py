@@ -1,7 +1,7 @@
 """Run one benchmark, or all of them, and print what was measured.
 
-Every module here that does not begin with an underscore is a benchmark. It has ``arguments``, which
-adds its options to a parser, and ``run``, which measures and gives a ``Result``.
+A module here is a benchmark if it has ``arguments``, which adds its options to a parser, and ``run``,
+which measures and gives a ``Result``. Others are commands of their own, or serve the benchmarks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from benchmarks import _report
 
 def modules():
     names = sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__))
-    return {name: importlib.import_module(f"benchmarks.{name}") for name in names if name[0] != "_"}
+    found = {n: importlib.import_module(f"benchmarks.{n}") for n in names if n[0] != "_"}
+    return {name: module for name, module in found.items() if hasattr(module, "arguments")}
 
 
 def main() -> None:

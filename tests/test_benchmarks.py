@@ -38,6 +38,15 @@ def test_protecting_is_compared_with_the_bare_engine():
     assert all(float(row[-1]) > 0 for row in result.rows)
 
 
+def test_only_benchmarks_are_offered():
+    """A module that is a command of its own is not among them, and stops none of them."""
+    found = __main__.modules()
+
+    assert {"judge", "protect"} <= set(found)
+    assert "walk" not in found
+    assert all(hasattr(module, "run") for module in found.values())
+
+
 def test_a_road_that_fails_stops_the_benchmark(tmp_path):
     """A number is printed only for work that was done."""
     from benchmarks._measure import in_child
