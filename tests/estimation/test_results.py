@@ -51,6 +51,15 @@ def test_arrow_and_frames_hold_the_same_numbers(estimate):
         assert len(frame) == 4
 
 
+def test_files_and_engines_give_arrow(estimate, tmp_path):
+    """A place holds no kind of frame, and what is only planned cannot take numbers."""
+    duckdb = pytest.importorskip("duckdb")
+    relation = duckdb.from_arrow(pa.table({"x": [1]}))
+    for like in ("people.csv", tmp_path / "people.csv", relation, None):
+        assert estimate.to_frame(like).equals(estimate.to_arrow())
+    assert isinstance(estimate.to_frame(pl.LazyFrame({"x": [1]})), pl.DataFrame)
+
+
 def test_html_names_the_method_and_escapes_labels(estimate):
     """A notebook shows a table with a caption."""
     text = estimate._repr_html_()

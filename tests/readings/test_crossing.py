@@ -283,8 +283,18 @@ def test_weights_are_a_column_like_others():
     assert all(cell["low"] <= right <= cell["high"] for cell in found)
     assert release("permute").crosstab("a").cell("a1")["estimate"] == pytest.approx(right)
     assert release("permute").crosstab("a").weight == "w"
-    assert release("gaussian").crosstab("a").no_interval.endswith("weighted=False.")
+    assert (
+        release("gaussian")
+        .crosstab("a")
+        .no_interval.endswith("weighted=False, on the command line --unweighted.")
+    )
     assert release("gaussian").crosstab("a", weighted=False).no_interval == ""
     with pytest.raises(NotCovered, match="weighted=False"):
         release("invariant").crosstab("a")
     assert release("invariant").crosstab("a", weighted=False, share=True).what == "share"
+    for method in ("retention", "reports", "invariant", "resample"):
+        with pytest.raises(NotCovered, match="weighted=False, on the command line --unweighted"):
+            release(method).independence("a", "b")
+        found = release(method).independence("a", "b", weighted=False)
+        bare = api.design(SCHEMA, *DESIGNS[method][0], data=truth(), **DESIGNS[method][1])
+        assert found.method == api.protect(truth(), bare, seed=0).independence("a", "b").method

@@ -84,7 +84,7 @@ def estimate(
     if independence:
         if len(columns) != 2:
             raise InputError("--independence is about two columns: give --by with two of them.")
-        test = release.independence(*columns, where=where)
+        test = release.independence(*columns, where=where, weighted=not unweighted)
         show_json(test.to_json()) if as_json else show_independence(test)
         return
     asked: dict[str, Any] = {

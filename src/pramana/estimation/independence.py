@@ -12,7 +12,7 @@ independence of the truth, fitted by EM, is compared with the likelihood without
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,12 @@ from pramana.estimation.layout import Layout
 from pramana.estimation.moments import Moments
 from pramana.types import FloatArray
 
-__all__ = ["IndependenceTest", "chi_square_tail", "independence_test"]
+__all__ = ["WEIGHTED", "IndependenceTest", "chi_square_tail", "independence_test"]
+
+WEIGHTED: Final = (
+    "The test of independence does not cover weighted records. Test the records without their "
+    "weights: weighted=False, on the command line --unweighted."
+)
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ def independence_test(moments: Moments, layout: Layout) -> IndependenceTest:
     if len(layout.by) != 2:
         raise NotCovered(f"A test of independence takes two columns, got {len(layout.by)}.")
     if moments.weighted:
-        raise NotCovered("The test of independence does not cover weighted records.")
+        raise NotCovered(WEIGHTED)
     if moments.count <= 0:
         raise InvalidTable("There are no released records to test.")
     channels = Channels(layout)

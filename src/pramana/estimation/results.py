@@ -168,7 +168,8 @@ class Estimate:
     def to_frame(self, like: Any = None) -> Any:
         """One row a cell, as a data frame of the kind that was released, or of that of ``like``.
 
-        A release that was loaded from a folder gives PyArrow tables, here as everywhere.
+        A release that was loaded from a folder, or made from a file or in an engine, gives PyArrow
+        tables.
         """
         return frame_of(self.to_arrow(), self.like if like is None else like)
 
@@ -224,12 +225,17 @@ class Estimate:
 
 
 def frame_of(table: pa.Table, like: Any) -> Any:
-    """A table as a data frame of the kind of ``like``; PyArrow where there is none."""
-    if like is None or isinstance(like, pa.Table):
-        return table
+    """A table as a data frame of the kind of ``like``; PyArrow where there is none.
+
+    There is none for a file, nor for what lies in an engine, as a relation of DuckDB does.
+    """
     import narwhals as nw
 
-    backend = nw.from_native(like).implementation
+    known = nw.from_native(like, pass_through=True)
+    backend = known.implementation if isinstance(known, nw.DataFrame | nw.LazyFrame) else None
+    if backend not in (nw.Implementation.PANDAS, nw.Implementation.POLARS,
+                       nw.Implementation.MODIN, nw.Implementation.CUDF):  # fmt: skip
+        return table
     return nw.from_arrow(table, backend=backend).to_native()
 
 

@@ -198,7 +198,7 @@ class GroupsReading:
         if set(others) <= answered:
             return " Groups were formed with an eye on it (responses), so the loss is smaller."
         if others == [self.records.weight]:
-            return " Count records instead: weighted=False."
+            return " Count records instead: weighted=False, on the command line --unweighted."
         names = ",".join(name for name in others if name not in answered)
         return (
             f" Ask the steward for groups that keep it: responses=({names!r},), on the command "

@@ -16,10 +16,10 @@ from typing import Any
 import pyarrow as pa
 
 from pramana.engines.choose import as_kind, write_opened
-from pramana.errors import InvalidTable, OutputExists, UnknownColumn
+from pramana.errors import InvalidNumber, InvalidTable, OutputExists, UnknownColumn
 from pramana.estimation.counts import CountMethod
 from pramana.estimation.independence import IndependenceTest
-from pramana.estimation.rebuild import Rebuild
+from pramana.estimation.rebuild import REBUILDS, Rebuild
 from pramana.estimation.regression import Family
 from pramana.estimation.regression_results import Regression
 from pramana.estimation.results import Estimate
@@ -30,7 +30,7 @@ from pramana.formats.opening import open_table
 from pramana.randomness import Keystream
 from pramana.readings.base import READINGS, Asked, Reading
 from pramana.readings.filters import Where, conditions_of
-from pramana.readings.percentages import Share, shares_within
+from pramana.readings.percentages import SHARES, Share, shares_within
 from pramana.readings.published import REBUILT
 from pramana.readings.records import ReleasedRecords
 from pramana.release.certificate import Certificate
@@ -154,6 +154,10 @@ class Release:
             simultaneous: whether all intervals shall hold together.
             weighted: whether the weights are used, where the release has any.
         """
+        if share not in SHARES:
+            raise InvalidNumber(
+                f"share must be one of {', '.join(map(str, SHARES))}, got {share!r}."
+            )
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
         if share in ("row", "column"):
             found = shares_within(self.reading, asked, share, method=method)
@@ -191,9 +195,20 @@ class Release:
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
         return self._answer(self.reading.total(asked, of), asked)
 
-    def independence(self, first: str, second: str, *, where: Where = None) -> IndependenceTest:
-        """Whether two columns of the true table are independent, by a test valid under noise."""
-        return self.reading.independence(Asked((first, second), conditions_of(where)))
+    def independence(
+        self, first: str, second: str, *, where: Where = None, weighted: bool = True
+    ) -> IndependenceTest:
+        """Whether two columns of the true table are independent, by a test valid under noise.
+
+        Args:
+            first: a column, randomised or not.
+            second: another one.
+            where: which records, by their true values.
+            weighted: ``False`` tests the records without their weights; a release that has any
+                cannot be tested with them.
+        """
+        asked = Asked((first, second), conditions_of(where), weighted=weighted)
+        return self.reading.independence(asked)
 
     def regress(
         self,
@@ -238,6 +253,8 @@ class Release:
 
     def rebuilt(self, keystream: Keystream, *, method: Rebuild = "posterior") -> pa.Table:
         """The rebuilt records as an Arrow table, with a note in its metadata."""
+        if method not in REBUILDS:
+            raise InvalidNumber(f"method must be one of {', '.join(REBUILDS)}, got {method!r}.")
         return self.reading.rebuild(keystream, method=method)
 
     def write_rebuilt(

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from pramana.engines.sums import Condition, SumsAsked, grouped_sums
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, TooLarge
 from pramana.estimation.counts import CountMethod, require_method
-from pramana.estimation.independence import IndependenceTest, chi_square_tail
+from pramana.estimation.independence import WEIGHTED, IndependenceTest, chi_square_tail
 from pramana.estimation.rebuild import REBUILDS, Rebuild
 from pramana.estimation.regression import Family
 from pramana.estimation.regression_results import Regression
@@ -144,6 +144,8 @@ class ReportsReading:
         changed = self.records.changed(asked.names)
         if not changed:
             return self.plain.independence(asked)
+        if asked.weighted and self.records.weight is not None:
+            raise NotCovered(WEIGHTED)
         if len(asked.by) != 2 or set(changed) != set(asked.by) or asked.where:
             raise NotCovered(
                 "In a release by reports the test takes two reported columns without a filter. "

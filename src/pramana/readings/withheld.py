@@ -56,7 +56,11 @@ class WithheldReading:
         if len(asked.names) > 1:
             self._refuse(changed, "Ask for one column at a time, without a filter")
         if asked.weighted and self.records.weight is not None:
-            self._refuse(changed, "Weights cross it too: count records with weighted=False")
+            self._refuse(
+                changed,
+                "Weights cross it too: count records with weighted=False, on the command line "
+                "--unweighted",
+            )
         if method != "auto":
             raise NotCovered(
                 f"Method {method} undoes matrices, and those of this release are withheld. Leave "

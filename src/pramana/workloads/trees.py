@@ -305,7 +305,7 @@ def _mechanism(release: Release) -> Mechanism:
     if certificate.schema.randomised and certificate.kind != "groups":
         raise NotCovered(
             "The matrices of this release are withheld, so that its records cannot be rebuilt. "
-            "Learn from them as they are: rebuild='none'."
+            "Learn from them as they are: rebuild='none', on the command line --rebuild none."
         )
     return Mechanism(())
 
