@@ -23,9 +23,11 @@ from pramana.assess.utility import UtilityReport, assess_utility
 from pramana.errors import InvalidNumber, PramanaError
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.claim import guarantee_from_json
+from pramana.guarantees.dials import central_text
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.registry import GUARANTEES
+from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.methods.base import require_choice
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
@@ -185,7 +187,8 @@ class Comparison(Shown):
     def rows(self) -> tuple[Row, list[Row]]:
         """Heads and rows of a table of text."""
         heads = (
-            "method", "target", "attained", "strongest link", "unique verbatim", "loss", "time", "",
+            "method", "target", "attained", "local epsilon", "central epsilon", "strongest link",
+            "unique verbatim", "loss", "time", "",
         )  # fmt: skip
         best = self.frontier
         return heads, [_row(outcome, frontier=outcome in best) for outcome in self.outcomes]
@@ -234,11 +237,24 @@ def _row(outcome: ScenarioOutcome, *, frontier: bool) -> Row:
         outcome.scenario.method,
         outcome.scenario.target,
         ", ".join(f"{key} = {text}" for key, text in shown.items()),
+        *_epsilons(outcome.promises),
         "" if risk is None else _risk(risk.value),
         "" if seen is None else _risk(seen.unique_share),
         "" if loss is None else _percent(loss),
         f"{outcome.seconds:.1f} s" if outcome.promises else "",
         "on the frontier" if frontier else refused,
+    )
+
+
+def _epsilons(promises: dict[str, dict[str, Any]]) -> tuple[str, str]:
+    """Before the shuffle, and of the release as a whole: the one to compare with other tools."""
+    local, central = (
+        guarantee_from_json(kind.name, promises[kind.name]) if kind.name in promises else None
+        for kind in (DifferentialPrivacy, ShuffledPrivacy)
+    )
+    return (
+        "" if local is None else local.shown()["epsilon"],
+        central_text(central) if isinstance(central, ShuffledPrivacy) else "",
     )
 
 
@@ -340,7 +356,8 @@ def _run(
     except PramanaError as error:
         return ScenarioOutcome(scenario, {}, note=str(error))
     seconds = time.perf_counter() - start
-    claims = release.certificate.claims
+    # A seed takes some promises away; one that is published has none, so that the plan's count too.
+    claims = (*plan.published, *release.certificate.claims)
     promises = {claim.attained.name: claim.attained.to_json() for claim in claims}
     done = ScenarioOutcome(scenario, promises, seconds=seconds)
     try:

@@ -85,7 +85,7 @@ def _show(found: Comparison) -> None:
 
     console = out()
     heads, rows = found.rows()
-    console.print(table_of(heads, rows, right=heads[2:7]))
+    console.print(table_of(heads, rows, right=heads[2:-1]))
     console.print()
     for sentence in found.sentences():
         bullet(console, sentence, style="green")

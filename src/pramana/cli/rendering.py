@@ -148,6 +148,8 @@ def show_plan(plan: Plan) -> None:
     console.print()
     console.print(_sets(form["sets"]) if "sets" in form else _columns(plan, form))
     console.print()
+    if plan.dials is not None:
+        console.print(plan.dials, markup=False, soft_wrap=True)
     show_promises(console, plan)
     gain = form.get("gain_over_equal")
     if gain is not None and gain >= 0.0005:

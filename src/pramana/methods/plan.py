@@ -13,6 +13,7 @@ from typing import Any
 from pramana.errors import DoesNotHold
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.claim import Claim
+from pramana.guarantees.dials import dials
 from pramana.guarantees.evaluate import paired
 from pramana.matrices.families import UniformMixture
 from pramana.matrices.mechanism import Mechanism, Step
@@ -91,6 +92,11 @@ class Plan(Shown):
         rest = (claim for claim in self.claims if not claim.asked)
         return asked + tuple(claim for claim in rest if claim.checked_by == "anyone")
 
+    @property
+    def dials(self) -> str | None:
+        """k, local and central epsilon in one line, where all three hold."""
+        return dials(self.attained)
+
     def sentences(self) -> list[str]:
         """The promises and the price in plain words."""
         promises = [guarantee.sentence() for guarantee in self.attained]
@@ -121,6 +127,7 @@ class Plan(Shown):
             "guarantees": [claim.to_json() for claim in self.claims],
             "expected_error": None if error is None else finite(error.mean),
             "data_dependent": self.method.data_dependent,
+            "dials": self.dials,
         }
         if self.method.disclosed():
             form["options"] = dict(self.method.disclosed())

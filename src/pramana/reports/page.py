@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pramana.guarantees.claim import Claim
+from pramana.guarantees.dials import dials
 from pramana.release.certificate import Certificate
 from pramana.reports.content import ColumnView, ReportContent, Section
 from pramana.reports.markup import Markup, details_table, element, joined, table
@@ -93,7 +94,9 @@ def _lead(content: ReportContent) -> Markup:
 
 
 def _promises(certificate: Certificate) -> Markup:
-    parts = [_promise(claim) for claim in certificate.claims]
+    together = dials(claim.attained for claim in certificate.claims)
+    parts = [] if together is None else [element("p", element("strong", together))]
+    parts += [_promise(claim) for claim in certificate.claims]
     form = certificate.to_json()
     parts.append(element("h3", "What the promises cover"))
     parts.append(element("p", form["scope"]["statement"]))
