@@ -161,11 +161,11 @@ def verify(
     if original is None:
         return verdict
     from pramana.release.against_truth import against_truth
+    from pramana.risk.owner_check import owner_checks
 
     release = load(folder)
-    return verdict.with_checks(
-        against_truth(release.certificate, release.opened, _truth(original, release))
-    )
+    both = (release.certificate, release.opened, _truth(original, release))
+    return verdict.with_checks([*against_truth(*both), *owner_checks(*both)])
 
 
 def audit(

@@ -8,10 +8,13 @@ from tests.release.people import SCHEMA, people
 
 from pramana import api
 from pramana.errors import DoesNotHold, Infeasible, InvalidNumber, InvalidSchema, NotCovered
+from pramana.formats.opening import open_table
 from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.methods.invariant import Invariant
+from pramana.methods.people import People
+from pramana.methods.randomised import on_these
 from pramana.table.schema import Schema
 
 PEOPLE = people(4000)
@@ -76,6 +79,33 @@ def test_another_table_is_assessed_anew(recognition):
     assert api.protect(PEOPLE, recognition, seed=1).certificate.claims[0].attained.alpha <= 0.05
     with pytest.raises(DoesNotHold, match="Design again with these data"):
         api.protect(people(1500, seed=8), recognition)
+
+
+@pytest.mark.parametrize(
+    ("method", "asked"),
+    [(Invariant(stay=0.2), []), ("inverse-frequency", [CorrectMatch(xi=0.02)])],
+    ids=str,
+)
+def test_a_plan_with_withheld_matrices_serves_the_counts_it_was_made_for(method, asked):
+    """Of other people its tables are biased; of the same ones in another order they are not."""
+    plan = api.design(FREE, *asked, data=PEOPLE, method=method)
+    with pytest.raises(DoesNotHold, match="for the counts of another table.*Design again"):
+        api.protect(people(4000, seed=8), plan)
+
+    turned = PEOPLE.take(list(range(3999, -1, -1)))
+    told = api.protect(turned, plan, seed=1).certificate.figures
+    assert told["standard_errors"] == plan.public["standard_errors"]
+
+
+def test_published_matrices_of_another_table_keep_no_figure_of_it():
+    """They are read as they are; the loss that was computed for other counts is not repeated."""
+    plan = api.design(FREE, SpontaneousRecognition(alpha=0.6), data=PEOPLE)
+    others = People.of(plan.schema, open_table(people(4000, seed=8)))
+    found = on_these(plan, others, seeded=False)
+
+    assert plan.figures["loss"] >= 0
+    assert (dict(found.figures), found.expected_error) == ({}, None)
+    assert found.basis != plan.basis
 
 
 def test_what_the_methods_cannot_do_is_refused():

@@ -25,10 +25,17 @@ Target = TypeVar("Target", bound=Guarantee)
 
 
 def fingerprint(counts: Counts) -> str:
-    """Tells whether two tables have the same counts, and nothing else."""
-    digest = hashlib.sha256(repr((counts.columns, counts.labels)).encode())
-    digest.update(np.ascontiguousarray(counts.cells, dtype=np.int64).tobytes())
-    digest.update(np.ascontiguousarray(counts.numbers, dtype=np.int64).tobytes())
+    """Tells whether two tables have the same counts, in whatever order their records are."""
+    names = [[repr(label) for label in own] for own in counts.labels]
+    orders = [sorted(range(len(own)), key=own.__getitem__) for own in names]
+    labels = [[own[at] for at in order] for own, order in zip(names, orders, strict=True)]
+    cells = np.empty(counts.cells.shape, dtype=np.int64)
+    for axis, order in enumerate(orders):
+        cells[:, axis] = np.argsort(order)[counts.cells[:, axis]]
+    rows = np.lexsort(cells.T[::-1])
+    digest = hashlib.sha256(repr((counts.columns, labels)).encode())
+    digest.update(cells[rows].tobytes())
+    digest.update(np.asarray(counts.numbers, dtype=np.int64)[rows].tobytes())
     return digest.hexdigest()
 
 

@@ -39,7 +39,11 @@ def randomised(
 def on_these(plan: Plan, people: People, *, seeded: bool) -> Plan:
     """The plan with the numbers of this very table; refused if they fall short of the target.
 
-    With a seed, what rests on fresh randomness is not promised.
+    Promises are computed anew. What a method of withheld matrices tells of its tables (unbiased as
+    they stand, with these errors) is true of the counts that it was made for alone, so that its
+    plan serves no others; published matrices are read as they are, whatever the counts, and of
+    their plan only the figures for the owner fall. With a seed, what rests on fresh randomness is
+    not promised.
     """
     try:
         known = people.counted if plan.method.data_dependent else people.fixed
@@ -49,6 +53,8 @@ def on_these(plan: Plan, people: People, *, seeded: bool) -> Plan:
         same = found == (plan.records, plan.crowd, plan.attached, plan.basis)
         if same and (plan.method.data_dependent or not seeded):
             return plan
+        if plan.basis not in (None, basis):
+            plan = _for_other_counts(plan, basis)
         return replace(
             plan,
             records=people.records,
@@ -62,3 +68,13 @@ def on_these(plan: Plan, people: People, *, seeded: bool) -> Plan:
             f"{plan.crowd:,}; this table has {people.records:,} in groups of at least "
             f"{people.crowd:,}. Design again with these data."
         ) from None
+
+
+def _for_other_counts(plan: Plan, basis: str | None) -> Plan:
+    """What is left of a plan whose matrices were chosen for other counts."""
+    if plan.method.kind == "withheld":
+        raise DoesNotHold(
+            f"Method {plan.method.name} chose its matrices for the counts of another table, and "
+            "frequencies are unbiased in that one alone."
+        )
+    return replace(plan, figures={}, expected_error=None, basis=basis)

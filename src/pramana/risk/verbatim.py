@@ -30,7 +30,7 @@ from pramana.table.opened import OpenedTable
 from pramana.table.schema import ASKED, Column, Schema
 from pramana.types import IntArray, Words
 
-__all__ = ["Verbatim", "measure_verbatim", "verbatim_of"]
+__all__ = ["MIX", "Verbatim", "measure_verbatim", "numbers_of", "verbatim_of"]
 
 MOST_RECORDS = 20_000_000
 
@@ -163,13 +163,19 @@ def _numbers(
     for batch in batches:
         if batch.num_columns > len(columns):  # only a report of all columns is a whole record
             batch = batch.filter(pc.equal(batch.column(ASKED).cast(pa.string()), whole))
-        total = np.zeros(batch.num_rows, np.uint64)
-        for place, column in enumerate(columns, start=1):
-            values = _column_numbers(column, batch.column(column.name), released=released)
-            apart = np.uint64(place * int(ODD) % 2**64)  # the same value elsewhere counts anew
-            total = _mixed(total * MIX + _mixed(values + apart))
+        total = numbers_of(columns, batch, released=released)
         parts.append(total[total <= np.uint64(limit)])
     return np.concatenate(parts)
+
+
+def numbers_of(columns: Sequence[Column], batch: pa.RecordBatch, *, released: bool) -> Words:
+    """One number a record: the same for records that agree in all of these columns."""
+    total = np.zeros(batch.num_rows, np.uint64)
+    for place, column in enumerate(columns, start=1):
+        values = _column_numbers(column, batch.column(column.name), released=released)
+        apart = np.uint64(place * int(ODD) % 2**64)  # the same value elsewhere counts anew
+        total = _mixed(total * MIX + _mixed(values + apart))
+    return total
 
 
 def _mixed(numbers: Words) -> Words:
