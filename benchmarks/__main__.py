@@ -1,7 +1,7 @@
 """Run one benchmark, or all of them, and print what was measured.
 
-A module here is a benchmark if it has ``arguments``, which adds its options to a parser, and ``run``,
-which measures and gives a ``Result``. Others are commands of their own, or serve the benchmarks.
+A module here is a benchmark if it has ``arguments``, which adds its options to a parser, and
+``run``, which measures and gives a ``Result``. Others are commands of their own, or serve these.
 """
 
 from __future__ import annotations
