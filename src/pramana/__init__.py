@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         verify,
     )
     from pramana.errors import (
+        AlteredRelease,
         DoesNotHold,
         Infeasible,
         InputError,
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from pramana.workloads.trees import mine_tree
 
 __all__ = [
+    "AlteredRelease",
     "Bins",
     "Budget",
     "Categories",

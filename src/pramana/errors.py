@@ -16,6 +16,7 @@
     ├── Infeasible                no mechanism meets the target               ValueError
     ├── NotCovered                the theory does not speak of this case      ValueError
     └── DoesNotHold               a guarantee or a check fails: exit code 1   ValueError
+        └── AlteredRelease        not as it was written; also a NotARelease   ValueError
 
 A message is one line: what must hold, what was found, where, what to do. It names
 columns and counts, and never a cell of the true data.
@@ -24,6 +25,7 @@ columns and counts, and never a cell of the true data.
 from __future__ import annotations
 
 __all__ = [
+    "AlteredRelease",
     "DoesNotHold",
     "Infeasible",
     "InputError",
@@ -112,6 +114,12 @@ class NotCovered(PramanaError, ValueError):
 
 class DoesNotHold(PramanaError, ValueError):
     """A guarantee or a check fails."""
+
+    exit_code = 1
+
+
+class AlteredRelease(NotARelease, DoesNotHold):
+    """A certificate of ours in which something was changed: its digest or spelling fails."""
 
     exit_code = 1
 

@@ -86,6 +86,28 @@ def test_a_broken_promise_leaves_with_one(release: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "verify release",
+        "audit release --original people.csv",
+        "attack repeated release",
+        "estimate release --by sex",
+        "report release -o page.html",
+    ],
+)
+def test_an_altered_certificate_leaves_with_one(release: Path, run: Run, command: str) -> None:
+    """Its digest fails, which is a check, whoever reads it; and it is said."""
+    place = release / "certificate.json"
+    text = place.read_text()
+    assert text.count('"records": 400') == 1
+    place.write_text(text.replace('"records": 400', '"records": 401'))
+    found = run(command)
+
+    assert found.code == 1
+    assert "The certificate was altered" in found.err + found.out
+
+
+@pytest.mark.parametrize(
     ("command", "message"),
     [
         ("audit people.csv --k 3", "--keys region,sex,age"),

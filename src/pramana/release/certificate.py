@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-from pramana.errors import NotARelease, PramanaError
+from pramana.errors import AlteredRelease, NotARelease, PramanaError
 from pramana.guarantees.base import Evidence
 from pramana.guarantees.claim import Claim
 from pramana.matrices.mechanism import Mechanism
@@ -240,7 +240,7 @@ class Certificate:
             # The digest follows from all the rest, so that it is looked at last.
             where = _difference(root.value | {"digest": made["digest"]}, made)
             where = where or _difference(root.value, made)
-            raise NotARelease(
+            raise AlteredRelease(
                 "The certificate was altered: "
                 + (f"{where} is not what follows from the rest." if where else "its spelling is.")
             )
