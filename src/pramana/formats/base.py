@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Final, Protocol, runtime_checkable
+from typing import ClassVar, Final, Protocol, TypeVar, runtime_checkable
 
 import pyarrow as pa
 
@@ -14,10 +14,19 @@ from pramana.registry import Registry
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
 
-__all__ = ["BROKEN", "COMPRESSED", "FORMATS", "Format", "RecordStream", "broken", "format_of"]
+__all__ = [
+    "BROKEN",
+    "COMPRESSED",
+    "FORMATS",
+    "Format",
+    "RecordStream",
+    "broken",
+    "format_of",
+    "whole",
+]
 
 COMPRESSED: Final = (".gz", ".bz2", ".zst")
-BROKEN: Final = (pa.ArrowException, OSError, EOFError, ValueError)
+BROKEN: Final = (pa.ArrowException, OSError, EOFError, ValueError, MemoryError, OverflowError)
 """What libraries raise over a damaged file. Their words may show rows, and are never passed on."""
 
 
@@ -90,6 +99,21 @@ def format_of(path: str | Path) -> TableFormat:
             f"The ending of {path} does not tell its format. Known: {', '.join(known)}."
         )
     return known[endings[-1]]
+
+
+Checked = TypeVar("Checked", pa.Table, pa.RecordBatch)
+
+
+def whole(held: Checked, *, records: int | None = None) -> Checked:
+    """The records, once every buffer of theirs holds what its length, offsets and indices say.
+
+    Nothing may look at records that come from a file before this has: the library follows an
+    offset or an index wherever it leads.
+    """
+    held.validate(full=True)
+    if records is not None and held.num_rows != records:
+        raise ValueError("other records than stated")
+    return held
 
 
 def broken(path: Path) -> InvalidTable:

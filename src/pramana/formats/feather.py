@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import struct
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar, Final
 
 import pyarrow as pa
 
-from pramana.formats.base import BROKEN, RecordStream, broken
+from pramana.errors import InvalidTable
+from pramana.formats.arrow_messages import records_of, stream_part
+from pramana.formats.base import BROKEN, RecordStream, broken, whole
 from pramana.formats.names import require_distinct_names
-from pramana.table.opened import OpenedTable
+from pramana.table.opened import BATCH, OpenedTable, Part, placed, plain_text
 from pramana.table.stamps import FileStamp
 
 __all__ = ["FEATHER", "FeatherFormat"]
 
+FIRST: Final = b"FEA1"
+UNREADABLE: Final = (*BROKEN, struct.error, InvalidTable, IndexError)
+
 
 class FeatherFormat:
-    """Arrow and Feather files; uncompressed ones are mapped into memory, not read into it."""
+    """Arrow and Feather files.
+
+    Whoever hands a file on may have put anything into its buffers, and may change it while it is
+    read. So it is read as any file is, never mapped; the lengths that it states are looked at
+    before anything is unpacked, and every buffer before any record is.
+    """
 
     name: ClassVar[str] = "feather"
     title: ClassVar[str] = "Arrow"
@@ -25,14 +38,14 @@ class FeatherFormat:
     writes: ClassVar[bool] = True
 
     def open(self, path: Path) -> OpenedTable:
-        """Open a file."""
+        """Open a file: types and number of records are read, and records when they are needed."""
         stamp = FileStamp.of(path)
         try:
-            table = _read(path)
-        except BROKEN:
+            held = _ArrowContent.of(path)
+        except UNREADABLE:
             raise broken(path) from None
-        require_distinct_names(table.column_names, where=str(path))
-        return OpenedTable.of_arrow(table, kind=self.name, source=path, files=(stamp,))
+        require_distinct_names(held.schema.names, where=str(path))
+        return held.opened(self.name, path, stamp)
 
     def write(self, path: Path, records: RecordStream) -> None:
         """Write a file with an index; one batch a group."""
@@ -45,14 +58,48 @@ class FeatherFormat:
 FEATHER: Final = FeatherFormat()
 
 
-def _read(path: Path) -> pa.Table:
-    with path.open("rb") as file:
-        beginning = file.read(6)
-    if beginning.startswith(b"FEA1"):
-        from pyarrow import feather
+class _ArrowContent:
+    """A file that was read into memory: its records are unpacked once, at the first pass."""
 
-        return feather.read_table(str(path), memory_map=True)
-    source = pa.memory_map(str(path))
-    if beginning.startswith(b"ARROW1"):
-        return pa.ipc.open_file(source).read_all()
-    return pa.ipc.open_stream(source).read_all()
+    def __init__(self, content: pa.Buffer, schema: pa.Schema, rows: int) -> None:
+        self.content = content
+        self.schema = schema
+        self.rows = rows
+        self._lock = threading.Lock()
+        self._table: pa.Table | None = None
+
+    @classmethod
+    def of(cls, path: Path) -> _ArrowContent:
+        """What the file says of itself."""
+        content = pa.py_buffer(path.read_bytes())
+        if bytes(content[:4]) == FIRST:
+            from pyarrow import feather
+
+            table = plain_text(whole(feather.read_table(pa.BufferReader(content))))
+            held = cls(content, table.schema, table.num_rows)
+            held._table = table
+            return held
+        stream = stream_part(content)
+        with pa.ipc.open_stream(stream) as reader:
+            schema = reader.schema.remove_metadata()
+        return cls(stream, plain_text(schema.empty_table()).schema, records_of(stream))
+
+    def opened(self, name: str, path: Path, stamp: FileStamp) -> OpenedTable:
+        """The table."""
+
+        def parts(columns: Sequence[str]) -> Iterator[Part]:
+            return placed(self.table(path).select(list(columns)).to_batches(max_chunksize=BATCH))
+
+        return OpenedTable(self.schema, self.rows, name, path, parts, files=(stamp,))
+
+    def table(self, path: Path) -> pa.Table:
+        """All records, once every buffer was found to be what it says."""
+        with self._lock:
+            if self._table is None:
+                try:
+                    with pa.ipc.open_stream(self.content) as reader:
+                        table = whole(reader.read_all(), records=self.rows)
+                    self._table = plain_text(table.replace_schema_metadata(None))
+                except UNREADABLE:
+                    raise broken(path) from None
+            return self._table

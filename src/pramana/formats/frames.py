@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from pramana.errors import InvalidTable
+from pramana.formats.base import BROKEN, whole
 from pramana.formats.names import require_distinct_names
 from pramana.table.opened import OpenedTable
 
@@ -18,9 +19,17 @@ def open_frame(frame: Any) -> OpenedTable:
     """Open a pandas, Polars or PyArrow object, or anything that streams Arrow data."""
     names = [str(name) for name in getattr(frame, "columns", ())] if _is_pandas(frame) else []
     require_distinct_names(names, where="the data frame")
-    table = _to_arrow(frame)
+    table = _whole(_to_arrow(frame))
     require_distinct_names(table.column_names, where="the table")
     return OpenedTable.of_arrow(table, source=frame)
+
+
+def _whole(table: pa.Table) -> pa.Table:
+    """The table, if its buffers hold what they say."""
+    try:
+        return whole(table)
+    except BROKEN:
+        raise InvalidTable("The table is broken: its buffers do not hold what they say.") from None
 
 
 def _comes_from(frame: Any, package: str) -> bool:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pramana.errors import InvalidTable
-from pramana.formats.base import BROKEN, RecordStream, broken
+from pramana.formats.base import BROKEN, RecordStream, broken, whole
 from pramana.formats.names import require_distinct_names
 from pramana.table.opened import OpenedTable, Part, placed
 from pramana.table.stamps import FileStamp
@@ -113,7 +113,11 @@ class _File:
         stamp = FileStamp.of(path)
         try:
             with pq.ParquetFile(path) as file:
-                return cls(stamp, file.schema_arrow.remove_metadata(), file.metadata)
+                metadata = file.metadata
+                groups = map(metadata.row_group, range(metadata.num_row_groups))
+                if sum(group.num_rows for group in groups) != metadata.num_rows:
+                    raise broken(path)
+                return cls(stamp, file.schema_arrow.remove_metadata(), metadata)
         except BROKEN:
             raise broken(path) from None
 
@@ -140,13 +144,27 @@ class _File:
 
     def _load(self, groups: list[int], columns: list[str]) -> pa.RecordBatch:
         with self.opened() as file:
+            records = sum(self._stated(group) for group in groups)
             table = file.read_row_groups(groups, columns, use_threads=False).select(columns)
-            return _one_batch(table.replace_schema_metadata(None))
+            return _one_batch(whole(table.replace_schema_metadata(None), records=records))
 
     def _batches(self, group: int, columns: list[str]) -> Iterator[pa.RecordBatch]:
         with self.opened() as file:
+            left = self._stated(group)
             for batch in file.iter_batches(PART_RECORDS, [group], columns):
-                yield batch.select(columns).replace_schema_metadata(None)
+                left -= batch.num_rows
+                if left < 0:
+                    raise broken(self.stamp.path)
+                yield whole(batch.select(columns).replace_schema_metadata(None))
+
+    def _stated(self, group: int) -> int:
+        """The records of a row group, if all of its columns state as many."""
+        found = self.metadata.row_group(group)
+        records = int(found.num_rows)
+        lengths = {found.column(at).num_values for at in range(found.num_columns)}
+        if lengths != {records}:
+            raise broken(self.stamp.path)
+        return records
 
     @contextmanager
     def opened(self) -> Iterator[Any]:

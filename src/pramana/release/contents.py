@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from pramana.errors import NotARelease
+from pramana.formats.base import COMPRESSED
 from pramana.release.certificate import FILE_NAME, Certificate, DataFile
 from pramana.release.strict import MOST_BYTES
 
@@ -51,6 +52,10 @@ def data_path(folder: Path, certificate: Certificate) -> Path:
     if data is None:
         raise NotARelease("The certificate must name the data file beside it, and does not.")
     path = folder / data.name
+    if path.suffix.lower() in COMPRESSED:
+        raise NotARelease(
+            f"{data.name} is compressed as a whole, and no release is: it may be any length."
+        )
     if not os.path.lexists(path):
         raise NotARelease(f"{folder} lacks the data file {data.name} that its certificate names.")
     found = sum(_size(file) for file in _files(path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from pramana.errors import NotARelease
 from pramana.formats.base import FORMATS
@@ -12,6 +13,9 @@ from pramana.release.certificate import Certificate
 from pramana.release.contents import data_path, read_certificate
 from pramana.release.folder import write_folder
 from pramana.table.opened import OpenedTable, TableFormat
+
+FIRST_FEATHER: Final = b"FEA1"
+"""The first Feather, in which the library believes every offset: for files of one's own only."""
 
 __all__ = ["open_data", "read_certificate", "write_release"]
 
@@ -44,4 +48,9 @@ def write_release(
 
 def open_data(folder: Path, certificate: Certificate) -> OpenedTable:
     """The data that the certificate names, and no other."""
-    return open_table(data_path(folder, certificate), schema=certificate.schema)
+    path = data_path(folder, certificate)
+    if path.is_file():
+        with path.open("rb") as file:
+            if file.read(4) == FIRST_FEATHER:
+                raise NotARelease(f"{path.name} is of a form that no release is written in.")
+    return open_table(path, schema=certificate.schema)

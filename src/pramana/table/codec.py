@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.errors import InvalidSchema, OutsideDomain
+from pramana.errors import InvalidSchema, InvalidTable, OutsideDomain
 from pramana.table.domains import Bins, Categories, Label, label_text
 from pramana.table.lookup import MISSING, OUTSIDE, find_bins, find_labels, flat
 from pramana.table.schema import Column
@@ -227,10 +227,10 @@ def _coded(
     if array.indices.null_count:
         places = np.append(places, np.int32(MISSING))
     indices = _indices(array)
-    codes: Codes = np.take(_to_codes(column, places), indices, mode="clip")
-    if not _refused(column, places) or not np.take(places < 0, indices, mode="clip").any():
+    codes: Codes = np.take(_to_codes(column, places), indices)
+    if not _refused(column, places) or not np.take(places < 0, indices).any():
         return codes, Refused()
-    return codes, _refused(column, np.take(places, indices, mode="clip"))
+    return codes, _refused(column, np.take(places, indices))
 
 
 def _as_dictionary(array: pa.Array) -> pa.Array:
@@ -251,11 +251,13 @@ def _as_dictionary(array: pa.Array) -> pa.Array:
 
 def _indices(array: pa.DictionaryArray) -> Positions:
     """The indices of a dictionary array, with null as the one after the last."""
-    indices = array.indices
+    indices, most = array.indices, len(array.dictionary)
     if indices.null_count:
         wide = indices.cast(pa.int32()) if indices.type.bit_width < 32 else indices
-        indices = pc.fill_null(wide, len(array.dictionary))
+        indices, most = pc.fill_null(wide, most), most + 1
     numbers: Positions = indices.to_numpy(zero_copy_only=False)
+    if len(numbers) and (numbers.min() < 0 or numbers.max() >= most):
+        raise InvalidTable("An index points outside its dictionary: the table is broken.")
     return numbers
 
 

@@ -91,7 +91,7 @@ def _look_up(array: pa.Array, pairs: list[tuple[Any, int]]) -> Positions:
         values = pa.array([value for value, _ in pairs], array.type)
         found = pc.fill_null(pc.index_in(array, value_set=values, skip_nulls=True), len(pairs))
         places = np.array([at for _, at in pairs] + [OUTSIDE], np.int32)
-        result = np.take(places, found.to_numpy(), mode="clip")
+        result = np.take(places, found.to_numpy())
     if array.null_count:
         result[array.is_null().to_numpy(zero_copy_only=False)] = MISSING
     return result

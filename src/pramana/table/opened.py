@@ -13,7 +13,16 @@ from pramana.errors import UnknownColumn
 from pramana.table.labels import Labels
 from pramana.table.stamps import FileStamp, require_unchanged
 
-__all__ = ["BATCH", "OpenParts", "OpenedTable", "Part", "TableFormat", "is_number", "placed"]
+__all__ = [
+    "BATCH",
+    "OpenParts",
+    "OpenedTable",
+    "Part",
+    "TableFormat",
+    "is_number",
+    "placed",
+    "plain_text",
+]
 
 BATCH = 131_072
 """Records in a batch, unless told otherwise."""
@@ -79,7 +88,7 @@ class OpenedTable:
         cls, table: pa.Table, *, kind: TableFormat = "frame", source: Any = None, **about: Any
     ) -> OpenedTable:
         """A table in memory; views of text become text, which every function takes."""
-        table = _without_views(table.replace_schema_metadata(None))
+        table = plain_text(table.replace_schema_metadata(None))
 
         def parts(columns: Sequence[str]) -> Iterator[Part]:
             return placed(table.select(list(columns)).to_batches(max_chunksize=BATCH))
@@ -131,7 +140,8 @@ class OpenedTable:
         return pa.Table.from_batches(batches, batches[0].schema if batches else wanted)
 
 
-def _without_views(table: pa.Table) -> pa.Table:
+def plain_text(table: pa.Table) -> pa.Table:
+    """The table with text in place of views of text."""
     for at, item in enumerate(table.schema):
         kind = item.type.value_type if pa.types.is_dictionary(item.type) else item.type
         if not (pa.types.is_string_view(kind) or pa.types.is_binary_view(kind)):

@@ -1,0 +1,164 @@
+"""Data files that somebody made to crash, to stall or to fool whoever verifies them."""
+
+from __future__ import annotations
+
+import struct
+import time
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from pramana import api
+from pramana.errors import InvalidTable
+from pramana.formats.arrow_messages import records_of, stream_part
+from pramana.formats.opening import open_table
+from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.release.contents import fingerprint
+from pramana.release.verify import verify_folder
+from pramana.table.domains import Categories
+from pramana.table.schema import Column, Role, Schema
+
+RECORDS = 500
+SCHEMA = Schema(
+    (
+        Column("a", Role.KEY, Categories(("x", "y", "z")), missing="refuse"),
+        Column("g", Role.PLAIN),
+        Column("s", Role.SENSITIVE),
+    )
+)
+
+
+def people() -> pa.Table:
+    """A small table."""
+    chance = np.random.default_rng(2)
+    return pa.table(
+        {
+            "a": chance.choice(list("xyz"), RECORDS),
+            "g": chance.choice(["n", "s"], RECORDS),
+            "s": chance.integers(0, 5, RECORDS),
+        }
+    )
+
+
+def released(folder, form: str):
+    """A sound release in a format."""
+    plan = api.design(SCHEMA, PkAnonymity(2), data=people())
+    return api.protect(people(), plan, to=folder, file_format=form, seed=1)
+
+
+def with_data(release, name: str, content: bytes):
+    """The folder with other data under a certificate that states their digest."""
+    before = release.certificate.data
+    (release.folder / before.name).unlink()
+    (release.folder / name).write_bytes(content)
+    data = fingerprint(release.folder / name, before.format)
+    certificate = replace(release.certificate, data=data)
+    (release.folder / "certificate.json").write_bytes(certificate.to_bytes())
+    return release.folder
+
+
+def failed(folder) -> set[str]:
+    """The names of the checks that fail."""
+    return {check.name for check in verify_folder(folder).checks if not check.ok}
+
+
+def arrow_file(table: pa.Table, **options) -> bytes:
+    """The table as an Arrow file, whatever its buffers hold."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+def _wild_index(table: pa.Table, index: int) -> pa.Table:
+    values = table.column("a").combine_chunks()
+    values = values.chunk(0) if isinstance(values, pa.ChunkedArray) else values
+    indices = pa.array(np.full(RECORDS, index), pa.int8())
+    wild = pa.DictionaryArray.from_arrays(indices, values.dictionary, safe=False)
+    field = pa.field("a", wild.type)
+    return table.set_column(0, field, pa.chunked_array([wild]))
+
+
+def _wild_offsets(table: pa.Table, offset: int) -> pa.Table:
+    offsets = np.full(RECORDS + 1, 2, np.int32)
+    offsets[:3] = 0, offset, offset + 10
+    buffers = [None, pa.py_buffer(offsets.tobytes()), pa.py_buffer(b"ns")]
+    wild = pa.Array.from_buffers(pa.string(), RECORDS, buffers)
+    return table.set_column(1, table.schema.field("g"), pa.chunked_array([wild]))
+
+
+@pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
+@pytest.mark.parametrize(
+    ("change", "wild"),
+    [(_wild_index, 3), (_wild_index, 100), (_wild_index, -1),
+     (_wild_offsets, 4096), (_wild_offsets, 10**9), (_wild_offsets, -5)],
+)  # fmt: skip
+def test_indices_and_offsets_that_lead_elsewhere_are_refused(tmp_path, change, wild, compression):
+    """No value is read through an index or an offset that was not looked at."""
+    release = released(tmp_path / "r", "feather")
+    sound = pa.ipc.open_file(str(release.folder / "data.arrow")).read_all()
+    content = arrow_file(change(sound, wild), compression=compression)
+    assert failed(with_data(release, "data.arrow", content)) == {"table"}
+    if pa.types.is_dictionary(sound.schema.field(0).type) or change is _wild_offsets:
+        with pytest.raises(InvalidTable, match="broken"):
+            open_table(change(sound, wild))
+
+
+def test_a_false_length_is_refused_before_memory_is_asked_for(tmp_path):
+    """A packed buffer that says to be a tebibyte long, and a batch that does."""
+    release = released(tmp_path / "r", "feather")
+    content = bytearray((release.folder / "data.arrow").read_bytes())
+    stream = stream_part(pa.py_buffer(bytes(content)))
+    assert records_of(stream) == RECORDS
+    lengths = struct.pack("<q", RECORDS)  # of the batch, of its columns, and of 8-bit indices
+    places = [at for at in range(len(content) - 8) if content[at : at + 8] == lengths]
+    assert places
+    for place in places:
+        wild = bytearray(content)
+        wild[place : place + 8] = struct.pack("<q", 2**40)
+        assert failed(with_data(release, "data.arrow", bytes(wild))) & {"table", "records"}
+
+
+@pytest.mark.parametrize("form", ["feather", "parquet", "csv"])
+def test_mutated_data_never_crash_and_are_refused_in_one_line(tmp_path, form):
+    """A verdict for every mutant: a crash would end the tests."""
+    release = released(tmp_path / "r", form)
+    name = release.certificate.data.name
+    sound = (release.folder / name).read_bytes()
+    chance = np.random.default_rng(5)
+    for at in range(150):
+        content = bytearray(sound)
+        reach = len(content) if at % 2 else min(len(content), 1_500)
+        for place in chance.integers(0, reach, int(chance.integers(1, 6))):
+            content[place] = int(chance.integers(0, 256))
+        content = content[: int(chance.integers(8, len(content)))] if at % 10 == 9 else content
+        verdict = verify_folder(with_data(release, name, bytes(content)))
+        assert all("\n" not in check.detail for check in verdict.checks)
+
+
+def test_no_more_is_unpacked_than_is_stated(tmp_path):
+    """Many records in a small file, and a text that grows: refused at once."""
+    many = 20_000_000
+    zeros = pa.DictionaryArray.from_arrays(
+        pa.array(np.zeros(many, np.int8)), pa.array(["x"])
+    )  # fmt: skip
+    table = pa.table({"a": zeros, "g": zeros, "s": pa.array(np.zeros(many, np.int64))})
+    parquet.write_table(table, tmp_path / "many.parquet")
+    bombs = {
+        "parquet": ("data.parquet", (tmp_path / "many.parquet").read_bytes()),
+        "feather": ("data.arrow", arrow_file(table, compression="zstd")),
+    }
+    for form, (name, content) in bombs.items():
+        release = released(tmp_path / form, form)
+        start = time.perf_counter()
+        assert "records" in failed(with_data(release, name, content))
+        assert time.perf_counter() - start < 2
+    release = released(tmp_path / "text", "csv")
+    sound = (release.folder / "data.csv").read_bytes()
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "gzip") as packed:
+        packed.write(sound)
+    assert failed(with_data(release, "data.csv.gz", sink.getvalue().to_pybytes())) >= {"data"}
