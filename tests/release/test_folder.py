@@ -204,8 +204,7 @@ def test_a_killed_process_leaves_no_release(tmp_path):
         """
         import sys, time
         from pathlib import Path
-        from pramana.release.contents import read_certificate
-from pramana.release.folder import write_explanations, write_folder
+        from pramana.release.folder import write_folder
         from pramana.readings.release import load_release
         old = load_release(sys.argv[1])
         def write(path):
