@@ -50,6 +50,7 @@ __all__ = [
     "attack",
     "audit",
     "compare",
+    "composable",
     "describe",
     "design",
     "earlier_releases",
@@ -145,6 +146,16 @@ def earlier_releases(release: Release) -> list[Path]:
     from pramana.attacks.composition import earlier_releases as beside
 
     return [] if release.folder is None else beside(release.folder, release.certificate)
+
+
+def composable(release: Release, others: Sequence[Path]) -> list[Path]:
+    """Those of other releases that the attack ``composition`` takes together with this one."""
+    from pramana.attacks.composition import composable as says_enough
+    from pramana.release.contents import read_certificate
+
+    if not says_enough(release.certificate):
+        return []
+    return [other for other in others if says_enough(read_certificate(other))]
 
 
 def verify(

@@ -159,6 +159,20 @@ def test_composition_composes_releases(release: Path, run: Run) -> None:
     assert found["together"]["k"] < found["alone"][0]["k"]
 
 
+def test_protect_warns_in_one_line_of_releases_beside_it(release: Path, run: Run) -> None:
+    """The command that it gives works; where there is none that would, it gives none."""
+    protect = "protect people.csv --schema schema.toml --k 3 --method resample -o {}"
+    grouped = run(protect.format("grouped")).err
+    assert "release has the same columns" in grouped
+    assert "attack composition" not in grouped
+    warned = run(PROTECT.format("again")).err
+    assert warned.count("the same columns") == 1
+    assert "grouped, release have the same columns" in warned
+    command = warned.split("pramana ")[-1]
+    assert "grouped" not in command
+    assert run(command).code == 0
+
+
 def test_attacks_say_what_they_lack(release: Path, run: Run) -> None:
     """Knowledge is an argument, and names are checked."""
     assert "give a table (--knowledge FILE)" in run("attack linkage release").err

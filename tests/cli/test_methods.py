@@ -15,8 +15,10 @@ from pramana.methods.base import option, options_of
 from pramana.methods.people import People
 from pramana.methods.registry import METHODS
 from tests.cli.conftest import Run
+from tests.cli.test_app import VERBS
 
 FIRST_SCREEN = 12
+TARGETS = ["--k", "--epsilon", "--alpha", "--xi", "--central-epsilon", "--rho1", "--rho2"]
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,21 @@ def toy() -> Iterator[None]:
     METHODS.unregister("toy")
 
 
-@pytest.mark.parametrize("verb", ["design", "protect"])
-def test_the_first_screen_has_a_dozen_options_and_all_methods(run: Run, verb: str) -> None:
-    """With one line a method on when to use it."""
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_first_screen_has_a_dozen_options(run: Run, verb: str) -> None:
+    """At most, with every verb; a verb with more says where they are."""
     shown = run(f"{verb} --help").out
     assert len(re.findall(r"^  -", shown, re.MULTILINE)) <= FIRST_SCREEN
+    if "--more" in shown:
+        assert len(run(f"{verb} --more").out) > len(shown)
+
+
+@pytest.mark.parametrize("verb", ["design", "protect"])
+def test_the_first_screen_has_the_main_targets_and_all_methods(run: Run, verb: str) -> None:
+    """The main ones first; with one line a method on when to use it."""
+    shown = run(f"{verb} --help").out
+    targets = re.findall(r"^  (--[a-z0-9-]+)", shown.split("Targets:")[1], re.MULTILINE)
+    assert targets == TARGETS
     for name, method in METHODS.items():
         assert f"\n  {name} " in shown
         assert method.when in " ".join(shown.split())

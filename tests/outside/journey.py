@@ -30,7 +30,7 @@ def go_all_the_way() -> None:
     assert "--slices NUMBER" in shown
     assert "cake " in run("design --help")
     assert "--doubt NUMBER" in run("design --more")
-    assert "|lines" in shown
+    assert "|lines" in run("protect --more")
     assert "|rows" in run("protect --more")
 
     made = run(f"{PROTECT} 3 --format lines --seed 1 -o release")

@@ -31,7 +31,7 @@ from pramana.release.certificate import Certificate
 from pramana.release.contents import CERTIFICATE, read_certificate
 from pramana.release.disclosed import disclosed
 
-__all__ = ["Composition", "compose_releases", "earlier_releases"]
+__all__ = ["Composition", "composable", "compose_releases", "earlier_releases"]
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,13 @@ def _crowd(certificates: Sequence[Certificate]) -> tuple[int, tuple[str, ...]]:
     return 1, tuple(sorted(known))
 
 
+def composable(certificate: Certificate) -> bool:
+    """Whether the certificate says enough of what was done to records."""
+    return certificate.mechanism is not None and bool(certificate.mechanism.columns)
+
+
 def _mechanism(certificate: Certificate) -> Mechanism:
-    if certificate.mechanism is None or not certificate.mechanism.columns:
+    if certificate.mechanism is None or not composable(certificate):
         raise NotCovered(
             f"Composition needs the matrices, and a release by method {certificate.method} does "
             "not publish any."

@@ -12,6 +12,7 @@ from inspect import cleandoc
 from typing import Annotated
 
 import typer
+from typer.core import TyperCommand
 
 from pramana.cli.attack import attack
 from pramana.cli.audit import audit
@@ -28,7 +29,7 @@ from pramana.cli.protect import protect
 from pramana.cli.rebuild import rebuild
 from pramana.cli.regress import regress
 from pramana.cli.report import report
-from pramana.cli.steward import StewardCommand
+from pramana.cli.steward import BriefCommand, StewardCommand
 from pramana.cli.verify import verify
 from pramana.errors import PramanaError
 
@@ -80,6 +81,13 @@ def _help(verb: Callable[..., None]) -> str:
     return cleandoc(verb.__doc__ or "").replace("\n\nExample:", "\n\n\b\nExample:")
 
 
+COMMANDS: dict[Callable[..., None], type[TyperCommand]] = {
+    design: StewardCommand,
+    protect: StewardCommand,
+    estimate: BriefCommand,
+}
+"""Verbs with more options than fit on a first screen."""
+
 for verb in (
     describe,
     design,
@@ -98,7 +106,7 @@ for verb in (
     keygen,
     demo,
 ):
-    cls = StewardCommand if verb in (design, protect) else None
+    cls = COMMANDS.get(verb)
     app.command(name=verb.__name__, cls=cls, help=_help(verb))(verb)
 
 

@@ -8,6 +8,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from pramana.cli.steward import SELDOM
+
 __all__ = [
     "AsCsv",
     "CountMethod",
@@ -78,9 +80,12 @@ Level: TypeAlias = Annotated[
     float, typer.Option("--level", metavar="NUMBER", help="Of the intervals.")
 ]
 Simultaneous: TypeAlias = Annotated[
-    bool, typer.Option("--simultaneous", help="All intervals hold together.")
+    bool,
+    typer.Option("--simultaneous", rich_help_panel=SELDOM, help="All intervals hold together."),
 ]
 Unweighted: TypeAlias = Annotated[
     bool, typer.Option("--unweighted", help="Count every record once, whatever its weight.")
 ]
-AsCsv: TypeAlias = Annotated[bool, typer.Option("--csv", help="Give the table as CSV.")]
+AsCsv: TypeAlias = Annotated[
+    bool, typer.Option("--csv", rich_help_panel=SELDOM, help="Give the table as CSV.")
+]

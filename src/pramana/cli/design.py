@@ -17,6 +17,7 @@ from pramana.cli.guide import (
     show_guide,
 )
 from pramana.cli.options import AsJson, MethodName, SchemaFile
+from pramana.cli.steward import SELDOM
 
 __all__ = ["design"]
 
@@ -46,11 +47,15 @@ def design(
             "--smallest-group",
             metavar="M",
             show_default=False,
+            rich_help_panel=SELDOM,
             help="Without FILE: the fewest records that share the plain columns' values.",
         ),
     ] = None,
     show_matrix: Annotated[
-        bool, typer.Option("--show-matrix", help="Show every matrix with its labels.")
+        bool,
+        typer.Option(
+            "--show-matrix", rich_help_panel=SELDOM, help="Show every matrix with its labels."
+        ),
     ] = False,
     gamma: Gamma = None,
     accuracy: Accuracy = None,

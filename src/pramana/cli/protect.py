@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["protect"]
 
+MOST_NAMED = 3
+"""So many releases beside a new one are named."""
+
 PASSES = 2
 """Every record is reported once when it is randomised and once when it is written."""
 
@@ -39,10 +42,14 @@ def protect(
             "--format",
             show_default=False,
             autocompletion=format_names,
+            rich_help_panel=SELDOM,
             help="Of the released data; that of FILE where not given.",
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing release.")] = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", rich_help_panel=SELDOM, help="Replace an existing release."),
+    ] = False,
     sign: Annotated[
         Path | None,
         typer.Option(
@@ -206,11 +213,22 @@ def _warn_of_others(release: Release, place: Path) -> None:
     from pramana import api
     from pramana.cli.rendering import note
 
-    for other in api.earlier_releases(release):
-        note(
-            f"{other.name} has the same columns and number of records. If it is of the same "
-            f"people, both together protect less: pramana attack composition {place} {other}"
-        )
+    others = api.earlier_releases(release)
+    if not others:
+        return
+    names = ", ".join(other.name for other in others[:MOST_NAMED])
+    more = f" and {len(others) - MOST_NAMED:,} more" if len(others) > MOST_NAMED else ""
+    have, are = ("has", "it is") if len(others) == 1 else ("have", "they are")
+    said = (
+        f"{names}{more} {have} the same columns and number of records. If {are} of the "
+        "same people, all together protect less"
+    )
+    known = api.composable(release, others)
+    if not known:
+        note(f"{said}; how much less cannot be computed where matrices are not published.")
+        return
+    folders = " ".join(str(other) for other in known)
+    note(f"{said}: pramana attack composition {place} {folders}")
 
 
 def _place(to: Path | None) -> Path:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SELDOM",
+    "BriefCommand",
     "StewardCommand",
     "Wishes",
     "engine_names",
@@ -47,24 +48,67 @@ class Wishes:
     options: dict[str, Any]
 
 
-class StewardCommand(TyperCommand):
+class BriefCommand(TyperCommand):
+    """Its first screen of help has what is common; ``--more`` has all options."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Its own, ``--more`` and help."""
+        *own, help_option = super().get_params(ctx)
+        return [*own, *self.generated(), help_option]
+
+    def generated(self) -> list[Any]:
+        """Options that are not parameters of the verb."""
+        return _made([_more()])
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Look for what decides over the help before anything is parsed."""
+        ctx.meta["more"] = "--more" in args
+        parsed: list[str] = super().parse_args(ctx, ["--help"] if ctx.meta["more"] else args)
+        return parsed
+
+    def invoke(self, ctx: Any) -> Any:
+        """``--more`` is no matter of the verb."""
+        ctx.params.pop(MORE, None)
+        return super().invoke(ctx)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Sections; those of a screen that is not the first with --more."""
+        parts: dict[str, list[Any]] = {"Arguments": [], "Options": [], "Targets": []}
+        method, more = ctx.meta.get("method"), bool(ctx.meta.get("more"))
+        for parameter in self.get_params(ctx):
+            section = _section(parameter, method, more=more)
+            record = parameter.get_help_record(ctx)
+            if section is not None and record is not None:
+                parts.setdefault(section, []).append(record)
+        for section, records in parts.items():
+            if records:
+                with formatter.section(section):
+                    formatter.write_dl(records)
+        if not more:
+            formatter.write_paragraph()
+            formatter.write_text(f"{ctx.command_path} --more shows all options.")
+
+
+class StewardCommand(BriefCommand):
     """Takes targets and the options of methods; ``context.obj`` is what was :class:`Wishes`."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Its own, those of the registries, and help."""
-        *own, help_option = super().get_params(ctx)
+        found = super().get_params(ctx)
         offered = {"file_format": format_names, "engine": engine_names}
-        for parameter in own:
+        for parameter in found:
             if parameter.name in offered:
                 parameter.metavar = "|".join(offered[parameter.name]())
-        return [*own, *_generated(), help_option]
+        return found
+
+    def generated(self) -> list[Any]:
+        """The options of the registries."""
+        return _generated()
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Look for what decides over the help before anything is parsed."""
+        """The method decides over the help too."""
         ctx.meta["method"] = _stated_method(args)
-        ctx.meta["more"] = "--more" in args
-        parsed: list[str] = super().parse_args(ctx, ["--help"] if ctx.meta["more"] else args)
-        return parsed
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Hand on what was given for generated options."""
@@ -80,17 +124,7 @@ class StewardCommand(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Sections: what is common, targets, the options of a method, and all methods."""
-        parts: dict[str, list[Any]] = {"Arguments": [], "Options": [], "Targets": []}
-        method, more = ctx.meta.get("method"), ctx.meta.get("more")
-        for parameter in self.get_params(ctx):
-            section = _section(parameter, method, more=bool(more))
-            record = parameter.get_help_record(ctx)
-            if section is not None and record is not None:
-                parts.setdefault(section, []).append(record)
-        for section, records in parts.items():
-            if records:
-                with formatter.section(section):
-                    formatter.write_dl(records)
+        super().format_options(ctx, formatter)
         with formatter.section("Methods (--method NAME --help shows the options of one)"):
             formatter.write_dl([(name, _line(one)) for name, one in _methods().items()])
 
@@ -146,6 +180,8 @@ def _section(parameter: Any, method: str | None, *, more: bool) -> str | None:
     """Under which heading a parameter is shown; nowhere if not on this screen."""
     if parameter.param_type_name == "argument":
         return "Arguments"
+    if parameter.name == MORE:
+        return None
     if parameter.name.startswith(TARGET):
         return "Targets" if more or parameter.name.removeprefix(TARGET) in _aimed(method) else None
     if parameter.name.startswith(OPTION):
@@ -166,21 +202,13 @@ def _flag(name: str) -> str:
 
 
 def _aimed(method: str | None) -> set[str]:
-    """The numbers of the targets of a method, or of the usual one and those that no other has.
+    """The numbers of the targets of a method; without one, those that are for the first screen."""
+    from pramana.api import GUARANTEES, letters
 
-    Without a method, only targets that one number states: the first screen is short.
-    """
-    from pramana.api import GUARANTEES
-
-    usual, *others = _methods().values()
-    aims = set(_methods()[method].aims if method else usual.aims)
-    if not method or not aims:
-        aims = set(GUARANTEES) - {name for other in others for name in other.aims if method is None}
-    kinds = [kind for name, kind in GUARANTEES.items() if name in aims]
-    if not method:
-        stated = [[x for x in kind.letters if x.required] for kind in kinds]
-        return {letters[0].field for letters in stated if len(letters) == 1}
-    return {x.field for kind in kinds for x in kind.letters}
+    if method is None:
+        return {x.field for x in letters() if x.first}
+    aims = _methods()[method].aims or list(GUARANTEES)
+    return {x.field for name in aims for x in GUARANTEES[name].letters}
 
 
 def _line(method: type[Method]) -> str:
@@ -208,7 +236,15 @@ def _generated() -> list[Any]:
             _parameter(OPTION + flag.strip("-").replace("-", "_"), kind, flag, text,
                        metavar=option.metavar, choices=option.choices)
         )  # fmt: skip
-    made.append(_parameter(MORE, bool, "--more", "Show all options of all methods, and leave."))
+    return _made([*made, _more()])
+
+
+def _more() -> inspect.Parameter:
+    return _parameter(MORE, bool, "--more", "Show all options, and leave.")
+
+
+def _made(made: Sequence[inspect.Parameter]) -> list[Any]:
+    """Options as typer makes them."""
 
     def verb() -> None:
         """Never called: its parameters are wanted."""

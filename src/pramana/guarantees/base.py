@@ -106,6 +106,7 @@ class Letter:
         required: whether the guarantee cannot be stated without it.
         number: its name in the guarantee, where that is not the flag without the dashes.
         up: whether a larger number promises less, so that it is shown rounded up.
+        first: whether it stands on the first screen of help.
     """
 
     flag: str
@@ -115,6 +116,7 @@ class Letter:
     required: bool = True
     number: str = ""
     up: bool = True
+    first: bool = False
 
     @property
     def field(self) -> str:

@@ -55,8 +55,10 @@ class PrivacyBreach(Guarantee):
         "columns released as they are, nor about facts that were likely before."
     )
     letters: ClassVar[tuple[Letter, ...]] = (
-        Letter("--rho1", "What was at most this likely before (with --rho2) ...", up=False),
-        Letter("--rho2", "... is at most this likely after seeing the release."),
+        Letter(
+            "--rho1", "What was at most this likely before (with --rho2) ...", up=False, first=True
+        ),
+        Letter("--rho2", "... is at most this likely after seeing the release.", first=True),
     )
     page: ClassVar[str] = "breach"
 

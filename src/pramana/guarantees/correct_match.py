@@ -51,7 +51,7 @@ class CorrectMatch(Guarantee):
         "published."
     )
     letters: ClassVar[tuple[Letter, ...]] = (
-        Letter("--xi", "Who searches by one key is right at most this often."),
+        Letter("--xi", "Who searches by one key is right at most this often.", first=True),
     )
     page: ClassVar[str] = "correct_match"
 

@@ -49,7 +49,7 @@ class DifferentialPrivacy(Guarantee):
         "and several releases of the same people add up."
     )
     letters: ClassVar[tuple[Letter, ...]] = (
-        Letter("--epsilon", "Differential privacy of the randomised columns."),
+        Letter("--epsilon", "Differential privacy of the randomised columns.", first=True),
     )
     page: ClassVar[str] = "differential_privacy"
 

@@ -51,7 +51,7 @@ class KAnonymity(Guarantee):
         "value is told of each of them; and the other columns must not be known to the adversary."
     )
     letters: ClassVar[tuple[Letter, ...]] = (
-        Letter("--k", "Pin no released record on a person beyond 1 in k.", up=False),
+        Letter("--k", "Pin no released record on a person beyond 1 in k.", up=False, first=True),
     )
     page: ClassVar[str] = "k_anonymity"
 

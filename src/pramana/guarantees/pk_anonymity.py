@@ -56,7 +56,7 @@ class PkAnonymity(Guarantee):
         "are and that an adversary knows of a person."
     )
     letters: ClassVar[tuple[Letter, ...]] = (
-        Letter("--k", "Pin no released record on a person beyond 1 in k.", up=False),
+        Letter("--k", "Pin no released record on a person beyond 1 in k.", up=False, first=True),
     )
     page: ClassVar[str] = "pk_anonymity"
 

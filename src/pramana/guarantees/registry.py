@@ -35,9 +35,9 @@ GUARANTEES: Registry[type[Guarantee]] = Registry(
 
 
 def letters() -> tuple[Letter, ...]:
-    """The letters of all guarantees, each flag once."""
+    """The letters of all guarantees, each flag once; those that one number states come first."""
     by_flag: dict[str, Letter] = {}
-    for kind in GUARANTEES.values():
+    for kind in sorted(GUARANTEES.values(), key=lambda kind: sum(x.required for x in kind.letters)):
         for letter in kind.letters:
             by_flag.setdefault(letter.flag, letter)
     return tuple(by_flag.values())

@@ -66,6 +66,7 @@ class ShuffledPrivacy(Guarantee):
             "--central-epsilon",
             "Differential privacy of the shuffled release, to compare with other tools.",
             number="epsilon",
+            first=True,
         ),
         Letter(
             "--delta",

@@ -58,7 +58,7 @@ class SpontaneousRecognition(Guarantee):
         "knows more, may be surer. It rests on counts that are not published."
     )
     letters: ClassVar[tuple[Letter, ...]] = (
-        Letter("--alpha", "Who looks at a few keys recognises nobody beyond this."),
+        Letter("--alpha", "Who looks at a few keys recognises nobody beyond this.", first=True),
         Letter(
             "--width",
             "How many keys are looked at together (with --alpha; 3).",
