@@ -26,6 +26,7 @@ from __future__ import annotations
 
 __all__ = [
     "AlteredRelease",
+    "Copies",
     "DoesNotHold",
     "Infeasible",
     "InputError",
@@ -126,3 +127,7 @@ class AlteredRelease(NotARelease, DoesNotHold):
 
 class Notice(UserWarning):
     """Something that a steward should know, and that is no error."""
+
+
+class Copies(Notice):
+    """More records stand in a release word for word than its promise lets a reader expect."""

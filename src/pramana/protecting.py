@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from pramana.engines.base import Table
 from pramana.engines.choose import empty_like, engine_for, leaving, open_source
-from pramana.errors import InputError
+from pramana.errors import Copies, InputError
 from pramana.formats.base import FORMATS
 from pramana.ledger.book import Budget
 from pramana.ledger.booking import Booking, booked
@@ -21,6 +23,8 @@ from pramana.release.certificate import WITH_MATRICES, Certificate
 from pramana.release.folder import require_counted, require_free
 from pramana.release.stored import read_certificate, write_release
 from pramana.risk.verbatim import measure_verbatim
+from pramana.table.domains import Label
+from pramana.table.groups import group_sizes
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
 from pramana.table.schema import Schema
@@ -73,11 +77,12 @@ def protect(
         made = leaving(made, plan.method.published_schema(plan.schema))
         if plan.method.kind == "withheld" and engine_for(opened).on_one_machine:
             made, plan = _copies_counted(made, plan, opened)
-        certificate = _certificate(plan, keystream, opened.labels)
+        labels = opened.labels.released(plan.schema, partial(_occurring, opened))
+        certificate = _certificate(plan, keystream, labels)
         if booking is not None:
             booking.require(certificate, budget)
         if to is None:
-            released = replace(made.to_opened(), labels=opened.labels)
+            released = replace(made.to_opened(), labels=labels)
             opened.require_unchanged()
             require_counted(certificate, released.rows)
             if booking is not None:
@@ -86,9 +91,7 @@ def protect(
         file_format = file_format or _writable(opened.format)
 
         def write(path: Path) -> int:
-            written = made.write(
-                path, file_format=file_format, labels=opened.labels, progress=progress
-            )
+            written = made.write(path, file_format=file_format, labels=labels, progress=progress)
             opened.require_unchanged()
             return written
 
@@ -141,6 +144,10 @@ def _copies_counted(made: Table, plan: Plan, opened: OpenedTable) -> tuple[Table
 
     drawn = LocalTable.of(made.to_arrow())
     seen = measure_verbatim(plan.schema, opened, drawn.to_opened())
+    bounds = [own.attained.suggests for own in plan.published if own.attained.suggests is not None]
+    warning = seen.warning(min(bounds, default=None))
+    if warning is not None:
+        warnings.warn(warning, Copies, stacklevel=3)
     return drawn, replace(plan, public={**plan.public, "verbatim": seen.public()})
 
 
@@ -161,6 +168,12 @@ def _certificate(plan: Plan, keystream: Keystream, labels: Labels) -> Certificat
         figures=plan.public,
         options=plan.method.disclosed(),
     )
+
+
+def _occurring(opened: OpenedTable, name: str) -> list[Label | None]:
+    """The values of a column."""
+    found: list[Label | None] = group_sizes(opened, [name]).total().column(name).to_pylist()
+    return found
 
 
 def _writable(file_format: TableFormat) -> TableFormat:

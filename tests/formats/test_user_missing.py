@@ -185,3 +185,42 @@ def test_a_schema_file_keeps_them():
         Column("a", Role.KEY, Bins((0, 5, 9), missing_values=(98,)), missing="category"),
     ))  # fmt: skip
     assert Schema.from_toml(schema.to_toml()) == schema
+
+
+@pytest.mark.parametrize("file_format", ["sav", "dta", "parquet", "csv"])
+@pytest.mark.parametrize(
+    ("asked", "method"), [(PkAnonymity(k=5), "retention"), (KAnonymity(k=5), "permute")]
+)
+def test_labels_of_values_that_are_not_released_stay_at_home(tmp_path, file_format, asked, method):
+    """A label leaves if the domain has its value, or a column released as it is shows it."""
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {"who": range(300), "a": random.integers(1, 4, 300), "s": 1 + random.integers(0, 2, 300)}
+    )
+    pyreadstat.write_sav(
+        frame,
+        str(tmp_path / "truth.sav"),
+        column_labels={"who": "SECRET-NAME", "a": "first", "s": "illness"},
+        variable_value_labels={
+            "who": {i: f"SECRET-{i}" for i in range(300)},
+            "a": {1: "one", 2: "two", 77: "SECRET-VALUE"},
+            "s": {1: "flu", 9: "SECRET-ILLNESS"},
+        },
+        file_label="SECRET-FILE",
+        note="SECRET-NOTE",
+    )
+    schema = Schema(
+        (
+            Column("who", Role.IDENTIFIER),
+            Column("a", Role.KEY, Categories((1, 2, 3)), missing="refuse"),
+            Column("s", Role.SENSITIVE),
+        )
+    )
+    plan = api.design(schema, asked, data=tmp_path / "truth.sav", method=method)
+    folder = tmp_path / "release"
+    api.protect(tmp_path / "truth.sav", plan, to=folder, file_format=file_format)
+
+    written = b"".join(path.read_bytes() for path in folder.iterdir())
+    assert b"SECRET" not in written
+    assert all(text in written for text in (b"illness", b"flu", b"two"))
+    assert api.verify(folder, original=tmp_path / "truth.sav").valid

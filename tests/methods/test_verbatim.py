@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.errors import InvalidSchema
+from pramana.errors import Copies, InvalidSchema
 from pramana.methods.grouped import Permute, Resample
 from pramana.numeric import SHARES
 from pramana.table.domains import Categories
@@ -37,6 +37,29 @@ def test_a_schema_of_keys_alone_is_refused(method):
     """Handing keys round would be publishing the records."""
     with pytest.raises(InvalidSchema, match="word for word"):
         pm.design(schema(), pm.KAnonymity(k=5), data=people(), method=method)
+
+
+@pytest.mark.parametrize("method", ["resample", "permute"])
+@pytest.mark.parametrize("role", [Role.PLAIN, Role.WEIGHT, Role.SENSITIVE], ids=str)
+@pytest.mark.parametrize("same", ["everywhere", "where the region is"])
+def test_columns_that_go_with_the_keys_part_nothing(method, role, same):
+    """One value, or one a region, beside the keys: the records are published all the same."""
+    region = np.arange(600) % 2
+    own = np.ones(600) if same == "everywhere" else region + 1.0
+    table = people().append_column("region", pa.array(region)).append_column("own", pa.array(own))
+    described = Schema((*schema().columns, Column("region", Role.PLAIN), Column("own", role)))
+
+    with pytest.raises(InvalidSchema, match="word for word"):
+        pm.design(described, pm.KAnonymity(k=5), data=table, method=method)
+
+
+def test_the_library_warns_as_the_command_line_does():
+    """More of the unique records as they were than 1 in k suggests: a notice says so."""
+    plan = pm.design(
+        schema(), pm.KAnonymity(k=5), data=people(), method=Permute(allow_verbatim=True)
+    )
+    with pytest.warns(Copies, match="lets a reader expect at most 20 %"):
+        pm.protect(people(), plan, seed=1)
 
 
 def test_permuting_keys_alone_says_that_all_records_are_there():
@@ -90,7 +113,8 @@ def test_a_certificate_with_other_figures_is_not_valid(tmp_path):
     )
     release = pm.protect(people(income=True), plan, seed=1)
     good = release.save(tmp_path / "good").verify()
-    figures = {**release.certificate.figures, "verbatim": {"records_at_most": 0.123}}
+    shares = {"records_at_most": 0.123, "unique_records_at_most": 0.123}
+    figures = {**release.certificate.figures, "verbatim": shares}
     forged = replace(release, certificate=replace(release.certificate, figures=figures))
 
     assert good.valid

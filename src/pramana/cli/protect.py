@@ -270,7 +270,8 @@ def _show(plan: Plan, release: Release, place: Path, seen: Verbatim | None) -> N
     if seen is not None:
         bullet(console, seen.sentence())
         warning = seen.warning(release.certificate.suggested_share)
-        if warning is not None:
+        told = release.certificate.kind in ("withheld", "groups")  # a notice has said so
+        if warning is not None and not told:
             bullet(console, warning, style="yellow")
     if release.certificate.reproducible:
         console.print("[bold red]A seed was used: not for publication.[/]")

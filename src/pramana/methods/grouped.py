@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pramana.engines.base import Table
 from pramana.engines.choose import engine_for
-from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, Notice
+from pramana.errors import Copies, Infeasible, InvalidNumber, InvalidSchema, Notice
 from pramana.formats.door import plain
 from pramana.formats.opening import open_table
 from pramana.guarantees.base import Evidence, Guarantee
@@ -30,6 +30,7 @@ from pramana.release.makers import NewKeys
 from pramana.risk.verbatim import measure_verbatim
 from pramana.table.cells import joint_groups
 from pramana.table.codec import decode, encode
+from pramana.table.groups import group_sizes
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column, Role, Schema, require_keys
 from pramana.types import IntArray
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Centroid", "Gaussian", "Grouped", "Permute", "Resample"]
 
-ALLOW = "Release also where every column is a key: most records then stand there as they were."
+ALLOW = "Release also where nothing differs beside keys: most records then stand as they were."
 
 ON_THE_DRIVER = (
     "Groups are formed on one machine: all records of the data frame are brought to the driver."
@@ -144,6 +145,9 @@ class Grouped(Method):
         made = self.regrouped(plan.schema, opened, k=target.k, keystream=keystream)
         evidence = Evidence(people.schema, people.records, people.crowd, group_sizes=made.sizes)
         seen = measure_verbatim(plan.schema, opened, open_table(made.table))
+        warning = seen.warning(1 / target.k)
+        if warning is not None:
+            warnings.warn(warning, Copies, stacklevel=3)
         plan = replace(
             plan,
             records=people.records,
@@ -216,7 +220,7 @@ class Resample(Grouped):
 
     Attributes:
         draw: all keys of one member, or key after key, which copies fewer whole records.
-        allow_verbatim: release also where every column is a key, most records as they were.
+        allow_verbatim: release also where nothing differs beside keys, most records as they were.
     """
 
     draw: Draw = option("whole", "All keys of a member, or key after key: copies fewer records.")
@@ -256,7 +260,7 @@ class Resample(Grouped):
     def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
         """As for any groups; refused where most records would be released as they are."""
         if self.draw == "whole" and not self.allow_verbatim:
-            _refuse_copies(self.name, people.schema)
+            _refuse_copies(self.name, people)
         return super().design(people, asked)
 
 
@@ -265,7 +269,7 @@ class Permute(Grouped):
     """The keys of each group are handed round at random.
 
     Attributes:
-        allow_verbatim: release also where every column is a key, all records as they were.
+        allow_verbatim: release also where nothing differs beside keys, all records as they were.
     """
 
     allow_verbatim: bool = option(False, ALLOW)
@@ -273,7 +277,7 @@ class Permute(Grouped):
     def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
         """As for any groups; refused where all records would be released as they are."""
         if not self.allow_verbatim:
-            _refuse_copies(self.name, people.schema)
+            _refuse_copies(self.name, people)
         return super().design(people, asked)
 
     name: ClassVar[str] = "permute"
@@ -310,15 +314,33 @@ class Centroid(Grouped):
         return False
 
 
-def _refuse_copies(name: str, schema: Schema) -> None:
-    """Where all is keys, keys handed round inside groups are the records themselves."""
-    if all(column.randomised for column in schema.released):
+def _refuse_copies(name: str, people: People) -> None:
+    """Where nothing can be parted from its keys, keys handed round are the records themselves."""
+    if not _parted(people):
         raise InvalidSchema(
-            f"Every released column is a key, so that {name} would release most records, or all, "
-            "word for word: nobody could tell whose they are, and everybody could read them. Use "
-            "resample with draw = sequential, another method, or allow_verbatim "
+            f"No sensitive column differs beside the keys, so that {name} would release most "
+            "records, or all, word for word: nobody could tell whose they are, and everybody could "
+            "read them. Use resample with draw = sequential, another method, or allow_verbatim "
             "(--allow-verbatim) if that is meant."
         )
+
+
+def _parted(people: People) -> bool:
+    """Whether a record can come apart from its keys.
+
+    Groups never cross the values of known columns, so that these go wherever the keys go. Of the
+    others one must differ among records that are alike in the known ones.
+    """
+    schema, known = people.schema, people.schema.known
+    rest = [c.name for c in schema.released if not c.randomised and c.name not in known]
+    if not rest or people.opened is None:
+        return bool(rest)
+    most = group_sizes(people.opened, known).total().num_rows if known else 1
+    try:
+        names = (*known, *rest)
+        return group_sizes(people.opened, names, most=most, binned=schema.binned).too_many
+    except pa.ArrowNotImplementedError:  # lists and the like: nothing counts them
+        return True
 
 
 def _binned(schema: Schema, table: pa.Table, keystream: Keystream) -> pa.Table:

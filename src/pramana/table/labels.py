@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from pramana.table.domains import Label
+from pramana.table.domains import Domain, Label
+
+if TYPE_CHECKING:
+    from pramana.table.schema import Schema
 
 __all__ = ["Labels"]
 
@@ -37,9 +41,45 @@ class Labels:
             },
         )
 
+    def released(
+        self, schema: Schema, occurring: Callable[[str], Collection[Label | None]]
+    ) -> Labels:
+        """What may leave with a release: labels of values that the schema or the records tell.
+
+        A label of any other value speaks of the truth: of a value that was dropped, or that
+        nobody is shown to have. Columns with a domain keep the labels of the domain, others those
+        of the values that occur.
+        """
+        names = [column.name for column in schema.released]
+        domains = {c.name: c.domain for c in schema.released if c.coded and c.domain is not None}
+        shown = {
+            name: _labelled(domains[name]) if name in domains else set(occurring(name))
+            for name in names
+            if self.values.get(name)
+        }
+        values = {
+            name: {value: text for value, text in self.values[name].items() if value in own}
+            for name, own in shown.items()
+        }
+        missing = {
+            name: tuple(v for v in self.missing.get(name, ()) if v in domain.missing_values)
+            for name, domain in domains.items()
+        }
+        return Labels(
+            {name: text for name, text in self.variables.items() if name in names},
+            {name: own for name, own in values.items() if own},
+            {name: word for name, word in self.measures.items() if name in names},
+            {name: own for name, own in missing.items() if own},
+        )
+
     def __bool__(self) -> bool:
         return bool(self.variables or self.values or self.missing)
 
 
 def _whole(value: Label) -> Label:
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _labelled(domain: Domain) -> set[Label]:
+    """The values of a domain, and the codes that stand for missing in it."""
+    return {*domain.labels, *domain.missing_values}
