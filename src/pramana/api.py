@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pramana.matrices.mechanism import Mechanism
     from pramana.methods.base import options_of
     from pramana.methods.registry import METHODS
-    from pramana.planning import design, usual_method
+    from pramana.planning import design, reports_instead, usual_method
     from pramana.protecting import protect
     from pramana.readings.release import Release
     from pramana.release.folder import require_free
@@ -61,6 +61,7 @@ __all__ = [
     "protect",
     "read",
     "report",
+    "reports_instead",
     "require_free",
     "usual_method",
     "verbatim",
@@ -81,6 +82,7 @@ _ELSEWHERE = {
     "options_of": "methods.base",
     "protect": "protecting",
     "require_free": "release.folder",
+    "reports_instead": "planning",
     "usual_method": "planning",
 }
 

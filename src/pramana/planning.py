@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pramana.engines.choose import open_source
-from pramana.errors import Infeasible, InvalidNumber, InvalidSchema
+from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, PramanaError
 from pramana.guarantees.base import Guarantee
 from pramana.methods.base import Method
+from pramana.methods.expected_error import ExpectedError
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
@@ -16,7 +17,9 @@ from pramana.table.domains import Bins
 from pramana.table.schema import Schema
 from pramana.types import TableLike
 
-__all__ = ["design", "usual_method"]
+__all__ = ["design", "reports_instead", "usual_method"]
+
+NO_ERRORS = ExpectedError(())
 
 
 def design(
@@ -41,7 +44,7 @@ def design(
     """
     chosen = _chosen(method, guarantees)
     # A description is a schema that remembers what it saw; a plan must not.
-    schema = Schema(schema.columns, schema.impossible, schema.strata, schema.choices)
+    schema = Schema(schema.columns, schema.impossible, schema.strata, schema.choices, schema.tables)
     schema = _bins_settled(schema)
     if data is not None:
         opened = open_source(data, schema=schema)
@@ -51,6 +54,43 @@ def design(
     else:
         raise InvalidNumber("A design needs the number of records, or the data to count them.")
     return chosen.design(people, guarantees)
+
+
+def reports_instead(plan: Plan) -> str | None:
+    """What method reports would give for the same promise; ``None`` where it cannot keep it.
+
+    One sentence with the expected error of a typical two-way table by both methods: the median
+    of those that will be asked for, or of all pairs.
+    """
+    if plan.method.name == "reports" or plan.expected_error is None:
+        return None
+    group = None if plan.crowd == plan.records else plan.crowd
+    try:
+        other = design(
+            plan.schema, *plan.asked, records=plan.records, smallest_group=group, method="reports"
+        )
+    except PramanaError:
+        return None
+    theirs = {frozenset(table): e for table, e in (other.expected_error or NO_ERRORS).tables}
+    asked = {frozenset(table) for table in plan.schema.tables}
+    pairs = [
+        (error, theirs[frozenset(table)], " by ".join(table))
+        for table, error in plan.expected_error.tables
+        if len(table) == 2 and frozenset(table) in theirs
+    ]
+    wanted = [pair for pair in pairs if frozenset(pair[2].split(" by ")) in asked] or pairs
+    if not wanted:
+        return None
+    own, instead, name = sorted(wanted)[len(wanted) // 2]
+    return (
+        f"A two-way table of {name} is off by about {_percent(own)} of the records here, and by "
+        f"{_percent(instead)} for the same promise with --method reports, which asks each record "
+        "for a few columns at the whole budget."
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 1 else f"{100 * share:,.0f} %"
 
 
 def _bins_settled(schema: Schema) -> Schema:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -78,7 +79,15 @@ def design(
     if gamma is not None:
         show_guide(GuideOptions(gamma, accuracy, target, table, test, quick), as_json=as_json)
         return
-    from pramana.cli.rendering import matrices_of_plan, show_json, show_matrices, show_plan
+    from pramana import api
+    from pramana.cli.rendering import (
+        bullet,
+        matrices_of_plan,
+        out,
+        show_json,
+        show_matrices,
+        show_plan,
+    )
     from pramana.cli.targets import plan_for
 
     plan, _ = plan_for(
@@ -93,5 +102,24 @@ def design(
         show_json(plan.to_json() | (matrices_of_plan(plan) if show_matrix else {}))
         return
     show_plan(plan)
+    instead = api.reports_instead(plan) if method is None else None
+    if instead is not None:
+        command = _command(context.obj.numbers, table, schema, records)
+        bullet(out(), f"{instead} Try it: {command}")
     if show_matrix:
         show_matrices(plan)
+
+
+def _command(
+    numbers: dict[str, Any], table: Path | None, schema: Path | None, records: int | None
+) -> str:
+    """The same design by reports, to paste."""
+    from pramana import api
+
+    words = ["pramana", "design"]
+    words += [str(table)] if table is not None else ["--records", str(records)]
+    words += ["--schema", str(schema)]
+    for letter in api.letters():
+        if numbers.get(letter.field) is not None:
+            words += [letter.flag, f"{numbers[letter.field]:.12g}"]
+    return shlex.join([*words, "--method", "reports"])

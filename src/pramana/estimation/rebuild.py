@@ -4,8 +4,10 @@
                hand out the estimated true counts in that order. Margins come back, dependence
                between columns does not.
     posterior  draw each record's values from their distribution given the whole released record
-               and an estimated joint distribution: the whole table where it is small enough
-               (joint.py), otherwise a model with one term for every pair of columns (pairwise.py).
+               and an estimated joint distribution: for thin releases a model of latent classes that
+               brings no more dependence than records held out confirm (modelled.py); else the whole
+               table if it is small enough (joint.py), or a model with one term for every pair of
+               columns (pairwise.py).
 
 A rebuilt record is nobody's: it is a draw from what the release allows.
 """
@@ -25,6 +27,7 @@ from pramana.estimation.channels import Channels
 from pramana.estimation.counts import clip
 from pramana.estimation.joint import draw_from_joint
 from pramana.estimation.layout import Layout
+from pramana.estimation.modelled import draw_from_model
 from pramana.estimation.pairwise import draw_from_pairs
 from pramana.randomness import Keystream
 from pramana.types import FloatArray, IntArray
@@ -72,6 +75,9 @@ def rebuild_records(
     if method == "rank":
         found = _ranked(places, channels)
         why = "one column at a time: margins come back, dependence between columns does not."
+    elif (modelled := draw_from_model(places, channels, keystream)) is not None:
+        found, how = modelled
+        why = f"drawn given each whole released record and a model of the whole table: {how}"
     elif prod(layout.shape) <= JOINT_CELLS:
         found = draw_from_joint(places, channels, keystream)
         why = "drawn given each whole released record and the estimated joint distribution."

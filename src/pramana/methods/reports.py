@@ -66,12 +66,14 @@ class Reports(Method):
     """Each record reports one set of columns, drawn by chance, at the whole budget.
 
     Attributes:
-        tables: the tables that will be asked for; all pairs of columns where none are stated.
+        tables: the tables that will be asked for; those of the schema where none are stated here,
+            and all pairs of columns where none are stated there.
     """
 
     tables: tuple[Set, ...] = option(
         (),
-        "The tables that will be asked for, such as 'age*income,region*sex'; default all pairs.",
+        "The tables that will be asked for, such as 'age*income,region*sex'; those of the schema "
+        "where not given, else all pairs.",
         metavar="TABLES",
         read=tables_of,
     )
@@ -130,11 +132,12 @@ class Reports(Method):
 
     def _wanted(self, schema: Schema) -> dict[Set, float]:
         names = tuple(column.name for column in schema.randomised)
-        if not self.tables:
+        tables = self.tables or schema.tables
+        if not tables:
             pairs = itertools.combinations(names, 2)
             return dict.fromkeys(pairs, 1.0) or {names: 1.0}
         wanted: dict[Set, float] = {}
-        for table in self.tables:
+        for table in tables:
             for name in table:
                 if name not in names:
                     raise UnknownColumn(

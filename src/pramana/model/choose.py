@@ -75,10 +75,15 @@ class HeldOut:
         return float(np.sqrt(self.counts @ (gains - mean) ** 2))
 
 
-def fit_model(observed: Observed, keystream: Keystream, *, fits: int = FITS) -> Blend:
-    """The model of all axes, chosen and fitted: an average of several fits."""
+def fit_model(
+    observed: Observed, keystream: Keystream, *, fits: int = FITS, quick: bool = False
+) -> Blend:
+    """The model of all axes, chosen and fitted: an average of several fits.
+
+    ``quick`` holds out one part once and tries one prior and one fit, as for very many records.
+    """
     margins = margins_of(observed, keystream)
-    chosen = choose(observed, keystream) if len(observed.sizes) > 1 else None
+    chosen = choose(observed, keystream, quick=quick) if len(observed.sizes) > 1 else None
     if chosen is None:
         climb = ClassClimb(observed, margins, classes=1, pull=1.0, fits=1, keystream=keystream)
         return Blend(
@@ -105,17 +110,20 @@ def _size(observed: Observed) -> int:
     return sum(answers.cells.size for answers in observed.answers)
 
 
-def choose(observed: Observed, keystream: Keystream) -> tuple[FitSetting, float] | None:
+def choose(
+    observed: Observed, keystream: Keystream, *, quick: bool = False
+) -> tuple[FitSetting, float] | None:
     """The setting to fit with and its gain, or ``None`` for independence."""
-    large = _size(observed) > LARGE
+    large = quick or _size(observed) > LARGE
     parts = islice(observed.folds(FOLDS, keystream), 1 if large else FOLDS)
     folds = [_Fold(*part, keystream) for part in parts]
     pulls = PULLS[1:2] if large else PULLS
     scores: list[HeldOut] = []
     classes, best = 2, 0.0
     while classes <= MOST_CLASSES:
+        fits = 1 if quick else _fits(observed, classes, 4)
         found = [
-            score for pull in pulls for score in _scores(folds, classes, pull, observed, keystream)
+            score for pull in pulls for score in _scores(folds, classes, pull, fits, keystream)
         ]
         scores += found
         top = max(score.total for score in found)
@@ -161,10 +169,9 @@ class _Fold:
 
 
 def _scores(
-    folds: list[_Fold], classes: int, pull: float, observed: Observed, keystream: Keystream
+    folds: list[_Fold], classes: int, pull: float, fits: int, keystream: Keystream
 ) -> Iterator[HeldOut]:
     """The scores along the path of one number of classes and one prior, until they fall."""
-    fits = min(4, _fits(observed, classes, 4))
     paths = [fold.path(classes, pull, fits, keystream) for fold in folds]
     counts = np.concatenate([fold.counts for fold in folds])
     best, worse = -np.inf, 0

@@ -9,15 +9,22 @@ out closer to the model than those of independent draws, so nothing is lost that
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pramana.model.latent_classes import Blend, LatentClasses
+from pramana.model.observed import Feature
 from pramana.randomness import Keystream, Stream
 from pramana.types import FloatArray, IntArray, Words
 
-__all__ = ["draw_records"]
+__all__ = ["draw_given", "draw_records"]
 
 GOLDEN = (5**0.5 - 1) / 2
+TINY = 1e-300
+BLOCK = 2_000_000
+"""Numbers that are worked on at once."""
+
 KEYS = 2
 """By so many of the axes drawn before records are sorted: more would change little."""
 
@@ -36,6 +43,53 @@ def draw_records(blend: Blend, records: int, keystream: Keystream) -> list[IntAr
         drawn.append(_axis(model, axis, classes, drawn, keystream))
     order = keystream.permutation(records, "draw order")
     return [column[order] for column in drawn]
+
+
+def draw_given(
+    blend: Blend, features: Sequence[Feature], seen: Sequence[IntArray], keystream: Keystream
+) -> list[IntArray]:
+    """The values of each record given what was seen of it: one feature an axis, one code a record.
+
+    First the class, by how likely it makes all that was seen; then each axis within the class. An
+    axis that was seen as it is stays as it is.
+    """
+    model, records = blend.merged(), len(seen[0])
+    chosen = _class_given(model, features, seen, keystream.uniforms("given class", 0, records))
+    drawn = []
+    for axis, (feature, codes) in enumerate(zip(features, seen, strict=True)):
+        if feature.moves is None or feature.base is None:
+            drawn.append(codes)
+            continue
+        pairs, places = np.unique(chosen * feature.size + codes, return_inverse=True)
+        classes, values = np.divmod(pairs, feature.size)
+        channel = feature.moves + feature.base
+        cumulated = _cumulated(model.profiles[axis][:, classes] * channel[:, values])
+        levels = keystream.uniforms(Stream("given", axis), 0, records)
+        flat = (cumulated + np.arange(len(pairs))).T.ravel()
+        found = np.searchsorted(flat, levels + places, side="right") - places * len(cumulated)
+        drawn.append(np.clip(found, 0, len(cumulated) - 1).astype(np.int64))
+    return drawn
+
+
+def _class_given(
+    model: LatentClasses, features: Sequence[Feature], seen: Sequence[IntArray], levels: FloatArray
+) -> IntArray:
+    """A class for each record, drawn by how likely it makes all that was seen."""
+    logs = [
+        np.log(np.maximum(feature.seen(profile), TINY))
+        for feature, profile in zip(features, model.profiles, strict=True)
+    ]
+    weights = np.log(np.maximum(model.weights, TINY))
+    chosen = np.empty(len(levels), dtype=np.int64)
+    step = max(1, BLOCK // len(weights))
+    for start in range(0, len(levels), step):
+        part = slice(start, start + step)
+        total = weights + sum(log[codes[part]] for log, codes in zip(logs, seen, strict=True))
+        total = np.exp(total - total.max(axis=1, keepdims=True))
+        cumulated = np.cumsum(total, axis=1)
+        below = cumulated < levels[part, None] * cumulated[:, -1:]
+        chosen[part] = below.sum(axis=1)
+    return chosen
 
 
 def _cumulated(shares: FloatArray) -> FloatArray:

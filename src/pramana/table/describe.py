@@ -83,7 +83,7 @@ class Description(Schema):
     @property
     def schema(self) -> Schema:
         """The schema alone."""
-        return Schema(self.columns, self.impossible, self.strata, self.choices)
+        return Schema(self.columns, self.impossible, self.strata, self.choices, self.tables)
 
     def rows(self) -> list[dict[str, Any]]:
         """One entry a column, as plain data."""

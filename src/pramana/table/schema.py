@@ -230,23 +230,30 @@ class Schema(Shown):
         impossible: Combinations that no record can have and none may be given.
         strata: Columns, released as they are, within which the rest is randomised apart.
         choices: Sets of keys that an acquaintance may know together.
+        tables: Tables that will be asked for, as sets of columns: what method ``reports`` asks
+            records for, and what its errors are stated of. Part of a plan, not of a release.
     """
 
     columns: tuple[Column, ...]
     impossible: tuple[Impossible, ...] = ()
     strata: tuple[str, ...] = ()
     choices: tuple[tuple[str, ...], ...] = ()
+    tables: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
         object.__setattr__(self, "strata", tuple(self.strata))
         object.__setattr__(self, "choices", tuple(tuple(choice) for choice in self.choices))
+        object.__setattr__(self, "tables", tuple(tuple(table) for table in self.tables))
         self._check_columns()
         for name in self.strata:
             self._check_stratum(name)
         for name in (name for choice in self.choices for name in choice):
             if name not in self._by_name:
                 raise InvalidSchema(f"choices must name columns of the schema, got '{name}'.")
+        for name in (name for table in self.tables for name in table):
+            if name not in self._by_name:
+                raise InvalidSchema(f"tables must name columns of the schema, got '{name}'.")
         rules = tuple(self._checked(rule) for rule in self.impossible)
         object.__setattr__(self, "impossible", rules)
 

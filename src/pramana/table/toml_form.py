@@ -37,8 +37,8 @@ SYNONYMS = {
 }
 ROLES = {word: role for role, words in SYNONYMS.items() for word in words.split()}
 STRATA = {"strata", "stratavar", "stratavars", "stratum"}
-TOP = ("columns", "impossible", "strata", "choices", "keys", "sensitive", "weight", "plain",
-       "identifiers")  # fmt: skip
+TOP = ("columns", "impossible", "strata", "choices", "tables", "keys", "sensitive", "weight",
+       "plain", "identifiers")  # fmt: skip
 ENTRIES = ("role", "categories", "ordered", "bins", "release", "missing", "missing_values",
            "exempt", "randomise", "declared", "round")  # fmt: skip
 SPELLINGS = {"randomize": "randomise", "levels": "categories", "values": "categories",
@@ -66,7 +66,13 @@ def read_schema(text: str) -> Schema:
     except tomllib.TOMLDecodeError as error:
         raise InvalidSchema(f"The schema must be valid TOML: {error}.") from None
     roles: dict[str, Role] = {}
-    known: dict[str, Any] = {"columns": {}, "impossible": [], "strata": [], "choices": []}
+    known: dict[str, Any] = {
+        "columns": {},
+        "impossible": [],
+        "strata": [],
+        "choices": [],
+        "tables": [],
+    }
     for word, value in raw.items():
         if word in known:
             known[word] = value
@@ -92,7 +98,13 @@ def _build(known: dict[str, Any], roles: dict[str, Role]) -> Schema:
         impossible=_impossible(known["impossible"]),
         strata=tuple(_names("strata", known["strata"])),
         choices=tuple(tuple(_names("choices", choice)) for choice in choices),
+        tables=tuple(_table(text) for text in _names("tables", known["tables"])),
     )
+
+
+def _table(text: str) -> tuple[str, ...]:
+    """Columns joined by ``*``."""
+    return tuple(name.strip() for name in text.split("*"))
 
 
 def _plainly(word: str) -> str:
@@ -223,6 +235,8 @@ def write_schema(schema: Schema, *, reasons: Mapping[str, str] | None = None) ->
         lines.append(f"strata = {_value(list(schema.strata))}")
     if schema.choices:
         lines.append(f"choices = {_value([list(choice) for choice in schema.choices])}")
+    if schema.tables:
+        lines.append(f"tables = {_value(['*'.join(table) for table in schema.tables])}")
     if schema.impossible:
         lines.append("impossible = [")
         lines.extend(f"  {_value(rule.to_dict())}," for rule in schema.impossible)
