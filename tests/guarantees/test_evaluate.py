@@ -96,13 +96,15 @@ def test_every_guarantee_carries_all_that_is_its_own(name):
 
 
 def test_letters_become_guarantees():
-    """A letter that two share is the one's that the method aims at."""
+    """A letter that two share is the one's that the method aims at; the main ones come first."""
     given = {"k": 5, "epsilon": None, "rho1": 0.1, "rho2": 0.5}
 
     assert asked_by_letters(given) == [pm.PkAnonymity(k=5), pm.PrivacyBreach(0.1, 0.5)]
     assert asked_by_letters({"k": 5}, aims=("k-anonymity",)) == [pm.KAnonymity(k=5)]
     assert asked_by_letters({}) == []
-    assert [letter.flag for letter in letters()][:4] == ["--k", "--epsilon", "--rho1", "--rho2"]
+    flags = [letter.flag for letter in letters()]
+    assert flags[:3] == ["--k", "--epsilon", "--alpha"]
+    assert flags[-2:] == ["--rho1", "--rho2"]  # what two numbers state comes last
 
 
 def test_the_choices_of_the_schema_go_with_the_letter():

@@ -174,6 +174,16 @@ class Guarantee(Protocol):
         up = {letter.number or letter.field: letter.up for letter in self.letters}
         return {name: _text(value, up=up.get(name, True)) for name, value in self.to_json().items()}
 
+    def __str__(self) -> str:
+        """The numbers as they are spoken: ``k = 5``, ``central epsilon = 2 and delta = 1e-6``."""
+        shown = self.shown()
+        spoken = [
+            f"{letter.field.replace('_', ' ')} = {shown[letter.number or letter.field]}"
+            for letter in self.letters
+            if letter.required or self.to_json().get(letter.number or letter.field) is not None
+        ]
+        return " and ".join(spoken) or self.name
+
     @classmethod
     def stated(cls, numbers: Mapping[str, Any], *, schema: Schema | None = None) -> Self:
         """The guarantee with the numbers of its letters; what else it speaks of is the schema's."""

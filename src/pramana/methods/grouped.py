@@ -115,8 +115,8 @@ class Grouped(Method):
         target = the_only(asked, KAnonymity, method=self.name)
         if target.k > people.crowd:
             raise Infeasible(
-                f"k = {target.k:,} cannot be met: the smallest group of records that share the "
-                f"columns released as they are has {people.crowd:,}. {people.crowd_advice}"
+                f"{target} cannot be met with a crowd of {people.crowd:,}, the smallest group of "
+                f"records that share known columns. {people.crowd_advice(target.k)}"
             )
         if people.schema.impossible and not self.real_keys:
             raise InvalidSchema(

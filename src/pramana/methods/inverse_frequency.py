@@ -190,7 +190,7 @@ def block_design(
             continue
         if goal > xi:
             raise Infeasible(
-                f"Disjoint blocks on {column} cannot give CorrectMatch(xi={xi:g}): there are too "
+                f"Disjoint blocks on {column} cannot give xi = {xi:g}: there are too "
                 f"few frequent values; the nearest that they can is xi = 1/{m}. Raise xi, or use "
                 "flows, which need no blocks."
             )
@@ -319,7 +319,7 @@ def _require_attainable(
         least = min(short)
         where = "it has" if len(sets) == 1 else f"{len(short)} of {len(sets)} groups have"
         raise Infeasible(
-            f"No flows on {column} give CorrectMatch(xi={xi:g}): {where} fewer than "
+            f"No flows on {column} give xi = {xi:g}: {where} fewer than "
             f"{math.ceil(1 / xi)} records; the nearest attainable is xi = 1/{least} "
             f"({1 / least:.4g}). Raise xi, merge groups, or exempt fewer values."
         )
@@ -353,9 +353,8 @@ class InverseFrequency(Method):
         counts = people.counts
         if kept_risk(schema.known, counts, crowd=people.crowd) > target.xi:
             raise Infeasible(
-                f"xi = {target.xi:g} cannot be met: {', '.join(schema.known)} are released as they "
-                "are, and a value of them tells too few records apart. Make them keys, coarsen "
-                "them or leave them out."
+                f"{target} cannot be met. "
+                f"{people.crowd_advice(1 / target.xi if target.xi else math.inf, lower='raise xi')}"
             )
         designs = {
             column.name: inverse_frequency_design(

@@ -15,6 +15,7 @@ from pramana.guarantees.base import Evidence
 from pramana.matrices.mechanism import Mechanism
 from pramana.table.codec import Refused, count_refused, refuse
 from pramana.table.counts import Counts
+from pramana.table.groups import smallest_group
 from pramana.table.opened import OpenedTable, is_number
 from pramana.table.schema import Column, Schema
 
@@ -59,15 +60,37 @@ class People:
             )
         return cls.of(completed, opened)
 
-    @property
-    def crowd_advice(self) -> str:
-        """What to do where known columns leave too few people alike."""
+    def splitting(self, needed: float) -> list[str]:
+        """The known columns that leave fewer than ``needed`` alike, the weight first.
+
+        Those that do so by themselves, or all where only several together do.
+        """
         weight = self.schema.weight
-        if weight is None:
-            return "Lower k, or release fewer columns as they are."
+        known = sorted(self.schema.known, key=lambda name: weight is None or name != weight.name)
+        if self.opened is None:
+            return known
+        opened = self.opened
+        alone = [name for name in known if smallest_group(opened, [name]) < needed]
+        return alone or known
+
+    def crowd_advice(self, needed: float, *, lower: str = "lower k") -> str:
+        """Which known columns leave fewer than ``needed`` alike, and what to do about them."""
+        found = self.splitting(needed)
+        if not found:
+            return f"{lower[0].upper()}{lower[1:]}."
+        weight = self.schema.weight
+        others = [name for name in found if weight is None or name != weight.name]
+        what = [] if others == found else [f"the weight '{found[0]}'"]
+        ways = [f"round {what[0]} in steps (round = 10 in the schema) or drop it"] if what else []
+        what += [f"'{name}'" for name in others]
+        if others:
+            them = " and ".join(f"'{name}'" for name in others)
+            it, key = ("it", "a key") if len(others) == 1 else ("them", "keys")
+            ways.append(f"make {them} {key}, coarsen {it} or drop {it}")
+        leave = "leaves" if len(found) == 1 else "leave"
         return (
-            f"Lower k, release fewer columns as they are, or round the weight '{weight.name}' in "
-            "the schema (round = 10), since who knows a weight tells people apart by it."
+            f"Released as they are, {' and '.join(what)} {leave} too few people alike: "
+            f"{'; '.join(ways)}; or {lower}."
         )
 
     @classmethod

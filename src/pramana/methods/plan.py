@@ -103,7 +103,7 @@ class Plan(Shown):
         return promises + ([self.expected_error.sentence()] if self.expected_error else [])
 
     def __repr__(self) -> str:
-        attained = ", ".join(str(guarantee) for guarantee in self.attained)
+        attained = ", ".join(repr(guarantee) for guarantee in self.attained)
         return f"<Plan: {self.method.name}, {self.records:,} records, {attained}>"
 
     def shown(self) -> tuple[str, list[str]]:

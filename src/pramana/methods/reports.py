@@ -113,7 +113,7 @@ class Reports(Method):
         def met(guarantee: Searched, dial: float) -> bool:
             return guarantee.met_by(people.fixed(_mechanism(shared(dial), domain, dial)))
 
-        dial = _dial(asked, people.crowd, met)
+        dial = _dial(asked, people, met)
         shares = shared(dial)
         mechanism = _mechanism(shares, domain, dial)
         evidence = people.fixed(mechanism)
@@ -189,13 +189,15 @@ def _refuse(schema: Schema) -> None:
         )
 
 
-def _dial(asked: Sequence[Guarantee], crowd: int, met: Callable[[Searched, float], bool]) -> float:
+def _dial(
+    asked: Sequence[Guarantee], people: People, met: Callable[[Searched, float], bool]
+) -> float:
     """The largest ln gamma of a set that meets every target."""
     if not asked:
         raise InvalidNumber("State what to aim at: k, epsilon, central epsilon, or rho1 with rho2.")
     searched = [guarantee for guarantee in asked if isinstance(guarantee, Searched)]
     bounded = [guarantee for guarantee in asked if not isinstance(guarantee, Searched)]
-    found = min((_dial_of(guarantee, crowd) for guarantee in bounded), default=math.inf)
+    found = min((_dial_of(guarantee, people) for guarantee in bounded), default=math.inf)
     for guarantee in searched:
         most = min(found, LARGEST_DIAL)
         found = largest_dial(partial(met, guarantee), low=0.0, high=most)
@@ -204,17 +206,18 @@ def _dial(asked: Sequence[Guarantee], crowd: int, met: Callable[[Searched, float
     return found
 
 
-def _dial_of(guarantee: Guarantee, crowd: int) -> float:
+def _dial_of(guarantee: Guarantee, people: People) -> float:
     if not isinstance(guarantee, Amplified):
         raise Infeasible(
             f"Method reports does not aim at {guarantee.name}; it takes k, epsilon, central "
             "epsilon, and rho1 with rho2. Choose another method."
         )
+    crowd = people.crowd
     dial = guarantee.log_amplification(crowd=crowd)
     if dial < 0:
         raise Infeasible(
-            f"No reports give {guarantee} with a crowd of {crowd:,}; the largest attainable k "
-            f"is {crowd:,}. Lower k, or release fewer columns as they are."
+            f"{guarantee} cannot be met with a crowd of {crowd:,}: the largest attainable k is "
+            f"{crowd:,}. {people.crowd_advice(getattr(guarantee, 'k', crowd + 1))}"
         )
     return dial
 

@@ -124,7 +124,7 @@ def _dial(
 ) -> float:
     """The largest total of ln gamma that meets every target."""
     bounded = [guarantee for guarantee in asked if not isinstance(guarantee, Searched)]
-    dial = min((_dial_of(guarantee, people, steps) for guarantee in bounded), default=math.inf)
+    dial = min((_dial_of(guarantee, people) for guarantee in bounded), default=math.inf)
     searched = [guarantee for guarantee in asked if isinstance(guarantee, Searched)]
     _refuse_fixed(steps, finite=bool(searched) or dial < math.inf)
     for guarantee in searched:
@@ -148,7 +148,7 @@ def _searched(
     )
 
 
-def _dial_of(guarantee: Guarantee, people: People, steps: Sequence[StepDomain]) -> float:
+def _dial_of(guarantee: Guarantee, people: People) -> float:
     if not isinstance(guarantee, Amplified):
         raise Infeasible(
             f"Method retention does not aim at {guarantee.name}; it takes k, epsilon, central "
@@ -157,10 +157,9 @@ def _dial_of(guarantee: Guarantee, people: People, steps: Sequence[StepDomain]) 
     crowd = people.crowd
     dial = guarantee.log_amplification(crowd=crowd)
     if dial < 0:
-        names = " and ".join(f"'{step.name}'" for step in steps)
         raise Infeasible(
-            f"No retention on {names} gives {guarantee} with a crowd of {crowd:,}; the "
-            f"largest attainable k is {crowd:,}. {people.crowd_advice}"
+            f"{guarantee} cannot be met with a crowd of {crowd:,}: the largest attainable k is "
+            f"{crowd:,}. {people.crowd_advice(getattr(guarantee, 'k', crowd + 1))}"
         )
     return dial
 

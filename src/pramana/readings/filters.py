@@ -51,12 +51,18 @@ def meets(label: Label, condition: Condition, column: Column) -> bool:
     if condition.comparison not in ("=", "!="):
         raise NotCovered(
             f"'{column.name}' is randomised: filter it by = or != and its labels "
-            f"({', '.join(label_text(own) or 'missing' for own in column.labels[:4])}, ...)."
+            f"({_listed(column, 4)})."
         )
     unknown = texts - {label_text(own) for own in column.labels}
     if unknown:
         raise InvalidNumber(
             f"{len(unknown)} values of the filter on '{column.name}' are none of its labels: "
-            f"{', '.join(label_text(own) or 'missing' for own in column.labels[:6])}, ..."
+            f"{_listed(column, 6)}."
         )
     return (label_text(label) in texts) == (condition.comparison == "=")
+
+
+def _listed(column: Column, most: int) -> str:
+    """The first labels, and dots where there are more."""
+    names = [label_text(own) or "missing" for own in column.labels]
+    return ", ".join(names if len(names) <= most else [*names[:most], "..."])

@@ -137,10 +137,12 @@ class GroupsReading:
         names = [*asked.names, *variables_of(formula)]
         changed = self.records.changed(names)
         if changed:
-            reason = self._tied(asked, names) or (
-                f"Models of {', '.join(changed)} alone have no error that could be stated."
+            raise NotCovered(
+                f"{', '.join(changed)}: keys were replaced within groups, which weakens how they "
+                "go with other columns by an amount that is not told, so that there is no "
+                "regression on them. Ask about columns released as they are, or the steward for a "
+                "release with published matrices, as method retention makes."
             )
-            raise NotCovered(f"{reason} There is no regression on keys of such a release.")
         return self.plain.regress(asked, formula, family=family)
 
     # -- what may be said ------------------------------------------------------------------
@@ -183,7 +185,7 @@ class GroupsReading:
             return (
                 f"Keys were drawn one after the other: how {keys} go together was weakened within "
                 "groups, and by how much cannot be told from the release. Ask about one key at a "
-                'time, or the steward for draw="whole".'
+                'time, or the steward for draw="whole", on the command line --draw whole.'
             )
         if not others:
             return ""
@@ -199,10 +201,10 @@ class GroupsReading:
             return " Groups were formed with an eye on it (responses), so the loss is smaller."
         if others == [self.records.weight]:
             return " Count records instead: weighted=False, on the command line --unweighted."
-        names = ",".join(name for name in others if name not in answered)
+        names = [name for name in others if name not in answered]
         return (
-            f" Ask the steward for groups that keep it: responses=({names!r},), on the command "
-            f"line --response {names}."
+            f" Ask the steward for groups that keep it: responses={names!r}, on the command line "
+            f"--response {','.join(names)}."
         )
 
     def _sums(self, asked: Asked, value: str | None = None) -> Summed:

@@ -379,11 +379,12 @@ class _Sums:
         estimate, se, low, high = (
             figure.reshape(self.shape).transpose(self.order) for figure in figures
         )
-        sets = "set" if len(self.used) == 1 else "sets"
+        told = sum(bool(own["n"].sum()) for own in self.sums)
+        sets = "set that holds" if told == 1 else "sets that hold"
         return Estimate(
             by=asked.by, labels=self.labels, what=what, method="inverse",
-            why=f"unbiased, from the {found.reports:,.0f} reports of {len(self.used)} {sets} that "
-                "hold these columns.",
+            why=f"unbiased, from the {found.reports:,.0f} reports of {told} {sets} "
+                "these columns.",
             level=asked.question.level, infer=asked.question.infer, estimate=estimate, se=se,
             low=low, high=high, records=round(self.people),
             simultaneous=asked.question.simultaneous,

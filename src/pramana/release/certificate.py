@@ -292,7 +292,7 @@ class Certificate:
         return promises if "verbatim" not in self.figures else [*promises, _verbatim(self)]
 
     def __repr__(self) -> str:
-        attained = ", ".join(str(claim.attained) for claim in self.claims)
+        attained = ", ".join(repr(claim.attained) for claim in self.claims)
         return f"<Certificate: {self.method}, {self.records:,} records, {attained}>"
 
     def __str__(self) -> str:

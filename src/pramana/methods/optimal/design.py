@@ -173,7 +173,7 @@ def _tightened(
         inside = max(10 * inside, 2 * (attained.alpha / alpha - 1))
     rare = cells.rare(alpha)
     raise Infeasible(
-        f"No matrix that can be undone was found to meet SpontaneousRecognition(alpha={alpha:g}): "
+        f"No matrix that can be undone was found to meet alpha = {alpha:g}: "
         f"{len(rare)} of {int((cells.numbers > 0).sum())} cells that occur are rare, and the "
         "frequent ones cannot cover them. Raise alpha, lower width, or coarsen the keys."
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -26,6 +27,7 @@ from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.randomised import randomised
 from pramana.methods.steps import StepDomain, step_domains
+from pramana.numeric import text_up
 from pramana.randomness import Keystream
 from pramana.table.counts import Counts
 from pramana.table.opened import OpenedTable
@@ -61,16 +63,22 @@ class Optimal(Method):
         target = replace(target, choices=target.choices or schema.choices)
         aim = target.alpha
         for _ in range(MOST_AIMS):
-            plan, reached = self._at(aim, target, people)
+            try:
+                plan, reached = self._at(aim, target, people)
+            except Infeasible:
+                if aim == target.alpha:
+                    raise
+                break
             if reached <= target.alpha:
                 return replace(plan, asked=(target,))
             if reached >= 1:
                 break
             aim *= 0.97 * target.alpha / reached
+        needed = 1 / target.alpha if target.alpha else math.inf
+        advice = people.crowd_advice(needed, lower="raise alpha")
         raise Infeasible(
-            f"alpha = {target.alpha:g} cannot be met: {', '.join(schema.known)} can be looked at "
-            f"like any key and are released as they are, and {reached:.3g} is what comes out. Make "
-            "them keys, coarsen them or leave them out."
+            f"alpha = {target.alpha:g} cannot be met: columns released as they are can be looked "
+            f"at like any key, and {text_up(reached, 3)} is what comes out with them. {advice}"
         )
 
     def _at(
