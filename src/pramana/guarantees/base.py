@@ -163,6 +163,14 @@ class Guarantee(Protocol):
     def implies(self, other: Self) -> bool:
         """Whether whoever has this guarantee has the other one too."""
 
+    def impossible(self, evidence: Evidence) -> str | None:
+        """Why no release of so many records can keep it; nothing where one could.
+
+        Anyone can look, whoever alone can compute the number: nobody hides among more records than
+        there are.
+        """
+        return None
+
     def sentence(self) -> str:
         """The promise in plain words, every number in it rounded against us."""
 

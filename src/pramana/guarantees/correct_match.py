@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
@@ -94,6 +95,19 @@ class CorrectMatch(Guarantee):
     def implies(self, other: CorrectMatch) -> bool:
         """A smaller chance is stronger."""
         return self.xi <= other.xi
+
+    def impossible(self, evidence: Evidence) -> str | None:
+        """Whoever picks one of all records is right once in their number.
+
+        Where as many are released with a value as can be, the target is among them if its value
+        may stay as it is, so that the chance is 1 over at most all records. Values that never stay
+        are never found by them.
+        """
+        steps = () if evidence.mechanism is None else evidence.mechanism.steps
+        moved = any(one.matrix is None or not one.matrix.diagonal.all() for one in steps)
+        if moved or Fraction(self.xi) * evidence.records >= 1:
+            return None
+        return f"a guess among {evidence.records:,} records is right more often"
 
     def to_json(self) -> dict[str, Any]:
         """The number by name."""

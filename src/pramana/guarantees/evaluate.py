@@ -71,7 +71,8 @@ def never_offered(kind: type[Guarantee], release: str, evidence: Evidence) -> st
     elif release != "reports":  # what rests on counts speaks of steps on whole records
         needs -= {Need.COUNTS}
     if release == "withheld":
-        needs -= {Need.MATRICES} | (set() if evidence.data_dependent else {Need.FIXED_MATRICES})
+        # What compares tables must be shown: nobody can tell that hidden matrices are fixed.
+        needs -= {Need.MATRICES}
     return next((need.value for need in Need if need in needs), None)
 
 

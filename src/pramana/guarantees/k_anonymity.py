@@ -82,6 +82,10 @@ class KAnonymity(Guarantee):
         """Larger is stronger."""
         return self.k >= other.k
 
+    def impossible(self, evidence: Evidence) -> str | None:
+        """Nobody hides among more records than share the columns released as they are."""
+        return None if self.k <= evidence.crowd else f"only {evidence.crowd:,} share what is known"
+
     @property
     def link_bound(self) -> float:
         """1/k, rounded up."""

@@ -96,6 +96,10 @@ class PkAnonymity(Guarantee):
             return -1.0
         return math.inf if self.k == 1 else log_of((crowd - 1) / (Fraction(self.k) - 1)) / 2
 
+    def impossible(self, evidence: Evidence) -> str | None:
+        """Nobody hides among more records than share the columns released as they are."""
+        return None if self.k <= evidence.crowd else f"only {evidence.crowd:,} share what is known"
+
     @property
     def link_bound(self) -> float:
         """1/k, rounded up."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -142,6 +143,12 @@ class SpontaneousRecognition(Guarantee):
         return bool(other.choices) and all(
             any(set(keys) <= set(own) for own in self.choices) for keys in other.choices
         )
+
+    def impossible(self, evidence: Evidence) -> str | None:
+        """A record is somebody's: what is believed of all people sums to 1, whatever is seen."""
+        if Fraction(self.alpha) * evidence.records >= 1:
+            return None
+        return f"among {evidence.records:,} people somebody is more likely"
 
     @property
     def suggests(self) -> float:

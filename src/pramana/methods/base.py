@@ -14,7 +14,7 @@ from pramana.engines.base import Table
 from pramana.errors import InvalidNumber
 from pramana.guarantees.base import Guarantee
 from pramana.randomness import Keystream
-from pramana.release.certificate import Kind
+from pramana.release.certificate import Certificate, Kind
 from pramana.release.makers import NewKeys
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
@@ -47,6 +47,9 @@ class Method(Protocol):
     new_keys: ClassVar[NewKeys | None] = None
     """Where keys come from that are replaced within groups."""
 
+    tells: ClassVar[frozenset[str] | None] = None
+    """The figures and options in its certificates, by name; ``None`` where it does not say."""
+
     takes_numbers: ClassVar[bool] = False
     """Whether a key may be a number without bins."""
 
@@ -65,6 +68,12 @@ class Method(Protocol):
     def published_schema(self, schema: Schema) -> Schema:
         """The columns of its releases: all but the identifiers, unless it adds one."""
         return replace(schema, columns=schema.released)
+
+    @classmethod
+    def prices(cls, certificate: Certificate, words: str | None) -> bool:
+        """Whether it gives these words about the expected error beside these matrices."""
+        del certificate  # a method that states no error has no words about it
+        return words is None
 
     def disclosed(self) -> Mapping[str, Any]:
         """The options that the certificate tells everyone."""

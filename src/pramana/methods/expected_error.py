@@ -29,6 +29,10 @@ from pramana.types import FloatArray
 __all__ = ["ErrorModel", "ExpectedError"]
 
 
+NEARLY = 1e-5
+"""Matrices are trimmed by less than this to meet a target in integers."""
+
+
 @dataclass(frozen=True)
 class ExpectedError:
     """The expected L1 error of all one- and two-way tables, as shares of the records."""
@@ -53,6 +57,19 @@ class ExpectedError:
         if error >= 1:
             return f"A {kind} is off by more than all records together: nearly pure noise."
         return f"A {kind} is off by about {100 * error:.2g} % of the records."
+
+    def may_say(self, words: str | None) -> bool:
+        """Whether these are its words, or would be if rounding had gone another way."""
+        widest = max(len(columns) for columns, _ in self.tables)
+        gaps = [abs(error - self.mean) for columns, error in self.tables if len(columns) == widest]
+        near = min(gaps) + NEARLY * self.mean if math.isfinite(self.mean) else math.inf
+        for scale in (1 - NEARLY, 1.0, 1 + NEARLY):
+            for columns, error in self.tables:
+                if len(columns) == widest and abs(error - self.mean) <= near:
+                    alone = ExpectedError(((columns, error * scale),))
+                    if alone.sentence() == words:
+                        return True
+        return self.sentence() == words
 
     def to_json(self) -> dict[str, Any]:
         """Table by table; an error without bound is null."""

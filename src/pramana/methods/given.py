@@ -86,6 +86,7 @@ class GivenMatrices(Method):
     name: ClassVar[str] = "matrix"
     when: ClassVar[str] = "You have matrices of your own, and want to know what they promise."
     aims: ClassVar[tuple[str, ...]] = ()
+    tells: ClassVar[frozenset[str] | None] = frozenset({"matrices"})
     kind: ClassVar[Kind] = "published"
     origin: ClassVar[str] = "brought by the owner; assumed not to have been made from the data"
 

@@ -80,6 +80,12 @@ class Grouped(Method):
 
     aims: ClassVar[tuple[str, ...]] = ("k-anonymity",)
     kind: ClassVar[Kind] = "groups"
+    tells: ClassVar[frozenset[str] | None] = frozenset(
+        {
+            "meaning", "keys", "within_group_share", "verbatim", "clustering", "responses",
+            "response_weight", "max_size", "distinct", "closeness", "draw", "allow_verbatim",
+        }
+    )  # fmt: skip
     data_dependent: ClassVar[bool] = True
     takes_numbers: ClassVar[bool] = True
 

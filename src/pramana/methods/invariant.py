@@ -247,6 +247,9 @@ class Invariant(Method):
     name: ClassVar[str] = "invariant"
     when: ClassVar[str] = "Frequencies shall be right as they stand, as with sdcMicro's pram."
     aims: ClassVar[tuple[str, ...]] = ()
+    tells: ClassVar[frozenset[str] | None] = frozenset(
+        {"frequencies", "standard_errors", "verbatim"}
+    )
     kind: ClassVar[Kind] = "withheld"
     data_dependent: ClassVar[bool] = True
 

@@ -337,6 +337,9 @@ class InverseFrequency(Method):
     name: ClassVar[str] = "inverse-frequency"
     when: ClassVar[str] = "Tables of single columns matter, and who searches by one key shall err."
     aims: ClassVar[tuple[str, ...]] = ("correct-match",)
+    tells: ClassVar[frozenset[str] | None] = frozenset(
+        {"frequencies", "standard_errors", "verbatim"}
+    )
     kind: ClassVar[Kind] = "withheld"
     data_dependent: ClassVar[bool] = True
 

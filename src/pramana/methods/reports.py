@@ -33,6 +33,7 @@ from pramana.methods.steps import StepDomain, step_domains
 from pramana.numeric import LARGEST_DIAL, largest_dial, require_number
 from pramana.randomise.reports import Reporter
 from pramana.randomness import Keystream
+from pramana.release.certificate import Certificate
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import (
     ASKED,
@@ -89,6 +90,7 @@ class Reports(Method):
         "privacy-breach",
         "shuffled-privacy",
     )
+    tells: ClassVar[frozenset[str] | None] = frozenset({"tables"})
     kind: ClassVar[Kind] = "reports"
 
     def __post_init__(self) -> None:
@@ -168,6 +170,22 @@ class Reports(Method):
         """The columns, and one that says what each record was asked for."""
         mark = Column(ASKED, Role.SENSITIVE, missing="refuse")
         return replace(schema, columns=(*schema.released, mark))
+
+    @classmethod
+    def prices(cls, certificate: Certificate, words: str | None) -> bool:
+        """The expected error of the published sets."""
+        mechanism, schema = certificate.mechanism, certificate.true_schema
+        if not isinstance(mechanism, Reporting):
+            return False
+        listed = certificate.options.get("tables", ())
+        made = cls(tables=tuple(tuple(str(table).split("*")) for table in listed))
+        shares = SetShares(
+            tuple(one.columns for one in mechanism.sets),
+            tuple(float(one.share) for one in mechanism.sets),
+            tuple(float(one.matrix.retention) for one in mechanism.sets),
+        )
+        found = _expected(shares, made._wanted(schema), _Cells(schema), certificate.records)
+        return found.may_say(words)
 
     def disclosed(self) -> Mapping[str, Any]:
         """The tables that the sets were chosen for."""

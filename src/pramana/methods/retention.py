@@ -26,12 +26,14 @@ from pramana.guarantees.base import Amplified, Guarantee, Searched
 from pramana.guarantees.evaluate import claims
 from pramana.matrices.families import with_fixed
 from pramana.matrices.mechanism import Mechanism, Step
+from pramana.matrices.transition import TransitionMatrix
 from pramana.methods.base import Kind, Method, option, require_choice
 from pramana.methods.expected_error import ErrorModel
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.steps import StepDomain, step_domains
 from pramana.numeric import LARGEST_DIAL, largest_dial, require_number
+from pramana.release.certificate import Certificate
 from pramana.table.schema import require_domains, require_keys
 
 __all__ = ["Retention"]
@@ -69,6 +71,7 @@ class Retention(Method):
         "privacy-breach",
         "shuffled-privacy",
     )
+    tells: ClassVar[frozenset[str] | None] = frozenset()
     kind: ClassVar[Kind] = "published"
 
     def __post_init__(self) -> None:
@@ -111,6 +114,31 @@ class Retention(Method):
             figures=_figures(steps, model, retentions, spread),
             attached=people.attached,
         )
+
+    @classmethod
+    def prices(cls, certificate: Certificate, words: str | None) -> bool:
+        """The expected error of the published matrices."""
+        mechanism = certificate.mechanism
+        if mechanism is None:
+            return False
+        steps = step_domains(certificate.schema)
+        matrices = {step.columns: step.matrix for step in mechanism}
+        retentions = [_kept(step, matrices[step.columns]) for step in steps]
+        return ErrorModel(steps, records=certificate.records).at(retentions).may_say(words)
+
+
+NOTHING = 1e-15
+"""Retentions below this are what rounding leaves of none."""
+
+
+def _kept(step: StepDomain, matrix: TransitionMatrix | None) -> float:
+    """The retention of the values of a step that move."""
+    if matrix is None:
+        raise InvalidNumber("Retention uses one matrix a step.")
+    free = step.size - len(step.fixed)
+    stays = float(matrix.diagonal.min())
+    kept = stays - (1 - stays) / (free - 1) if free > 1 else 1.0
+    return kept if kept > NOTHING else 0.0
 
 
 # -- the dial ------------------------------------------------------------------------------

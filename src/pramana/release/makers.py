@@ -1,7 +1,7 @@
 """What a certificate must fit of the method that it names, and what a reader must know of keys.
 
 A method says of itself what kind of releases it makes. Its certificate is compared with that
-where the method is known; whoever has not got a method from outside takes its word as stated.
+where the method is known; a method from outside must be installed where its releases are verified.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import ClassVar, Protocol
 
 from pramana.registry import Registry
-from pramana.release.certificate import Kind
+from pramana.release.certificate import Certificate, Kind
 
 __all__ = ["MAKERS", "Maker", "NewKeys"]
 
@@ -33,6 +33,13 @@ class Maker(Protocol):
 
     new_keys: ClassVar[NewKeys | None]
     """Where keys come from, if the kind is ``groups``."""
+
+    tells: ClassVar[frozenset[str] | None]
+    """The figures and options in its certificates, by name; ``None`` where it does not say."""
+
+    @classmethod
+    def prices(cls, certificate: Certificate, words: str | None) -> bool:
+        """Whether it gives these words about the expected error beside these matrices."""
 
 
 MAKERS: Registry[type[Maker]] = Registry(

@@ -13,14 +13,14 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from pramana.errors import PramanaError
-from pramana.guarantees.base import Guarantee
+from pramana.guarantees.base import Guarantee, only_the_owner
 from pramana.guarantees.claim import Claim
 from pramana.guarantees.evaluate import never_offered, recomputed
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
 from pramana.matrices.transition import Label
 from pramana.numeric import SHARES
-from pramana.release.certificate import Certificate
+from pramana.release.certificate import WITH_MATRICES, Certificate
 from pramana.release.checks import Check
 from pramana.release.makers import MAKERS
 from pramana.table.schema import Schema
@@ -31,6 +31,9 @@ __all__ = ["ties"]
 MOST_CELLS = 50_000_000
 """Joint domains up to here are laid out to see which cells can exist."""
 
+MOST_RULED = 200_000_000
+"""So many cells may rules strike out, over and over: more would keep a reader waiting."""
+
 
 def ties(certificate: Certificate) -> Iterator[Check]:
     """Whether the parts of a certificate fit together, and what its claims are worth."""
@@ -40,6 +43,7 @@ def ties(certificate: Certificate) -> Iterator[Check]:
         yield from (_matrix(certificate.schema, step) for step in _moves(certificate.mechanism))
         if certificate.kind != "reports":  # a report of a part of a rule cannot break it
             yield from _rules(certificate)
+    yield _free_fields(certificate)
     yield from _figures(certificate)
     yield from _copies(certificate)
     yield from _claims(certificate)
@@ -55,8 +59,8 @@ def _moves(mechanism: Mechanism) -> tuple[Step, ...]:
 def _method(certificate: Certificate) -> Check:
     """A method makes releases of one kind, looks at the data or not, and replaces keys one way."""
     if certificate.method not in MAKERS:
-        return Check.stated(
-            "method", f"{certificate.method} is not known here; its kind is taken as stated"
+        return Check.of(
+            "method", False, f"{certificate.method} is not known here: install what brings it"
         )
     maker = MAKERS[certificate.method]
     made = (maker.kind, maker.data_dependent, maker.new_keys)
@@ -120,7 +124,7 @@ def _possible(schema: Schema, columns: Sequence[str]) -> BoolArray | None:
     found, order = np.ones((), dtype=bool), list[str]()
     for group in _tied(schema, columns):
         labels = [schema.column(name).labels for name in group]
-        if math.prod(map(len, labels)) > MOST_CELLS:
+        if math.prod(map(len, labels)) > MOST_CELLS or _ruled(schema, group) > MOST_RULED:
             return None
         table = np.ones([len(own) for own in labels], dtype=bool)
         for rule in schema.impossible:
@@ -158,6 +162,19 @@ def _tied(schema: Schema, columns: Sequence[str]) -> list[list[str]]:
     return [[name for name in names if name in own] for own in found.values()]
 
 
+def _ruled(schema: Schema, columns: Sequence[str]) -> int:
+    """The number of cells that rules strike out, each counted as often as one does."""
+    total = 0
+    for rule in schema.impossible:
+        if set(rule.columns) <= set(columns):
+            own = dict(rule.cells)
+            total += math.prod(
+                len(own[name]) if name in own else len(schema.column(name).labels)
+                for name in columns
+            )
+    return total
+
+
 def _told(label: Label) -> tuple[type, Label]:
     """A label with its type: to Python 1, 1.0 and true are the same."""
     return type(label), label
@@ -173,6 +190,23 @@ def _rules(certificate: Certificate) -> Iterator[Check]:
             yield Check.of(
                 "impossible combinations", False, f"no step moves {names} together, as a rule needs"
             )
+
+
+def _free_fields(certificate: Certificate) -> Check:
+    """Figures, options and the price in words: those that the method gives, and no others."""
+    name = "figures and words"
+    maker = MAKERS.get(certificate.method)
+    if maker is None or maker.tells is None:
+        return Check.stated(name, "the method does not say which of them it gives")
+    strange = sorted({*certificate.figures, *certificate.options} - maker.tells)
+    if strange:
+        return Check.of(name, False, f"{certificate.method} gives no {', '.join(strange)}")
+    try:
+        good = maker.prices(certificate, certificate.expected_error)
+    except (ArithmeticError, LookupError, PramanaError, TypeError, ValueError):
+        good = False
+    words = "what" if good else "not what"
+    return Check.of(name, good, f"{words} {certificate.method} gives with these matrices")
 
 
 def _figures(certificate: Certificate) -> Iterator[Check]:
@@ -234,15 +268,14 @@ def _claim(certificate: Certificate, claim: Claim, found: Guarantee | None) -> C
         return Check.of(claim.name, False, "the certificate itself attains less than was asked")
     if never is not None:
         return Check.of(claim.name, False, f"it cannot be promised: {never}")
-    if certificate.kind == "groups" and not _fits_groups(certificate, claim):
-        return Check.of(claim.name, False, "no group can be larger than the crowd")
+    bound = claim.attained.impossible(certificate.evidence)
+    if bound is not None:
+        return Check.of(claim.name, False, f"no release can keep it: {bound}")
+    fixed = certificate.kind in WITH_MATRICES and not certificate.data_dependent
+    if fixed and claim.asked is None and only_the_owner(type(claim.attained)):
+        return Check.of(claim.name, False, "matrices that know no data come with no such figure")
     if found is None:
         return Check.stated(claim.name, "stated by the owner; only the owner can recompute it")
     if found.implies(claim.attained):
         return Check.of(claim.name, True, f"recomputed from the matrices: {claim.attained}")
     return Check.of(claim.name, False, f"the matrices give only {found}")
-
-
-def _fits_groups(certificate: Certificate, claim: Claim) -> bool:
-    k = claim.attained.to_json().get("k", 1)
-    return bool(1 <= k <= certificate.crowd)

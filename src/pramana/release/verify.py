@@ -10,10 +10,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -32,8 +34,8 @@ from pramana.table.codec import Refused, count_refused, encode_released
 from pramana.table.domains import Bins, label_key
 from pramana.table.groups import MOST_ATTACHED, GroupSizes, in_bins
 from pramana.table.opened import OpenedTable
-from pramana.table.schema import ASKED, Column
-from pramana.types import Progress
+from pramana.table.schema import ASKED, Column, Impossible
+from pramana.types import Codes, Progress
 
 __all__ = ["Check", "State", "Verdict", "verify_folder"]
 
@@ -248,15 +250,31 @@ class _Seen:
 
     def _look_for_impossible(self, batch: pa.RecordBatch) -> None:
         schema = self.certificate.schema
+        names = {name for rule in schema.impossible for name in rule.columns}
+        reports = self.certificate.kind == "reports"
+        codes: dict[str, Codes] = {}
+        if not reports:
+            codes = {n: encode_released(schema.column(n), batch.column(n)) for n in names}
+        for rule, struck in self.rules:
+            if reports:
+                own = batch.filter(self._told(batch, rule.columns))
+                codes = {n: encode_released(schema.column(n), own.column(n)) for n in rule.columns}
+            hits = [mask[codes[name]] for name, mask in struck.items()]
+            self.impossible += int(np.logical_and.reduce(hits).sum())
+
+    @cached_property
+    def rules(self) -> list[tuple[Impossible, dict[str, npt.NDArray[np.bool_]]]]:
+        """Each rule with which codes of its columns it strikes out."""
+        schema = self.certificate.schema
+        names = {name for rule in schema.impossible for name in rule.columns}
+        places = {n: {v: at for at, v in enumerate(schema.column(n).labels)} for n in names}
+        found = []
         for rule in schema.impossible:
-            told = self._told(batch, rule.columns)
-            own = batch if told is None else batch.filter(told)
-            hit = np.ones(own.num_rows, dtype=bool)
+            struck = {name: np.zeros(len(places[name]), dtype=bool) for name in rule.columns}
             for name, labels in rule.cells:
-                column = schema.column(name)
-                codes = encode_released(column, own.column(name))
-                hit &= np.isin(codes, [column.labels.index(label) for label in labels])
-            self.impossible += int(hit.sum())
+                struck[name][[places[name][label] for label in labels]] = True
+            found.append((rule, struck))
+        return found
 
     def strata(self) -> Iterator[Check]:
         """Every stratum that occurs has a matrix."""

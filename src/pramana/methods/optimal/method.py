@@ -52,6 +52,7 @@ class Optimal(Method):
     name: ClassVar[str] = "optimal"
     when: ClassVar[str] = "Few keys, and who looks at some of them shall recognise nobody."
     aims: ClassVar[tuple[str, ...]] = ("spontaneous-recognition",)
+    tells: ClassVar[frozenset[str] | None] = frozenset()
     kind: ClassVar[Kind] = "published"
     data_dependent: ClassVar[bool] = True
 

@@ -1,0 +1,152 @@
+"""Claims that no release can keep, and words that no method gives: none of them verifies."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pramana as pm
+from pramana.guarantees.claim import Claim
+from pramana.matrices import Mechanism, Step, UniformMixture
+from pramana.release.makers import MAKERS
+from pramana.release.verify import verify_folder
+from pramana.table.schema import Impossible
+
+RECORDS = 500
+SCHEMA = pm.Schema(
+    (
+        pm.Column("a", pm.Role.KEY, pm.Categories(("x", "y", "z")), missing="refuse"),
+        pm.Column("b", pm.Role.KEY, pm.Categories(("p", "q")), missing="refuse"),
+        pm.Column("s", pm.Role.SENSITIVE),
+    )
+)
+HOW = {
+    "retention": (None, pm.PkAnonymity(5)),
+    "invariant": (pm.Invariant(stay=0.5), None),
+    "inverse-frequency": ("inverse-frequency", pm.CorrectMatch(0.05)),
+    "resample": ("resample", pm.KAnonymity(5)),
+    "permute": ("permute", pm.KAnonymity(5)),
+    "centroid": ("centroid", pm.KAnonymity(5)),
+    "gaussian": ("gaussian", pm.KAnonymity(5)),
+    "reports": ("reports", pm.PkAnonymity(5)),
+    "optimal": ("optimal", pm.SpontaneousRecognition(0.1, 2)),
+}
+
+
+def people() -> pa.Table:
+    """A small table."""
+    chance = np.random.default_rng(2)
+    return pa.table(
+        {
+            "a": chance.choice(list("xyz"), RECORDS, p=[0.6, 0.3, 0.1]),
+            "b": chance.choice(list("pq"), RECORDS, p=[0.7, 0.3]),
+            "s": chance.integers(0, 5, RECORDS),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory):
+    """One release of each method."""
+    made = {}
+    for name, (method, target) in HOW.items():
+        asked = () if target is None else (target,)
+        plan = pm.design(SCHEMA, *asked, data=people(), method=method)
+        made[name] = pm.protect(people(), plan, to=tmp_path_factory.mktemp("r") / "r", seed=1)
+    return made
+
+
+def failed(release, **changes) -> set[str]:
+    """The names of the checks that fail once the certificate says something else."""
+    certificate = replace(release.certificate, **changes)
+    path = release.folder / "certificate.json"
+    before = path.read_bytes()
+    path.write_bytes(certificate.to_bytes())
+    try:
+        found = {check.name for check in verify_folder(release.folder).checks if not check.ok}
+        return found - {"explanations"}  # those of the folder follow from the sound certificate
+    finally:
+        path.write_bytes(before)
+
+
+@pytest.mark.parametrize("name", HOW)
+def test_what_a_method_makes_verifies(releases, name):
+    """With every figure and word that it gives."""
+    assert failed(releases[name]) == set()
+
+
+IMPOSSIBLE = [
+    pm.PkAnonymity(1e9), pm.PkAnonymity(RECORDS + 1), pm.KAnonymity(RECORDS + 1),
+    pm.CorrectMatch(0.0), pm.CorrectMatch(1e-9), pm.CorrectMatch(0.999 / RECORDS),
+    pm.SpontaneousRecognition(0.0, 1), pm.SpontaneousRecognition(1e-9, 2),
+    pm.DifferentialPrivacy(0.0), pm.DifferentialPrivacy(1e-3), pm.PrivacyBreach(0.1, 0.1),
+    pm.ShuffledPrivacy(1e-9, 0.0), pm.ShuffledPrivacy(1e-3, 1e-6),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOW)
+@pytest.mark.parametrize("claimed", IMPOSSIBLE, ids=str)
+def test_no_release_keeps_what_no_release_can(releases, name, claimed):
+    """Whoever alone could compute the number, its bounds are anyone's."""
+    for asked in (None, claimed):
+        assert {claimed.name, "guarantees"} & failed(
+            releases[name], claims=(Claim(claimed, asked),)
+        )
+
+
+def test_fixed_matrices_come_with_no_figure_of_the_truth(releases):
+    """Not even a possible one, unless it was asked for."""
+    own = releases["retention"].certificate.claims
+    for extra in (pm.CorrectMatch(0.5), pm.SpontaneousRecognition(0.5, 2)):
+        assert failed(releases["retention"], claims=(*own, Claim(extra))) == {extra.name}
+
+
+@pytest.mark.parametrize("name", HOW)
+def test_a_method_that_nobody_knows_fails(releases, name):
+    """Its word alone is worth nothing; registered, it is looked at like any other."""
+    assert "method" in failed(releases[name], method="acme")
+    kind = MAKERS[releases[name].certificate.method]
+    MAKERS.register("acme", kind)
+    try:
+        assert "method" not in failed(releases[name], method="acme")
+    finally:
+        MAKERS.unregister("acme")
+
+
+@pytest.mark.parametrize("name", ["retention", "reports", "optimal", "invariant"])
+def test_words_and_figures_are_those_of_the_method(releases, name):
+    """The expected error follows from the matrices, and no other method's figures are there."""
+    told = releases[name].certificate.figures
+    wrong = "figures and words"
+    for words in ("All is fine.", "A table of a is off by about 0.0001 % of the records."):
+        assert failed(releases[name], expected_error=words) == {wrong}
+    assert wrong in failed(releases[name], figures={**told, "meaning": "k = 1,000,000"})
+    assert wrong in failed(releases[name], options={"note": "promises everything"})
+    if name in ("retention", "reports"):
+        assert failed(releases[name], expected_error=None) == {wrong}
+        zero = {"records_at_most": 0.0, "unique_records_at_most": 0.0}
+        assert wrong in failed(releases[name], figures={"verbatim": zero})
+        assert wrong in failed(releases[name], figures={"standard_errors": {"a": [0.0] * 3}})
+
+
+def test_rules_without_end_do_not_keep_anybody_waiting(releases):
+    """Each strikes out millions of cells, again and again."""
+    labels = {name: tuple(f"{name}{at}" for at in range(5_000)) for name in "ab"}
+    half = {name: own[:2_500] for name, own in labels.items()}
+    columns = tuple(
+        pm.Column(name, pm.Role.KEY, pm.Categories(own), missing="refuse")
+        for name, own in labels.items()
+    )
+    rules = tuple(Impossible(tuple(half.items())) for _ in range(100))
+    step = Step(("a", "b"), UniformMixture.of((("a0", "b0"), ("a1", "b1")), retention=0.5))
+    schema = pm.Schema((*columns, pm.Column("s", pm.Role.SENSITIVE)), impossible=rules)
+    start = time.perf_counter()
+    found = failed(
+        releases["retention"], schema=schema, mechanism=Mechanism((step,)), claims=(), attached=None
+    )
+    assert "matrix of a x b" in found
+    assert time.perf_counter() - start < 5
