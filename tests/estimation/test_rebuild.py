@@ -236,7 +236,7 @@ def test_nothing_to_rebuild_is_refused():
         )
 
 
-def test_a_thin_release_is_rebuilt_no_worse_than_by_rank():
+def test_a_thin_release_is_rebuilt_nearly_as_well_as_by_rank():
     """Eight columns of which little is kept: no dependence is made up, and tables of pairs are as
     near to the truth as those of margins, within three percent of the records."""
     shape = (8,) * 8
