@@ -23,6 +23,7 @@ from pramana.errors import InvalidTable
 from pramana.formats.base import COMPRESSED, RecordStream, broken
 from pramana.formats.csv_dialect import HEAD, Dialect, find_dialect
 from pramana.formats.spill import Spill
+from pramana.table.alike import comparable
 from pramana.table.opened import OpenedTable, Part
 
 __all__ = ["CSV", "CsvFormat"]
@@ -119,14 +120,24 @@ class CsvFormat:
         plain = pa.schema([(item.name, _plain(item.type)) for item in records.schema])
         with csv.CSVWriter(str(path), plain) as writer:
             for group in records.groups:
-                writer.write_table(group.cast(plain))
+                writer.write_table(_texts(group).cast(plain))
 
 
 CSV: Final = CsvFormat()
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(kind) and kind.tz is None:
+        return pa.string()
     return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _texts(table: pa.Table) -> pa.Table:
+    """Times as their labels are spelled: without a fraction where there is none."""
+    for at, item in enumerate(table.schema):
+        if pa.types.is_timestamp(item.type) and item.type.tz is None:
+            table = table.set_column(at, item.name, comparable(table.column(at)))
+    return table
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ import pyarrow as pa
 from pramana.errors import InvalidTable
 from pramana.files import whole_file
 from pramana.formats.base import FORMATS, RecordStream
+from pramana.formats.faithful import require_kept
+from pramana.table.alike import alike
 from pramana.table.codec import canonical_type, code_dtype, decode, encode_released, released_type
 from pramana.table.domains import Bins
 from pramana.table.labels import Labels
@@ -75,7 +77,7 @@ class Door:
 
     def _leaving(self, column: Column, array: pa.Array, kind: pa.DataType) -> pa.Array:
         if not pa.types.is_dictionary(kind):
-            return plain(array).cast(kind)
+            return alike(plain(array).cast(kind))
         if array.type == kind and array.dictionary.equals(_labels(column)):
             return array
         if self.partly and array.null_count and None not in column.labels:
@@ -130,6 +132,7 @@ def write_records(
     def groups() -> Iterator[pa.Table]:
         nonlocal written
         for group in in_groups(batches, schema):
+            require_kept(group, file_format)
             yield group
             written += len(group)
 

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from pramana.errors import InvalidTable, MissingExtra, Notice
 from pramana.formats.base import RecordStream
+from pramana.formats.faithful import require_same
 from pramana.formats.names import require_distinct_names
 from pramana.table.domains import Label
 from pramana.table.labels import Labels
@@ -185,8 +186,16 @@ def write_labelled(path: Path, records: RecordStream, file_format: TableFormat) 
         options["missing_ranges"] = {name: _ranges(own) for name, own in codes.items()}
     else:
         _in_letters(frame, options, codes)
-    getattr(library, f"write_{file_format}")(frame, str(path), **options)
+    try:
+        getattr(library, f"write_{file_format}")(frame, str(path), **options)
+    except (library.ReadstatError, library.PyreadstatError):
+        raise InvalidTable(
+            f"The records hold values that {PACKAGES[file_format]} files cannot keep. Write "
+            "parquet or feather."
+        ) from None
     _undate(path, file_format)
+    if table.num_rows:
+        require_same(table, open_labelled(path, file_format).to_arrow(), file_format)
 
 
 def _codes_of(table: pa.Table, labels: Labels) -> dict[str, tuple[Label, ...]]:

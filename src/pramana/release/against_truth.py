@@ -30,6 +30,7 @@ from pramana.release.checks import Check
 from pramana.release.order import linked, order_check
 from pramana.release.paired import Pair, PairedRecords
 from pramana.release.reports_truth import reports_against_truth
+from pramana.table.alike import comparable
 from pramana.table.codec import encode, encode_released
 from pramana.table.counts import Counts
 from pramana.table.domains import Categories
@@ -116,7 +117,7 @@ def _as_they_are(
             yield _in_bins(column, released, original)
             continue
         ours, theirs = (_sorted(table, column.name) for table in (released, original))
-        same = ours.equals(theirs) or ours.cast(pa.string()).equals(theirs.cast(pa.string()))
+        same = ours.equals(theirs) or _as_texts(ours).equals(_as_texts(theirs))
         words = "the same values" if same else "other values"
         yield Check.of(f"{column.name} as it is", same, f"{words} as in the original")
 
@@ -135,10 +136,13 @@ def _in_bins(column: Column, released: OpenedTable, original: OpenedTable) -> Ch
 
 
 def _sorted(table: OpenedTable, name: str) -> pa.Array:
-    column = table.to_arrow([name]).column(name).combine_chunks()
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    column = comparable(table.to_arrow([name]).column(name)).combine_chunks()
     return column.take(pc.array_sort_indices(column))
+
+
+def _as_texts(column: pa.Array) -> pa.Array:
+    texts = column.cast(pa.string())
+    return texts.take(pc.array_sort_indices(texts))
 
 
 def _transitions(mechanism: Mechanism, records: PairedRecords) -> Iterator[Check]:

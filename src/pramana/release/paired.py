@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from pramana.matrices.mechanism import Step
 from pramana.release.certificate import Certificate
 from pramana.release.told import SILENT, told_codes
+from pramana.table.alike import comparable
 from pramana.table.codec import encode
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column
@@ -109,7 +110,7 @@ class PairedRecords:
     def _found(self, name: str) -> Pair:
         """Codes by the values that occur, in their order."""
         both = [
-            _plain(table.to_arrow([name]).column(0)) for table in (self.original, self.released)
+            comparable(table.to_arrow([name]).column(0)) for table in (self.original, self.released)
         ]
         if both[0].type != both[1].type:
             both = [column.cast(pa.string()) for column in both]
@@ -128,8 +129,3 @@ def joined(pairs: Iterable[Pair]) -> Pair | None:
     for pair in pairs:
         whole = pair if whole is None else whole.with_other(pair)
     return whole
-
-
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    kind = column.type
-    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column

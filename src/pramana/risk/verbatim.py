@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 
 from pramana.errors import OutsideDomain
 from pramana.numeric import percent_up, share_up
+from pramana.table.alike import comparable
 from pramana.table.codec import encode, encode_released
 from pramana.table.lookup import flat
 from pramana.table.opened import OpenedTable
@@ -192,9 +193,7 @@ def _column_numbers(column: Column, array: pa.Array, *, released: bool) -> Words
         except OutsideDomain:
             if not released:
                 raise  # a centre of several values is none of them: it stands for itself
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    array = flat(array)
+    array = flat(comparable(array))
     if pa.types.is_boolean(array.type):
         array = array.cast(pa.int8())
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):

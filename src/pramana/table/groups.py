@@ -7,6 +7,7 @@ from functools import partial
 
 import pyarrow as pa
 
+from pramana.table.alike import alike
 from pramana.table.codec import encode, encode_released
 from pramana.table.domains import label_key
 from pramana.table.opened import OpenedTable
@@ -142,9 +143,11 @@ def in_bins(
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """Dictionaries differ from batch to batch; their values do not."""
+    """Dictionaries differ from batch to batch; their values do not. Numbers have one zero."""
     for at, field in enumerate(table.schema):
+        values = table.column(at)
         if pa.types.is_dictionary(field.type):
-            values = table.column(at).cast(field.type.value_type)
-            table = table.set_column(at, field.name, values)
+            values = values.cast(field.type.value_type)
+        if pa.types.is_dictionary(field.type) or pa.types.is_floating(field.type):
+            table = table.set_column(at, field.name, alike(values))
     return table

@@ -34,6 +34,7 @@ __all__ = [
 OUTSIDE, MISSING = -1, -2
 EXACT = 2**53
 FEW_EDGES = 32  # up to here comparing with every edge beats searching
+DAY = re.compile(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")
 NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 
 
@@ -110,6 +111,8 @@ def _texts(labels: Sequence[Label]) -> list[tuple[str, int]]:
         if isinstance(label, bool):  # True and TRUE are common spellings
             others = {str(label), str(label).upper()} - taken
             pairs.extend((text, at) for text in sorted(others))
+        if isinstance(label, str) and DAY.match(label):  # a time at midnight is its day
+            pairs.extend((text, at) for text in {f"{label} 00:00:00"} - taken)
     return pairs
 
 
