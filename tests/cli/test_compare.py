@@ -29,6 +29,7 @@ def test_compare_shows_scenarios_and_recommends(steward: Path, run: Run) -> None
 def test_compare_as_json(steward: Path, run: Run) -> None:
     """One object with scenarios, frontier and recommendation."""
     form = run(f"{COMPARE} --json").json
+    assert all(one["measuring"] > 0 for one in form["scenarios"] if one["loss"] is not None)
 
     assert [s["target"] for s in form["scenarios"]] == ["k = 5", "k = 20"]
     assert form["recommended"] in form["frontier"]

@@ -28,6 +28,7 @@ AMOUNTS = np.exp(RNG.normal(8, 2, 1_000)).round(2)
 WEIGHTS = RNG.uniform(1, 100, 1_000)
 NUMBERS = np.arange(1_000)
 WORDS = [f"word {i}" for i in RNG.integers(0, 400, 1_000)]
+ROWS = np.sort(RNG.choice(48_842, 1_000, replace=False))
 NAMES = [f"person {i}" for i in range(1_000)]
 
 
@@ -46,7 +47,11 @@ NAMES = [f"person {i}" for i in range(1_000)]
         ("id", NUMBERS, Role.IDENTIFIER, "identifier"),
         ("email", NAMES, Role.IDENTIFIER, "identifier"),
         ("firstName", WORDS, Role.IDENTIFIER, "identifier"),
-        ("row", NUMBERS, Role.IDENTIFIER, "its own"),
+        ("row", NUMBERS, Role.IDENTIFIER, "row number"),
+        ("__index_level_0__", ROWS, Role.IDENTIFIER, "row number"),
+        ("Unnamed: 0", ROWS, Role.IDENTIFIER, "row number"),
+        ("x", ROWS, Role.IDENTIFIER, "no value occurs twice"),
+        ("x", ROWS - 20_000, Role.KEY, "bins proposed"),
         ("who", NAMES, Role.IDENTIFIER, "its own"),
         ("remarks", WORDS, Role.IDENTIFIER, "too many to randomise"),
         ("occupation", [f"o{i}" for i in np.arange(10_000) % 300], Role.KEY, "consider fewer"),

@@ -91,6 +91,7 @@ class ScenarioOutcome:
         utility: all figures of what is lost.
         verbatim: how many records stand in the release word for word.
         seconds: to design and protect.
+        measuring: seconds to attack the release and to compare it with the truth.
         note: why there is no outcome, or what was left out.
     """
 
@@ -100,6 +101,7 @@ class ScenarioOutcome:
     loss: float | None = None
     utility: UtilityReport | None = None
     seconds: float = 0.0
+    measuring: float = 0.0
     note: str = ""
     verbatim: Verbatim | None = None
 
@@ -125,6 +127,7 @@ class ScenarioOutcome:
             "loss": self.loss,
             "losses": None if self.utility is None else self.utility.losses,
             "seconds": self.seconds,
+            "measuring": self.measuring,
             "note": self.note,
         }
 
@@ -188,7 +191,7 @@ class Comparison(Shown):
         """Heads and rows of a table of text."""
         heads = (
             "method", "target", "attained", "local epsilon", "central epsilon", "strongest link",
-            "unique verbatim", "loss", "time", "",
+            "unique verbatim", "loss", "time", "measuring", "",
         )  # fmt: skip
         best = self.frontier
         return heads, [_row(outcome, frontier=outcome in best) for outcome in self.outcomes]
@@ -242,6 +245,7 @@ def _row(outcome: ScenarioOutcome, *, frontier: bool) -> Row:
         "" if seen is None else _risk(seen.unique_share),
         "" if loss is None else _percent(loss),
         f"{outcome.seconds:.1f} s" if outcome.promises else "",
+        f"{outcome.measuring:.1f} s" if outcome.promises else "",
         "on the frontier" if frontier else refused,
     )
 
@@ -363,9 +367,10 @@ def _run(
     try:
         utility = assess_utility(release, table)
         done = replace(done, utility=utility, loss=utility.loss)
-        audit = audit_release(release, table, mechanism=plan.mechanism, sensitive=())
+        audit = audit_release(release, table, mechanism=plan.mechanism, sensitive=(), belongs=True)
     except PramanaError as error:
-        return replace(done, note=str(error))
+        return replace(done, measuring=time.perf_counter() - start - seconds, note=str(error))
+    done = replace(done, measuring=time.perf_counter() - start - seconds)
     links = [measured for measured in audit.measured if measured.name in LINKING]
     strongest = max(links, key=lambda measured: measured.value, default=None)
     return replace(done, risk=strongest, verbatim=audit.verbatim)

@@ -14,10 +14,10 @@ from functools import partial
 from typing import Any
 
 from pramana.attacks.closest import closest_risk
-from pramana.attacks.grouped import grouped_linkage
+from pramana.attacks.grouped import grouped_linkage, withheld_linkage
 from pramana.attacks.inference import SensitiveValues, inference_risk
 from pramana.attacks.linkage import linkage_risks
-from pramana.attacks.records import Records, read_pair, require_belongs, require_matrices
+from pramana.attacks.records import Records, read_pair, require_belongs
 from pramana.errors import DoesNotHold, InvalidNumber, InvalidTable, NotCovered
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream
@@ -41,6 +41,12 @@ SEED = 20
 GROUPED = (
     "Keys were replaced within groups: there are no matrices, so that only the nearest record is "
     "tried; what members of a group share is not hidden by it."
+)
+
+WITHHELD = (
+    "The matrices of this release are withheld, so that the mechanism cannot be run again: the "
+    "strongest linker, inference and the distance to the closest record were not measured. In "
+    "Python, audit(..., mechanism=...) takes the matrices that the steward keeps."
 )
 
 
@@ -77,6 +83,18 @@ class ReleaseAudit(Shown):
         """Whether no promise is broken beyond its error level."""
         return not any(found.broken for found in self.measured)
 
+    @property
+    def tested(self) -> bool:
+        """Whether any attack was held against a promise."""
+        return any(found.bound is not None for found in self.measured)
+
+    @property
+    def verdict(self) -> str:
+        """Whether promises hold, in words."""
+        if not self.tested:
+            return "no promise was put to the test"
+        return "no promise is broken" if self.holds else "A PROMISE IS BROKEN"
+
     def require(self) -> None:
         """Raise for the first broken promise."""
         for found in self.measured:
@@ -88,8 +106,7 @@ class ReleaseAudit(Shown):
 
     def shown(self) -> tuple[str, list[str]]:
         """As the prompt and notebooks show it."""
-        words = "no promise is broken" if self.holds else "A PROMISE IS BROKEN"
-        return f"Audit of a release of {self.records:,} records: {words}", self.sentences()
+        return f"Audit of a release of {self.records:,} records: {self.verdict}", self.sentences()
 
     def to_json(self) -> dict[str, Any]:
         """A plain form."""
@@ -118,6 +135,7 @@ def audit_release(
     mechanism: Mechanism | None = None,
     sensitive: Sequence[str] | None = None,
     seed: int = SEED,
+    belongs: bool = False,
     progress: Say | None = None,
 ) -> ReleaseAudit:
     """Attack a release with the truth at hand.
@@ -129,12 +147,13 @@ def audit_release(
         mechanism: the matrices, where the certificate withholds them.
         sensitive: columns to infer; by default those of role sensitive.
         seed: for the runs of the mechanism and for ties.
+        belongs: whether the truth is known to belong to the release, so that it is not checked.
         progress: is told what is being done.
     """
     certificate = release.certificate
     say = progress or (lambda _: None)
     say("Checking that the original belongs to the release")
-    _require_truth(certificate, release.opened, truth)
+    _require_truth(certificate, release.opened, truth, belongs=belongs)
     keys = [column.name for column in certificate.schema.keys]
     before, after = (
         audit_table(t, keys=keys, k=k, schema=certificate.schema, released=side)
@@ -149,7 +168,16 @@ def audit_release(
             certificate, truth, bound=linking_bound(certificate), keystream=keystream
         )
         return ReleaseAudit(truth.rows, (linked,), before, after, seen, suggested, (GROUPED,))
-    matrices = mechanism or require_matrices(certificate)
+    matrices = mechanism or certificate.mechanism
+    if matrices is None or not matrices.columns:
+        say("Linking records")
+        found: list[Measured] = []
+        notes = [WITHHELD]
+        linked_by = partial(
+            withheld_linkage, certificate, truth, release.opened, keystream=keystream
+        )
+        _try(notes, found, linked_by)
+        return ReleaseAudit(truth.rows, tuple(found), before, after, seen, suggested, tuple(notes))
     measured, notes = _attacks(
         certificate, release, truth, matrices, sensitive=sensitive, keystream=keystream, say=say
     )
@@ -197,19 +225,26 @@ def _try(notes: list[str], measured: list[Measured], attack: Callable[[], Measur
         notes.append(str(error))
 
 
-def _require_truth(certificate: Certificate, released: OpenedTable, truth: OpenedTable) -> None:
+def _require_truth(
+    certificate: Certificate, released: OpenedTable, truth: OpenedTable, *, belongs: bool
+) -> None:
     """Refuse other people, by the owner's check of ``verify`` too, and too few of them."""
-    require_belongs(certificate, released, truth)
+    if not belongs:
+        require_belongs(certificate, released, truth)
+        _require_checks(certificate, released, truth)
+    if truth.rows < FEWEST_TRIALS:
+        raise InvalidTable(
+            f"An interval needs at least {FEWEST_TRIALS} records to attack, and the release has "
+            f"{truth.rows}."
+        )
+
+
+def _require_checks(certificate: Certificate, released: OpenedTable, truth: OpenedTable) -> None:
     failed = [check for check in against_truth(certificate, released, truth) if not check.ok]
     if failed:
         raise DoesNotHold(
             f"The original does not belong to this release: {len(failed)} checks fail, the first "
             f"is '{failed[0].name}' ({failed[0].detail})."
-        )
-    if truth.rows < FEWEST_TRIALS:
-        raise InvalidTable(
-            f"An interval needs at least {FEWEST_TRIALS} records to attack, and the release has "
-            f"{truth.rows}."
         )
 
 

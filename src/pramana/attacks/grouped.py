@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
 
 from pramana.engines.choose import open_source
 from pramana.errors import NotCovered
@@ -21,15 +22,15 @@ from pramana.methods.registry import METHODS
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate
 from pramana.risk.coded_table import AlikeRecords, CodedTable
-from pramana.risk.measured import Measured
+from pramana.risk.measured import FEWEST_TRIALS, Measured
 from pramana.risk.reidentification import link_chances
 from pramana.table.codec import encode, encode_released
 from pramana.table.domains import Bins
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column
-from pramana.types import FloatArray
+from pramana.types import FloatArray, IntArray
 
-__all__ = ["grouped_linkage"]
+__all__ = ["grouped_linkage", "withheld_linkage"]
 
 
 TRIALS = 5_000
@@ -71,6 +72,76 @@ def grouped_linkage(
         note=f"Nearest record: groups were formed and keys replaced {times} more on the same "
         "people, with the pairing kept; the attacker knows the true keys of a person.",
     )
+
+
+def withheld_linkage(
+    certificate: Certificate, truth: OpenedTable, released: OpenedTable, *, keystream: Keystream
+) -> Measured:
+    """How often the nearest record is the person's own, without matrices.
+
+    Nothing can be run again. But the owner knows a record again by the columns that were released
+    as they are, where nobody else shares them: these people are attacked by their keys.
+    """
+    binned = {column.name for column in certificate.schema.binned}
+    names = [c.name for c in certificate.schema.released_as_is if c.name not in binned]
+    known = list(certificate.known_columns)
+    places, own = _known_again(truth, released, names)
+    if len(own) < FEWEST_TRIALS:
+        raise NotCovered(
+            "The nearest record was not tried: too few released records can be known again by the "
+            "columns that were released as they are."
+        )
+    columns = list(certificate.schema.randomised)
+    before, after = _points(columns, truth, released)
+    both = _crowd(_together(truth, released, known), known)
+    before, after = np.c_[before, both[: truth.rows]], np.c_[after, both[truth.rows :]]
+    chance = link_chances(before, after[places])[own]
+    hits = int((keystream.uniforms("ties of withheld", 0, len(chance)) < chance).sum())
+    sizes = np.bincount(np.unique(both[: truth.rows], return_inverse=True)[1])
+    return Measured.of(
+        "nearest record",
+        hits=hits,
+        trials=len(chance),
+        baseline=float(len(sizes) / truth.rows),
+        note=f"Nearest record: of the {len(own):,} people whose record the owner knows again by "
+        "the columns released as they are; the attacker knows the true keys of a person.",
+    )
+
+
+def _known_again(
+    truth: OpenedTable, released: OpenedTable, names: Sequence[str]
+) -> tuple[IntArray, IntArray]:
+    """A place in the release for each person, and the people for whom it is surely their own."""
+    rows = truth.rows
+    if not names:
+        return np.arange(rows), np.zeros(0, dtype=np.int64)
+    coded = CodedTable.of(_together(truth, released, names), names)
+    group = AlikeRecords.of(coded.codes, coded.sizes).of_record
+    before, after = group[:rows], group[rows:]
+    alone = (np.bincount(before, minlength=group.max() + 1) == 1) & (
+        np.bincount(after, minlength=group.max() + 1) == 1
+    )
+    place = np.full(group.max() + 1, -1)
+    place[after] = np.arange(rows)
+    own = np.flatnonzero(alone[before])
+    places = np.full(rows, -1)
+    places[own] = place[before[own]]
+    rest = np.setdiff1d(np.arange(rows), places[own])
+    places[places < 0] = rest
+    return places, own
+
+
+def _together(truth: OpenedTable, released: OpenedTable, names: Sequence[str]) -> OpenedTable:
+    """Both tables, one below the other, in the types of the release."""
+    sides = []
+    for table in (released, truth):
+        own = table.to_arrow(list(names))
+        for at, name in enumerate(names):
+            kind = own.schema.field(at).type
+            if pa.types.is_dictionary(kind):
+                own = own.set_column(at, name, own.column(at).cast(kind.value_type))
+        sides.append(own)
+    return open_source(pa.concat_tables([sides[1].cast(sides[0].schema), sides[0]]))
 
 
 def _method(certificate: Certificate) -> tuple[Grouped, int]:

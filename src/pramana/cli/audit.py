@@ -162,4 +162,6 @@ def _show_release(found: ReleaseAudit) -> None:
         "released unique is a random one."
     )
     verdict = "No promise is broken." if found.holds else "A promise is broken: do not publish."
+    if not found.tested:
+        verdict = "No promise was put to the test: none of these attacks is bounded by one."
     console.print(f"[bold {'green' if found.holds else 'red'}]{verdict}[/]")

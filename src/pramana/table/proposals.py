@@ -28,6 +28,7 @@ FREQUENT = 20
 BINS = 10
 ROUNDNESS = 1.25  # a cut is rounded to a step of about the width of the two bins beside it
 NEARLY = 0.9  # of the records have a value of their own
+EVENLY = 0.1  # of the range is how far row numbers of a sample stray from even steps
 LONG_TAIL = 10  # times the middle half is where the tail of an amount reaches
 
 WEIGHTS = re.compile(r"wgt|weight|^w$|^wt|_wt$|perwt|hhwt")
@@ -35,6 +36,9 @@ IDENTIFIERS = re.compile(
     r"^id$|_id$|^id_|[b-z](?<!o)id$|hid$|hhid|^pid$|uuid|guid|ident|(?<!user)name$|^name|surname|"
     r"e_?mail|phone|mobile|^fax|^ssn|social_sec|passport|iban|account|licen[cs]e|"
     r"address|street|^ip$|_ip$|^url|serial|record_?n|column_1$"
+)
+ROW_NUMBERS = re.compile(
+    r"^_?index(_level_\d+)?_?$|^row(_?(number|num|nr|no|index|id))?$|^unnamed_\d+"
 )
 MONEY = re.compile(
     r"income|salar|wage|earn|cost|expend|totexp|tax|debt|asset|revenue|sales|profit|saving|charge|"
@@ -75,12 +79,11 @@ def _role_of_number(name: str, tally: Tally, records: int) -> Proposal:
         return Proposal(Role.SENSITIVE, "its name speaks of money, and it has many values")
     if tally.kind == "integer" and tally.distinct > FEW_CODES and IDENTIFIERS.search(name):
         return Proposal(Role.IDENTIFIER, "its name speaks of an identifier")
-    if tally.kind == "integer" and many and _nearly_unique(tally, records):
-        width = (tally.highest or 0) - (tally.lowest or 0) + 1
-        if width <= 2 * tally.distinct:
-            return Proposal(Role.IDENTIFIER, "nearly every record has a value of its own")
     if not many:
         return Proposal(Role.KEY, f"it has few values ({tally.distinct})")
+    row = _row_number(name, tally, records)
+    if row is not None:
+        return Proposal(Role.IDENTIFIER, row)
     if tally.distinct > FEW_CODES and _has_long_tail(tally):
         return Proposal(Role.SENSITIVE, "it has many values with a long tail, as amounts have")
     return Proposal(Role.KEY, f"a number with many values ({_amount(tally)}): bins proposed")
@@ -111,6 +114,33 @@ def _amount(tally: Tally) -> str:
 def _nearly_unique(tally: Tally, records: int) -> bool:
     present = min(tally.seen, records) - tally.missing if tally.complete else tally.seen
     return tally.distinct >= NEARLY * max(present, 1)
+
+
+def _row_number(name: str, tally: Tally, records: int) -> str | None:
+    """Why a column numbers the records, if it does."""
+    if tally.kind != "integer":
+        return None
+    if ROW_NUMBERS.search(name):
+        return "its name speaks of a row number"
+    width = (tally.highest or 0) - (tally.lowest or 0) + 1
+    if _nearly_unique(tally, records) and width <= 2 * tally.distinct:
+        return "nearly every record has a value of its own"
+    return "no value occurs twice, as with row numbers" if _counts_rows(tally, records) else None
+
+
+def _counts_rows(tally: Tally, records: int) -> bool:
+    """Whether whole numbers are all different and evenly spread, as the numbers of rows are.
+
+    Those of a sample, or of rows that a filter left, have gaps of many sizes.
+    """
+    present = min(tally.seen, records) - tally.missing if tally.complete else tally.seen
+    if tally.distinct < max(present, FEW_CODES):
+        return False
+    values, _ = _distribution(tally)
+    if values[0] < 0:
+        return False
+    even = np.linspace(values[0], values[-1], len(values))
+    return bool(np.abs(values - even).max() <= EVENLY * (values[-1] - values[0]))
 
 
 def _has_long_tail(tally: Tally) -> bool:
