@@ -6,8 +6,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from pramana import api
 from pramana.cli.app import main
 from pramana.cli.rendering import harmless, out
+from pramana.guarantees.differential_privacy import DifferentialPrivacy
+from pramana.table.domains import Categories
+from pramana.table.schema import Column, Role, Schema
 
 CLEAR = "\x1b[2J\x1b[31m"
 BAD = {
@@ -58,3 +62,17 @@ def test_tables_and_markup_pass_through_the_same_door(capsys):
 def test_printable_text_stays_as_it_is():
     """Letters of all scripts, tabs and ends of lines."""
     assert harmless("Straße, 東京, עברית\tab\n") == "Straße, 東京, עברית\tab\n"
+
+
+def test_estimates_in_csv_have_no_commands(tmp_path, capfd):
+    """Names of columns and labels come from the truth: they are spelled out here too."""
+    hostile = f"a{CLEAR}"
+    table = pa.table({hostile: [f"x{CLEAR}", "y"] * 50})
+    domain = Categories((f"x{CLEAR}", "y"))
+    schema = Schema((Column(hostile, Role.KEY, domain, missing="refuse"),))
+    plan = api.design(schema, DifferentialPrivacy(1), data=table)
+    api.protect(table, plan, to=tmp_path / "release")
+    shown = run(capfd, "estimate", str(tmp_path / "release"), "--by", hostile, "--csv")
+
+    assert "\x1b" not in shown
+    assert "x\\x1b[2J" in shown

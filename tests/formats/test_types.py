@@ -6,10 +6,13 @@ import datetime as dt
 from decimal import Decimal
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pramana as pm
+from pramana.errors import InvalidTable
+from pramana.formats.opening import open_table
 from pramana.table.codec import encode
 from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Column, Role, Schema
@@ -99,3 +102,10 @@ def test_bins_hold_what_lies_between_their_edges(data, kind):
     near = [edge - 1, edge, edge + 1]
     column = Column("a", Role.KEY, Bins((low, edge, high)))
     assert encode(column, pa.array(near, kind)).tolist() == [0, 1, 1]
+
+
+def test_extension_types_are_refused_by_name():
+    """They have values of their own making: nothing counts or sorts them."""
+    table = pa.table({"u": pa.array([b"0" * 16], pa.binary(16)).cast(pa.uuid())})
+    with pytest.raises(InvalidTable, match="'u' holds values of an extension type"):
+        open_table(table)

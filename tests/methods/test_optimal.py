@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.guarantees.test_spontaneous_recognition import brute_force
 
+from pramana import api
 from pramana.errors import Infeasible, InvalidNumber, OutsideDomain, TooLarge
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.matrices import Dense, SparseRows
@@ -20,6 +22,8 @@ from pramana.methods.optimal.loss import dense_gradient, dense_loss, squared_err
 from pramana.methods.optimal.sparse import solve_sparse
 from pramana.randomness import Keystream
 from pramana.table.counts import Counts
+from pramana.table.domains import Categories
+from pramana.table.schema import Column, Role, Schema
 
 CELLS = tuple(itertools.product((0, 1), (0, 1), (0, 1), (0, 1), (0, 1, 2)))
 TRIPLES = list(itertools.combinations(range(5), 3))
@@ -351,3 +355,18 @@ def test_moderate_domains_are_tuned():
     assert found is not None
     assert design.loss * 600**2 < 1.001 * found[2]
     assert design.attained.alpha <= 0.1
+
+
+@pytest.mark.parametrize("known", [(), ("g",)])
+def test_missing_as_a_category_that_nobody_has(known):
+    """One key whose domain allows for missing values, and a table without any."""
+    random = np.random.default_rng(3)
+    table = {"a": random.choice(list("xyz"), 1000, p=[0.6, 0.3, 0.1])}
+    table |= {name: random.choice(["p", "q"], 1000) for name in known}
+    key = Column("a", Role.KEY, Categories(("x", "y", "z")), missing="category")
+    schema = Schema((key, *(Column(name, Role.PLAIN) for name in known)))
+    asked = SpontaneousRecognition(alpha=0.2, width=1 + len(known))
+    plan = api.design(schema, asked, data=pa.table(table), method="optimal")
+
+    assert plan.claims[0].holds
+    assert api.protect(pa.table(table), plan, seed=1).records == 1000

@@ -86,11 +86,13 @@ def show_independence(test: IndependenceTest) -> None:
 
 
 def write_csv(found: Estimate | Regression) -> None:
-    """All rows on stdout."""
+    """All rows on stdout, without letters that command a terminal."""
+    from pramana.cli.rendering import harmless
+
     table = found.to_arrow()
-    writer = csv.DictWriter(sys.stdout, table.column_names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(table.to_pylist())
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    for row in (table.column_names, *(tuple(row.values()) for row in table.to_pylist())):
+        writer.writerow([harmless(value) if isinstance(value, str) else value for value in row])
 
 
 def _ends(estimate: Estimate, cell: dict[str, Any]) -> str:

@@ -68,6 +68,10 @@ def require_types(schema: pa.Schema) -> None:
             raise InvalidTable(f"Column '{item.name}' holds lists or records. Flatten it.")
         if pa.types.is_duration(item.type) or pa.types.is_interval(item.type):
             raise InvalidTable(f"Column '{item.name}' holds spans of time. Make them numbers.")
+        if isinstance(item.type, pa.BaseExtensionType):
+            raise InvalidTable(
+                f"Column '{item.name}' holds values of an extension type. Make them texts."
+            )
 
 
 def require_columns(schema: Schema, names: Sequence[str]) -> None:
