@@ -25,16 +25,18 @@ METHODS_OF = {
 
 
 def people(*, weights: bool, plain: bool) -> tuple[pa.Table, pm.Schema]:
-    """Two keys, a column of two values released as it is, and maybe what splits the crowd."""
+    """Two keys, two columns released as they are, and maybe what splits the crowd."""
     random = np.random.default_rng(1)
     table = {
         "sex": random.choice(["F", "M"], RECORDS),
         "job": random.choice(["a", "b", "c"], RECORDS),
+        "ill": random.choice(["no", "yes"], RECORDS),
         "side": random.choice(["left", "right"], RECORDS),
     }
     columns = [
         pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M"))),
         pm.Column("job", pm.Role.KEY, pm.Categories(("a", "b", "c"))),
+        pm.Column("ill", pm.Role.SENSITIVE),
         pm.Column("side", pm.Role.PLAIN),
     ]
     if plain:
@@ -56,7 +58,7 @@ def test_the_refusal_names_who_splits_the_crowd(method, weights, plain):
     said = str(refused.value)
     assert ("the weight 'w'" in said and "round = 10" in said) == weights
     assert ("make 'street' a key" in said) == plain
-    assert not {word for word in ("sex", "job", "side") if f"'{word}'" in said}
+    assert not {word for word in ("sex", "job", "ill", "side") if f"'{word}'" in said}
     assert "(k=" not in said
     assert "Anonymity" not in said
     if weights and plain:

@@ -172,12 +172,14 @@ def audit_release(
     if matrices is None or not matrices.columns:
         say("Linking records")
         found: list[Measured] = []
-        notes = [WITHHELD]
+        missing = [WITHHELD]
         linked_by = partial(
             withheld_linkage, certificate, truth, release.opened, keystream=keystream
         )
-        _try(notes, found, linked_by)
-        return ReleaseAudit(truth.rows, tuple(found), before, after, seen, suggested, tuple(notes))
+        _try(missing, found, linked_by)
+        return ReleaseAudit(
+            truth.rows, tuple(found), before, after, seen, suggested, tuple(missing)
+        )
     measured, notes = _attacks(
         certificate, release, truth, matrices, sensitive=sensitive, keystream=keystream, say=say
     )

@@ -14,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.errors import PramanaError
+from pramana.estimation.variance import Question
+from pramana.readings.base import Asked
 from pramana.readings.release import Release
 from pramana.release.told import SILENT, told_codes
 from pramana.risk.coded_table import code_column
@@ -107,8 +109,10 @@ class _Tie:
         truth = self._shares(self.codes[0], values[:rows], size)
         estimated = True
         try:
-            asked = release.crosstab(self.key.name, self.column, share=True, weighted=False)
-            found = self._aligned(asked.labels[1], np.asarray(asked.estimate), both, values, size)
+            by = (self.key.name, self.column)
+            asked = Asked(by, question=Question(errors=False), weighted=False)
+            table = release.reading.counts(asked, method="auto", share=True)
+            found = self._aligned(table.labels[1], np.asarray(table.estimate), both, values, size)
         except PramanaError:
             estimated, found = False, self._shares(self.codes[1], values[rows:], size)
         loss = float(np.abs(truth - found).sum()) / 2

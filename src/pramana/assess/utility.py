@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from pramana.assess.ties import TieLoss, lost_ties
 from pramana.errors import MissingExtra, NotCovered, PramanaError
+from pramana.estimation.variance import Question
 from pramana.randomness import Keystream
+from pramana.readings.base import Asked
 from pramana.readings.release import Release
 from pramana.release.told import SILENT, told_codes
 from pramana.table.codec import encode, encode_released
@@ -34,6 +36,9 @@ from pramana.utility.trees import TreeAccuracy, tree_accuracy
 __all__ = ["Association", "TableUtility", "UtilityReport", "assess_utility"]
 
 MOST_CELLS = 100_000
+INTERVALS = Question(infer="population", errors=False)
+"""Tables are compared by their intervals."""
+
 MOST_PAIRS = 21
 MODEL_CELLS = 400
 """Columns with more values together are left out of the model that tells the tables apart."""
@@ -267,7 +272,8 @@ def _table(by: tuple[str, ...], coded: _Coded, release: Release) -> TableUtility
     naive = float(interval_overlap(own, share_intervals(raw)).mean())
     estimate, overlap, method = None, None, "as released"
     try:
-        found = release.crosstab(*by, share=True, infer="population", weighted=False)
+        asked = Asked(by, question=INTERVALS, weighted=False)
+        found = release.reading.counts(asked, method="auto", share=True)
         estimate, method = np.asarray(found.estimate), found.method
         overlap = float(interval_overlap(own, (found.low, found.high)).mean())
     except PramanaError:

@@ -33,13 +33,20 @@ def em_errors(
     channels: Channels,
     *,
     infer: Inference,
+    errors: bool = True,
 ) -> tuple[FloatArray, FloatArray]:
-    """Estimates by the regularised EM, and their standard errors, by group."""
+    """Estimates by the regularised EM, and their standard errors, by group.
+
+    Without ``errors`` nothing is drawn again, and standard errors are ``nan``.
+    """
     whole = Channels(channels.layout.only(range(len(channels.layout.axes))))
     scale = float(moments.w.sum()) / max(moments.effective, 1e-300)
     released = moments.w / scale
     fitted = fit(released, whole)
     truth = fitted.truth(released, whole)
+    if not errors:
+        found = channels.merge(truth) * scale
+        return found, np.full_like(found, np.nan)
     assigned = channels.merge(_assignment_variance(released, fitted.table, whole))
     if released.size > CELLS:
         return channels.merge(truth) * scale, np.sqrt(assigned) * scale
@@ -52,8 +59,8 @@ def em_errors(
         else:
             right, assigned = fitted.table, np.zeros_like(assigned)
         squares += channels.merge(again - right) ** 2
-    errors = np.sqrt(squares / REPEATS + assigned)
-    return channels.merge(truth) * scale, errors * scale
+    found = np.sqrt(squares / REPEATS + assigned)
+    return channels.merge(truth) * scale, found * scale
 
 
 def _assignment_variance(released: FloatArray, table: FloatArray, channels: Channels) -> FloatArray:

@@ -186,7 +186,7 @@ def _figures(
     estimate, se = solved.figures(share=share)
     misses = 1.0
     if method == "em":
-        estimate, se = em_errors(moments, channels, infer=question.infer)
+        estimate, se = em_errors(moments, channels, infer=question.infer, errors=question.errors)
         misses = TAKEN_IN
     elif method == "clipped":
         estimate = clip(solved.estimate)

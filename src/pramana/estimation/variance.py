@@ -51,11 +51,13 @@ class Question:
         level: The probability with which an interval holds.
         infer: ``records`` or ``population``.
         simultaneous: Whether all intervals of a table shall hold together.
+        errors: Whether standard errors are wanted where they take long; intervals come anyway.
     """
 
     level: float = 0.95
     infer: Inference = "records"
     simultaneous: bool = False
+    errors: bool = True
 
     def __post_init__(self) -> None:
         require_number("level", self.level, low=0, high=1, low_open=True, high_open=True)

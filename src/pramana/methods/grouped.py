@@ -265,9 +265,10 @@ class Resample(Grouped):
 
     def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
         """As for any groups; refused where most records would be released as they are."""
+        plan = super().design(people, asked)
         if self.draw == "whole" and not self.allow_verbatim:
             _refuse_copies(self.name, people)
-        return super().design(people, asked)
+        return plan
 
 
 @dataclass(frozen=True)
@@ -282,9 +283,10 @@ class Permute(Grouped):
 
     def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
         """As for any groups; refused where all records would be released as they are."""
+        plan = super().design(people, asked)
         if not self.allow_verbatim:
             _refuse_copies(self.name, people)
-        return super().design(people, asked)
+        return plan
 
     name: ClassVar[str] = "permute"
     new_keys: ClassVar[NewKeys] = NewKeys.HANDED_ROUND

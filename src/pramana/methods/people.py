@@ -87,9 +87,9 @@ class People:
             them = " and ".join(f"'{name}'" for name in others)
             it, key = ("it", "a key") if len(others) == 1 else ("them", "keys")
             ways.append(f"make {them} {key}, coarsen {it} or drop {it}")
-        leave = "leaves" if len(found) == 1 else "leave"
+        they, leave = ("it is", "leaves") if len(found) == 1 else ("they are", "leave")
         return (
-            f"Released as they are, {' and '.join(what)} {leave} too few people alike: "
+            f"Released as {they}, {' and '.join(what)} {leave} too few people alike: "
             f"{'; '.join(ways)}; or {lower}."
         )
 
