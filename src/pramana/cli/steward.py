@@ -86,7 +86,7 @@ class BriefCommand(TyperCommand):
                     formatter.write_dl(records)
         if not more:
             formatter.write_paragraph()
-            formatter.write_text(f"{ctx.command_path} --more shows all options.")
+            formatter.write(f"{ctx.command_path} --more shows all options.\n")
 
 
 class StewardCommand(BriefCommand):
