@@ -41,7 +41,7 @@ def go_all_the_way() -> None:
     assert Path("release/data.jsonl").is_file()
 
     verdict = run("verify release")
-    assert "ok   doubt: recomputed from the matrices: Doubt(doubt=" in verdict
+    assert "ok   doubt: recomputed from the matrices: doubt = " in verdict
     assert "ok   method: what the certificate holds is what cake makes" in verdict
     run("report release -o page.html --original people.csv")
     page = Path("page.html").read_text()
