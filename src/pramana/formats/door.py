@@ -17,6 +17,7 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from pramana.errors import InvalidTable
 from pramana.files import whole_file
@@ -83,8 +84,12 @@ class Door:
         if self.partly and array.null_count and None not in column.labels:
             told = encode_released(column, array.drop_null())
             places = np.cumsum(array.is_valid().to_numpy(zero_copy_only=False)) - 1
-            return decode(column, told, like=kind).take(pa.array(places, mask=array.is_null()))
+            return decode(column, told, like=kind).take(pa.array(places, mask=_missing(array)))
         return decode(column, encode_released(column, array), like=kind)
+
+
+def _missing(array: pa.Array) -> NDArray[np.bool_]:
+    return np.asarray(array.is_null().to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def _has_labels(column: Column) -> bool:

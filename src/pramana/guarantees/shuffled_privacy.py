@@ -128,6 +128,10 @@ class ShuffledPrivacy(Guarantee):
     def _delta_for(self, evidence: Evidence) -> float:
         return usual_delta(evidence.records) if self.delta is None else self.delta
 
+    def impossible(self, evidence: Evidence) -> str | None:
+        """An epsilon without its delta says nothing; only a wish may leave it open."""
+        return None if self.delta is not None else "it states no delta"
+
     def implies(self, other: ShuffledPrivacy) -> bool:
         """Smaller is stronger, in both numbers; where delta is left open, any usual one will do."""
         if self.delta is None:
@@ -140,11 +144,12 @@ class ShuffledPrivacy(Guarantee):
         if math.isinf(self.epsilon):
             return "No central differential privacy: the shuffle hides nobody."
         beyond = f", up to a probability of {text_up(self.delta, 3)}" if self.delta else ""
+        delta = "not stated" if self.delta is None else text_up(self.delta, 3)
         return (
             f"Whoever sees the shuffled release, and knows everybody else's record, finds it at "
             f"most {exp_text_up(self.epsilon)} times as likely as with other true values of one "
             f"person in the randomised columns{beyond} (central epsilon = "
-            f"{text_up(self.epsilon)}, delta = {text_up(self.delta or 0.0, 3)}): among the records "
+            f"{text_up(self.epsilon)}, delta = {delta}): among the records "
             "that share all columns released as they are, with fresh randomness, one record a "
             "person, in one release."
         )

@@ -42,6 +42,8 @@ class AskedSet:
             raise InvalidMatrix(
                 f"The weight of {self.name} must lie in (0, 2**64], got {self.weight}."
             )
+        if not self.columns or len(set(self.columns)) != len(self.columns):
+            raise InvalidMatrix(f"A set must name different columns, got {self.name or 'none'}.")
         if len(self.columns) > 1 and any(
             not isinstance(cell, tuple) or len(cell) != len(self.columns)
             for cell in self.matrix.labels
@@ -94,9 +96,12 @@ class Reporting(Mechanism):
         total = sum(asked.weight for asked in self.sets)
         if total != TOTAL:
             raise InvalidMatrix(f"The weights of all sets must sum to 2**64, got {total}.")
-        names = [asked.columns for asked in self.sets]
+        names = [asked.name for asked in self.sets]
         if len(set(names)) != len(names):
-            raise InvalidMatrix("Each set of columns must be listed once.")
+            raise InvalidMatrix(
+                "Each set of columns must be listed once, and no two may read alike: rename "
+                "columns that have a * in their names."
+            )
 
     @property
     def columns(self) -> tuple[str, ...]:

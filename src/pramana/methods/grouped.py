@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pramana.engines.base import Table
 from pramana.engines.choose import engine_for
@@ -28,6 +29,7 @@ from pramana.numeric import coarse_up, require_number
 from pramana.randomness import Keystream, Stream
 from pramana.release.makers import NewKeys
 from pramana.risk.verbatim import measure_verbatim
+from pramana.table.alike import comparable
 from pramana.table.cells import joint_groups
 from pramana.table.codec import decode, encode
 from pramana.table.groups import group_sizes
@@ -170,14 +172,14 @@ class Grouped(Method):
     def regrouped(
         self, schema: Schema, opened: OpenedTable, *, k: int, keystream: Keystream
     ) -> Anonymised:
-        """The records with new keys, in their old order, and what may be said of their groups.
+        """The records with new keys, in the order of values, and what may be said of their groups.
 
-        Groups never cross the values of columns that an adversary may know and that are released
-        as they are.
+        The order of the truth decides nothing. Groups never cross the values of columns that an
+        adversary may know and that are released as they are.
         """
         from pramana.kanonymity.tables import anonymise
 
-        table = opened.to_arrow([column.name for column in schema.released])
+        table = _in_order(opened.to_arrow([column.name for column in schema.released]))
         binned = _binned(schema, table, keystream)
         made = anonymise(
             table,
@@ -367,6 +369,16 @@ def _with_columns(table: pa.Table, other: pa.Table, columns: Sequence[Column]) -
         at = table.column_names.index(column.name)
         table = table.set_column(at, column.name, other.column(column.name))
     return table
+
+
+def _in_order(table: pa.Table) -> pa.Table:
+    """The same records sorted by all their values: equal tables are equal in any order of rows."""
+    columns = [comparable(column) for column in table.columns]
+    names = [str(place) for place in range(len(columns))]
+    order = pc.sort_indices(
+        pa.table(columns, names=names), sort_keys=[(name, "ascending") for name in names]
+    )
+    return table.take(order)
 
 
 def _strata(table: pa.Table, known: Sequence[str]) -> IntArray | None:

@@ -1,0 +1,65 @@
+"""Releases by reports that are loaded, saved again, or forged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pramana as pm
+from pramana.errors import InvalidMatrix
+from pramana.guarantees.claim import Claim
+from pramana.matrices.reporting import AskedSet, Reporting
+from pramana.matrices.uniform_mixture import UniformMixture
+
+RNG = np.random.default_rng(3)
+PEOPLE = pa.table({name: RNG.choice(list("xyz"), 900) for name in ("a", "b", "c")})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release that claims central privacy."""
+    schema = pm.describe(PEOPLE, keys=["a", "b", "c"])
+    plan = pm.design(
+        schema, pm.ShuffledPrivacy(epsilon=1.0, delta=1e-6), data=PEOPLE, method="reports"
+    )
+    place = tmp_path_factory.mktemp("reports") / "release"
+    pm.protect(PEOPLE, plan, to=place)
+    return place
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "csv", "feather"])
+def test_a_loaded_release_can_be_saved_again(
+    folder: Path, tmp_path: Path, file_format: str
+) -> None:
+    """In any form, and it verifies there."""
+    pm.load(folder).save(tmp_path / "again", file_format=file_format)
+    assert pm.verify(tmp_path / "again").valid
+
+
+def test_a_central_epsilon_without_its_delta_fails(folder: Path, tmp_path: Path) -> None:
+    """Left open, it would read as zero."""
+    release = pm.load(folder)
+    claims = tuple(
+        Claim(pm.ShuffledPrivacy(claim.attained.epsilon), None)
+        if isinstance(claim.attained, pm.ShuffledPrivacy)
+        else claim
+        for claim in release.certificate.claims
+    )
+    forged = replace(release, certificate=replace(release.certificate, claims=claims))
+    forged.save(tmp_path / "forged")
+    assert not pm.verify(tmp_path / "forged").valid
+    assert "delta = 0" not in pm.ShuffledPrivacy(0.5).sentence()
+
+
+def test_a_set_names_different_columns_and_no_two_sets_read_alike() -> None:
+    """A column twice is no set, and a star in a name must not make two sets one."""
+    cells = UniformMixture.of((("x", "x"), ("x", "y")), retention=0.5)
+    with pytest.raises(InvalidMatrix, match="different columns"):
+        AskedSet(("a", "a"), 2**64, cells)
+    half = 2**63
+    with pytest.raises(InvalidMatrix, match="read alike"):
+        Reporting(sets=(AskedSet(("a*b", "c"), half, cells), AskedSet(("a", "b*c"), half, cells)))
