@@ -131,7 +131,8 @@ def test_beyond_the_budget_nothing_is_written(people, book, tmp_path):
 
 def test_what_no_rule_covers_counts_as_exceeded(people, book):
     """Groups: refused with the reason, unless told otherwise; alone its own k counts."""
-    plan = pm.design(pm.Schema((SEX, AGE, TOWN)), pm.KAnonymity(k=5), data=people)
+    schema, method = pm.Schema((SEX, AGE, TOWN)), pm.Resample(allow_verbatim=True)
+    plan = pm.design(schema, pm.KAnonymity(k=5), data=people, method=method)
     pm.protect(people, plan, ledger=book, budget=pm.Budget(k=5))
     with pytest.raises(pm.DoesNotHold, match="counts as exceeded.*resample publishes no matrices"):
         pm.protect(people, plan, ledger=book, budget=pm.Budget(k=2))

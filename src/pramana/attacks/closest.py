@@ -85,7 +85,8 @@ def _small_codes(table: NDArray[np.int32]) -> tuple[list[NDArray[Any]], list[int
 def distance_to_closest(left: MixedRecords, right: MixedRecords) -> FloatArray:
     """For each record on the left the distance to the closest one on the right.
 
-    >>> left, right = Points.of(codes=[[0, 1], [2, 2]]), Points.of(codes=[[0, 1], [0, 2]])
+    >>> left = MixedRecords.of(codes=[[0, 1], [2, 2]])
+    >>> right = MixedRecords.of(codes=[[0, 1], [0, 2]])
     >>> distance_to_closest(left, right)
     array([0., 1.])
     """

@@ -44,6 +44,11 @@ class ExpectedError:
         """The average over the tables: what designs make small."""
         return math.fsum(error for _, error in self.tables) / len(self.tables)
 
+    def for_records(self, now: int, *, was: int) -> ExpectedError:
+        """The same of another number of records: variances of shares go with 1 / n."""
+        factor = math.sqrt(was / now)
+        return ExpectedError(tuple((columns, factor * error) for columns, error in self.tables))
+
     def sentence(self) -> str:
         """The error of a typical table in plain words."""
         widest = max(len(columns) for columns, _ in self.tables)

@@ -55,8 +55,10 @@ def on_these(plan: Plan, people: People, *, seeded: bool) -> Plan:
             return plan
         if plan.basis not in (None, basis):
             plan = _for_other_counts(plan, basis)
+        price = plan.expected_error
         return replace(
             plan,
+            expected_error=price and price.for_records(people.records, was=plan.records),
             records=people.records,
             crowd=people.crowd,
             attached=evidence.attached,

@@ -138,7 +138,7 @@ class GroupsReading:
         changed = self.records.changed(names)
         if changed:
             raise NotCovered(
-                f"{', '.join(changed)}: keys were replaced within groups, which weakens how they "
+                f"Keys ({', '.join(changed)}) were replaced within groups, which weakens how they "
                 "go with other columns by an amount that is not told, so that there is no "
                 "regression on them. Ask about columns released as they are, or the steward for a "
                 "release with published matrices, as method retention makes."
