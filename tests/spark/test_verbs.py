@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -94,9 +95,10 @@ def test_groups_are_formed_on_the_driver_which_is_said(frame, truth, tmp_path):
 
 def test_designs_that_look_at_the_data_are_given_counts(frame, truth):
     """Which the workers make, and the driver designs with."""
+    schema = replace(SCHEMA, impossible=())  # the method moves one column at a time
     ask = {"method": pm.Invariant(stay=0.8)}
 
-    assert pm.design(SCHEMA, data=frame, **ask) == pm.design(SCHEMA, data=truth, **ask)
+    assert pm.design(schema, data=frame, **ask) == pm.design(schema, data=truth, **ask)
 
 
 def test_a_release_in_memory_is_a_spark_data_frame(frame, truth, plan, tmp_path):

@@ -29,7 +29,9 @@ class LocalEngine:
     def read(self, path: str, *, master: str | None = None) -> TableLike:
         """The file itself."""
         if master is not None:
-            raise InputError(f"--master names a cluster, and engine {self.name} has none.")
+            raise InputError(
+                f"--master names a cluster, and engine {self.name} has none: add --engine spark."
+            )
         return path
 
     def serves(self, source: object) -> bool:
