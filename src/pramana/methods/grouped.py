@@ -172,14 +172,16 @@ class Grouped(Method):
     def regrouped(
         self, schema: Schema, opened: OpenedTable, *, k: int, keystream: Keystream
     ) -> Anonymised:
-        """The records with new keys, in the order of values, and what may be said of their groups.
+        """The records with new keys, in their old order, and what may be said of their groups.
 
         The order of the truth decides nothing. Groups never cross the values of columns that an
         adversary may know and that are released as they are.
         """
         from pramana.kanonymity.tables import anonymise
 
-        table = _in_order(opened.to_arrow([column.name for column in schema.released]))
+        table = opened.to_arrow([column.name for column in schema.released])
+        order = _order_of_values(table)
+        table = table.take(order)
         binned = _binned(schema, table, keystream)
         made = anonymise(
             table,
@@ -195,7 +197,8 @@ class Grouped(Method):
             strata=_strata(table, schema.known),
             draw=self.drawn,
         )
-        return replace(made, table=_with_columns(made.table, binned, schema.binned))
+        released = _with_columns(made.table, binned, schema.binned)
+        return replace(made, table=released.take(pc.sort_indices(order)))
 
     def _sensitive(self, schema: Schema, table: pa.Table) -> tuple[Sensitive, ...]:
         """What every group must hold of sensitive columns."""
@@ -371,14 +374,13 @@ def _with_columns(table: pa.Table, other: pa.Table, columns: Sequence[Column]) -
     return table
 
 
-def _in_order(table: pa.Table) -> pa.Table:
-    """The same records sorted by all their values: equal tables are equal in any order of rows."""
+def _order_of_values(table: pa.Table) -> pa.Array:
+    """Sorts records by all their values, so that the order of the truth decides nothing."""
     columns = [comparable(column) for column in table.columns]
     names = [str(place) for place in range(len(columns))]
-    order = pc.sort_indices(
+    return pc.sort_indices(
         pa.table(columns, names=names), sort_keys=[(name, "ascending") for name in names]
     )
-    return table.take(order)
 
 
 def _strata(table: pa.Table, known: Sequence[str]) -> IntArray | None:
