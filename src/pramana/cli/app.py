@@ -25,6 +25,7 @@ from pramana.cli.experiment import experiment
 from pramana.cli.keygen import keygen
 from pramana.cli.ledger import ledger
 from pramana.cli.mine import mine
+from pramana.cli.options import option
 from pramana.cli.protect import protect
 from pramana.cli.rebuild import rebuild
 from pramana.cli.regress import regress
@@ -64,7 +65,7 @@ app = typer.Typer(
 @app.callback()
 def _options(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    version: Annotated[bool, option("--version", "Show the version.")] = False,
 ) -> None:
     # Without a docstring: what the command is for stands in ``app``.
     if version:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, TypeAlias
 
-import typer
-
-from pramana.cli.steward import SELDOM
+from pramana.cli.options import option
 
 __all__ = [
     "AsCsv",
@@ -18,7 +15,6 @@ __all__ = [
     "Level",
     "ModelFamily",
     "RebuildMethod",
-    "ReleaseFolder",
     "ShareOf",
     "Simultaneous",
     "Unweighted",
@@ -64,28 +60,15 @@ class ModelFamily(StrEnum):
     POISSON = "poisson"
 
 
-ReleaseFolder: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="RELEASE", show_default=False, help="A release folder.")
-]
 Filter: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
-        "--where",
-        metavar="FILTER",
-        show_default=False,
-        help="sex=F, region=north|south or income>=50000; may repeat.",
-    ),
+    option("--where", "sex=F, region=north|south or income>=50000; may repeat.", metavar="FILTER"),
 ]
-Level: TypeAlias = Annotated[
-    float, typer.Option("--level", metavar="NUMBER", help="Of the intervals.")
-]
+Level: TypeAlias = Annotated[float, option("--level", "Of the intervals.", metavar="NUMBER")]
 Simultaneous: TypeAlias = Annotated[
-    bool,
-    typer.Option("--simultaneous", rich_help_panel=SELDOM, help="All intervals hold together."),
+    bool, option("--simultaneous", "All intervals hold together.", seldom=True)
 ]
 Unweighted: TypeAlias = Annotated[
-    bool, typer.Option("--unweighted", help="Count every record once, whatever its weight.")
+    bool, option("--unweighted", "Count every record once, whatever its weight.")
 ]
-AsCsv: TypeAlias = Annotated[
-    bool, typer.Option("--csv", rich_help_panel=SELDOM, help="Give the table as CSV.")
-]
+AsCsv: TypeAlias = Annotated[bool, option("--csv", "Give the table as CSV.", seldom=True)]

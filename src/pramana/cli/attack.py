@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pramana.assess.choices import AttackName
-from pramana.cli.options import AsJson
+from pramana.cli.options import AsJson, argument, option
 
 __all__ = ["attack"]
 
@@ -16,28 +16,20 @@ DOES_NOT_HOLD = 1
 
 
 def attack(
-    name: Annotated[
-        AttackName, typer.Argument(show_default=False, help="What to try.", case_sensitive=False)
-    ],
+    name: Annotated[AttackName, argument("What to try.", case_sensitive=False)],
     releases: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RELEASE...",
-            show_default=False,
-            help="A release folder; several for composition.",
-        ),
+        list[Path], argument("A release folder; several for composition.", metavar="RELEASE...")
     ],
     knowledge: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--knowledge",
+            "What the attacker knows of the truth; the original is the worst case.",
             metavar="FILE",
-            show_default=False,
-            help="What the attacker knows of the truth; the original is the worst case.",
         ),
     ] = None,
     times: Annotated[
-        int, typer.Option("--times", metavar="NUMBER", help="repeated: perturbations in all.")
+        int, option("--times", "repeated: perturbations in all.", metavar="NUMBER")
     ] = 8,
     as_json: AsJson = False,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pramana.assess.choices import MissingValues
-from pramana.cli.options import AsJson, SchemaFile, names_of
+from pramana.cli.options import AsJson, SchemaFile, argument, names_of, option
 
 if TYPE_CHECKING:
     from pramana.assess.release_audit import ReleaseAudit
@@ -21,42 +21,30 @@ SHOWN = 12
 
 
 def audit(
-    table: Annotated[
-        Path,
-        typer.Argument(metavar="TABLE", show_default=False, help="A table, or a release folder."),
-    ],
+    table: Annotated[Path, argument("A table, or a release folder.", metavar="TABLE")],
     keys: Annotated[
-        list[str] | None,
-        typer.Option("--keys", metavar="NAMES", show_default=False, help="Who could be known by."),
+        list[str] | None, option("--keys", "Who could be known by.", metavar="NAMES")
     ] = None,
     k: Annotated[
-        float, typer.Option("--k", metavar="NUMBER", help="A frequency below it is a violation.")
+        float, option("--k", "A frequency below it is a violation.", metavar="NUMBER")
     ] = 2,
     sensitive: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--sensitive", metavar="NAMES", show_default=False, help="What shall not be learned."
-        ),
+        list[str] | None, option("--sensitive", "What shall not be learned.", metavar="NAMES")
     ] = None,
-    weight: Annotated[
-        str | None,
-        typer.Option("--weight", metavar="NAME", show_default=False, help="Sampling weights."),
-    ] = None,
+    weight: Annotated[str | None, option("--weight", "Sampling weights.", metavar="NAME")] = None,
     schema: SchemaFile = None,
     missing: Annotated[
-        MissingValues,
-        typer.Option("--missing", help="Missing is a value of its own, or could be any value."),
+        MissingValues, option("--missing", "Missing is a value of its own, or could be any value.")
     ] = MissingValues.CATEGORY,
     width: Annotated[
-        int, typer.Option("--width", metavar="NUMBER", help="Subsets of up to so many keys.")
+        int, option("--width", "Subsets of up to so many keys.", metavar="NUMBER")
     ] = 3,
     original: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--original",
+            "For a release: the true table, to attack the mechanism on these very people.",
             metavar="FILE",
-            show_default=False,
-            help="For a release: the true table, to attack the mechanism on these very people.",
         ),
     ] = None,
     as_json: AsJson = False,

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from pramana.cli.options import AsJson, SchemaFile, TableFile, names_of, require_schema
+from pramana.cli.options import AsJson, SchemaFile, TableFile, names_of, option, require_schema
 from pramana.errors import InputError, OutputExists
 
 if TYPE_CHECKING:
@@ -19,25 +17,17 @@ __all__ = ["compare"]
 def compare(
     table: TableFile,
     schema: SchemaFile = None,
-    k: Annotated[
-        list[str] | None,
-        typer.Option("--k", metavar="NUMBERS", show_default=False, help="Targets, as 10,100."),
-    ] = None,
+    k: Annotated[list[str] | None, option("--k", "Targets, as 10,100.", metavar="NUMBERS")] = None,
     epsilon: Annotated[
-        list[str] | None,
-        typer.Option("--epsilon", metavar="NUMBERS", show_default=False, help="Targets, as 2,6."),
+        list[str] | None, option("--epsilon", "Targets, as 2,6.", metavar="NUMBERS")
     ] = None,
     method: Annotated[
-        list[str] | None,
-        typer.Option("--method", metavar="NAMES", show_default=False, help="Designs to compare."),
+        list[str] | None, option("--method", "Designs to compare.", metavar="NAMES")
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="HTML", show_default=False, help="Write a page with the plot."
-        ),
+        Path | None, option("--output", "Write a page with the plot.", short="-o", metavar="HTML")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    force: Annotated[bool, option("--force", "Replace an existing file.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Try several targets and methods on a table, and put them side by side.

@@ -6,9 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from pramana.cli.options import AsJson
+from pramana.cli.options import AsJson, option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,10 +25,8 @@ PASSES = 2
 
 
 def demo(
-    records: Annotated[
-        int, typer.Option("--records", metavar="N", help="How many people to make.")
-    ] = 100_000,
-    k: Annotated[float, typer.Option("--k", metavar="NUMBER", help="The target.")] = 100,
+    records: Annotated[int, option("--records", "How many people to make.", metavar="N")] = 100_000,
+    k: Annotated[float, option("--k", "The target.", metavar="NUMBER")] = 100,
     as_json: AsJson = False,
 ) -> None:
     """The whole way once, on people who do not exist.

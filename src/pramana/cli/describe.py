@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from pramana.cli.options import AsJson, TableFile, names_of
+from pramana.cli.options import AsJson, TableFile, names_of, option
 
 if TYPE_CHECKING:
     from pramana.table.describe import Description
@@ -28,17 +28,11 @@ def describe(
     sensitive: Annotated[Names, _roles("--sensitive", "Columns that no outsider knows.")] = None,
     plain: Annotated[Names, _roles("--plain", "Columns to release that others may know.")] = None,
     identifiers: Annotated[Names, _roles("--identifiers", "Columns to drop.")] = None,
-    weight: Annotated[
-        str | None,
-        typer.Option("--weight", metavar="NAME", show_default=False, help="Sampling weights."),
-    ] = None,
+    weight: Annotated[str | None, option("--weight", "Sampling weights.", metavar="NAME")] = None,
     to: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="TOML", show_default=False, help="Write the schema here."
-        ),
+        Path | None, option("--output", "Write the schema here.", short="-o", metavar="TOML")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing schema.")] = False,
+    force: Annotated[bool, option("--force", "Replace an existing schema.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Look at a table and suggest what each column is.

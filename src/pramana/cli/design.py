@@ -17,8 +17,7 @@ from pramana.cli.guide import (
     GuideTest,
     show_guide,
 )
-from pramana.cli.options import AsJson, MethodName, SchemaFile
-from pramana.cli.steward import SELDOM
+from pramana.cli.options import AsJson, MethodName, SchemaFile, argument, option
 
 __all__ = ["design"]
 
@@ -26,37 +25,27 @@ __all__ = ["design"]
 def design(
     context: typer.Context,
     table: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[FILE]", show_default=False, help="The true table, where there is one."
-        ),
+        Path | None, argument("The true table, where there is one.", metavar="[FILE]")
     ] = None,
     schema: SchemaFile = None,
     records: Annotated[
         int | None,
-        typer.Option(
-            "--records",
-            metavar="N",
-            show_default=False,
-            help="How many records there will be, where there is no FILE yet.",
+        option(
+            "--records", "How many records there will be, where there is no FILE yet.", metavar="N"
         ),
     ] = None,
     method: MethodName = None,
     smallest_group: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--smallest-group",
+            "Without FILE: the fewest records that share the plain columns' values.",
             metavar="M",
-            show_default=False,
-            rich_help_panel=SELDOM,
-            help="Without FILE: the fewest records that share the plain columns' values.",
+            seldom=True,
         ),
     ] = None,
     show_matrix: Annotated[
-        bool,
-        typer.Option(
-            "--show-matrix", rich_help_panel=SELDOM, help="Show every matrix with its labels."
-        ),
+        bool, option("--show-matrix", "Show every matrix with its labels.", seldom=True)
     ] = False,
     gamma: Gamma = None,
     accuracy: Accuracy = None,

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from pramana.cli.asking import (
     AsCsv,
     CountMethod,
     Filter,
     Infer,
     Level,
-    ReleaseFolder,
     ShareOf,
     Simultaneous,
     Unweighted,
 )
-from pramana.cli.options import AsJson, names_of
+from pramana.cli.options import AsJson, ReleaseFolder, names_of, option
 from pramana.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,40 +24,33 @@ if TYPE_CHECKING:
 __all__ = ["estimate"]
 
 
-def _option(name: str, metavar: str, text: str) -> Any:
-    return typer.Option(name, metavar=metavar, show_default=False, help=text)
-
-
 def estimate(
     folder: ReleaseFolder,
     by: Annotated[
-        list[str] | None, _option("--by", "COLUMNS", "The columns of the table, with commas.")
+        list[str] | None,
+        option("--by", "The columns of the table, with commas.", metavar="COLUMNS"),
     ] = None,
     where: Filter = None,
     mean: Annotated[
-        str | None, _option("--mean", "COLUMN", "The mean of a column released as it is.")
+        str | None, option("--mean", "The mean of a column released as it is.", metavar="COLUMN")
     ] = None,
     total: Annotated[
-        str | None, _option("--total", "COLUMN", "The total of a column released as it is.")
+        str | None, option("--total", "The total of a column released as it is.", metavar="COLUMN")
     ] = None,
     share: Annotated[
-        ShareOf | None,
-        typer.Option("--share", help="Shares of all, or within a row or column."),
+        ShareOf | None, option("--share", "Shares of all, or within a row or column.")
     ] = None,
     method: Annotated[
-        CountMethod,
-        typer.Option("--method", help="inverse is unbiased; auto takes the best for the table."),
+        CountMethod, option("--method", "inverse is unbiased; auto takes the best for the table.")
     ] = CountMethod.AUTO,
     level: Level = 0.95,
     infer: Annotated[
-        Infer,
-        typer.Option("--infer", help="About these records, or the population behind them."),
+        Infer, option("--infer", "About these records, or the population behind them.")
     ] = Infer.RECORDS,
     simultaneous: Simultaneous = False,
     unweighted: Unweighted = False,
     independence: Annotated[
-        bool,
-        typer.Option("--independence", help="Chi-square test: are the two columns independent?"),
+        bool, option("--independence", "Chi-square test: are the two columns independent?")
     ] = False,
     as_csv: AsCsv = False,
     as_json: AsJson = False,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pramana.cli.options import AsJson
+from pramana.cli.options import AsJson, argument, option
 from pramana.errors import InputError
 
 __all__ = ["experiment"]
@@ -20,30 +20,24 @@ def experiment(
     verb: Annotated[str, typer.Argument(metavar="list|run", show_default=False)],
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[NAME]",
-            show_default=False,
-            help="For run: cator, dowd, ghatak, ikarashi or wei, after the papers.",
+        argument(
+            "For run: cator, dowd, ghatak, ikarashi or wei, after the papers.", metavar="[NAME]"
         ),
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FOLDER", show_default=False, help="Where to write."
-        ),
+        Path | None, option("--output", "Where to write.", short="-o", metavar="FOLDER")
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--data",
+            "Real data; PRAMANA_DATA where not given; generated without either.",
             metavar="FOLDER",
-            show_default=False,
-            help="Real data; PRAMANA_DATA where not given; generated without either.",
         ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, under a minute.")] = False,
+    quick: Annotated[bool, option("--quick", "Small sizes, under a minute.")] = False,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="NUMBER", help="The same seed, the same numbers.")
+        int, option("--seed", "The same seed, the same numbers.", metavar="NUMBER")
     ] = 2026,
     as_json: AsJson = False,
 ) -> None:

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
-import typer
-
-from pramana.cli.steward import SELDOM
+from pramana.cli.options import option
 from pramana.errors import InputError
 
 __all__ = ["Accuracy", "Gamma", "GuideOptions", "GuideQuick", "GuideTarget", "GuideTest",
@@ -17,46 +15,42 @@ __all__ = ["Accuracy", "Gamma", "GuideOptions", "GuideQuick", "GuideTarget", "Gu
 
 Gamma: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--gamma",
+        "Instead of a target: find gamma in this range, and the number of bins, for trees.",
         metavar="LOW:HIGH",
-        show_default=False,
-        rich_help_panel=SELDOM,
-        help="Instead of a target: find gamma in this range, and the number of bins, for trees.",
+        seldom=True,
     ),
 ]
 Accuracy: TypeAlias = Annotated[
     float | None,
-    typer.Option(
+    option(
         "--accuracy",
+        "With --gamma: the accuracy that trees must reach on clean records.",
         metavar="SHARE",
-        show_default=False,
-        rich_help_panel=SELDOM,
-        help="With --gamma: the accuracy that trees must reach on clean records.",
+        seldom=True,
     ),
 ]
 GuideTarget: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--target",
+        "With --gamma and FILE: the column of classes to learn.",
         metavar="NAME",
-        show_default=False,
-        rich_help_panel=SELDOM,
-        help="With --gamma and FILE: the column of classes to learn.",
+        seldom=True,
     ),
 ]
 GuideTest: TypeAlias = Annotated[
     Path | None,
-    typer.Option(
+    option(
         "--test",
+        "With --gamma and FILE: records to test on; a third of FILE where not given.",
         metavar="FILE",
-        show_default=False,
-        rich_help_panel=SELDOM,
-        help="With --gamma and FILE: records to test on; a third of FILE where not given.",
+        seldom=True,
     ),
 ]
 GuideQuick: TypeAlias = Annotated[
-    bool, typer.Option("--quick", rich_help_panel=SELDOM, help="With --gamma: a small grid first.")
+    bool, option("--quick", "With --gamma: a small grid first.", seldom=True)
 ]
 
 

@@ -7,15 +7,13 @@ from typing import Annotated
 
 import typer
 
-from pramana.cli.options import AsJson
+from pramana.cli.options import AsJson, argument
 
 __all__ = ["keygen"]
 
 
 def keygen(
-    name: Annotated[
-        Path, typer.Argument(metavar="NAME", show_default=False, help="The file of the secret key.")
-    ],
+    name: Annotated[Path, argument("The file of the secret key.", metavar="NAME")],
     as_json: AsJson = False,
 ) -> None:
     """Make a pair of keys for signatures.

@@ -6,9 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from pramana.cli.options import AsJson
+from pramana.cli.options import AsJson, argument
 
 __all__ = ["ledger"]
 
@@ -21,12 +19,8 @@ class LedgerView(StrEnum):
 
 
 def ledger(
-    what: Annotated[
-        LedgerView, typer.Argument(show_default=False, help="What to do.", case_sensitive=False)
-    ],
-    file: Annotated[
-        Path, typer.Argument(metavar="LEDGER", show_default=False, help="The ledger's file.")
-    ],
+    what: Annotated[LedgerView, argument("What to do.", case_sensitive=False)],
+    file: Annotated[Path, argument("The ledger's file.", metavar="LEDGER")],
     as_json: AsJson = False,
 ) -> None:
     """Say what all releases of a table promise together.

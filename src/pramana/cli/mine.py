@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import typer
-
-from pramana.cli.options import AsJson
+from pramana.cli.options import AsJson, ReleaseFolder, option
 
 if TYPE_CHECKING:
     from pramana.workloads.trees import MinedTree
@@ -16,46 +14,30 @@ __all__ = ["mine"]
 
 
 def mine(
-    folder: Annotated[
-        Path, typer.Argument(metavar="RELEASE", show_default=False, help="A release folder.")
-    ],
-    target: Annotated[
-        str,
-        typer.Option("--target", metavar="NAME", show_default=False, help="What to predict."),
-    ],
+    folder: ReleaseFolder,
+    target: Annotated[str, option("--target", "What to predict.", metavar="NAME")],
     test: Annotated[
         Path | None,
-        typer.Option(
-            "--test",
-            metavar="FILE",
-            show_default=False,
-            help="Clean records with the release's columns, to test on.",
-        ),
+        option("--test", "Clean records with the release's columns, to test on.", metavar="FILE"),
     ] = None,
     rebuild: Annotated[
         str,
-        typer.Option(
+        option(
             "--rebuild",
+            "Draw records around the target, one column at a time, or take them as released.",
             metavar="posterior|rank|none",
-            help="Draw records around the target, one column at a time, or take them as released.",
         ),
     ] = "posterior",
     draws: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--draws",
+            "Rebuilt tables to learn from; more for small releases where not given.",
             metavar="NUMBER",
-            show_default=False,
-            help="Rebuilt tables to learn from; more for small releases where not given.",
         ),
     ] = None,
-    depth: Annotated[
-        int, typer.Option("--depth", metavar="NUMBER", help="Levels of the tree to show.")
-    ] = 3,
-    seed: Annotated[
-        int | None,
-        typer.Option("--seed", metavar="NUMBER", show_default=False, help="Draw the same again."),
-    ] = None,
+    depth: Annotated[int, option("--depth", "Levels of the tree to show.", metavar="NUMBER")] = 3,
+    seed: Annotated[int | None, option("--seed", "Draw the same again.", metavar="NUMBER")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Learn a decision tree from a release alone, and test it on clean records.

@@ -2,46 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from pramana.cli.steward import method_names
+from pramana.cli.steward import SELDOM, method_names
 from pramana.errors import InputError
 
-__all__ = ["AsJson", "MethodName", "SchemaFile", "TableFile", "names_of", "require_schema"]
+__all__ = ["AsJson", "MethodName", "ReleaseFolder", "SchemaFile", "TableFile", "argument",
+           "names_of", "option", "require_schema"]  # fmt: skip
+
+
+def option(
+    flag: str,
+    text: str,
+    *,
+    short: str = "",
+    metavar: str | None = None,
+    seldom: bool = False,
+    complete: Callable[[], list[str]] | None = None,
+) -> Any:
+    """An option by its flag and its line of help; what is seldom needed is on another screen."""
+    names = (flag, short) if short else (flag,)
+    panel = SELDOM if seldom else None
+    return typer.Option(
+        *names, help=text, metavar=metavar, rich_help_panel=panel, autocompletion=complete
+    )
+
+
+def argument(text: str, *, metavar: str | None = None, case_sensitive: bool = True) -> Any:
+    """What a verb is about, by its line of help."""
+    return typer.Argument(
+        help=text, metavar=metavar, show_default=False, case_sensitive=case_sensitive
+    )
+
 
 TableFile: TypeAlias = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FILE",
-        show_default=False,
-        help="The true table: CSV, Parquet, Arrow, SPSS, Stata or SAS.",
-    ),
+    Path, argument("The true table: CSV, Parquet, Arrow, SPSS, Stata or SAS.", metavar="FILE")
 ]
+ReleaseFolder: TypeAlias = Annotated[Path, argument("A release folder.", metavar="RELEASE")]
 SchemaFile: TypeAlias = Annotated[
     Path | None,
-    typer.Option(
-        "--schema",
-        metavar="TOML",
-        show_default=False,
-        help="What each column is, as 'pramana describe' writes it.",
-    ),
+    option("--schema", "What each column is, as 'pramana describe' writes it.", metavar="TOML"),
 ]
-AsJson: TypeAlias = Annotated[
-    bool, typer.Option("--json", help="Give the result as one JSON object.")
-]
+AsJson: TypeAlias = Annotated[bool, option("--json", "Give the result as one JSON object.")]
 
 
 MethodName: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--method",
+        "One of the methods below; the usual one for what is asked where not given.",
         metavar="NAME",
-        show_default=False,
-        autocompletion=method_names,
-        help="One of the methods below; the usual one for what is asked where not given.",
+        complete=method_names,
     ),
 ]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pramana.cli.options import AsJson, MethodName, SchemaFile, TableFile
-from pramana.cli.steward import SELDOM, engine_names, format_names
+from pramana.cli.options import AsJson, MethodName, SchemaFile, TableFile, option
+from pramana.cli.steward import engine_names, format_names
 from pramana.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,109 +32,85 @@ def protect(
     table: TableFile,
     schema: SchemaFile = None,
     to: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="Where to."),
+        Path | None, option("--output", "Where to.", short="-o", metavar="FOLDER")
     ] = None,
     method: MethodName = None,
     file_format: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--format",
-            show_default=False,
-            autocompletion=format_names,
-            rich_help_panel=SELDOM,
-            help="Of the released data; that of FILE where not given.",
+            "Of the released data; that of FILE where not given.",
+            complete=format_names,
+            seldom=True,
         ),
     ] = None,
-    force: Annotated[
-        bool,
-        typer.Option("--force", rich_help_panel=SELDOM, help="Replace an existing release."),
-    ] = False,
+    force: Annotated[bool, option("--force", "Replace an existing release.", seldom=True)] = False,
     sign: Annotated[
-        Path | None,
-        typer.Option(
-            "--sign",
-            metavar="KEY",
-            show_default=False,
-            rich_help_panel=SELDOM,
-            help="Sign the certificate.",
-        ),
+        Path | None, option("--sign", "Sign the certificate.", metavar="KEY", seldom=True)
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--seed",
-            rich_help_panel=SELDOM,
+            "For tests only: who knows the seed can undo the release.",
             metavar="NUMBER",
-            show_default=False,
-            help="For tests only: who knows the seed can undo the release.",
+            seldom=True,
         ),
     ] = None,
     engine: Annotated[
-        str,
-        typer.Option(
-            "--engine",
-            rich_help_panel=SELDOM,
-            autocompletion=engine_names,
-            help="Who does the work.",
-        ),
+        str, option("--engine", "Who does the work.", complete=engine_names, seldom=True)
     ] = "local",
     master: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--master",
-            rich_help_panel=SELDOM,
+            "The cluster of the engine, such as local[2] or spark://host:7077.",
             metavar="URL",
-            show_default=False,
-            help="The cluster of the engine, such as local[2] or spark://host:7077.",
+            seldom=True,
         ),
     ] = None,
     ledger: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--ledger",
-            rich_help_panel=SELDOM,
+            "Enter the release in this ledger; begins one if there is none.",
             metavar="FILE",
-            show_default=False,
-            help="Enter the release in this ledger; begins one if there is none.",
+            seldom=True,
         ),
     ] = None,
     budget_epsilon: Annotated[
         float | None,
-        typer.Option(
+        option(
             "--budget-epsilon",
-            rich_help_panel=SELDOM,
+            "Refuse if all releases of the table together exceed this central epsilon.",
             metavar="NUMBER",
-            show_default=False,
-            help="Refuse if all releases of the table together exceed this central epsilon.",
+            seldom=True,
         ),
     ] = None,
     budget_k: Annotated[
         float | None,
-        typer.Option(
+        option(
             "--budget-k",
-            rich_help_panel=SELDOM,
+            "Refuse if all releases of the table together fall below this k.",
             metavar="NUMBER",
-            show_default=False,
-            help="Refuse if all releases of the table together fall below this k.",
+            seldom=True,
         ),
     ] = None,
     allow_uncovered: Annotated[
         bool,
-        typer.Option(
+        option(
             "--allow-uncovered",
-            rich_help_panel=SELDOM,
-            help="Go on where no rule says what the releases promise together.",
+            "Go on where no rule says what the releases promise together.",
+            seldom=True,
         ),
     ] = False,
     people: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--people",
-            rich_help_panel=SELDOM,
+            "With --ledger: whose table it is, where it was sorted or changed.",
             metavar="NAME",
-            show_default=False,
-            help="With --ledger: whose table it is, where it was sorted or changed.",
+            seldom=True,
         ),
     ] = None,
     as_json: AsJson = False,

@@ -5,31 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from pramana.cli.asking import RebuildMethod, ReleaseFolder
-from pramana.cli.options import AsJson
+from pramana.cli.asking import RebuildMethod
+from pramana.cli.options import AsJson, ReleaseFolder, option
 
 __all__ = ["rebuild"]
 
 
 def rebuild(
     folder: ReleaseFolder,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Where to write."),
-    ],
+    output: Annotated[Path, option("--output", "Where to write.", short="-o", metavar="FILE")],
     method: Annotated[
         RebuildMethod,
-        typer.Option(
-            "--method", help="posterior brings dependence between columns back, rank margins only."
-        ),
+        option("--method", "posterior brings dependence between columns back, rank margins only."),
     ] = RebuildMethod.POSTERIOR,
-    seed: Annotated[
-        int | None,
-        typer.Option("--seed", metavar="NUMBER", show_default=False, help="Draw the same again."),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    seed: Annotated[int | None, option("--seed", "Draw the same again.", metavar="NUMBER")] = None,
+    force: Annotated[bool, option("--force", "Replace an existing file.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a table for any learner, from a release alone.

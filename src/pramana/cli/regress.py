@@ -4,37 +4,30 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from pramana.cli.asking import (
     AsCsv,
     Filter,
     Infer,
     Level,
     ModelFamily,
-    ReleaseFolder,
     Simultaneous,
     Unweighted,
 )
-from pramana.cli.options import AsJson
+from pramana.cli.options import AsJson, ReleaseFolder, argument, option
 
 __all__ = ["regress"]
 
 
 def regress(
     folder: ReleaseFolder,
-    formula: Annotated[
-        str,
-        typer.Argument(metavar="FORMULA", show_default=False, help="'income ~ age + C(region)'"),
-    ],
+    formula: Annotated[str, argument("'income ~ age + C(region)'", metavar="FORMULA")],
     family: Annotated[
-        ModelFamily, typer.Option("--family", help="linear is least squares.")
+        ModelFamily, option("--family", "linear is least squares.")
     ] = ModelFamily.LINEAR,
     where: Filter = None,
     level: Level = 0.95,
     infer: Annotated[
-        Infer,
-        typer.Option("--infer", help="About the population behind the records, or about them."),
+        Infer, option("--infer", "About the population behind the records, or about them.")
     ] = Infer.POPULATION,
     simultaneous: Simultaneous = False,
     unweighted: Unweighted = False,

@@ -5,38 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from pramana.cli.options import AsJson
+from pramana.cli.options import AsJson, ReleaseFolder, option
 from pramana.errors import OutputExists
 
 __all__ = ["report"]
 
 
 def report(
-    folder: Annotated[
-        Path, typer.Argument(metavar="RELEASE", show_default=False, help="A release folder.")
-    ],
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="HTML", show_default=False, help="Where to."),
-    ],
+    folder: ReleaseFolder,
+    output: Annotated[Path, option("--output", "Where to.", short="-o", metavar="HTML")],
     original: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--original",
+            "For the owner: the true table, to measure attacks and what is lost.",
             metavar="FILE",
-            show_default=False,
-            help="For the owner: the true table, to measure attacks and what is lost.",
         ),
     ] = None,
     external: Annotated[
-        bool,
-        typer.Option(
-            "--external", help="For publication: nothing but the release and its certificate."
-        ),
+        bool, option("--external", "For publication: nothing but the release and its certificate.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    force: Annotated[bool, option("--force", "Replace an existing file.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write one document that explains a release: to the owner, or to everybody.

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pramana.cli.options import AsJson
+from pramana.cli.options import AsJson, ReleaseFolder, option
 
 __all__ = ["verify"]
 
@@ -15,20 +15,14 @@ DOES_NOT_HOLD = 1
 
 
 def verify(
-    folder: Annotated[
-        Path, typer.Argument(metavar="RELEASE", show_default=False, help="A release folder.")
-    ],
-    key: Annotated[
-        Path | None,
-        typer.Option("--key", metavar="PUB", show_default=False, help="Who must have signed it."),
-    ] = None,
+    folder: ReleaseFolder,
+    key: Annotated[Path | None, option("--key", "Who must have signed it.", metavar="PUB")] = None,
     original: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--original",
+            "For the owner: the true table, to see whether the records fit the matrices.",
             metavar="FILE",
-            show_default=False,
-            help="For the owner: the true table, to see whether the records fit the matrices.",
         ),
     ] = None,
     as_json: AsJson = False,
