@@ -80,7 +80,7 @@ def test_bad_input_is_refused_in_one_line(tmp_path, monkeypatch):
     with pytest.raises(InvalidTable, match="does not exist"):
         run_experiment("ikarashi", to=tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(OutputExists, match="is a file"):
+    with pytest.raises(OutputExists, match="new or empty folder"):
         run_experiment("ghatak", to=tmp_path / "file")
 
 

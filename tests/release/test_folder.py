@@ -161,6 +161,9 @@ def test_signature_finds_malice(release, tmp_path):
     assert private.stat().st_mode & 0o077 == 0
     with pytest.raises(OutputExists, match="not replaced"):
         make_keys(tmp_path / "office")
+    half = public.read_bytes()
+    public.unlink()  # as if the process had died between the two
+    assert make_keys(tmp_path / "office")[1].read_bytes() == half
     with pytest.raises(InputError, match="private Ed25519"):
         release.save(tmp_path / "bad", sign_with=public)
     assert not (tmp_path / "bad").exists()
@@ -179,6 +182,58 @@ def test_nothing_is_replaced_without_force(release):
     (stranger / "cat.jpg").write_bytes(b"meow")
     with pytest.raises(OutputExists, match="not a release folder"):
         api.protect(people(), plan(), to=stranger, force=True)
+
+
+def test_force_replaces_a_release_as_it_was_written_and_nothing_else(release):
+    """A file more, a changed one, a link, the folder one stands in: all stay as they are."""
+    folder = release.folder
+    seen = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def refused(match, at=folder):
+        with pytest.raises(OutputExists, match=match):
+            api.protect(people(), plan(), to=at, force=True, seed=2)
+        assert len(list(folder.parent.iterdir())) == 1 + (at != folder)
+
+    (folder / "diary.txt").write_text("mine")
+    refused("also holds diary.txt")
+    (folder / "diary.txt").unlink()
+    for name in ("README.md", "data.parquet"):
+        (folder / name).write_bytes(seen[name][:-1] + b"?")
+        refused(f"{name} was changed")
+        (folder / name).write_bytes(seen[name])
+    (folder / "certificate.json").write_bytes(seen["certificate.json"] + b" ")
+    refused("not a release folder as it was written")
+    (folder / "certificate.json").write_bytes(seen["certificate.json"])
+    link = folder.with_name("link")
+    link.symlink_to(folder)
+    refused("is a link", at=link)
+    link.unlink()
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == seen
+
+
+def test_force_does_not_saw_off_the_branch(release, monkeypatch):
+    """The folder in which the command runs stays, by whatever name it is called."""
+    monkeypatch.chdir(release.folder)
+    for place in (".", release.folder, release.folder / ".." / release.folder.name):
+        with pytest.raises(OutputExists, match="runs in"):
+            api.protect(people(), plan(), to=place, force=True, seed=2)
+
+
+def test_a_release_that_appears_meanwhile_is_left_alone(tmp_path, release):
+    """Of two at once one wins, and the other says so and leaves nothing."""
+    new = tmp_path / "new"
+
+    def write_data(path):
+        release.save(new)  # somebody else was quicker
+        path.write_bytes(b"the records of the slower one")
+        return release.records
+
+    with pytest.raises(OutputExists, match="appeared while"):
+        write_folder(
+            new, release.certificate, write_data, data_name="data.parquet", data_format="parquet"
+        )
+    assert verify_folder(new).valid
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "release"]
 
 
 @pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt()])

@@ -45,10 +45,10 @@ class Report:
     html: str
     external: bool
 
-    def save(self, path: str | Path) -> Path:
-        """Write the file."""
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the file; over one of that name only with ``force``."""
         place = Path(path)
-        write_whole(place, self.html)
+        write_whole(place, self.html, force=force)
         return place
 
     def _repr_html_(self) -> str:

@@ -6,16 +6,22 @@ Only what is needed to show help is imported here; the rest loads inside the ver
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from inspect import cleandoc
-from typing import Annotated
+from types import FrameType
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
 from pramana.cli.attack import attack
 from pramana.cli.audit import audit
+from pramana.cli.clean import clean
 from pramana.cli.compare import compare
 from pramana.cli.demo import demo
 from pramana.cli.describe import describe
@@ -32,12 +38,17 @@ from pramana.cli.regress import regress
 from pramana.cli.report import report
 from pramana.cli.steward import BriefCommand, StewardCommand
 from pramana.cli.verify import verify
-from pramana.errors import PramanaError
+from pramana.errors import Notice, PramanaError
+from pramana.files import forget_placed, placed
 
 __all__ = ["app", "main"]
 
 BAD_INPUT = 2
 INTERRUPTED = 130
+TOLD_TO_END = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+"""Signals that end a command as an interruption does; its exit code is 128 and their number."""
 
 # Newer versions of typer bring their own copy of click: its errors are found through this one.
 ClickError: type[Exception] = typer.BadParameter.__mro__[2]
@@ -106,6 +117,7 @@ for verb in (
     ledger,
     keygen,
     demo,
+    clean,
 ):
     cls = COMMANDS.get(verb)
     app.command(name=verb.__name__, cls=cls, help=_help(verb))(verb)
@@ -113,6 +125,14 @@ for verb in (
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code; every failure is one line on stderr."""
+    forget_placed()
+    with _signals_heard() as told, _notices_shown():
+        code = _outcome(arguments, told)
+    raise SystemExit(code)
+
+
+def _outcome(arguments: Sequence[str] | None, told: list[int]) -> int:
+    """The exit code of a command."""
     try:
         given = None if arguments is None else list(arguments)
         code = app(args=given, prog_name="pramana", standalone_mode=False)
@@ -120,22 +140,76 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if code == INTERRUPTED:  # newer versions of typer turn the interruption into a code
             raise KeyboardInterrupt
     except PramanaError as error:
-        code = _fail(str(error), error.exit_code)
+        return _fail(str(error), error.exit_code)
     except ClickError as error:
-        code = _fail(_usage(error), BAD_INPUT)
+        return _fail(_usage(error), BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):
-        code = _fail("Interrupted. What was not finished leaves nothing behind.", INTERRUPTED)
+        return _interrupted(told)
     except BrokenPipeError:
         # Whoever read our output has left; Python must not complain when it closes the pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+        return 0
     except OSError as error:
-        code = _fail(_system(error), BAD_INPUT)
+        return _fail(_system(error), BAD_INPUT)
     except MemoryError:
-        code = _fail("There is not enough memory for this table.", BAD_INPUT)
+        return _fail(f"There is not enough memory for this table. {_written()}", BAD_INPUT)
     except Exception as error:
-        code = _unforeseen(error)
-    raise SystemExit(code if isinstance(code, int) else 0)
+        return _unforeseen(error)
+    return code if isinstance(code, int) else 0
+
+
+@contextmanager
+def _signals_heard() -> Iterator[list[int]]:
+    """Those that ask to end do so as an interruption does; the first one is kept in the list.
+
+    Those that follow it are not heard: what is being cleared away is cleared away.
+    """
+    told: list[int] = []
+
+    def end(number: int, frame: FrameType | None) -> None:
+        del frame
+        if not told:
+            told.append(number)
+            raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield told
+        return
+    heard = [
+        one for one in (signal.SIGINT, *TOLD_TO_END) if signal.getsignal(one) != signal.SIG_IGN
+    ]
+    before = {one: signal.signal(one, end) for one in heard}
+    try:
+        yield told
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+@contextmanager
+def _notices_shown() -> Iterator[None]:
+    """What the library wants a steward to know becomes a note."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", Notice)
+        usual = warnings.showwarning
+
+        def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+            if not issubclass(category, Notice):
+                usual(message, category, *where, **more)
+                return
+            from pramana.cli.rendering import note
+
+            note(str(message))
+
+        warnings.showwarning = show
+        yield
+
+
+def _interrupted(told: list[int]) -> int:
+    number = told[0] if told else signal.SIGINT
+    word = "Interrupted" if number == signal.SIGINT else "Told to end"
+    left = _written() if placed() else "What was not finished leaves nothing behind."
+    return _fail(f"{word}. {left}", 128 + number)
 
 
 def _fail(message: str, code: int) -> int:
@@ -157,7 +231,13 @@ def _system(error: OSError) -> str:
     """What the operating system refused, on which file."""
     where = f" ({error.filename})" if error.filename else ""
     reason = error.strerror or "the operating system refused to read or write"
-    return f"{reason}{where}. Nothing was written."
+    return f"{reason}{where}. {_written()}"
+
+
+def _written() -> str:
+    """What stands although the command failed."""
+    names = ", ".join(str(path) for path in placed())
+    return f"Written before that: {names}." if names else "Nothing was written."
 
 
 def _unforeseen(error: Exception) -> int:
@@ -165,7 +245,7 @@ def _unforeseen(error: Exception) -> int:
     if os.environ.get("PRAMANA_TRACEBACK"):
         raise error
     return _fail(
-        f"An unforeseen {type(error).__name__} stopped the command; nothing was written. This is a "
+        f"An unforeseen {type(error).__name__} stopped the command. {_written()} This is a "
         "fault in pramana: set PRAMANA_TRACEBACK=1 to see where (it may show data), and report it.",
         BAD_INPUT,
     )

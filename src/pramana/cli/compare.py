@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from pramana.cli.options import AsJson, SchemaFile, TableFile, names_of, option, require_schema
-from pramana.errors import InputError, OutputExists
+from pramana.errors import InputError
+from pramana.files import require_free, write_whole
 
 if TYPE_CHECKING:
     from pramana.assess.compare import Comparison
@@ -43,10 +44,9 @@ def compare(
     from pramana import api
     from pramana.cli.progress import progress_bar
     from pramana.cli.rendering import note, show_json
-    from pramana.files import write_whole
 
-    if output is not None and output.exists() and not force:
-        raise OutputExists(f"{output} exists. Choose another name, or add --force.")
+    if output is not None:
+        require_free(output, force=force)
     place = require_schema(schema, table)
     methods = names_of(method) or list(api.METHODS)[:1]
     targets = _numbers("--k", k), _numbers("--epsilon", epsilon)
@@ -55,7 +55,7 @@ def compare(
             table, place, methods=methods, k=targets[0], epsilon=targets[1], progress=advance
         )
     if output is not None:
-        write_whole(output, found.to_html())
+        write_whole(output, found.to_html(), force=force)
         note(f"{output} holds the page; it contains figures of the true table.")
     if as_json:
         show_json(found.to_json())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from pramana.cli.options import AsJson, TableFile, names_of, option
+from pramana.files import require_free
 
 if TYPE_CHECKING:
     from pramana.table.describe import Description
@@ -48,7 +49,7 @@ def describe(
     from pramana.cli.rendering import show_json
 
     if to is not None:
-        _require_free(to, force=force)
+        require_free(to, force=force)
     found = api.describe(
         table,
         keys=names_of(keys),
@@ -58,18 +59,11 @@ def describe(
         weight=weight,
     )
     if to is not None:
-        found.save(to)
+        found.save(to, force=force)
     if as_json:
         show_json(_to_json(found, to))
     else:
         _show(found, to, table)
-
-
-def _require_free(to: Path, *, force: bool) -> None:
-    from pramana.errors import OutputExists
-
-    if to.exists() and not force:
-        raise OutputExists(f"{to} exists already. Choose another name, or replace it with --force.")
 
 
 def _to_json(found: Description, to: Path | None) -> dict[str, Any]:

@@ -127,14 +127,14 @@ def protect(
     """
     from pramana import api
     from pramana.cli.progress import progress_bar
-    from pramana.cli.rendering import notices_shown, show_json
+    from pramana.cli.rendering import show_json
     from pramana.cli.targets import plan_for
 
     place, form = _place(to), _format(file_format)
     api.require_free(place, force=force)
     data = api.read(table, engine=engine, master=master)
     plan, opened = plan_for(context.obj, schema=schema, table=data, method=method)
-    with notices_shown(), progress_bar("Protecting", total=PASSES * plan.records) as advance:
+    with progress_bar("Protecting", total=PASSES * plan.records) as advance:
         release = api.protect(
             opened,
             plan,

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pramana.errors import Notice
 from pramana.numeric import text_up
 
 if TYPE_CHECKING:
@@ -24,7 +21,6 @@ __all__ = [
     "harmless",
     "matrices_of_plan",
     "note",
-    "notices_shown",
     "out",
     "show_json",
     "show_matrices",
@@ -97,23 +93,6 @@ def note(message: str) -> None:
     from rich.markup import escape
 
     _console(sys.stderr).print(escape(message), style="dim", soft_wrap=True)
-
-
-@contextmanager
-def notices_shown() -> Iterator[None]:
-    """What the library wants a steward to know becomes a note."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", Notice)
-        usual = warnings.showwarning
-
-        def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
-            if issubclass(category, Notice):
-                note(str(message))
-            else:
-                usual(message, category, *where, **more)
-
-        warnings.showwarning = show
-        yield
 
 
 def table_of(

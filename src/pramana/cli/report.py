@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from pramana.cli.options import AsJson, ReleaseFolder, option
-from pramana.errors import OutputExists
+from pramana.files import require_free
 
 __all__ = ["report"]
 
@@ -41,11 +41,10 @@ def report(
     from pramana.cli.rendering import note, out, show_json
     from pramana.cli.stages import stages
 
-    if output.exists() and not force:
-        raise OutputExists(f"{output} exists. Choose another name, or add --force.")
+    require_free(output, force=force)
     with stages("Writing the report"):
         made = api.report(folder, original=original, external=external)
-        made.save(output)
+        made.save(output, force=force)
     if as_json:
         show_json({"report": str(output), "external": made.external, "bytes": len(made.html)})
         return

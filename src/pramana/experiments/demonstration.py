@@ -11,14 +11,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pramana import api
+from pramana.errors import OutputExists
 from pramana.experiments.population import make_population, population_schema
+from pramana.formats.door import write_table
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.methods.plan import Plan
 from pramana.randomness import Keystream
 from pramana.readings.release import Release
+from pramana.release.folder import require_free
 from pramana.release.verify import Verdict
 from pramana.table.codec import encode, encode_released
 from pramana.table.counts import Counts
+from pramana.table.schema import Schema
 
 __all__ = ["Demonstration", "Line", "demonstrate"]
 
@@ -26,6 +30,7 @@ SEED = 2026
 DATA = "people.parquet"
 SCHEMA = "schema.toml"
 STATUS = "married"
+MADE_UP = b"people who do not exist"
 
 
 @dataclass(frozen=True)
@@ -80,11 +85,30 @@ def demonstrate(
     target, schema = PkAnonymity(k=k), population_schema()
     people = make_population(records, keystream=Keystream.from_seed(SEED))
     plan = api.design(schema, target, data=people)
-    data.mkdir(exist_ok=True)
-    pq.write_table(people, data / DATA)
-    schema.save(data / SCHEMA)
+    require_free(to, force=True)
+    _write_truth(people, schema, data)
     release = api.protect(data / DATA, plan, to=to, seed=SEED, force=True, progress=progress)
     return Demonstration(data, release, plan, api.verify(to), _compare(people, release))
+
+
+def _write_truth(people: pa.Table, schema: Schema, folder: Path) -> None:
+    """The table and its schema; what is not of an earlier demonstration is left alone."""
+    table, described = folder / DATA, folder / SCHEMA
+    if table.exists() and not _is_made_up(table):
+        raise OutputExists(f"{table} is not of a demonstration. Run it in another folder.")
+    if described.exists() and described.read_bytes() != schema.to_toml().encode():
+        raise OutputExists(f"{described} is not of a demonstration. Run it in another folder.")
+    folder.mkdir(exist_ok=True)
+    marked = people.replace_schema_metadata({b"pramana": MADE_UP})
+    write_table(marked, table, file_format="parquet", force=True)
+    schema.save(described, force=True)
+
+
+def _is_made_up(path: Path) -> bool:
+    try:
+        return (pq.read_schema(path).metadata or {}).get(b"pramana") == MADE_UP
+    except (OSError, pa.ArrowException):
+        return False
 
 
 def _compare(people: pa.Table, release: Release) -> tuple[Line, ...]:

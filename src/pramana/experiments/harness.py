@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from pramana.errors import InvalidNumber, InvalidTable, OutputExists
 from pramana.experiments.figures import Picture, draw, require_plots
+from pramana.files import whole_folder
 from pramana.randomness import Keystream
 
 __all__ = [
@@ -169,7 +170,7 @@ def run_experiment(
 
     Args:
         name: one of ``EXPERIMENTS``.
-        to: the folder to write to.
+        to: the folder to write; if it is there already, it must be empty.
         data: the folder of real data; the one that ``PRAMANA_DATA`` names if not given; without
             either the data are generated, and the page says so.
         quick: small sizes, under a minute.
@@ -178,8 +179,8 @@ def run_experiment(
     """
     module, folder = _module(name), Path(to)
     require_plots()
-    if folder.exists() and not folder.is_dir():
-        raise OutputExists(f"{folder} must be a folder to write to, and is a file.")
+    if os.path.lexists(folder):
+        _require_empty(folder)
     chosen = data if data is not None else os.environ.get(DATA_VARIABLE) or None
     where = None if chosen is None else Path(chosen)
     if where is not None and not where.is_dir():
@@ -195,15 +196,21 @@ def _module(name: str) -> Any:
     return import_module(f"pramana.experiments.{name}")
 
 
+def _require_empty(folder: Path) -> None:
+    if not folder.is_dir() or any(folder.iterdir()):
+        raise OutputExists(f"{folder} must be a new or empty folder to write to, and is not.")
+
+
 def _write(folder: Path, name: str, outcome: Experiment, *, quick: bool, seed: int) -> None:
     from pyarrow import csv
 
-    folder.mkdir(parents=True, exist_ok=True)
-    for file, columns in outcome.tables.items():
-        csv.write_csv(pa.table(dict(columns)), folder / f"{file}.csv")
-    for file, picture in outcome.pictures.items():
-        draw(picture, folder / file)
-    (folder / "README.md").write_text(_page(name, outcome, quick=quick, seed=seed))
+    folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+    with whole_folder(folder, may_go=_require_empty) as work:
+        for file, columns in outcome.tables.items():
+            csv.write_csv(pa.table(dict(columns)), work / f"{file}.csv")
+        for file, picture in outcome.pictures.items():
+            draw(picture, work / file)
+        (work / "README.md").write_text(_page(name, outcome, quick=quick, seed=seed))
 
 
 def _page(name: str, outcome: Experiment, *, quick: bool, seed: int) -> str:

@@ -110,14 +110,19 @@ def plain(array: pa.Array) -> pa.Array:
 
 
 def write_table(
-    table: pa.Table, path: Path, *, file_format: TableFormat, labels: Labels | None = None
+    table: pa.Table,
+    path: Path,
+    *,
+    file_format: TableFormat,
+    labels: Labels | None = None,
+    force: bool = False,
 ) -> int:
-    """Write a table in memory and give the number of records."""
+    """Write a table in memory, over a file of that name if told so; give the number of records."""
     fields = [pa.field(item.name, canonical_type(item.type)) for item in table.schema]
     schema = pa.schema(fields)
     batches = table.replace_schema_metadata(None).cast(schema).to_batches()
     schema = schema.with_metadata(_note(table.schema))
-    return write_records(schema, batches, path, file_format=file_format, labels=labels)
+    return write_records(schema, batches, path, file_format=file_format, labels=labels, force=force)
 
 
 def write_records(
@@ -127,6 +132,7 @@ def write_records(
     *,
     file_format: TableFormat,
     labels: Labels | None = None,
+    force: bool = False,
 ) -> int:
     """Write records to a file that appears whole or not at all, and give their number."""
     known = [name for name in FORMATS if FORMATS[name].writes]
@@ -142,7 +148,7 @@ def write_records(
             written += len(group)
 
     schema = schema.with_metadata(_note(schema))
-    with whole_file(Path(path)) as place:
+    with whole_file(Path(path), force=force) as place:
         FORMATS[file_format].write(place, RecordStream(schema, groups(), labels or Labels()))
     return written
 

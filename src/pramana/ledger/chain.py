@@ -90,12 +90,12 @@ class Chain:
             form = line | {"before": before}
             before = _digest(self.key, form)
             text.append(_spelled(form | {"digest": before}))
-        write_whole(self.path, "".join(f"{one}\n" for one in text), mode=OWNER_ONLY)
+        write_whole(self.path, "".join(f"{one}\n" for one in text), mode=OWNER_ONLY, force=True)
         self._write_key(len(self.lines), self.last)
 
     def _write_key(self, entries: int, last: str) -> None:
         form = {"key": self.key.hex(), "entries": entries, "last": last}
-        write_whole(key_file(self.path), _spelled(form) + "\n", mode=OWNER_ONLY)
+        write_whole(key_file(self.path), _spelled(form) + "\n", mode=OWNER_ONLY, force=True)
 
 
 _HEADER: dict[str, Any] = {"format": FORMAT, "version": VERSION}

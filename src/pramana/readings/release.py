@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from pramana.engines.choose import as_kind, write_opened
-from pramana.errors import InvalidNumber, InvalidTable, OutputExists, UnknownColumn
+from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
 from pramana.estimation.counts import CountMethod
 from pramana.estimation.independence import IndependenceTest
 from pramana.estimation.rebuild import REBUILDS, Rebuild
@@ -24,6 +24,7 @@ from pramana.estimation.regression import Family
 from pramana.estimation.regression_results import Regression
 from pramana.estimation.results import Estimate
 from pramana.estimation.variance import Inference, Question
+from pramana.files import require_free
 from pramana.formats.base import format_of
 from pramana.formats.door import write_table
 from pramana.formats.opening import open_table
@@ -267,12 +268,11 @@ class Release:
     ) -> dict[str, int | str]:
         """Write rebuilt records to a file, whole or not at all; say how many, and what they are."""
         place = Path(path)
-        if place.exists() and not force:
-            raise OutputExists(f"{place} exists already. Choose another name, or use --force.")
+        require_free(place, force=force)
         file_format = format_of(place)
         keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
         table = self.rebuilt(keystream, method=method)
-        write_table(table, place, file_format=file_format)
+        write_table(table, place, file_format=file_format, force=force)
         return {"records": table.num_rows, "note": REBUILT}
 
     def _asked(

@@ -2,32 +2,47 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
-from pramana.errors import InputError, InvalidTable, OutputExists
-from pramana.files import whole_folder
+from pramana.errors import InputError, InvalidTable, NotARelease, OutputExists
+from pramana.files import require_not_here, whole_folder
 from pramana.release.certificate import Certificate
-from pramana.release.contents import CERTIFICATE, fingerprint
+from pramana.release.contents import (
+    CERTIFICATE,
+    data_path,
+    fingerprint,
+    holds,
+    read_certificate,
+)
 from pramana.release.explained import explanations
 from pramana.release.signing import sign
 
-__all__ = ["require_counted", "require_free", "write_explanations", "write_folder"]
+__all__ = ["require_counted", "require_free", "require_own", "write_explanations", "write_folder"]
+
+MOST_NAMED = 3
+"""So many files that are not of a release are named."""
 
 
 def require_free(folder: Path, *, force: bool) -> None:
-    """Refuse a place that is taken, before any work is done."""
-    if folder.exists() and not force:
+    """Refuse a place that is taken, before any work is done; --force takes that of a release."""
+    if not folder.absolute().parent.is_dir():
+        raise InputError(f"The folder {folder.absolute().parent} must exist to hold the release.")
+    if not os.path.lexists(folder):
+        return
+    if not force:
         raise OutputExists(
             f"{folder} exists already. Choose another place, or replace it with --force."
         )
-    if folder.exists() and not (folder.is_dir() and _is_ours(folder)):
+    if folder.is_symlink():
         raise OutputExists(
-            f"{folder} is not a release folder, and --force replaces nothing else. "
-            "Choose another place."
+            f"{folder} is a link, and --force replaces none. Name the folder itself."
         )
-    if not folder.absolute().parent.is_dir():
-        raise InputError(f"The folder {folder.absolute().parent} must exist to hold the release.")
+    require_not_here(folder)
+    if not folder.is_dir():
+        raise _not_ours(folder, "it is a file")
+    _own(folder)
 
 
 def write_folder(
@@ -46,7 +61,7 @@ def write_folder(
     """
     folder = folder.absolute()
     require_free(folder, force=force)
-    with whole_folder(folder) as work:
+    with whole_folder(folder, may_go=require_own if force else None) as work:
         data = work / data_name
         require_counted(certificate, write_data(data))
         done = certificate.with_data(fingerprint(data, data_format))
@@ -72,5 +87,40 @@ def require_counted(certificate: Certificate, released: int) -> None:
         )
 
 
-def _is_ours(folder: Path) -> bool:
-    return (folder / CERTIFICATE).is_file() or not any(folder.iterdir())
+def require_own(folder: Path) -> None:
+    """Refuse to remove anything but a release as it was written: every file, and no other."""
+    certificate = _own(folder)
+    if certificate is None or certificate.data is None:
+        return
+    data = certificate.data
+    for name, content in explanations(certificate).items():
+        if os.path.lexists(folder / name) and not holds(folder / name, content):
+            raise _not_ours(folder, f"{name} was changed")
+    if os.path.lexists(folder / data.name) and fingerprint(folder / data.name, data.format) != data:
+        raise _not_ours(folder, f"{data.name} was changed")
+
+
+def _own(folder: Path) -> Certificate | None:
+    """The certificate of a folder that has nothing but what it names; none if it is empty."""
+    found = sorted(place.name for place in folder.iterdir())
+    if not found:
+        return None
+    try:
+        certificate = read_certificate(folder)
+        data = set() if certificate.data is None else {certificate.data.name}
+        if data and os.path.lexists(folder / min(data)):
+            data_path(folder, certificate)
+    except NotARelease as error:
+        raise _not_ours(folder, str(error).rstrip(".")) from None
+    known = {CERTIFICATE, *data, *explanations(certificate)}
+    others = [name for name in found if name not in known]
+    if others:
+        raise _not_ours(folder, f"it also holds {', '.join(others[:MOST_NAMED])}")
+    return certificate
+
+
+def _not_ours(folder: Path, why: str) -> OutputExists:
+    return OutputExists(
+        f"{folder} is not a release folder as it was written ({why}), and --force replaces nothing "
+        "else. Choose another place, or remove it yourself."
+    )

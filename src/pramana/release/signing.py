@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,51 +11,67 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from pramana.errors import InputError, OutputExists
-from pramana.files import write_whole
+from pramana.files import read_file, write_whole
 from pramana.release.certificate import Certificate
 
 __all__ = ["has_signature_of", "make_keys", "sign"]
 
 
 def make_keys(path: Path) -> tuple[Path, Path]:
-    """Write a pair of keys: ``path`` (private, readable by the owner only) and ``path.pub``."""
+    """Write a pair of keys: ``path`` (private, readable by the owner only) and ``path.pub``.
+
+    A private key that lies there without its public half gets it: whoever was cut off between the
+    two asks again.
+    """
     public_path = path.with_name(path.name + ".pub")
-    for taken in (path, public_path):
-        if taken.exists():
-            raise OutputExists(
-                f"{taken} exists already. Choose another name: keys are not replaced."
-            )
-    key = Ed25519PrivateKey.generate()
-    private = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
+    half = path.is_file() and not os.path.lexists(public_path)
+    if half:
+        key = _private_key(path)
+    else:
+        for taken in (path, public_path):
+            if os.path.lexists(taken):
+                raise OutputExists(
+                    f"{taken} exists already. Choose another name: keys are not replaced."
+                )
+        key = Ed25519PrivateKey.generate()
+        write_whole(path, _spelled(key), mode=0o600)
     public = key.public_key().public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     )
-    write_whole(path, private, mode=0o600)
     write_whole(public_path, public)
     return path, public_path
 
 
+def _spelled(key: Ed25519PrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+
+
 def sign(certificate: Certificate, key_file: Path) -> Certificate:
     """The certificate with a signature of its claim and digest."""
+    signature = _private_key(key_file).sign(certificate.signed_part())
+    return replace(certificate, signature=signature.hex())
+
+
+def _private_key(path: Path) -> Ed25519PrivateKey:
     try:
-        key = serialization.load_pem_private_key(_read(key_file), password=None)
+        key = serialization.load_pem_private_key(read_file(path, what="key file"), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PrivateKey):
         raise InputError(
-            f"{key_file} must be a private Ed25519 key in PEM form. Make one with 'pramana keygen'."
+            f"{path} must be a private Ed25519 key in PEM form. Make one with 'pramana keygen'."
         )
-    return replace(certificate, signature=key.sign(certificate.signed_part()).hex())
+    return key
 
 
 def has_signature_of(certificate: Certificate, key_file: Path) -> bool:
     """Whether the holder of the private key to this public one signed the certificate."""
     try:
-        key = serialization.load_pem_public_key(_read(key_file))
+        key = serialization.load_pem_public_key(read_file(key_file, what="key file"))
     except (ValueError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PublicKey):
@@ -64,10 +81,3 @@ def has_signature_of(certificate: Certificate, key_file: Path) -> bool:
     except (InvalidSignature, ValueError):
         return False
     return True
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        raise InputError(f"The key file {path} cannot be read.") from None

@@ -411,9 +411,9 @@ class Schema(Shown):
 
         return read_schema_file(Path(path))
 
-    def save(self, path: str | Path) -> None:
-        """Write the schema as a TOML file."""
-        write_whole(Path(path), self.to_toml())
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the schema as a TOML file; over a file of that name only with ``force``."""
+        write_whole(Path(path), self.to_toml(), force=force)
 
 
 def require_keys(schema: Schema) -> None:

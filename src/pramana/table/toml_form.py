@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from pramana.errors import InvalidSchema, PramanaError
+from pramana.files import read_file
 from pramana.table.domains import Bins, Categories, Domain, Label
 from pramana.table.schema import Column, Impossible, Role, Schema
 
@@ -47,11 +48,11 @@ SPELLINGS = {"randomize": "randomise", "levels": "categories", "values": "catego
 
 def read_schema_file(path: Path) -> Schema:
     """The schema in a TOML file; every error names the file."""
+    if not path.exists():
+        raise InvalidSchema(f"The schema file {path} does not exist.")
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise InvalidSchema(f"The schema file {path} does not exist.") from None
-    except (OSError, UnicodeDecodeError):
+        text = read_file(path, what="schema file").decode("utf-8-sig")
+    except UnicodeDecodeError:
         raise InvalidSchema(f"The schema file {path} cannot be read as UTF-8 text.") from None
     try:
         return read_schema(text)

@@ -1,0 +1,27 @@
+"""Files and folders that appear whole or not at all, and what unfinished ones leave behind."""
+
+from pramana.files.leftovers import Leftover, leftovers, remove_leftovers
+from pramana.files.reading import read_file
+from pramana.files.whole import (
+    forget_placed,
+    placed,
+    require_free,
+    require_not_here,
+    whole_file,
+    whole_folder,
+    write_whole,
+)
+
+__all__ = [
+    "Leftover",
+    "forget_placed",
+    "leftovers",
+    "placed",
+    "read_file",
+    "remove_leftovers",
+    "require_free",
+    "require_not_here",
+    "whole_file",
+    "whole_folder",
+    "write_whole",
+]

@@ -1,0 +1,144 @@
+"""Hidden folders in which something is being written, and those whose process has ended.
+
+A process holds a lock on the folder it writes in, and the lock ends with the process, however that
+ends. So a folder without a lock is a leftover: of a kill, a crash or a power cut. The next one who
+writes beside it says so, and it is removed when asked. What an interrupted exchange has moved aside
+(only where the file system has no exchange in one step) is put back instead.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pramana.files.moves import move_new
+
+__all__ = ["NAME", "Leftover", "hidden_folder", "leftovers", "remove_leftovers"]
+
+NAME: Final = re.compile(r"\.pramana-(\d+)-[0-9a-f]+")
+FORMER: Final = "former"
+"""What stood in the place, where it could not be exchanged in one step."""
+
+JUST_NOW: Final = 10
+"""Seconds in which a folder may not have its lock yet."""
+
+LONG_AGO: Final = 24 * 3600
+"""Seconds after which a folder is a leftover where there are no locks."""
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A hidden folder of a process that has ended.
+
+    Attributes:
+        folder: where it lies.
+        name: what was being written there, if that had begun.
+        former: whether it holds what stood under that name, which is free now.
+    """
+
+    folder: Path
+    name: str | None
+    former: bool
+
+    def sentence(self) -> str:
+        """What it is."""
+        what = "something" if self.name is None else self.name
+        if self.former:
+            return f"{self.folder.name} holds {what} as it was before, which an exchange left there"
+        return f"{self.folder.name} is what was left when {what} was being written"
+
+
+@contextmanager
+def hidden_folder(parent: Path) -> Iterator[Path]:
+    """A folder of one's own, under lock, that is gone at the end."""
+    folder = parent / f".pramana-{os.getpid()}-{time.time_ns():x}"
+    handle = None
+    try:
+        folder.mkdir(0o700)
+        handle = os.open(folder, os.O_RDONLY)
+        _take(handle)
+        yield folder
+    finally:
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+        except BaseException:  # told to end just now: first this
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        finally:
+            if handle is not None:
+                os.close(handle)
+
+
+def leftovers(parent: Path) -> list[Leftover]:
+    """What processes that have ended left in a folder."""
+    try:
+        with os.scandir(parent) as entries:
+            names = sorted(entry.name for entry in entries if NAME.fullmatch(entry.name))
+    except OSError:
+        return []
+    return [_leftover(parent / name) for name in names if _is_abandoned(parent / name)]
+
+
+def remove_leftovers(parent: Path) -> list[Leftover]:
+    """Remove them, put back what had been moved aside, and say what there was."""
+    found = leftovers(parent)
+    for one in found:
+        if one.former and one.name is not None:
+            move_new(one.folder / FORMER, parent / one.name)
+        shutil.rmtree(one.folder)
+    return found
+
+
+def _leftover(folder: Path) -> Leftover:
+    inside = sorted(place.name for place in folder.iterdir())
+    name = next((name for name in inside if name != FORMER), None)
+    former = FORMER in inside and name is not None and not os.path.lexists(folder.parent / name)
+    return Leftover(folder, name, former)
+
+
+def _is_abandoned(folder: Path) -> bool:
+    """Whether nobody writes there any more."""
+    try:
+        handle = os.open(folder, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | os.O_DIRECTORY)
+    except OSError:
+        return False  # not a folder, not ours, or gone meanwhile
+    try:
+        age = time.time() - folder.stat().st_mtime
+        taken = _take(handle)
+    finally:
+        os.close(handle)
+    if taken is None:
+        return age > LONG_AGO
+    return taken and (age > JUST_NOW or not _runs(folder))
+
+
+def _take(handle: int) -> bool | None:
+    """Whether the lock of a folder could be had; ``None`` where there are none."""
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        return None
+    return True
+
+
+def _runs(folder: Path) -> bool:
+    """Whether there is a process of the number that the folder carries."""
+    found = NAME.fullmatch(folder.name)
+    try:
+        os.kill(int(found[1]) if found else 0, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

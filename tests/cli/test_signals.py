@@ -1,0 +1,58 @@
+"""Commands that are told to end leave nothing behind, and say so in one line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.cli.conftest import Run, people_csv
+
+COMMAND = [sys.executable, "-c", "from pramana.cli.app import main; main()"]
+
+
+def names() -> list[str]:
+    """What lies in the present folder."""
+    return sorted(path.name for path in Path().iterdir())
+
+
+def test_a_command_told_to_end_leaves_nothing(steward: Path) -> None:
+    """One line, 128 and the number of the signal, and the folder as it was."""
+    Path("people.csv").write_text(people_csv(60_000))
+    before = names()
+    words = ["protect", "people.csv", "--schema", "schema.toml", "--k", "2", "-o"]
+    signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    running = {
+        one: subprocess.Popen([*COMMAND, *words, one.name], stderr=subprocess.PIPE, text=True)
+        for one in signals
+    }
+    for one, process in running.items():
+        while process.poll() is None and not list(Path().glob(f".pramana-{process.pid}-*")):
+            time.sleep(0.005)  # until it writes
+        process.send_signal(one)
+    for one, process in running.items():
+        _, told = process.communicate(timeout=60)
+        assert process.returncode == 128 + one
+        assert told.count("\n") == 1
+        assert "leaves nothing behind" in told
+    assert names() == before
+
+
+def test_leftovers_are_shown_and_removed_when_told(steward: Path, run: Run) -> None:
+    """Not those of a process that still runs, nor what only looks alike."""
+    for name in (".pramana-999999999-0", ".pramana-mine", f".pramana-{os.getpid()}-0"):
+        Path(name).mkdir()
+    Path(".pramana-999999999-0/release").mkdir()
+    assert run("clean --json").json["leftovers"] == [".pramana-999999999-0"]
+    assert "release was being written" in run("keygen office").err
+    outcome = run("clean . --remove")
+    assert outcome.out.endswith("1 removed.\n")
+    assert run("clean").out == "Nothing was left here.\n"
+    assert [name for name in names() if name[0] == "."] == [
+        f".pramana-{os.getpid()}-0",
+        ".pramana-mine",
+    ]
+    assert run("clean nowhere").code == 2
