@@ -43,6 +43,7 @@ __all__ = [
     "PramanaError",
     "SingularMatrix",
     "TooLarge",
+    "Unconfirmed",
     "UnknownColumn",
 ]
 
@@ -131,3 +132,7 @@ class Notice(UserWarning):
 
 class Copies(Notice):
     """More records stand in a release word for word than its promise lets a reader expect."""
+
+
+class Unconfirmed(Notice):
+    """A ledger has a release that was begun, and nobody has said that it stands."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,20 +14,20 @@ from pramana.engines.choose import empty_like, engine_for, leaving, open_source
 from pramana.errors import Copies, InputError
 from pramana.formats.base import FORMATS
 from pramana.ledger.book import Budget
-from pramana.ledger.booking import Booking, booked
+from pramana.ledger.booking import Booking, booked, require_apart
+from pramana.ledger.chain import require_file
 from pramana.methods.people import refused_in_all
 from pramana.methods.plan import Plan
 from pramana.randomness import Keystream
 from pramana.readings.release import Release, load_release
 from pramana.release.certificate import WITH_MATRICES, Certificate
 from pramana.release.folder import require_counted, require_free
-from pramana.release.stored import read_certificate, write_release
+from pramana.release.stored import write_release
 from pramana.risk.verbatim import measure_verbatim
 from pramana.table.domains import Label
 from pramana.table.groups import group_sizes
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
-from pramana.table.schema import Schema
 from pramana.types import Progress, TableLike
 
 __all__ = ["protect"]
@@ -58,7 +58,7 @@ def protect(
             for publication.
         force: replace an existing release folder.
         sign_with: a private key to sign the certificate with.
-        ledger: a ledger to enter the release in, when it stands; it begins here if there is none.
+        ledger: a ledger to enter the release in, before it is made; one begins here if need be.
         budget: what all releases of this table on the ledger must still promise together.
         people: a name for the people of the table, by which the ledger knows them again where the
             table was changed; where not given, the columns tell.
@@ -68,9 +68,9 @@ def protect(
         require_free(Path(to), force=force)
     opened = open_source(table, schema=plan.schema)
     keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
-    _require_ledger(ledger, budget, people, seed)
+    _require_ledger(ledger, budget, people, seed, to)
     with (
-        _booking(ledger, opened, plan.schema, people) as booking,
+        _booking(ledger, opened, people, to) as booking,
         refused_in_all(plan.schema, opened),
     ):
         made, plan = plan.method.release(plan, opened, keystream)
@@ -81,37 +81,40 @@ def protect(
         certificate = _certificate(plan, keystream, labels)
         if booking is not None:
             booking.require(certificate, budget)
-        if to is None:
-            released = replace(made.to_opened(), labels=labels)
-            opened.require_unchanged()
-            require_counted(certificate, released.rows)
-            if booking is not None:
-                booking.enter(certificate)
-            return Release(certificate, released, like=empty_like(table))
-        file_format = file_format or _writable(opened.format)
+        with nullcontext() if booking is None else booking.entered(certificate):
+            if to is None:
+                released = replace(made.to_opened(), labels=labels)
+                opened.require_unchanged()
+                require_counted(certificate, released.rows)
+                return Release(certificate, released, like=empty_like(table))
+            file_format = file_format or _writable(opened.format)
 
-        def write(path: Path) -> int:
-            written = made.write(path, file_format=file_format, labels=labels, progress=progress)
-            opened.require_unchanged()
-            return written
+            def write(path: Path) -> int:
+                written = made.write(
+                    path, file_format=file_format, labels=labels, progress=progress
+                )
+                opened.require_unchanged()
+                return written
 
-        write_release(
-            certificate,
-            write,
-            folder=Path(to),
-            file_format=file_format,
-            force=force,
-            sign_with=sign_with,
-        )
-        if booking is not None:
-            booking.enter(read_certificate(Path(to)))
+            write_release(
+                certificate,
+                write,
+                folder=Path(to),
+                file_format=file_format,
+                force=force,
+                sign_with=sign_with,
+            )
     return load_release(to)
 
 
 def _require_ledger(
-    ledger: str | Path | None, budget: Budget | None, people: str | None, seed: int | None
+    ledger: str | Path | None,
+    budget: Budget | None,
+    people: str | None,
+    seed: int | None,
+    to: str | Path | None,
 ) -> None:
-    """Refuse what goes with a ledger only, and a seed beside one."""
+    """Refuse what goes with a ledger only, a seed beside one, and a ledger that is published."""
     if ledger is None and (budget is not None or people is not None):
         raise InputError("A budget and a name of the people go with a ledger (--ledger FILE).")
     if ledger is not None and seed is not None:
@@ -119,17 +122,21 @@ def _require_ledger(
             "A release with a seed is not for publication, and a ledger counts what is: leave out "
             "the seed or the ledger."
         )
+    if ledger is not None:
+        require_file(Path(ledger))
+        require_apart(Path(ledger), None if to is None else Path(to))
 
 
 @contextmanager
 def _booking(
-    ledger: str | Path | None, opened: OpenedTable, schema: Schema, people: str | None
+    ledger: str | Path | None, opened: OpenedTable, people: str | None, to: str | Path | None
 ) -> Iterator[Booking | None]:
     """A place on the ledger, where there is one."""
     if ledger is None:
         yield None
         return
-    with booked(Path(ledger), opened, schema, people=people) as booking:
+    folder = None if to is None else Path(to)
+    with booked(Path(ledger), opened, people=people, folder=folder) as booking:
         yield booking
 
 

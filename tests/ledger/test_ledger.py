@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
 import pramana as pm
 from pramana.engines.choose import open_source
+from pramana.ledger.booking import booked
 from pramana.ledger.prints import column_prints
 
 SEX = pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M")), missing="refuse")
@@ -85,12 +89,14 @@ def test_no_truth_stands_in_it(people, book):
     text = book.read_text()
 
     assert '"F"' not in text
-    assert column_prints(open_source(people), ["sex"], key=b"")["sex"] not in text
+    bare = column_prints(open_source(people), key=b"")["sex"]
+    assert bare.values not in text
+    assert bare.shape not in text
     assert pm.Ledger.load(book).entries[0].plan["asked"] == {"pk-anonymity": {"k": 5.0}}
 
 
 def test_a_table_is_known_again_however_it_is_stored(people, book, tmp_path):
-    """CSV, Parquet, a data frame, in other batches; not if it was sorted anew."""
+    """CSV, Parquet, a data frame, in other batches, sorted anew."""
     pq.write_table(people, tmp_path / "people.parquet", row_group_size=7)
     pa_csv.write_csv(people, tmp_path / "people.csv")
     schema = pm.Schema((SEX, AGE))
@@ -102,8 +108,8 @@ def test_a_table_is_known_again_however_it_is_stored(people, book, tmp_path):
     protect(people.take(list(range(RECORDS - 1, -1, -1))), book, SEX, AGE)
     ledger = pm.Ledger.load(book)
 
-    assert ledger.tables == ((0, 1, 2), (3,))
-    assert ledger.together(0, 1, 2).releases == 3
+    assert ledger.tables == ((0, 1, 2, 3),)
+    assert ledger.together().releases == 4
 
 
 def test_people_that_were_named_are_known_though_the_table_changed(people, book):
@@ -142,13 +148,13 @@ def test_what_no_rule_covers_counts_as_exceeded(people, book):
 
 
 def test_a_release_that_fails_is_not_entered(people, book, tmp_path):
-    """A key to sign with that is none: nothing stands, nothing is entered."""
+    """A key to sign with that is none: nothing stands, and the entry is withdrawn."""
     (tmp_path / "no.key").write_text("none")
     with pytest.raises(pm.InputError, match="Ed25519"):
         protect(people, book, SEX, to=tmp_path / "one", sign_with=tmp_path / "no.key")
 
     assert not (tmp_path / "one").exists()
-    assert not book.exists()
+    assert pm.Ledger.load(book).entries == ()
 
 
 def test_an_altered_ledger_stops_a_release(people, book, tmp_path):
@@ -183,3 +189,215 @@ def test_reports_are_counted_too(people, book):
     assert found.rule == "apart"
     assert found.k == pytest.approx(5, rel=0.01)
     assert math.isfinite(found.central.epsilon)
+
+
+# -- other names, other tables ---------------------------------------------------------------------
+
+INCOME = pm.Column("income", pm.Role.SENSITIVE)
+DISGUISES = {
+    "another name": lambda table: table.rename_columns(["sex", "age", "town", "salary"]),
+    "numbers as text": lambda table: table.set_column(
+        3, "salary", pc.binary_join_element_wise("0", table["income"].cast(pa.string()), "")
+    ),
+    "broken numbers": lambda table: table.set_column(
+        3, "salary", table["income"].cast(pa.float32())
+    ),
+    "another order": lambda table: DISGUISES["another name"](table.sort_by("income")),
+    "other units": lambda table: table.set_column(3, "salary", pc.multiply(table["income"], 7)),
+    "rounded": lambda table: table.set_column(
+        3, "salary", pc.divide(table["income"], 100).cast(pa.int64())
+    ),
+    "five people fewer": lambda table: DISGUISES["another name"](table.slice(5)),
+}
+
+
+@pytest.fixture
+def earners(people) -> pa.Table:
+    """The same, each with an income of their own."""
+    rng = np.random.default_rng(6)
+    return people.append_column("income", pa.array(rng.permutation(90_000)[:RECORDS] + 10_000))
+
+
+@pytest.mark.parametrize("how", DISGUISES)
+@pytest.mark.parametrize("role", [pm.Role.SENSITIVE, pm.Role.PLAIN])
+def test_a_kept_column_in_disguise_ties_all_the_same(earners, book, how, role):
+    """A sensitive one shown by both: never apart. A plain one: its crowd of one leaves no k."""
+    first = pm.Schema((SEX, pm.Column("income", role)))
+    second = pm.Schema((AGE, pm.Column("salary", role)))
+    for schema, table in ((first, earners), (second, DISGUISES[how](earners))):
+        table = table.select(schema.names)
+        k = 5 if role is pm.Role.SENSITIVE else 1
+        pm.protect(table, pm.design(schema, pm.PkAnonymity(k=k), data=table), ledger=book)
+    ledger = pm.Ledger.load(book)
+
+    found = ledger.together()
+    assert ledger.tables == ((0, 1),)
+    assert found.k < 1.2
+    if role is pm.Role.SENSITIVE:
+        assert found.rule == "tied"
+
+
+def test_a_column_that_one_keeps_and_the_other_randomises_under_another_name_ties(people, book):
+    """Categories that were given other labels, too: only how often they occur is the same."""
+    protect(people, book, SEX, TOWN)
+    place = pc.if_else(pc.equal(people["town"], "x"), "here", "there")
+    other = people.append_column("place", place)
+    column = pm.Column("place", pm.Role.KEY, pm.Categories(("here", "there")), missing="refuse")
+    protect(other, book, AGE, column)
+
+    found = pm.Ledger.load(book).together()
+    assert found.rule == "tied"
+    assert "town" in found.tied_by
+
+
+def test_other_columns_of_the_same_people_one_after_another_are_one_table(people, book):
+    """Nothing in common but the people: each release of one column, from a file of its own."""
+    for column in (SEX, AGE, TOWN):
+        protect(people, book, column) if column.randomised else protect(people, book, SEX, column)
+
+    assert pm.Ledger.load(book).tables == ((0, 1, 2),)
+
+
+def test_people_are_known_by_a_column_that_is_never_released(earners, book):
+    """A part of them, with other columns, beside the same identifiers under another name."""
+    number = pm.Column("number", pm.Role.IDENTIFIER)
+    code = pm.Column("code", pm.Role.IDENTIFIER)
+    table = earners.append_column("number", pc.add(earners["income"], 10**7))
+    protect(table, book, SEX, number)
+    part = table.slice(0, 300).rename_columns(["sex", "age", "town", "income", "code"])
+    protect(part, book, AGE, code)
+
+    assert pm.Ledger.load(book).tables == ((0, 1),)
+
+
+def test_other_people_are_another_table(people, book):
+    """Other numbers of records and other values; or as many, where both are named."""
+    rng = np.random.default_rng(8)
+    other = pa.table({"sex": rng.choice(["F", "M"], 400), "age": rng.integers(1, 4, 400)})
+    protect(people, book, SEX, AGE, people="north")
+    protect(other, book, SEX, AGE)
+    again = pa.table({"sex": rng.choice(["F", "M"], RECORDS), "age": rng.integers(1, 4, RECORDS)})
+    protect(again, book, SEX, AGE, people="south")
+    protect(again, book, SEX, AGE)  # nobody said whose: in doubt everybody's
+
+    assert pm.Ledger.load(book).tables == ((0, 2, 3), (1,))
+
+
+# -- delta -----------------------------------------------------------------------------------------
+
+
+def central(table, book, epsilon, delta, **options):
+    asked = pm.ShuffledPrivacy(epsilon, delta)
+    table = table.select(["sex", "age"])
+    plan = pm.design(pm.Schema((SEX, AGE)), asked, data=table)
+    return pm.protect(table, plan, ledger=book, **options)
+
+
+def test_a_delta_is_weighed(people, book):
+    """An epsilon of nothing at a delta of nearly one is no bargain; ten usual ones are allowed."""
+    with pytest.raises(pm.DoesNotHold, match="a delta of 0.99.*above the budget of"):
+        central(people, book, 0.0, 0.99, budget=pm.Budget(epsilon=1))
+    with pytest.raises(
+        pm.DoesNotHold, match="alone would have a delta of 1e-6, above the budget of 1e-7"
+    ):
+        central(people, book, 0.5, 1e-6, budget=pm.Budget(epsilon=0.6, delta=1e-7))
+    for _ in range(3):
+        central(people, book, 0.1, 1e-6, budget=pm.Budget(epsilon=1))
+    central(people, book, 0.1, 0.3, budget=pm.Budget(delta=0.5))
+    with pytest.raises(pm.DoesNotHold, match="above the budget of 0.5"):
+        central(people, book, 0.1, 0.3, budget=pm.Budget(delta=0.5))
+
+
+def test_deltas_that_come_to_one_leave_the_local_epsilon(people, book):
+    """Two halves and more: what is left needs no delta."""
+    for _ in range(3):
+        central(people, book, 0.1, 0.5)
+    found = pm.Ledger.load(book).together()
+
+    assert found.central.delta == 0
+    assert found.central.epsilon == found.local
+    assert math.isfinite(found.local)
+
+
+# -- places ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ledger", "to"),
+    [
+        ("one", "one"), ("one/book", "one"), ("one/deep/../book", "one"), ("book", "book.key"),
+        ("book", "book.lock"), ("book", "book/one"), ("", "one"), (".", "one"), ("..", "one"),
+        ("old/book", "one"),
+    ],
+)  # fmt: skip
+def test_a_ledger_that_would_be_published_is_refused(people, tmp_path, monkeypatch, ledger, to):
+    """In the folder, on it, under it, in that of another release; and what is no file."""
+    monkeypatch.chdir(tmp_path)
+    protect(people, None, SEX, to="old")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(pm.InputError, match=r"must (lie apart|not lie in|be a file|exist)"):
+        protect(people, ledger, SEX, to=to)
+
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_ledger_behind_a_link_into_the_folder_is_refused(people, tmp_path):
+    """By where it really is."""
+    protect(people, None, SEX, to=tmp_path / "one")
+    (tmp_path / "elsewhere").symlink_to(tmp_path / "one")
+    with pytest.raises(pm.InputError, match="must"):
+        protect(people, tmp_path / "elsewhere" / "book", SEX, to=tmp_path / "one", force=True)
+
+
+# -- what stops in the middle ----------------------------------------------------------------------
+
+STOPPED = """
+import os, sys
+import pyarrow as pa
+import pramana as pm
+import pramana.protecting as protecting
+real = protecting.write_release
+def write(*given, **named):
+    if sys.argv[2] == "after":
+        real(*given, **named)
+    os._exit(9)
+protecting.write_release = write
+column = pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M")), missing="refuse")
+table = pa.table({"sex": ["F", "M"] * 250})
+plan = pm.design(pm.Schema((column,)), pm.PkAnonymity(k=5), data=table)
+pm.protect(table, plan, ledger=sys.argv[1] + "/book", to=sys.argv[1] + "/one")
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_release_that_is_stopped_counts_and_is_told_of(people, book, tmp_path, when):
+    """The machine stops before the release stands, or after it and before it is confirmed."""
+    stopped = subprocess.run([sys.executable, "-c", STOPPED, str(tmp_path), when], check=False)
+    assert stopped.returncode == 9
+    assert (tmp_path / "one").exists() == (when == "after")
+    words = "it stands there" if when == "after" else "does not stand there"
+    with pytest.warns(pm.errors.Unconfirmed, match=words):
+        protect(people, book, SEX)
+    ledger = pm.Ledger.load(book)
+
+    assert [entry.release is None for entry in ledger.entries] == [True, False]
+    assert ledger.together().releases == 2
+    assert "never confirmed" in ledger.unconfirmed[0]
+
+
+def test_a_release_that_stands_and_whose_end_fails_stays_entered(people, book, tmp_path):
+    """An error when all was written: nobody confirms, nobody withdraws."""
+    place = tmp_path / "one"
+    made = protect(people, None, SEX, to=place)
+
+    def late() -> None:
+        with (
+            booked(book, open_source(people), people=None, folder=place) as booking,
+            booking.entered(made.certificate),
+        ):
+            protect(people, None, SEX, to=place, force=True)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        late()
+    assert [entry.release for entry in pm.Ledger.load(book).entries] == [None]

@@ -35,16 +35,25 @@ def ledger(
       pramana ledger check office.ledger
     """
     from pramana import api
-    from pramana.cli.rendering import bullet, out, show_json, table_of
+    from pramana.cli.rendering import bullet, note, out, show_json, table_of
 
     found = api.Ledger.load(file)
     console = out()
     if what is LedgerView.CHECK:
-        many = f"{len(found.entries)} entries of {len(found.tables)} tables"
+        entries, tables = len(found.entries), len(found.tables)
+        many = (
+            f"{entries} entr{'y' if entries == 1 else 'ies'} of "
+            f"{tables} table{'' if tables == 1 else 's'}"
+        )
         if as_json:
-            show_json({"ledger": str(file), "entries": len(found.entries), "holds": True})
+            unconfirmed = len(found.unconfirmed)
+            show_json(
+                {"ledger": str(file), "entries": entries, "unconfirmed": unconfirmed, "holds": True}
+            )
         else:
-            console.print(f"{many}: each follows the one before it, and none is missing.")
+            console.print(f"{many}: each line follows the one before it, and none is missing.")
+            for words in found.unconfirmed:
+                note(words)
         return
     if as_json:
         show_json(found.to_json())
@@ -56,3 +65,5 @@ def ledger(
         console.print(f"Table {number}, {found.numbers(table)}:", markup=False)
         for sentence in found.together(*table).sentences():
             bullet(console, sentence)
+    for words in found.unconfirmed:
+        note(words)

@@ -87,6 +87,15 @@ def protect(
             seldom=True,
         ),
     ] = None,
+    budget_delta: Annotated[
+        float | None,
+        option(
+            "--budget-delta",
+            "The delta of that budget; 1e-5, or one record where that is less.",
+            metavar="NUMBER",
+            seldom=True,
+        ),
+    ] = None,
     budget_k: Annotated[
         float | None,
         option(
@@ -108,7 +117,7 @@ def protect(
         str | None,
         option(
             "--people",
-            "With --ledger: whose table it is, where it was sorted or changed.",
+            "With --ledger: whose table it is, where its columns cannot tell.",
             metavar="NAME",
             seldom=True,
         ),
@@ -144,7 +153,7 @@ def protect(
             force=force,
             sign_with=sign,
             ledger=ledger,
-            budget=_budget(budget_epsilon, budget_k, allow_uncovered),
+            budget=_budget(budget_epsilon, budget_k, budget_delta, allow_uncovered),
             people=people,
             progress=advance,
         )
@@ -161,11 +170,13 @@ def protect(
         _show_together(ledger)
 
 
-def _budget(epsilon: float | None, k: float | None, allow_uncovered: bool) -> Budget | None:
+def _budget(
+    epsilon: float | None, k: float | None, delta: float | None, allow_uncovered: bool
+) -> Budget | None:
     from pramana import api
 
-    stated = epsilon is not None or k is not None or allow_uncovered
-    return api.Budget(epsilon, k, allow_uncovered) if stated else None
+    stated = allow_uncovered or not (epsilon is None and k is None and delta is None)
+    return api.Budget(epsilon, k, allow_uncovered, delta) if stated else None
 
 
 def _together(ledger: Path) -> Together:

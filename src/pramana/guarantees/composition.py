@@ -2,13 +2,15 @@
 
 Draws are fresh and every release has a shuffle of its own. Two cases:
 
-- *Apart*: no release shows as it is a column that another one has. Nothing ties a record of the one
-  to a record of the other. Each release keeps its own k, all records of a person together are found
-  with at most 1 / (k1 k2 ...), and central epsilons and deltas add.
-- *Tied*: a column that one shows as it is stands in another one too, as it is or randomised.
-  Whoever can tell which records belong together faces one channel that releases both: local
-  epsilons add, k = 1 + (n - 1) m1 m2, and central privacy follows from the product of the blanket
-  laws. Central epsilons may not be added there.
+- *Apart*: no release shows as it is a column that another one has, and not both show a column
+  where one is sensitive. Nothing ties a record of the one to a record of the other. Each release
+  keeps its own k, all records of a person together are found with at most 1 / (k1 k2 ...), and
+  central epsilons and deltas add.
+- *Tied*: a column that one shows as it is stands in another one too, as it is or randomised, under
+  whatever name; or both show columns of which one is sensitive: a value that nobody is taken to
+  know may go with any other. Whoever can tell which records belong together faces one channel that
+  releases both: local epsilons add, k = 1 + (n - 1) m1 m2, and central privacy follows from the
+  product of the blanket laws. Central epsilons may not be added there.
 
 Local epsilons add in both. Groups of tied releases are apart from each other. Releases without
 published matrices have no rule, those whose matrices were made from the data none for epsilon.
@@ -19,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -100,8 +102,8 @@ class Outline:
     def central(self, *, crowd: int, delta: float) -> ShuffledPrivacy:
         """What one shuffle of such records promises, by the product of the laws of its steps."""
         local = ShuffledPrivacy(self.local_epsilon, 0.0)
-        if crowd == 1 or delta == 0 or self.gamma is None:
-            return local
+        if crowd == 1 or delta == 0 or delta >= 1 or self.gamma is None:
+            return local  # a delta of one would say nothing
         from pramana.guarantees.shuffled_bound import epsilon_of
 
         found = min(epsilon_of([law], crowd=crowd, delta=delta) for law in self._laws(self.gamma))
@@ -166,6 +168,7 @@ class Disclosure:
         central: what it promises by itself, where it does.
         alone: the k that it promises by itself, where no matrices tell.
         seeded: whether a seed was used.
+        marks: what is known of columns beyond their names: two that share a mark may tell the same.
     """
 
     method: str
@@ -181,6 +184,7 @@ class Disclosure:
     central: ShuffledPrivacy | None = None
     alone: float | None = None
     seeded: bool = False
+    marks: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -230,9 +234,39 @@ class Disclosure:
             return self.central
         return ShuffledPrivacy(self.outline.local_epsilon, 0.0)
 
+    @property
+    def hidden(self) -> frozenset[str]:
+        """The sensitive ones: released as they are, and nobody is taken to know them."""
+        return self.kept - self.known
+
     def ties(self, other: Disclosure) -> frozenset[str]:
-        """The columns that the one shows as they are and that the other one has at all."""
-        return (self.kept & other.columns) | (other.kept & self.columns)
+        """The columns by which records of both may be found to belong together.
+
+        Those that the one shows as they are and that the other one has at all; and sensitive ones
+        where both show something, since a value that nobody knows may go with any other.
+        """
+        found = self._shows(other) | other._shows(self)
+        if self.kept and other.kept and (self.hidden or other.hidden):
+            found |= self.kept | other.kept
+        return found
+
+    def _shows(self, other: Disclosure) -> frozenset[str]:
+        """What is shown here as it is and stands there too, under whatever name."""
+        nothing: frozenset[str] = frozenset()
+        there = nothing.union(*(other.marks.get(name, nothing) for name in other.columns))
+        return frozenset(
+            name
+            for name in self.kept
+            if name in other.columns or self.marks.get(name, nothing) & there
+        )
+
+    def renamed(self, names: Mapping[str, str]) -> Disclosure:
+        """The same with other names for some columns."""
+        sets: dict[str, Any] = {
+            own: frozenset(names.get(name, name) for name in getattr(self, own)) for own in _SETS
+        }
+        marks = {names.get(name, name): own for name, own in self.marks.items()}
+        return replace(self, **sets, marks=marks)
 
     def to_json(self) -> dict[str, Any]:
         """A plain form."""
@@ -349,8 +383,8 @@ _RULES = {
     "alone": "One release: what it promises stands.",
     "apart": "{n} releases, none of which shows as it is a column that another one has: nothing "
     "ties their records together. Each keeps its k, central epsilons add.",
-    "tied": "{n} releases, some of which share columns that are shown as they are ({by}): their "
-    "records may be tied together, so that they count as one that releases all.",
+    "tied": "{n} releases of which some may be tied together, record by record, by columns that "
+    "are shown as they are ({by}): these count as one that releases all.",
     "none": "{n} releases that no rule puts together.",
 }
 
@@ -403,10 +437,12 @@ def _central(whole: _Group, parts: Sequence[_Group]) -> ShuffledPrivacy | None:
     found = [part.central for part in parts]
     if len(found) == 1:
         return found[0]
-    added = ShuffledPrivacy(
-        _sum_up(one.epsilon for one in found), _sum_up(one.delta or 0.0 for one in found)
-    )
-    return min(added, whole.as_one(added.delta or 0.0), key=lambda one: one.epsilon)
+    delta = _sum_up(one.delta or 0.0 for one in found)
+    together = whole.as_one(delta)
+    if delta >= 1:
+        return together
+    added = ShuffledPrivacy(_sum_up(one.epsilon for one in found), delta)
+    return min(added, together, key=lambda one: one.epsilon)
 
 
 def _sum_up(numbers: Iterable[float]) -> float:

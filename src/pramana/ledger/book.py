@@ -9,16 +9,19 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pramana.errors import DoesNotHold, NotARelease
+from pramana.errors import DoesNotHold, NotARelease, PramanaError
 from pramana.guarantees.composition import Disclosure, Together, compose
+from pramana.guarantees.shuffled_privacy import usual_delta
 from pramana.ledger.chain import Chain
+from pramana.ledger.prints import ColumnPrint
 from pramana.numeric import require_number, text_down, text_up
 from pramana.release.certificate import Certificate
+from pramana.release.contents import read_certificate
 from pramana.release.disclosed import disclosed
 
 __all__ = ["Budget", "Ledger", "LedgerEntry"]
@@ -29,55 +32,79 @@ class Budget:
     """What all releases of one table together must still promise.
 
     >>> Budget(epsilon=1, k=10)
-    Budget(epsilon=1, k=10, allow_uncovered=False)
+    Budget(epsilon=1, k=10, allow_uncovered=False, delta=None)
 
     Attributes:
         epsilon: the most that central epsilon may come to.
         k: the least that k may come to.
         allow_uncovered: go on where no rule says what the releases promise together; it counts as
             exceeded otherwise.
+        delta: the most that delta may come to; with an epsilon and where not given, ten times the
+            usual one of a release: 1e-5, or one record where that is less.
     """
 
     epsilon: float | None = None
     k: float | None = None
     allow_uncovered: bool = False
+    delta: float | None = None
 
     def __post_init__(self) -> None:
         if self.epsilon is not None:
             require_number("the budget of epsilon", self.epsilon, low=0)
         if self.k is not None:
             require_number("the budget of k", self.k, low=1)
+        if self.delta is not None:
+            require_number("the budget of delta", self.delta, low=0, high=1, high_open=True)
 
-    def require(self, found: Together) -> None:
+    def require(self, found: Together, *, records: int) -> None:
         """Refuse what exceeds it."""
-        epsilon = None if found.central is None else found.central.epsilon
-        self._require("epsilon", self.epsilon, epsilon, found)
-        self._require("k", self.k, found.k, found)
+        if self.epsilon is not None or self.delta is not None:
+            self._require_central(found, records)
+        if self.k is not None:
+            if found.k is None:
+                self._not_known("k", found)
+            elif found.k < self.k:
+                raise _exceeded(found, f"k = {text_down(found.k)}, below the budget of {self.k:g}")
 
-    def _require(
-        self, name: str, most: float | None, number: float | None, found: Together
-    ) -> None:
-        if most is None:
+    def _require_central(self, found: Together, records: int) -> None:
+        """Epsilon and delta at once; the local epsilon will do too, which has no delta."""
+        if found.central is None:
+            self._not_known("epsilon", found)
             return
-        if number is None:
-            if self.allow_uncovered:
-                return
-            why = "; ".join(found.uncovered) or "no rule covers them"
-            raise DoesNotHold(
-                f"The budget of {name} counts as exceeded: what all {found.releases} releases of "
-                f"this table promise together is not known ({why}). Nothing was written; "
-                "--allow-uncovered goes on all the same."
+        most = math.inf if self.epsilon is None else self.epsilon
+        beyond = BUDGETED * usual_delta(records) if self.delta is None else self.delta
+        epsilon, delta = found.central.epsilon, found.central.delta or 0.0
+        if (epsilon <= most and delta <= beyond) or found.local <= most < math.inf:
+            return
+        if epsilon > most:
+            raise _exceeded(
+                found,
+                f"a central epsilon of {text_up(epsilon)}, above the budget of {most:g}",
             )
-        if number > most if name == "epsilon" else number < most:
-            words = (
-                f"a central epsilon of {text_up(number)}, above the budget of {most:g}"
-                if name == "epsilon"
-                else f"k = {text_down(number)}, below the budget of {most:g}"
-            )
-            raise DoesNotHold(
-                f"With this release, all {found.releases} of this table together would have "
-                f"{words}. Nothing was written."
-            )
+        raise _exceeded(
+            found, f"a delta of {text_up(delta, 3)}, above the budget of {text_down(beyond, 3)}"
+        )
+
+    def _not_known(self, name: str, found: Together) -> None:
+        if self.allow_uncovered:
+            return
+        why = "; ".join(found.uncovered) or "no rule covers them"
+        raise DoesNotHold(
+            f"The budget of {name} counts as exceeded: what all {found.releases} releases of "
+            f"this table promise together is not known ({why}). Nothing was written; "
+            "--allow-uncovered goes on all the same."
+        )
+
+
+BUDGETED = 10
+"""So many releases of the usual delta are within a budget that states none."""
+
+
+def _exceeded(found: Together, words: str) -> DoesNotHold:
+    who = "This release alone"
+    if found.releases > 1:
+        who = f"With this release, all {found.releases} of this table together"
+    return DoesNotHold(f"{who} would have {words}. Nothing was written.")
 
 
 @dataclass(frozen=True)
@@ -90,23 +117,33 @@ class LedgerEntry:
         columns: keyed fingerprints of the columns of the true table, by name.
         plan: method, options, what was asked, which columns were randomised and which kept.
         promised: what the certificate claims, by name.
-        release: the SHA-256 of the certificate.
+        intended: the SHA-256 of the certificate before there were data.
+        folder: where the release was to be; ``None`` for one in memory.
         disclosed: all that composing needs.
+        release: the SHA-256 of the certificate of the release that stands; ``None`` where nobody
+            has confirmed that it does: it counts all the same.
     """
 
     date: str
     people: str | None
-    columns: Mapping[str, str]
+    columns: Mapping[str, ColumnPrint]
     plan: Mapping[str, Any]
     promised: Mapping[str, Any]
-    release: str
+    intended: str
+    folder: str | None
     disclosed: Disclosure
+    release: str | None = None
 
     @classmethod
     def of(
-        cls, certificate: Certificate, *, columns: Mapping[str, str], people: str | None
+        cls,
+        certificate: Certificate,
+        *,
+        columns: Mapping[str, ColumnPrint],
+        people: str | None,
+        folder: Path | None = None,
     ) -> LedgerEntry:
-        """That of a release, now."""
+        """That of a release which is about to be made, now."""
         schema = certificate.true_schema
         asked = {claim.name: claim.asked.to_json() for claim in certificate.claims if claim.asked}
         return cls(
@@ -121,39 +158,72 @@ class LedgerEntry:
                 "kept": [column.name for column in schema.released_as_is],
             },
             promised={claim.name: claim.attained.to_json() for claim in certificate.claims},
-            release=hashlib.sha256(certificate.to_bytes()).hexdigest(),
+            intended=digest_of(certificate, data=False),
+            folder=None if folder is None else str(folder.absolute()),
             disclosed=disclosed(certificate),
         )
 
     def same_table(self, other: LedgerEntry) -> bool:
-        """The same name of the people; or as many records, and a column that is the same."""
+        """Whether both may be of the same people; in doubt they are.
+
+        The same name; a column that only the same people can have, whatever it is called; or as
+        many records, unless both have names and these differ.
+        """
         if self.people is not None and self.people == other.people:
             return True
-        shared = set(self.columns.items()) & set(other.columns.items())
-        return self.disclosed.records == other.disclosed.records and bool(shared)
+        own, others = self.columns.values(), other.columns.values()
+        if any(one.same_people(two) for one in own for two in others):
+            return True
+        named = self.people is not None and other.people is not None
+        return self.disclosed.records == other.disclosed.records and not named
+
+    def found(self) -> str | None:
+        """What there is of a release that nobody confirmed, in words."""
+        if self.release is not None:
+            return None
+        what = f"A release was begun on {self.date[:16].replace('T', ' ')} UTC"
+        if self.folder is None:
+            return f"{what}, in memory, and never confirmed: it counts as one."
+        try:
+            stands = digest_of(read_certificate(Path(self.folder)), data=False) == self.intended
+        except (PramanaError, OSError):
+            stands = False
+        there = "it stands there" if stands else "it does not stand there (any more)"
+        return f"{what} in {self.folder} and never confirmed: {there}, and counts as one."
 
     def to_json(self) -> dict[str, Any]:
-        """A line of the ledger."""
+        """A line of the ledger; that the release stands is said by another one."""
         return {
+            "line": INTENDED,
             "date": self.date,
             "people": self.people,
-            "columns": dict(self.columns),
+            "columns": {name: one.to_json() for name, one in self.columns.items()},
             "plan": dict(self.plan),
             "promised": dict(self.promised),
-            "release": self.release,
+            "intended": self.intended,
+            "folder": self.folder,
             "disclosed": self.disclosed.to_json(),
         }
 
     @classmethod
     def from_json(cls, form: Mapping[str, Any]) -> LedgerEntry:
         """The reverse of :meth:`to_json`."""
-        try:
-            parts = {name: form[name] for name in cls.__dataclass_fields__ if name != "disclosed"}
-            return cls(**parts, disclosed=Disclosure.from_json(form["disclosed"]))
-        except (KeyError, TypeError, ValueError):
-            raise NotARelease(
-                "An entry of the ledger cannot be read; a newer pramana may have written it."
-            ) from None
+        plain = ("date", "people", "plan", "promised", "intended", "folder")
+        return cls(
+            **{name: form[name] for name in plain},
+            columns={name: ColumnPrint.from_json(one) for name, one in form["columns"].items()},
+            disclosed=Disclosure.from_json(form["disclosed"]),
+        )
+
+
+INTENDED, CONFIRMED, WITHDRAWN = "intended", "confirmed", "withdrawn"
+"""The kinds of lines: a release is entered before it is made, and what came of it after."""
+
+
+def digest_of(certificate: Certificate, *, data: bool) -> str:
+    """The SHA-256 of a certificate, with or without the data file and the signature."""
+    whole = certificate if data else replace(certificate, data=None, signature=None)
+    return hashlib.sha256(whole.to_bytes()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -162,7 +232,7 @@ class Ledger:
 
     Attributes:
         path: where it lies.
-        entries: release after release.
+        entries: release after release; those that failed and were withdrawn are left out.
     """
 
     path: Path
@@ -176,7 +246,27 @@ class Ledger:
     @classmethod
     def of(cls, chain: Chain) -> Ledger:
         """From lines that were checked."""
-        return cls(chain.path, tuple(map(LedgerEntry.from_json, chain.lines)))
+        entries: list[LedgerEntry] = []
+        try:
+            for line in chain.lines:
+                if line["line"] == INTENDED:
+                    entries.append(LedgerEntry.from_json(line))
+                elif line["line"] == CONFIRMED:
+                    entries[-1] = replace(entries[-1], release=line["release"])
+                elif line["line"] == WITHDRAWN:
+                    entries.pop()
+                else:
+                    raise KeyError(line["line"])
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+            raise NotARelease(
+                "An entry of the ledger cannot be read; a newer pramana may have written it."
+            ) from None
+        return cls(chain.path, tuple(entries))
+
+    @property
+    def unconfirmed(self) -> list[str]:
+        """What is found of releases that were begun and never confirmed, in words."""
+        return [words for entry in self.entries if (words := entry.found()) is not None]
 
     @property
     def tables(self) -> tuple[tuple[int, ...], ...]:
@@ -193,7 +283,7 @@ class Ledger:
         if not places and self.entries:
             last = len(self.entries) - 1
             places = next(table for table in self.tables if last in table)
-        return compose([self.entries[place].disclosed for place in places])
+        return compose(marked([self.entries[place] for place in places]))
 
     def with_entry(self, entry: LedgerEntry) -> Ledger:
         """With one more, in memory."""
@@ -212,6 +302,7 @@ class Ledger:
                     "plan": dict(entry.plan),
                     "promised": dict(entry.promised),
                     "release": entry.release,
+                    "confirmed": entry.release is not None,
                 }
                 for number, entry in enumerate(self.entries, start=1)
             ],
@@ -227,7 +318,7 @@ class Ledger:
         return HEADS, [
             (
                 str(place + 1),
-                entry.date[:16].replace("T", " "),
+                entry.date[:16].replace("T", " ") + ("" if entry.release else " (begun)"),
                 entry.people or f"table {tables[place]}",
                 f"{entry.disclosed.records:,}",
                 str(entry.plan["method"]),
@@ -246,6 +337,47 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"<Ledger: {len(self.entries)} entries, {len(self.tables)} tables>"
+
+
+def marked(entries: Sequence[LedgerEntry]) -> list[Disclosure]:
+    """What composing needs of each, with columns of other names known again by their values."""
+    marks: list[dict[str, set[str]]] = [{} for _ in entries]
+    for i, one in enumerate(entries):
+        for j, two in enumerate(entries[:i]):
+            for a, b in _alike(one, two):
+                marks[i].setdefault(a, set()).add(f"{j}.{b}")
+                marks[j].setdefault(b, set()).add(f"{j}.{b}")
+    first: dict[str, str] = {}
+    found = []
+    for entry, own in zip(entries, marks, strict=True):
+        shown = replace(entry.disclosed, marks={name: frozenset(m) for name, m in own.items()})
+        found.append(shown.renamed(_known_as(entry, first)))
+    return found
+
+
+def _alike(one: LedgerEntry, two: LedgerEntry) -> list[tuple[str, str]]:
+    """Released columns of both that may tell the same, where one of them is shown as it is."""
+    same = one.disclosed.records == two.disclosed.records
+    return [
+        (a, b)
+        for a in one.disclosed.columns & one.columns.keys()
+        for b in two.disclosed.columns & two.columns.keys()
+        if (a in one.disclosed.kept or b in two.disclosed.kept)
+        and one.columns[a].like(two.columns[b], same_records=same)
+    ]
+
+
+def _known_as(entry: LedgerEntry, first: dict[str, str]) -> dict[str, str]:
+    """The name under which a column was entered first, where its values leave no doubt."""
+    own = entry.disclosed.columns & entry.columns.keys()
+    prints = [entry.columns[name].values for name in own]
+    names = {}
+    for name in sorted(own):
+        values = entry.columns[name].values
+        known = first.setdefault(values, name)
+        if prints.count(values) == 1 and known not in entry.columns:
+            names[name] = known
+    return names
 
 
 HEADS = (

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from pramana.engines.choose import engine_for
-from pramana.errors import DoesNotHold, NotCovered
+from pramana.errors import DoesNotHold, InputError, Unconfirmed
 from pramana.guarantees.composition import Together
-from pramana.ledger.book import Budget, Ledger, LedgerEntry
-from pramana.ledger.chain import Chain, key_file, locked
-from pramana.ledger.prints import column_prints
+from pramana.ledger.book import CONFIRMED, WITHDRAWN, Budget, Ledger, LedgerEntry, digest_of
+from pramana.ledger.chain import Chain, beside, key_file, locked
+from pramana.ledger.prints import ColumnPrint, column_prints
 from pramana.release.certificate import Certificate
+from pramana.release.contents import CERTIFICATE, read_certificate
 from pramana.table.opened import OpenedTable
-from pramana.table.schema import Schema
 
-__all__ = ["Booking", "booked"]
+__all__ = ["Booking", "booked", "require_apart"]
 
 
 @dataclass(frozen=True)
@@ -28,47 +29,95 @@ class Booking:
         chain: the ledger so far, held.
         columns: the keyed fingerprints of the table.
         people: the name of its people, where there is one.
+        folder: where the release will be, if anywhere.
     """
 
     chain: Chain
-    columns: Mapping[str, str]
+    columns: Mapping[str, ColumnPrint]
     people: str | None
+    folder: Path | None
 
     def require(self, certificate: Certificate, budget: Budget | None) -> Together:
         """What the table's releases would promise together; refused beyond the budget."""
         ledger = Ledger.of(self.chain).with_entry(self._entry(certificate))
         found = ledger.together()
         if budget is not None:
-            budget.require(found)
+            budget.require(found, records=certificate.records)
         return found
 
-    def enter(self, certificate: Certificate) -> None:
-        """Write the entry, when the release stands."""
+    @contextmanager
+    def entered(self, certificate: Certificate) -> Iterator[None]:
+        """Enter the release before it is made, and after it what came of it.
+
+        Whatever stops the machine in between, the entry is there, and counts.
+        """
+        before = self._standing()
         try:
-            self.chain.grown(self._entry(certificate).to_json())
+            chain = self.chain.grown(self._entry(certificate).to_json())
         except OSError as error:
             raise DoesNotHold(
-                f"The release stands, and could not be entered in the ledger {self.chain.path} "
-                f"({error.strerror}): withdraw it, or release again where there is room."
+                f"The release could not be entered in the ledger {self.chain.path} "
+                f"({error.strerror}). Nothing was released."
             ) from None
+        try:
+            yield
+        except BaseException:
+            if self._standing() == before:
+                _add(chain, {"line": WITHDRAWN})
+            raise
+        done = certificate if self.folder is None else read_certificate(self.folder)
+        _add(chain, {"line": CONFIRMED, "release": digest_of(done, data=True)})
+
+    def _standing(self) -> bytes | None:
+        """The certificate at the place of the release."""
+        place = None if self.folder is None else self.folder / CERTIFICATE
+        return place.read_bytes() if place is not None and place.is_file() else None
 
     def _entry(self, certificate: Certificate) -> LedgerEntry:
-        return LedgerEntry.of(certificate, columns=self.columns, people=self.people)
+        return LedgerEntry.of(
+            certificate, columns=self.columns, people=self.people, folder=self.folder
+        )
+
+
+def _add(chain: Chain, line: Mapping[str, Any]) -> None:
+    """Say what came of an entry; where that fails, the entry counts."""
+    try:
+        chain.grown(line)
+    except OSError as error:
+        warnings.warn(
+            f"The ledger {chain.path} could not be written ({error.strerror}): the release is "
+            "entered in it, and whether it stands is not.",
+            Unconfirmed,
+            stacklevel=4,
+        )
 
 
 @contextmanager
 def booked(
-    path: Path, opened: OpenedTable, schema: Schema, *, people: str | None
+    path: Path, opened: OpenedTable, *, people: str | None, folder: Path | None
 ) -> Iterator[Booking]:
     """Hold a ledger, which begins here if there is none, and look the table up."""
     with locked(path):
         there = path.exists() or key_file(path).exists()
         chain = Chain.load(path) if there else Chain.new(path)
-        spread = not engine_for(opened).on_one_machine
-        if spread and people is None:
-            raise NotCovered(
-                "A table on Spark has no order by which a ledger could know it again: name its "
-                "people (--people NAME)."
+        for words in Ledger.of(chain).unconfirmed:
+            warnings.warn(f"In the ledger {path}: {words}", Unconfirmed, stacklevel=4)
+        yield Booking(chain, column_prints(opened, key=chain.key), people, folder)
+
+
+def require_apart(path: Path, folder: Path | None) -> None:
+    """Refuse a ledger that would be published, or a release on top of one."""
+    places = [file.resolve() for file in (path, *beside(path))]
+    own = None if folder is None else folder.resolve()
+    for place in places:
+        inside = own is not None and (own == place or own in place.parents)
+        if inside or (own is not None and place in own.parents):
+            raise InputError(
+                f"The ledger {path} and the release {folder} must lie apart: the folder of a "
+                "release is published, and the ledger is not. Keep it beside the truth."
             )
-        names = [] if spread else [column.name for column in schema.released]
-        yield Booking(chain, column_prints(opened, names, key=chain.key), people)
+    if (places[0].parent / CERTIFICATE).is_file():
+        raise InputError(
+            f"The ledger {path} must not lie in the folder of a release, which is published. Keep "
+            "it beside the truth."
+        )

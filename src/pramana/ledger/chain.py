@@ -26,9 +26,9 @@ from pramana.errors import DoesNotHold, InputError, NotCovered
 from pramana.files import write_whole
 from pramana.randomness import Keystream
 
-__all__ = ["Chain", "locked"]
+__all__ = ["Chain", "beside", "key_file", "locked", "require_file"]
 
-FORMAT, VERSION = "pramana-ledger", 1
+FORMAT, VERSION = "pramana-ledger", 2
 OWNER_ONLY = 0o600
 KEY_WORDS = 4  # of 64 bits
 
@@ -58,6 +58,7 @@ class Chain:
     @classmethod
     def load(cls, path: Path) -> Chain:
         """The lines of a ledger; refuses one in which anything was changed."""
+        require_file(path)
         key, entries, last = _read_key(path)
         if not path.exists():
             if entries:
@@ -106,6 +107,17 @@ def key_file(path: Path) -> Path:
     return path.with_name(path.name + ".key")
 
 
+def beside(path: Path) -> tuple[Path, Path]:
+    """The files that lie beside a ledger: of its key, and of its lock."""
+    return key_file(path), path.with_name(path.name + ".lock")
+
+
+def require_file(path: Path) -> None:
+    """Refuse what cannot be a file."""
+    if not path.name or path.is_dir():
+        raise InputError(f"A ledger must be a file, got '{path}'. Name one, such as office.ledger.")
+
+
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Alone with the ledger until the end; whoever comes second waits."""
@@ -113,9 +125,10 @@ def locked(path: Path) -> Iterator[None]:
         import fcntl
     except ImportError:  # no such locks on this system
         raise NotCovered("A ledger needs the file locks of a POSIX system.") from None
+    require_file(path)
     if not path.absolute().parent.is_dir():
         raise InputError(f"The folder {path.absolute().parent} must exist to hold the ledger.")
-    with path.with_name(path.name + ".lock").open("a") as handle:
+    with beside(path)[1].open("a") as handle:
         Path(handle.name).chmod(OWNER_ONLY)
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
