@@ -16,6 +16,7 @@ import pytest
 import typer
 
 from pramana.cli.app import app
+from pramana.cli.verbs import LINES
 from tests.cli.conftest import MARKER, Run, people_csv
 
 COMMAND = [sys.executable, "-c", "from pramana.cli.app import main; main()"]
@@ -44,6 +45,14 @@ def test_the_help_of_each_verb_has_an_example(run: Run, verb: str) -> None:
     assert shown.code == 0
     assert f"\n    pramana {verb}" in shown.out.split("Example:")[1]
     assert "--json" in shown.out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_list_of_verbs_has_the_first_line_of_each(run: Run, verb: str) -> None:
+    """It is written down once more so that showing the list loads no verb."""
+    first = run(f"{verb} --help").out.split("\n\n")[1]
+    assert " ".join(first.split()) == LINES[verb]
+    assert f" {verb} " in run("--help").out
 
 
 def test_the_version_is_that_of_the_package(run: Run) -> None:

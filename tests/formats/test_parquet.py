@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -10,7 +11,9 @@ from pramana.engines.duckdb.sums import grouped_sums
 from pramana.engines.local.table import LocalTable
 from pramana.engines.sums import SumsAsked
 from pramana.errors import InvalidTable
+from pramana.formats.base import RecordStream
 from pramana.formats.opening import open_table
+from pramana.formats.parquet import PARQUET
 from pramana.table.domains import Categories
 from pramana.table.schema import Column, Role, Schema
 
@@ -71,6 +74,47 @@ def test_files_that_disagree_are_refused(tmp_path, other, match):
     with pytest.raises(InvalidTable, match=match) as error:
         open_table(tmp_path)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("sizes", [(), (5,), (300, 300, 7), (40,) * 20])
+def test_row_groups_encoded_apart_make_the_file_of_one_writer(tmp_path, sizes):
+    """Byte for byte, with dictionaries, missing values, numbers, texts and a note of our own."""
+    rng = np.random.default_rng(1)
+    groups = [mixed(rng, size) for size in sizes]
+    schema = mixed(rng, 3).schema.with_metadata({"pramana": "a note"})
+    PARQUET.write(tmp_path / "apart.parquet", RecordStream(schema, iter(groups)))
+    options = {"compression": "snappy", "write_statistics": False}
+    with pq.ParquetWriter(tmp_path / "one.parquet", schema, **options) as writer:
+        for group in groups:
+            writer.write_table(group)
+
+    written = (tmp_path / "apart.parquet").read_bytes()
+    assert written == (tmp_path / "one.parquet").read_bytes()
+    expected = pa.concat_tables(groups) if groups else schema.empty_table()
+    assert pq.read_table(tmp_path / "apart.parquet").to_pylist() == expected.to_pylist()
+
+
+def test_an_error_while_row_groups_are_encoded_comes_out(tmp_path):
+    """Of whoever makes the groups, and of whoever encodes them."""
+    groups = [pa.table({"x": [1.0]}), pa.table({"x": ["text"]})]
+    with pytest.raises(ValueError, match="schema"):
+        PARQUET.write(tmp_path / "out.parquet", RecordStream(groups[0].schema, groups))
+
+
+def mixed(rng, size):
+    """A table of one chunk with many kinds of columns; more than fifteen, and long names."""
+    labels = pa.DictionaryArray.from_arrays(
+        pa.array(rng.integers(0, 3, size), pa.uint8()), pa.array(["a", "b", "c"])
+    )
+    gone = rng.random(size) < 0.2
+    kinds = {
+        "label": labels,
+        "text" * 40: pa.array([f"t{n}" for n in rng.integers(0, 99, size)], mask=gone),
+        "number": pa.array(rng.normal(size=size), mask=gone),
+        "flag": pa.array(rng.random(size) < 0.5),
+    }
+    more = {f"x{at}": pa.array(rng.integers(0, 2**40, size)) for at in range(16)}
+    return pa.table(kinds | more)
 
 
 def test_broken_files_and_empty_folders_are_refused(folder, tmp_path):

@@ -10,34 +10,15 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from inspect import cleandoc
 from types import FrameType
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
-from pramana.cli.attack import attack
-from pramana.cli.audit import audit
-from pramana.cli.clean import clean
-from pramana.cli.compare import compare
-from pramana.cli.demo import demo
-from pramana.cli.describe import describe
-from pramana.cli.design import design
-from pramana.cli.estimate import estimate
-from pramana.cli.experiment import experiment
-from pramana.cli.keygen import keygen
-from pramana.cli.ledger import ledger
-from pramana.cli.mine import mine
 from pramana.cli.options import option
-from pramana.cli.protect import protect
-from pramana.cli.rebuild import rebuild
-from pramana.cli.regress import regress
-from pramana.cli.report import report
-from pramana.cli.steward import BriefCommand, StewardCommand
-from pramana.cli.verify import verify
+from pramana.cli.verbs import PROGRAM, Verbs
 from pramana.errors import Notice, PramanaError
 from pramana.files import forget_placed, placed
 
@@ -55,6 +36,7 @@ ClickError: type[Exception] = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
     name="pramana",
+    cls=Verbs,
     help=(
         "Publish tables about people, under guarantees stated as numbers.\n\n"
         "\b\n"
@@ -88,41 +70,6 @@ def _options(
         typer.echo(context.get_help())
 
 
-def _help(verb: Callable[..., None]) -> str:
-    """The docstring; the lines of its example stay as they are."""
-    return cleandoc(verb.__doc__ or "").replace("\n\nExample:", "\n\n\b\nExample:")
-
-
-COMMANDS: dict[Callable[..., None], type[TyperCommand]] = {
-    design: StewardCommand,
-    protect: StewardCommand,
-    estimate: BriefCommand,
-}
-"""Verbs with more options than fit on a first screen."""
-
-for verb in (
-    describe,
-    design,
-    protect,
-    verify,
-    estimate,
-    regress,
-    rebuild,
-    mine,
-    audit,
-    attack,
-    compare,
-    report,
-    experiment,
-    ledger,
-    keygen,
-    demo,
-    clean,
-):
-    cls = COMMANDS.get(verb)
-    app.command(name=verb.__name__, cls=cls, help=_help(verb))(verb)
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code; every failure is one line on stderr."""
     forget_placed()
@@ -134,8 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _outcome(arguments: Sequence[str] | None, told: list[int]) -> int:
     """The exit code of a command."""
     try:
-        given = None if arguments is None else list(arguments)
-        code = app(args=given, prog_name="pramana", standalone_mode=False)
+        given, whose = (None, PROGRAM) if arguments is None else (list(arguments), None)
+        code = app(args=given, prog_name="pramana", standalone_mode=False, obj=whose)
         sys.stdout.flush()
         if code == INTERRUPTED:  # newer versions of typer turn the interruption into a code
             raise KeyboardInterrupt

@@ -54,7 +54,9 @@ class BriefCommand(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """Its own, ``--more`` and help."""
         *own, help_option = super().get_params(ctx)
-        return [*own, *self.generated(), help_option]
+        if "generated" not in ctx.meta:  # asked for more than once a command line
+            ctx.meta["generated"] = self.generated()
+        return [*own, *ctx.meta["generated"], help_option]
 
     def generated(self) -> list[Any]:
         """Options that are not parameters of the verb."""

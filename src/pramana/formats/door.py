@@ -32,8 +32,11 @@ from pramana.table.schema import ASKED, Column, Schema
 
 __all__ = ["ROW_GROUP", "Door", "in_groups", "plain", "write_records", "write_table"]
 
-ROW_GROUP: Final = 2**20
-"""RecordStream in a row group: fixed, so that a file does not depend on how batches were cut."""
+ROW_GROUP: Final = 2**18
+"""Records in a row group: fixed, so that a file does not depend on how batches were cut."""
+
+GROUP_CELLS: Final = 2**23
+"""Cells that a row group of many columns has, about: several are encoded at once."""
 
 
 @dataclass(frozen=True)
@@ -160,9 +163,14 @@ def _note(schema: pa.Schema) -> dict[bytes, bytes] | None:
 
 
 def in_groups(
-    batches: Iterable[pa.RecordBatch], schema: pa.Schema, *, size: int = ROW_GROUP
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, *, size: int | None = None
 ) -> Iterator[pa.Table]:
-    """The same records in tables of one chunk and exactly ``size``, the last one excepted."""
+    """The same records in tables of one chunk and exactly ``size``, the last one excepted.
+
+    Where it is not stated, the number of columns alone decides.
+    """
+    if size is None:
+        size = min(ROW_GROUP, max(2**12, GROUP_CELLS // len(schema)))
     held: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:

@@ -21,10 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from pramana.methods.steps import StepDomain
-from pramana.types import FloatArray
 
 __all__ = ["ErrorModel", "ExpectedError"]
 
@@ -101,41 +98,52 @@ class ErrorModel:
         return tuple((name,) for name in names) + tuple(itertools.combinations(names, 2))
 
     @cached_property
-    def _shares(self) -> list[list[tuple[int, FloatArray]]]:
-        """For each table and each step in it: the share g / N of each cell."""
+    def _shares(self) -> list[list[tuple[int, list[tuple[float, int]]]]]:
+        """For each table and each step in it: the shares g / N of its cells, and how many have it.
+
+        Cells of a step mostly have one share, so that few terms stand for a large table.
+        """
         shares = []
         for table in self.tables:
             parts = []
             for number, step in enumerate(self.steps):
                 inside = tuple(name for name in step.columns if name in table)
                 if inside:
-                    cells = np.array(list(Counter(step.parts(inside)).values()), dtype=np.float64)
-                    parts.append((number, cells / step.size))
+                    sizes = Counter(Counter(step.parts(inside)).values())
+                    parts.append((number, [(g / step.size, k) for g, k in sizes.items()]))
             shares.append(parts)
         return shares
 
-    def errors(self, retentions: Sequence[float]) -> FloatArray:
+    def errors(self, retentions: Sequence[float]) -> list[float]:
         """The expected error of each table."""
-        return np.array([self._error(parts, retentions) for parts in self._shares])
+        return [self._error(parts, retentions) for parts in self._shares]
 
-    def _error(self, parts: list[tuple[int, FloatArray]], retentions: Sequence[float]) -> float:
-        squares: FloatArray = np.ones(1)
-        cells: FloatArray = np.ones(1)
-        for number, share in parts:
+    def _error(
+        self, parts: list[tuple[int, list[tuple[float, int]]]], retentions: Sequence[float]
+    ) -> float:
+        terms = [(1.0, 1.0, 1)]
+        for number, shares in parts:
             rho = retentions[number]
             if rho <= 0:
                 return math.inf
-            base = (1 - rho) * share
-            mean_square = (share * (1 - base) ** 2 + (1 - share) * base**2) / rho**2
-            squares = np.outer(squares, mean_square).ravel()
-            cells = np.outer(cells, share).ravel()
-        variance = np.maximum(squares - cells, 0) / self.records
-        return float(math.sqrt(2 / math.pi) * np.sqrt(variance).sum())
+            terms = [
+                (square * _mean_square(share, rho), cell * share, times * count)
+                for square, cell, times in terms
+                for share, count in shares
+            ]
+        spread = math.fsum(times * math.sqrt(max(m - cell, 0.0)) for m, cell, times in terms)
+        return math.sqrt(2 / (math.pi * self.records)) * spread
 
     def mean(self, retentions: Sequence[float]) -> float:
         """The average expected error of all tables."""
-        return float(self.errors(retentions).mean())
+        return math.fsum(self.errors(retentions)) / len(self.tables)
 
     def at(self, retentions: Sequence[float]) -> ExpectedError:
         """The expected errors with their tables."""
-        return ExpectedError(tuple(zip(self.tables, self.errors(retentions).tolist(), strict=True)))
+        return ExpectedError(tuple(zip(self.tables, self.errors(retentions), strict=True)))
+
+
+def _mean_square(share: float, rho: float) -> float:
+    """Of what a record adds to a cell that has this share of the values of its step."""
+    base = (1 - rho) * share
+    return float((share * (1 - base) ** 2 + (1 - share) * base**2) / rho**2)

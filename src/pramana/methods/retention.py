@@ -28,6 +28,7 @@ from pramana.matrices.families import with_fixed
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import TransitionMatrix
 from pramana.methods.base import Kind, Method, option, require_choice
+from pramana.methods.descent import least
 from pramana.methods.expected_error import ErrorModel
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
@@ -263,7 +264,6 @@ def _best_retentions(dial: float, sizes: Sequence[int], model: ErrorModel) -> li
     """Divide the dial so that the average error of one- and two-way tables is least."""
     if math.isinf(dial) or dial <= 0 or len(sizes) == 1:
         return [_retention(dial / len(sizes), size) for size in sizes]
-    from scipy.optimize import minimize
 
     def retentions(scores: Any) -> list[float]:
         shares = np.exp(scores - np.max(scores))
@@ -275,8 +275,7 @@ def _best_retentions(dial: float, sizes: Sequence[int], model: ErrorModel) -> li
 
     equal = _common_retention(dial, sizes)
     start = np.log([math.log1p(size * equal / (1 - equal)) + 1e-12 for size in sizes])
-    found = minimize(objective, start, method="L-BFGS-B", options={"maxiter": 200})
-    better = retentions(found.x)
+    better = retentions(least(objective, start))
     return (
         better if model.mean(better) <= model.mean([equal] * len(sizes)) else [equal] * len(sizes)
     )

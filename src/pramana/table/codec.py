@@ -227,10 +227,10 @@ def _coded(
     if array.indices.null_count:
         places = np.append(places, np.int32(MISSING))
     indices = _indices(array)
-    codes: Codes = np.take(_to_codes(column, places), indices)
-    if not _refused(column, places) or not np.take(places < 0, indices).any():
+    codes = _taken(_to_codes(column, places), indices)
+    if not _refused(column, places):
         return codes, Refused()
-    return codes, _refused(column, np.take(places, indices))
+    return codes, _refused(column, _taken(places, indices))
 
 
 def _as_dictionary(array: pa.Array) -> pa.Array:
@@ -249,16 +249,23 @@ def _as_dictionary(array: pa.Array) -> pa.Array:
     return pa.DictionaryArray.from_arrays(indices, values, safe=False)
 
 
-def _indices(array: pa.DictionaryArray) -> Positions:
+def _indices(array: pa.DictionaryArray) -> pa.Array:
     """The indices of a dictionary array, with null as the one after the last."""
-    indices, most = array.indices, len(array.dictionary)
-    if indices.null_count:
-        wide = indices.cast(pa.int32()) if indices.type.bit_width < 32 else indices
-        indices, most = pc.fill_null(wide, most), most + 1
-    numbers: Positions = indices.to_numpy(zero_copy_only=False)
-    if len(numbers) and (numbers.min() < 0 or numbers.max() >= most):
-        raise InvalidTable("An index points outside its dictionary: the table is broken.")
-    return numbers
+    indices = array.indices
+    if not indices.null_count:
+        return indices
+    wide = indices.cast(pa.int32()) if indices.type.bit_width < 32 else indices
+    return pc.fill_null(wide, len(array.dictionary))
+
+
+def _taken(values: npt.NDArray[Any], indices: pa.Array) -> npt.NDArray[Any]:
+    """The value at each index; one that points outside is refused."""
+    try:
+        taken = pa.array(values).take(indices)
+    except pa.ArrowIndexError:
+        raise InvalidTable("An index points outside its dictionary: the table is broken.") from None
+    found: npt.NDArray[Any] = taken.to_numpy()
+    return found
 
 
 def _refused(column: Column, places: Positions) -> Refused:

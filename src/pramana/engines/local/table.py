@@ -14,11 +14,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from pramana.engines.base import BatchFunction, Source
-from pramana.engines.local.parallel import default_threads, in_order
 from pramana.engines.local.shuffle import MEMORY, Piece, Shuffler
 from pramana.errors import InvalidTable, UnknownColumn
 from pramana.formats.door import write_records
 from pramana.formats.opening import open_table
+from pramana.parallel import default_threads, in_order
 from pramana.randomness import Address, Keystream
 from pramana.table.codec import encode
 from pramana.table.counts import Counter, Counts

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from pramana.engines.local.parallel import default_threads, in_order
+from pramana.parallel import default_threads, in_order
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
