@@ -73,7 +73,7 @@ def test_an_interrupted_release_leaves_nothing(tmp_path: Path) -> None:
     with subprocess.Popen(
         [*COMMAND, *arguments], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     ) as running:
-        while running.poll() is None and not list(tmp_path.glob(".release*")):
+        while running.poll() is None and not list(tmp_path.glob(".pramana-*")):
             time.sleep(0.002)  # until it has begun to write
         running.send_signal(signal.SIGINT)
         _, err = running.communicate(timeout=60)

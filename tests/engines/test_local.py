@@ -79,8 +79,13 @@ def protected(table):
     )
 
 
-def digest(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def bytes_of(table, folder):
+    """A digest of the file that is written of a table; nothing is left of it."""
+    path = folder / "out.parquet"
+    table.write(path)
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    path.unlink()
+    return found
 
 
 def test_it_is_a_table(parquet):
@@ -108,17 +113,15 @@ def test_chunks_threads_batches_and_memory_never_change_a_release(parquet, tmp_p
     for threads in (1, 2, 5):
         for memory in (1, 2**30):
             table = LocalTable.of(parquet, coded=["sex", "region"], threads=threads, memory=memory)
-            protected(table).write(tmp_path / "out.parquet")
-            made[threads, memory] = digest(tmp_path / "out.parquet")
+            made[threads, memory] = bytes_of(protected(table), tmp_path)
     for size in (99, 1000, 10**6):
         monkeypatch.setattr(parquet_format, "PART_RECORDS", size)
         for source in (parquet, people(5000), open_table(parquet), open_table(people(5000))):
-            protected(LocalTable.of(source)).write(tmp_path / "out.parquet")
-            made[size, id(source)] = digest(tmp_path / "out.parquet")
+            made[size, id(source)] = bytes_of(protected(LocalTable.of(source)), tmp_path)
     monkeypatch.setattr(parquet_format, "GROUP_MOST", 500)
     monkeypatch.setattr(parquet_format, "PART_RECORDS", 77)
-    protected(LocalTable.of(parquet, coded=["sex"])).write(tmp_path / "out.parquet")
-    made["groups in batches"] = digest(tmp_path / "out.parquet")
+    table = LocalTable.of(parquet, coded=["sex"])
+    made["groups in batches"] = bytes_of(protected(table), tmp_path)
 
     assert len(set(made.values())) == 1
 
@@ -229,7 +232,7 @@ def test_progress_hears_of_every_record_once_a_pass(parquet, tmp_path):
     """Twice for a shuffled table: when it is drawn and when it is written."""
     for table in (LocalTable.of(parquet), protected(LocalTable.of(parquet))):
         heard = []
-        table.write(tmp_path / "out.parquet", progress=heard.append)
+        table.write(tmp_path / f"{table.passes}.parquet", progress=heard.append)
         assert sum(heard) == 5000 * table.passes
     assert table.passes == 2
     heard = []
@@ -312,7 +315,7 @@ def test_a_killed_process_leaves_no_file_under_the_name(parquet, tmp_path):
         child.wait()
 
     assert not (tmp_path / "out.parquet").exists()
-    assert any(path.stat().st_size for path in tmp_path.glob(".out.parquet.*/out.parquet"))
+    assert any(path.stat().st_size for path in tmp_path.glob(".pramana-*/out.parquet"))
     assert all(path.name == "reached" or path.name[0] == "." for path in tmp_path.iterdir())
 
 
