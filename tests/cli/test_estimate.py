@@ -55,6 +55,10 @@ def test_means_totals_shares_and_a_test(capsys, release):
         ("--by", "age", "--share", "total", "--simultaneous", "--infer", "population"),
         ("--by", "sex,region", "--share", "row"),
         ("--by", "sex,region", "--independence"),
+        ("--by", "sex", "--quantile", "income", "--at", "0.25,0.5"),
+        ("--by", "sex", "--proportion", "income>=3000"),
+        ("--by", "sex", "--mean", "income", "--ratio", "F", "M"),
+        ("--by", "sex,region", "--share", "row", "--difference", "F,north", "M,north"),
     ):
         code, out, err = run(capsys, "estimate", release, *arguments, "--json")
         assert code == 0, err
@@ -72,6 +76,14 @@ def test_means_totals_shares_and_a_test(capsys, release):
         (("--by", "sex", "--method", "magic"), "is not one of 'auto', 'inverse'"),
         (("--by", "sex", "--infer", "everything"), "infer"),
         (("--by", "sex", "--independence"), "two columns"),
+        (("--by", "sex", "--difference", "F", "X"), "no such cell"),
+        (("--by", "sex", "--difference", "F", "M", "--ratio", "F", "M"), "one at a time"),
+        (("--by", "sex", "--at", "0.5"), "--quantile"),
+        (("--quantile", "income", "--at", "half"), "between 0 and 1"),
+        (("--quantile", "income", "--at", "2"), "A quantile"),
+        (("--quantile", "age"), "released as they are"),
+        (("--proportion", "income!=3"), "income>=50000"),
+        (("--proportion", "income>=inf"), "finite"),
     ],
 )
 def test_what_cannot_be_estimated_is_one_line(capsys, release, arguments, message):

@@ -37,6 +37,16 @@ def estimate(
     total: Annotated[
         str | None, option("--total", "The total of a column released as it is.", metavar="COLUMN")
     ] = None,
+    proportion: Annotated[
+        str | None,
+        _option("--proportion", "COMPARISON", "Share beyond a number: 'income>=50000'."),
+    ] = None,
+    quantile: Annotated[
+        str | None, _option("--quantile", "COLUMN", "Quantiles of a column released as it is.")
+    ] = None,
+    at: Annotated[
+        list[str] | None, _option("--at", "SHARES", "Which quantiles, with commas: 0.5 if none.")
+    ] = None,
     share: Annotated[
         ShareOf | None, option("--share", "Shares of all, or within a row or column.")
     ] = None,
@@ -52,6 +62,14 @@ def estimate(
     independence: Annotated[
         bool, option("--independence", "Chi-square test: are the two columns independent?")
     ] = False,
+    difference: Annotated[
+        tuple[str, str] | None,
+        _option("--difference", "CELL CELL", "One cell less another: F,north M,north."),
+    ] = None,
+    ratio: Annotated[
+        tuple[str, str] | None,
+        _option("--ratio", "CELL CELL", "One cell over another: F,north M,north."),
+    ] = None,
     as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
@@ -63,10 +81,18 @@ def estimate(
     Example:
       pramana estimate release/ --by sex,age --share row
       pramana estimate release/ --by sex --mean income --where region=north
+      pramana estimate release/ --by sex --quantile income --at 0.25,0.5,0.75
+      pramana estimate release/ --by sex --proportion 'income>=50000' --difference F M
       pramana estimate release/ --by sex,region --independence
     """
     from pramana import api
-    from pramana.cli.estimates import show_estimate, show_independence, write_csv
+    from pramana.cli.estimates import (
+        contrast_of,
+        show_contrast,
+        show_estimate,
+        show_independence,
+        write_csv,
+    )
     from pramana.cli.rendering import show_json
 
     columns = names_of(by)
@@ -85,8 +111,12 @@ def estimate(
         "weighted": not unweighted,
     }
     shares = {"method": method.value, "share": share.value if share else False}
-    found = _asked(release, columns, mean, total, asked, shares)
-    if as_json:
+    of = {"mean": mean, "total": total, "proportion": proportion, "quantile": quantile}
+    found = _asked(release, columns, of, names_of(at), asked, shares)
+    if difference or ratio:
+        contrast = contrast_of(found, difference, ratio)
+        show_json(contrast.to_json()) if as_json else show_contrast(contrast)
+    elif as_json:
         show_json(found.to_json())
     elif as_csv:
         write_csv(found)
@@ -97,17 +127,33 @@ def estimate(
 def _asked(
     release: Release,
     columns: list[str],
-    mean: str | None,
-    total: str | None,
+    of: dict[str, str | None],
+    at: list[str],
     asked: dict[str, Any],
     shares: dict[str, Any],
 ) -> Estimate:
-    if mean is not None and total is not None:
-        raise InputError("Ask for --mean or for --total, one at a time.")
-    if mean is not None:
-        return release.mean(mean, by=columns, **asked)
-    if total is not None:
-        return release.total(total, by=columns, **asked)
+    """One question: what was named, or else the table."""
+    named = {verb: column for verb, column in of.items() if column is not None}
+    if len(named) > 1:
+        raise InputError(
+            f"Ask for {' or for '.join(f'--{verb}' for verb in named)}, one at a time."
+        )
+    if at and "quantile" not in named:
+        raise InputError("--at says which quantiles: give --quantile COLUMN with it.")
+    for verb, column in named.items():
+        which = {"q": _shares(at)} if verb == "quantile" and at else {}
+        found: Estimate = getattr(release, verb)(column, by=columns, **which, **asked)
+        return found
     if not columns:
-        raise InputError("Say what to estimate: --by COLUMNS, --mean COLUMN or --total COLUMN.")
+        raise InputError(
+            "Say what to estimate: --by COLUMNS, --mean COLUMN, --total COLUMN, --quantile COLUMN "
+            "or --proportion COMPARISON."
+        )
     return release.crosstab(*columns, **shares, **asked)
+
+
+def _shares(texts: list[str]) -> list[float]:
+    try:
+        return [float(text) for text in texts]
+    except ValueError:
+        raise InputError("--at takes shares between 0 and 1, with commas: 0.25,0.5.") from None

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pramana.cli.rendering import bullet, out, table_of
+from pramana.errors import InputError
 
 if TYPE_CHECKING:
+    from pramana.estimation.contrasts import Contrast
     from pramana.estimation.independence import IndependenceTest
     from pramana.estimation.regression_results import Regression
     from pramana.estimation.results import Estimate
+    from pramana.matrices import Label
 
-__all__ = ["show_estimate", "show_independence", "show_regression", "write_csv"]
+__all__ = [
+    "contrast_of",
+    "show_contrast",
+    "show_estimate",
+    "show_independence",
+    "show_regression",
+    "write_csv",
+]
 
 BAR = 24
 """The longest bar, in letters."""
@@ -56,6 +67,39 @@ def show_estimate(estimate: Estimate) -> None:
     bullet(console, f"Intervals hold {kind}, about {about}; {estimate.records:,.0f} records.")
 
 
+def contrast_of(
+    estimate: Estimate, difference: tuple[str, str] | None, ratio: tuple[str, str] | None
+) -> Contrast:
+    """Two cells of the table, named by their labels with commas."""
+    if difference and ratio:
+        raise InputError("Ask for --difference or for --ratio, one at a time.")
+    first, second = (_cell(estimate, text) for text in difference or ratio or ("", ""))
+    verb = estimate.difference if difference else estimate.ratio
+    return verb(first, second)
+
+
+def _cell(estimate: Estimate, text: str) -> tuple[Label, ...]:
+    """Labels may hold commas themselves, so that every cell is compared with the text."""
+    for index in itertools.product(*estimate.labels):
+        if ",".join(_label(label) for label in index) == text:
+            return index
+    raise InputError(
+        f"The table of {', '.join(estimate.by)} has no such cell. Name it by one label for each "
+        "column, with commas: F,north."
+    )
+
+
+def show_contrast(found: Contrast) -> None:
+    """One line."""
+    console = out()
+    bullet(
+        console,
+        f"{found.what}: {_number(found.estimate)} (se {_number(found.se)}), "
+        f"{100 * found.level:g} % interval {_number(found.low)} to {_number(found.high)}.",
+    )
+    bullet(console, found.why)
+
+
 def show_regression(found: Regression) -> None:
     """One row a coefficient."""
     console = out()
@@ -93,12 +137,6 @@ def write_csv(found: Estimate | Regression) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     for row in (table.column_names, *(tuple(row.values()) for row in table.to_pylist())):
         writer.writerow([harmless(value) if isinstance(value, str) else value for value in row])
-
-
-def _ends(estimate: Estimate, cell: dict[str, Any]) -> str:
-    if estimate.no_interval:
-        return "none"
-    return f"{_number(cell['low'])} to {_number(cell['high'])}"
 
 
 def _label(label: object) -> str:

@@ -35,12 +35,14 @@ class SumsAsked:
         value: the column that is summed; records without a value are then left out.
         weight: the column of weights; each record counts once without.
         where: which records.
+        beyond: sums whether the value lies beyond a number (1 or 0) instead of the value itself.
     """
 
     columns: tuple[str, ...]
     value: str | None = None
     weight: str | None = None
     where: tuple[Condition, ...] = ()
+    beyond: Condition | None = None
 
 
 def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:

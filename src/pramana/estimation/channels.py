@@ -8,6 +8,7 @@ Independent steps form a Kronecker product; it is never written out. Each axis g
     spread    the same with squared entries, for variances        y (P^-1 M)^2
     cross     times the sum over all groups, for ratios           y (P^-1 M * P^-1 M 1)
     gross     that sum squared: the variance of the total         y (P^-1 M 1)^2
+    adjoint   what each released value counts for groups          P^-1 M c
 
 where M merges positions into groups (joint cells into the columns asked for, or what a filter
 keeps). Merging before squaring is what makes the variance of a sum right.
@@ -53,6 +54,9 @@ class Channel(Protocol):
     def gross(self, table: FloatArray) -> FloatArray:
         """Counts times that sum squared, on an axis of length 1."""
 
+    def adjoint(self, table: FloatArray) -> FloatArray:
+        """What each released value counts, from what each group does."""
+
     def squared(self, table: FloatArray) -> FloatArray:
         """True counts times the squared entries of the matrix."""
 
@@ -82,6 +86,10 @@ class Same:
     def gross(self, table: FloatArray) -> FloatArray:
         """The sum of what is not left out."""
         return sum_along(self.solve(table), self.place)
+
+    def adjoint(self, table: FloatArray) -> FloatArray:
+        """A value counts what its group does."""
+        return table if self.axis.whole else times_along(table, self.axis.membership.T, self.place)
 
 
 @dataclass(frozen=True)
@@ -143,6 +151,10 @@ class General:
             return sum_along(table, self.place)
         return times_along(table, self._merged.sum(axis=1, keepdims=True) ** 2, self.place)
 
+    def adjoint(self, table: FloatArray) -> FloatArray:
+        """Merged rows of the inverse."""
+        return times_along(table, self._merged.T, self.place)
+
     @cached_property
     def _merged(self) -> FloatArray:
         return self.matrix.inverse @ self.axis.membership
@@ -180,6 +192,12 @@ class UniformChannel(General):
         if self.axis.whole:
             return self.matrix.solve(table, axis=self.place)
         return times_along(table, self._merged, self.place)
+
+    def adjoint(self, table: FloatArray) -> FloatArray:
+        """The inverse is symmetric."""
+        if self.axis.whole:
+            return self.matrix.solve(table, axis=self.place)
+        return times_along(table, self._merged.T, self.place)
 
     @cached_property
     def _merged(self) -> FloatArray:
@@ -229,6 +247,10 @@ class Stratified:
         """Stratum by stratum."""
         return self._each("gross", table)
 
+    def adjoint(self, table: FloatArray) -> FloatArray:
+        """Stratum by stratum; of strata without a matrix there are no records."""
+        return self._apart("adjoint", table)
+
     def _each(self, verb: str, table: FloatArray) -> FloatArray:
         known = sum(float(np.abs(table[index]).sum()) for index, _ in self.parts)
         if known < (1 - 1e-9) * float(np.abs(table).sum()):
@@ -236,6 +258,9 @@ class Stratified:
                 f"Some released records of {', '.join(self.axis.columns)} stand in strata for "
                 "which the certificate has no matrix. Filter on the strata that it has."
             )
+        return self._apart(verb, table)
+
+    def _apart(self, verb: str, table: FloatArray) -> FloatArray:
         results = [(index, getattr(channel, verb)(table[index])) for index, channel in self.parts]
         shape = list(table.shape)
         shape[self.place] = results[0][1].shape[self.place]
@@ -308,6 +333,13 @@ class Channels:
     def gross(self, table: FloatArray) -> FloatArray:
         """What makes the variance of the total of all groups: one number."""
         return self._grouped("gross", table)
+
+    def adjoint(self, table: FloatArray) -> FloatArray:
+        """What each released cell counts towards a sum of groups: the adjoint of ``solve``."""
+        early = [channel for channel in self.each if isinstance(channel, Same)]
+        for channel in [*early, *(c for c in self.each if c not in early)]:
+            table = channel.adjoint(table)
+        return table
 
     def merge(self, table: FloatArray) -> FloatArray:
         """True counts merged into groups."""

@@ -19,6 +19,7 @@ import numpy as np
 from pramana.errors import InvalidNumber, InvalidTable
 from pramana.estimation.bootstrap import em_errors
 from pramana.estimation.channels import Channels
+from pramana.estimation.contrasts import Influence, SharesWithin
 from pramana.estimation.layout import Layout
 from pramana.estimation.moments import Moments
 from pramana.estimation.results import Estimate
@@ -162,6 +163,7 @@ def estimate_counts(
         )
     chosen, why = _chosen(method, solved, channels)
     figures = _figures(chosen, moments, channels, solved, question, share=share)
+    counted = Influence.of_counts(moments, channels, solved.estimate, question.infer)
     return Estimate.of(
         layout,
         figures,
@@ -170,6 +172,8 @@ def estimate_counts(
         method=chosen,
         why=why,
         records=moments.count,
+        together=SharesWithin(counted) if share else counted,
+        misses=TAKEN_IN if chosen == "em" else 1.0,
     )
 
 

@@ -206,6 +206,13 @@ class Layout:
         order = [names.index(name) for name in self.by]
         return spread.transpose(order)
 
+    def gather(self, table: ArrayLike) -> FloatArray:
+        """The reverse of ``lay_out``: by groups; combinations that cannot exist are dropped."""
+        values = np.asarray(table, dtype=np.float64)
+        names = [name for axis in self.axes for name in axis.columns if name in self.by]
+        found = values.transpose([self.by.index(name) for name in names])
+        return np.asarray(found[self._targets], dtype=np.float64).reshape(self.grouped_shape)
+
     @cached_property
     def _target_sizes(self) -> list[range]:
         return [range(max(len(axis.group_cells), 1)) for axis in self.axes if _asked(axis, self.by)]

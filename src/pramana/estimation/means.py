@@ -12,6 +12,7 @@ import numpy as np
 
 from pramana.errors import InvalidTable
 from pramana.estimation.channels import Channels
+from pramana.estimation.contrasts import Influence
 from pramana.estimation.layout import Layout
 from pramana.estimation.moments import Moments
 from pramana.estimation.results import Estimate
@@ -49,6 +50,7 @@ def estimate_totals(
         method="inverse",
         why=_why(channels, "sums are corrected like counts; unbiased."),
         records=moments.count,
+        together=Influence.of_totals(moments, channels, total, question.infer),
     )
 
 
@@ -84,6 +86,7 @@ def estimate_means(
         method="inverse",
         why=_why(channels, "a corrected total over a corrected count; nearly unbiased."),
         records=moments.count,
+        together=Influence.of_means(moments, channels, ratio, question.infer),
     )
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
+from pramana.errors import InvalidNumber
+from pramana.estimation.contrasts import Contrast, TwoNumbers, VaryTogether, difference_of, ratio_of
 from pramana.estimation.layout import Layout
 from pramana.estimation.variance import Inference, Question
 from pramana.matrices import Label
@@ -47,6 +49,9 @@ class Estimate:
         no_interval: Why no error can be stated, where none can; the intervals are ``nan`` then.
         weight: The column by which records are weighted, if they are.
         like: A data frame of the kind that ``to_frame`` gives.
+        together: How the numbers vary together, where that is known.
+        misses: How many times the misses asked for an interval starts with, before it takes in
+            the number that is shown.
     """
 
     by: tuple[str, ...]
@@ -65,6 +70,8 @@ class Estimate:
     no_interval: str = ""
     weight: str | None = None
     like: Any = field(default=None, repr=False)
+    together: VaryTogether | None = field(default=None, repr=False)
+    misses: float = field(default=1.0, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("estimate", "se", "low", "high"):
@@ -83,6 +90,8 @@ class Estimate:
         method: str,
         why: str,
         records: float,
+        together: VaryTogether | None = None,
+        misses: float = 1.0,
     ) -> Estimate:
         """From estimate, se, low and high by group; impossible combinations become 0."""
         estimate, se, low, high = (_laid_out(layout, figure) for figure in figures)
@@ -100,6 +109,8 @@ class Estimate:
             high=high,
             records=round(records),
             simultaneous=question.simultaneous,
+            together=together,
+            misses=misses,
         )
 
     def __len__(self) -> int:
@@ -127,13 +138,66 @@ class Estimate:
 
         Labels that the table does not have raise ``KeyError``.
         """
+        index = self._place(values)
+        return {name: float(getattr(self, name)[index]) for name in FIGURES}
+
+    def _place(self, values: Label | tuple[Label, ...]) -> tuple[int, ...]:
+        own = values if isinstance(values, tuple) else (values,)
         try:
-            index = tuple(
-                labels.index(value) for labels, value in zip(self.labels, values, strict=True)
+            return tuple(
+                labels.index(value) for labels, value in zip(self.labels, own, strict=True)
             )
         except ValueError:
             raise KeyError(f"The table of {', '.join(self.by)} has no such cell.") from None
-        return {name: float(getattr(self, name)[index]) for name in FIGURES}
+
+    def difference(
+        self,
+        first: Label | tuple[Label, ...],
+        second: Label | tuple[Label, ...],
+        *,
+        level: float | None = None,
+    ) -> Contrast:
+        """The number of one cell less that of another, with an interval.
+
+        Numbers of a table vary together, so that the error is not that of two numbers apart.
+
+        Args:
+            first: The label of a cell; a tuple, in the order of ``by``, where there are several.
+            second: That of the other cell.
+            level: Of the interval; that of the table if not given.
+        """
+        pair, what, misses = self._pair(first, second, "less")
+        return difference_of(pair, what, level=level or self.level, misses=misses)
+
+    def ratio(
+        self,
+        first: Label | tuple[Label, ...],
+        second: Label | tuple[Label, ...],
+        *,
+        level: float | None = None,
+    ) -> Contrast:
+        """The number of one cell over that of another, with an interval [Fieller].
+
+        Args:
+            first: The label of a cell; a tuple, in the order of ``by``, where there are several.
+            second: That of the other cell.
+            level: Of the interval; that of the table if not given.
+        """
+        pair, what, misses = self._pair(first, second, "over")
+        return ratio_of(pair, what, level=level or self.level, misses=misses)
+
+    def _pair(
+        self, first: Label | tuple[Label, ...], second: Label | tuple[Label, ...], word: str
+    ) -> tuple[TwoNumbers, str, float]:
+        places = self._place(first), self._place(second)
+        names = [
+            ", ".join(_text(own[at]) for own, at in zip(self.labels, place, strict=True))
+            for place in places
+        ]
+        pair = TwoNumbers.of(self.together, self.estimate, self.se, places)
+        if self.no_interval:
+            pair = replace(pair, why=f"no interval: {self.no_interval}")
+        return pair, f"{self.what}, {names[0]} {word} {names[1]}", self.misses
 
     def to_json(self) -> dict[str, Any]:
         """A plain form; numbers that do not exist (a mean of nobody) become null."""
@@ -172,6 +236,25 @@ class Estimate:
         tables.
         """
         return frame_of(self.to_arrow(), self.like if like is None else like)
+
+    def to_wide(self, figure: str = "estimate") -> Any:
+        """The last column across, the others down, as a data frame like ``to_frame``.
+
+        Args:
+            figure: ``estimate``, ``se``, ``low`` or ``high``.
+        """
+        if figure not in FIGURES:
+            raise InvalidNumber(f"figure must be one of {', '.join(FIGURES)}, got {figure!r}.")
+        if len(self.by) < 2:
+            raise InvalidNumber("A wide table has two columns or more; to_frame gives this one.")
+        values = getattr(self, figure)
+        grid = np.indices(values.shape[:-1]).reshape(len(self.by) - 1, -1)
+        columns: dict[str, Any] = {}
+        for name, labels, places in zip(self.by[:-1], self.labels[:-1], grid, strict=True):
+            columns[name] = _arrow([labels[place] for place in places.tolist()])
+        for at, label in enumerate(self.labels[-1]):
+            columns[f"{self.by[-1]}={_text(label)}"] = pa.array(values[..., at].ravel())
+        return frame_of(pa.table(columns), self.like)
 
     def plot(self) -> Any:
         """A chart of a table of one or two columns, with an interval for each number (Altair).

@@ -89,6 +89,10 @@ class Sparse:
         shape[self.place] = -1
         return sum_along(table * (rows**2).reshape(shape), self.place)
 
+    def adjoint(self, table: FloatArray) -> FloatArray:
+        """Merged rows of the inverse."""
+        return times_along(table, self._merged.T.tocsr(), self.place)
+
     @cached_property
     def _merged(self) -> Any:
         inverse = self._inverse

@@ -33,7 +33,16 @@ if TYPE_CHECKING:
 
 __all__ = ["READINGS", "VERBS", "Asked", "Reading"]
 
-VERBS: Final = ("counts", "mean", "total", "independence", "rebuild", "regress")
+VERBS: Final = (
+    "counts",
+    "mean",
+    "total",
+    "proportion",
+    "quantile",
+    "independence",
+    "rebuild",
+    "regress",
+)
 
 
 @dataclass(frozen=True)
@@ -45,12 +54,14 @@ class Asked:
         where: which records, by their true values.
         question: what the intervals shall mean.
         weighted: whether the weights of the release are used, where it has any.
+        beyond: asks whether values lie beyond a number, instead of the values themselves.
     """
 
     by: tuple[str, ...]
     where: tuple[Condition, ...] = ()
     question: Question = USUAL
     weighted: bool = True
+    beyond: Condition | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -74,6 +85,12 @@ class Reading(Protocol):
 
     def total(self, asked: Asked, of: str) -> Estimate:
         """Totals of a column in the cells of the true table."""
+
+    def proportion(self, asked: Asked, beyond: Condition) -> Estimate:
+        """Shares of the records of each cell whose value lies beyond a number."""
+
+    def quantile(self, asked: Asked, of: str, *, shares: tuple[float, ...]) -> Estimate:
+        """Quantiles of a column in the cells of the true table."""
 
     def independence(self, asked: Asked) -> IndependenceTest:
         """Whether the two columns of the true table are independent."""

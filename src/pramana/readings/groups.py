@@ -18,6 +18,7 @@ from typing import ClassVar
 
 import pyarrow as pa
 
+from pramana.engines.sums import Condition
 from pramana.errors import NotCovered
 from pramana.estimation.counts import CountMethod, require_method
 from pramana.estimation.grouped import (
@@ -29,6 +30,7 @@ from pramana.estimation.grouped import (
     without_interval,
 )
 from pramana.estimation.independence import IndependenceTest
+from pramana.estimation.quantiles import estimate_quantiles
 from pramana.estimation.rebuild import Rebuild
 from pramana.estimation.regression import Family
 from pramana.estimation.regression_results import Regression
@@ -36,6 +38,7 @@ from pramana.estimation.results import Estimate
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream
 from pramana.readings.base import Asked
+from pramana.readings.distributions import ordered_records, proportion_by_mean
 from pramana.readings.formulas import variables_of
 from pramana.readings.published import PublishedReading
 from pramana.readings.records import ReleasedRecords, Summed
@@ -114,6 +117,22 @@ class GroupsReading:
             sums.moments, sums.layout, of=of, drawn=drawn, question=asked.question
         )
         return self._honest(found, asked, [*asked.names, of])
+
+    def proportion(self, asked: Asked, beyond: Condition) -> Estimate:
+        """As means are."""
+        return proportion_by_mean(self.mean, asked, beyond)
+
+    def quantile(self, asked: Asked, of: str, *, shares: tuple[float, ...]) -> Estimate:
+        """As means are."""
+        if not self.records.changed([*asked.names, of]):
+            return self.plain.quantile(asked, of, shares=shares)
+        drawn = self._drawn()
+        found, layout = ordered_records(self.records, Mechanism(()), asked, of)
+        made = estimate_quantiles(
+            found, layout, of=of, shares=shares, question=asked.question,
+            times=drawn.times(asked.question), why=drawn.why,
+        )  # fmt: skip
+        return self._honest(made, asked, [*asked.names, of])
 
     def independence(self, asked: Asked) -> IndependenceTest:
         """Of two keys; of a key and another column there is no test."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from pramana.engines.sums import Condition
 from pramana.errors import InvalidNumber, InvalidTable
+from pramana.estimation.contrasts import SharesWithin, VaryTogether
 from pramana.estimation.counts import CountMethod
 from pramana.estimation.results import Estimate
 from pramana.matrices.transition import Label
@@ -41,7 +42,18 @@ def shares_within(reading: Reading, asked: Asked, share: Share, *, method: Count
         _row(reading, replace(asked, by=rest, question=question), asked.by[place], label, method)
         for label in labels
     ]
-    return _stacked(rows, asked, place, labels)
+    found = _stacked(rows, asked, place, labels)
+    together = _together(reading, asked, place)
+    known = together is not None and together.unbiased.shape == found.estimate.shape
+    return replace(found, together=together if known else None)
+
+
+def _together(reading: Reading, asked: Asked, place: int) -> VaryTogether | None:
+    """How the shares vary together: by the counts that they are made of."""
+    method: CountMethod = "inverse" if reading.kind == "published" else "auto"
+    question = replace(asked.question, errors=False)
+    counts = reading.counts(replace(asked, question=question), method=method, share=False).together
+    return None if counts is None else SharesWithin(counts, place)
 
 
 def _row(

@@ -8,12 +8,14 @@ from typing import ClassVar
 
 import pyarrow as pa
 
+from pramana.engines.sums import Condition
 from pramana.errors import NotCovered
 from pramana.estimation.companions import Companion, companion_of
 from pramana.estimation.counts import CountMethod, estimate_counts
 from pramana.estimation.independence import IndependenceTest, independence_test
 from pramana.estimation.layout import Layout
 from pramana.estimation.means import estimate_means, estimate_totals
+from pramana.estimation.quantiles import estimate_quantiles
 from pramana.estimation.rebuild import Rebuild, rebuild_records
 from pramana.estimation.regression import Family
 from pramana.estimation.regression_results import Regression
@@ -21,6 +23,7 @@ from pramana.estimation.results import Estimate
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream, Stream
 from pramana.readings.base import Asked
+from pramana.readings.distributions import ordered_records, proportion_by_mean
 from pramana.readings.formulas import fit_formula
 from pramana.readings.records import ReleasedRecords, Summed
 from pramana.table.codec import decode
@@ -62,6 +65,16 @@ class PublishedReading:
         """Sums are corrected like counts."""
         sums = self._values(asked, of)
         return estimate_totals(sums.moments, sums.layout, of=of, question=asked.question)
+
+    def proportion(self, asked: Asked, beyond: Condition) -> Estimate:
+        """The mean of a column of 1 and 0."""
+        return proportion_by_mean(self.mean, asked, beyond)
+
+    def quantile(self, asked: Asked, of: str, *, shares: tuple[float, ...]) -> Estimate:
+        """Where the corrected share of smaller values reaches the one asked for."""
+        self._require_kept(of)
+        found, layout = ordered_records(self.records, self.mechanism, asked, of)
+        return estimate_quantiles(found, layout, of=of, shares=shares, question=asked.question)
 
     def independence(self, asked: Asked) -> IndependenceTest:
         """Of the released table, or by its likelihood where columns were moved together."""
@@ -106,13 +119,16 @@ class PublishedReading:
         return self.records.sums(asked, self.mechanism, value=value)
 
     def _values(self, asked: Asked, of: str) -> Summed:
-        if self.records.changed([of]):
-            raise NotCovered(
-                f"'{of}' is randomised; means and totals are of columns released as they are. "
-                f"Ask for the table of '{of}' instead."
-            )
+        self._require_kept(of)
         self.records.require_number(of)
         return self._sums(asked, of)
+
+    def _require_kept(self, of: str) -> None:
+        if self.records.changed([of]):
+            raise NotCovered(
+                f"'{of}' is randomised; means, totals, quantiles and shares beyond a number are of "
+                f"columns released as they are. Ask for the table of '{of}' instead."
+            )
 
 
 def _company(table: pa.Table, names: Sequence[str]) -> dict[str, Companion]:

@@ -104,6 +104,7 @@ class ReleasedRecords:
             value=value,
             weight=self.weight if asked.weighted else None,
             where=tuple(before),
+            beyond=asked.beyond,
         )
         table = grouped_sums(self.opened, wanted)
         if not table.num_rows or not sum(table.column("n").to_pylist()):

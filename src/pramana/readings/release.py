@@ -19,6 +19,7 @@ from pramana.engines.choose import as_kind, write_opened
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
 from pramana.estimation.counts import CountMethod
 from pramana.estimation.independence import IndependenceTest
+from pramana.estimation.quantiles import require_shares
 from pramana.estimation.rebuild import REBUILDS, Rebuild
 from pramana.estimation.regression import Family
 from pramana.estimation.regression_results import Regression
@@ -30,6 +31,7 @@ from pramana.formats.door import write_table
 from pramana.formats.opening import open_table
 from pramana.randomness import Keystream
 from pramana.readings.base import READINGS, Asked, Reading
+from pramana.readings.distributions import beyond_of
 from pramana.readings.filters import Where, conditions_of
 from pramana.readings.percentages import SHARES, Share, shares_within
 from pramana.readings.published import REBUILT
@@ -195,6 +197,61 @@ class Release:
         """The total of a column released as it is, by groups of the true table."""
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
         return self._answer(self.reading.total(asked, of), asked)
+
+    def proportion(
+        self,
+        beyond: str,
+        *,
+        by: Sequence[str] = (),
+        where: Where = None,
+        level: float = 0.95,
+        infer: Inference = "records",
+        simultaneous: bool = False,
+        weighted: bool = True,
+    ) -> Estimate:
+        """The share beyond a number of a column released as it is, by groups of the true table.
+
+        Args:
+            beyond: ``"income>=50000"``: a column of numbers and what it is compared with.
+            by: the columns of the table, randomised or not.
+            where: which records, by their true values.
+            level: of the intervals.
+            infer: about these ``records``, or about the ``population`` they were drawn from.
+            simultaneous: whether all intervals shall hold together.
+            weighted: whether the weights are used, where the release has any.
+        """
+        asked = self._asked(by, where, level, infer, simultaneous, weighted)
+        return self._answer(self.reading.proportion(asked, beyond_of(beyond)), asked)
+
+    def quantile(
+        self,
+        of: str,
+        q: float | Sequence[float] = 0.5,
+        *,
+        by: Sequence[str] = (),
+        where: Where = None,
+        level: float = 0.95,
+        infer: Inference = "records",
+        simultaneous: bool = False,
+        weighted: bool = True,
+    ) -> Estimate:
+        """Quantiles of a column released as it is, by groups of the true table.
+
+        The quantile q is the smallest value at which a share of q or more lies at or below it.
+
+        Args:
+            of: a column of numbers.
+            q: one share, 0.5 for the median; or several, which become the table's last column.
+            by: the columns of the table, randomised or not.
+            where: which records, by their true values.
+            level: of the intervals.
+            infer: about these ``records``, or about the ``population`` they were drawn from.
+            simultaneous: whether all intervals shall hold together.
+            weighted: whether the weights are used, where the release has any.
+        """
+        shares = require_shares([q] if isinstance(q, int | float) else list(q))
+        asked = self._asked(by, where, level, infer, simultaneous, weighted)
+        return self._answer(self.reading.quantile(asked, of, shares=shares), asked)
 
     def independence(
         self, first: str, second: str, *, where: Where = None, weighted: bool = True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import ClassVar, TypeAlias
 
@@ -20,6 +20,7 @@ from pramana.engines.sums import Condition, SumsAsked, grouped_sums
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, TooLarge
 from pramana.estimation.counts import CountMethod, require_method
 from pramana.estimation.independence import WEIGHTED, IndependenceTest, chi_square_tail
+from pramana.estimation.quantiles import Curve, quantiles_of, stacked
 from pramana.estimation.rebuild import REBUILDS, Rebuild
 from pramana.estimation.regression import Family
 from pramana.estimation.regression_results import Regression
@@ -34,6 +35,7 @@ from pramana.model.latent_classes import Blend
 from pramana.model.observed import Answers, Feature, Observed
 from pramana.randomness import Keystream, Stream
 from pramana.readings.base import Asked
+from pramana.readings.distributions import proportion_by_mean
 from pramana.readings.formulas import variables_of
 from pramana.readings.published import REBUILT, PublishedReading
 from pramana.readings.records import ReleasedRecords
@@ -47,6 +49,7 @@ SUMS = ("n", "w", "ww", "wy", "wwy", "wwyy")
 Inside: TypeAlias = dict[str, tuple[Label, ...]]
 """The labels of reported columns that a filter keeps."""
 
+LIMIT = "the limit that a value reaches"
 MOST_CELLS = 200_000
 STEPS = 400
 """Steps to the most likely table of a pair: both sides of a test must have arrived."""
@@ -138,6 +141,21 @@ class ReportsReading:
                 "Ask for fewer columns, or release with these tables among those asked for."
             )
         return _Sums.of(self, asked, value=of)
+
+    def proportion(self, asked: Asked, beyond: Condition) -> Estimate:
+        """The mean of a column of 1 and 0."""
+        return proportion_by_mean(self.mean, asked, beyond)
+
+    def quantile(self, asked: Asked, of: str, *, shares: tuple[float, ...]) -> Estimate:
+        """Where the unbiased share of smaller values reaches the one asked for."""
+        plain = self._values(asked, of)
+        if plain is None:
+            return self.plain.quantile(asked, of, shares=shares)
+        limits = _limits(self.records, of)
+        below = _below(_Sums.of(self, asked, limits=(of, limits)), len(limits))
+        z = asked.question.z(prod(plain.shape) * len(shares))
+        parts = [_quantile(below, plain, limits, share, asked, of, z) for share in shares]
+        return stacked(parts, shares, of)
 
     def independence(self, asked: Asked) -> IndependenceTest:
         """By the likelihood of all reports that hold both columns."""
@@ -258,8 +276,15 @@ class _Sums:
     filtered: bool
 
     @classmethod
-    def of(cls, reading: ReportsReading, asked: Asked, *, value: str | None = None) -> _Sums:
-        """Summed up by the engine."""
+    def of(
+        cls,
+        reading: ReportsReading,
+        asked: Asked,
+        *,
+        value: str | None = None,
+        limits: tuple[str, FloatArray] | None = None,
+    ) -> _Sums:
+        """Summed up by the engine; with limits also by the first of them that a value reaches."""
         records, schema = reading.records, reading.records.certificate.schema
         changed = records.changed(asked.names)
         kept = [name for name in asked.by if name not in changed]
@@ -267,11 +292,19 @@ class _Sums:
         before = [c for c in asked.where if c.column not in changed]
         inside = records.kept([c for c in asked.where if c.column in changed])
         weight = records.weight if asked.weighted else None
-        wanted = SumsAsked((ASKED, *kept, *changed), value, weight, tuple(before))
+        extra = [] if limits is None else [limits[0]]
+        columns = dict.fromkeys((ASKED, *kept, *changed, *extra))
+        wanted = SumsAsked(tuple(columns), value, weight, tuple(before), asked.beyond)
         table = grouped_sums(records.opened, wanted)
+        if limits is not None:
+            table = table.filter(pc.is_valid(table.column(limits[0])))
         if not table.num_rows:
             raise InvalidTable("No released record meets the filter. Loosen it.")
         codes, found = records.coded(table, kept)
+        if limits is not None:
+            kept, name = [*kept, LIMIT], limits[0]
+            own = table.column(name).cast(pa.float64()).to_numpy()
+            codes[LIMIT], found[LIMIT] = np.searchsorted(limits[1], own), tuple(limits[1].tolist())
         shape = [len(found[name]) for name in kept]
         group = np.zeros(table.num_rows, dtype=np.int64)
         for name in kept:
@@ -458,6 +491,63 @@ def _base(one: AskedSet, told: list[str], inside: Inside, schema: Schema, cells:
                 place = place * len(known[name]) + known[name][cell[name]]
             found[place] += 1
     return found / one.matrix.size
+
+
+MOST_LIMITS = 200
+"""Quantiles are found among so many values, which leave equally many records between them."""
+
+
+def _limits(records: ReleasedRecords, of: str) -> FloatArray:
+    """Some values of a column in order, the smallest and the largest among them."""
+    parts = [batch.column(0) for batch in records.opened.batches([of])]
+    values = np.concatenate([np.asarray(part.cast(pa.float64()).drop_null()) for part in parts])
+    found = np.unique(values[~np.isnan(values)])
+    if len(found) <= MOST_LIMITS:
+        return found
+    return np.unique(np.quantile(values, np.linspace(0, 1, MOST_LIMITS), method="inverted_cdf"))
+
+
+def _below(sums: _Sums, limits: int) -> _Sums:
+    """Sums by limit in which the value is 1 up to the limit and 0 beyond it."""
+
+    def at_limits(own: dict[str, FloatArray]) -> dict[str, FloatArray]:
+        apart = {n: own[n].reshape(-1, limits, own[n].shape[-1]) for n in ("n", "w", "ww")}
+        below = {n: np.cumsum(table, axis=1).reshape(own[n].shape) for n, table in apart.items()}
+        whole = {n: np.repeat(table.sum(axis=1), limits, axis=0) for n, table in apart.items()}
+        return whole | {"wy": below["w"], "wwy": below["ww"], "wwyy": below["ww"]}
+
+    everyone = sums.everyone.reshape(-1, limits).sum(axis=1)
+    return replace(
+        sums,
+        sets=tuple(map(at_limits, sums.sets)),
+        sums=tuple(map(at_limits, sums.sums)),
+        everyone=np.repeat(everyone, limits)[:, None],
+    )
+
+
+def _quantile(
+    below: _Sums, plain: _Sums, limits: FloatArray, share: float, asked: Asked, of: str, z: float
+) -> Estimate:
+    """One quantile of every cell, by the sums of 1{value <= limit} - share at all limits."""
+    found, people = below.totals(below.values(share)), plain.totals(plain.weights())
+    none, nothing = -share * people.totals, share**2 * _se(people, asked) ** 2
+    shape = (len(none), len(limits), -1)
+    totals, spread = found.totals.reshape(shape), (_se(found, asked) ** 2).reshape(shape)
+    curves = [
+        [
+            Curve(
+                limits,
+                np.append(none[row, cell], totals[row, :, cell]),
+                np.append(nothing[row, cell], spread[row, :, cell]),
+                np.ones(len(limits)),
+                coarse=True,
+            )
+        ]
+        for row, cell in np.ndindex(*none.shape)
+    ]
+    figures = [own.reshape(none.shape) for own in quantiles_of(curves, z)]
+    made = plain.estimate(figures, asked, f"quantile {share:g} of {of}", people)
+    return replace(made, why=f"{made.why[:-1]}, to the nearest of {len(limits)} values.")
 
 
 # -- the model's view ----------------------------------------------------------------------

@@ -16,6 +16,7 @@ from typing import ClassVar, NoReturn
 import numpy as np
 import pyarrow as pa
 
+from pramana.engines.sums import Condition
 from pramana.errors import NotCovered
 from pramana.estimation.counts import CountMethod, require_method
 from pramana.estimation.independence import IndependenceTest
@@ -90,6 +91,16 @@ class WithheldReading:
         """Where no randomised column is involved."""
         self._only_plain([*asked.names, of])
         return self.plain.total(asked, of)
+
+    def proportion(self, asked: Asked, beyond: Condition) -> Estimate:
+        """Where no randomised column is involved."""
+        self._only_plain([*asked.names, beyond.column])
+        return self.plain.proportion(asked, beyond)
+
+    def quantile(self, asked: Asked, of: str, *, shares: tuple[float, ...]) -> Estimate:
+        """Where no randomised column is involved."""
+        self._only_plain([*asked.names, of])
+        return self.plain.quantile(asked, of, shares=shares)
 
     def independence(self, asked: Asked) -> IndependenceTest:
         """Pearson's test keeps its level, where no matrix depends on a stratum."""

@@ -29,9 +29,10 @@ def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:
     terms = {"n": "1.0", "w": w, "ww": f"{w} * {w}"}
     conditions, parameters = _conditions(opened, asked.where)
     if value is not None:
-        y = f"CAST({_quoted(value)} AS DOUBLE)"
+        number = f"CAST({_quoted(value)} AS DOUBLE)"
+        y = number if asked.beyond is None else _indicator(number, asked.beyond)
         terms |= {"wy": f"{w} * {y}", "wwy": f"{w} * {w} * {y}", "wwyy": f"{w} * {w} * {y} * {y}"}
-        conditions += [f"{_quoted(value)} IS NOT NULL", f"NOT isnan({y})"]
+        conditions += [f"{_quoted(value)} IS NOT NULL", f"NOT isnan({number})"]
     groups = [_quoted(name) for name in asked.columns]
     sums = ["CAST(count(*) AS DOUBLE) AS n"]
     # A weight of one adds nothing to a count: the bare GROUP BY is all that is needed.
@@ -120,6 +121,12 @@ def _condition(condition: Condition, *, number: bool) -> tuple[str, list[Any]]:
     (limit,) = condition.values
     text = f"CAST({column} AS DOUBLE) {condition.comparison} CAST(? AS DOUBLE)"
     return text, [str(number_in(label_text(limit), condition.column))]
+
+
+def _indicator(number: str, condition: Condition) -> str:
+    """1 where the comparison holds, else 0; the limit is a number and so no text of SQL."""
+    limit = number_in(label_text(condition.values[0]), condition.column)
+    return f"CAST({number} {condition.comparison} CAST('{limit!r}' AS DOUBLE) AS DOUBLE)"
 
 
 def _quoted(name: str | None) -> str:

@@ -26,6 +26,8 @@ def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:
     if asked.value is not None:
         y = _number(sql, asked.value)
         frame = frame.filter(y.isNotNull() & ~sql.isnan(y))
+        if asked.beyond is not None:
+            y = _condition(sql, asked.beyond, opened.schema).cast("double")
         terms |= {"wy": w * y, "wwy": w * w * y, "wwyy": w * w * y * y}
     sums = [sql.coalesce(sql.sum(term), sql.lit(0.0)).alias(name) for name, term in terms.items()]
     groups = [sql.col(_quoted(name)).alias(name) for name in asked.columns]

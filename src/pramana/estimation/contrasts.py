@@ -1,0 +1,269 @@
+"""Differences and ratios of the numbers of a table, with errors.
+
+A released record in cell l counts b_lg = (P^-1 M)_lg towards group g. Numbers of a table are sums
+of such counts, of values times them, or ratios of both, so that to first order any combination c
+of them is a sum over records of
+
+    w (A_l y + D_l),   A and D the adjoint of what undoes the matrices, applied to c.
+
+Its variance has the form of that of a count (see variance.py) with A y + D in place of b. Numbers
+of one table vary together, because they come from the same draws.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from pramana.estimation.channels import Channels
+from pramana.estimation.moments import Moments
+from pramana.estimation.variance import Inference, Ratio, quantile
+from pramana.types import FloatArray
+
+__all__ = ["Contrast", "Influence", "SharesWithin", "VaryTogether", "difference_of", "ratio_of"]
+
+
+class VaryTogether(Protocol):
+    """How the unbiased numbers of a table vary together."""
+
+    @property
+    def unbiased(self) -> FloatArray:
+        """The numbers themselves, shaped like the table."""
+
+    def covariance(self, contrasts: Sequence[FloatArray]) -> FloatArray:
+        """The covariance of some combinations, each shaped like the table."""
+
+
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """Numbers that are sums over records: of weights, of values, or of residuals of means.
+
+    Attributes:
+        moments: Sums over the released records.
+        channels: What undoes the matrices.
+        infer: About these records or the population behind them.
+        figures: The numbers, by group.
+        slope: What a value counts in each group; 0 where only records are counted.
+        level: What a record counts in each group.
+        first: What all contributions of a group sum up to, by group.
+    """
+
+    moments: Moments
+    channels: Channels
+    infer: Inference
+    figures: FloatArray
+    slope: FloatArray
+    level: FloatArray
+    first: FloatArray
+
+    @classmethod
+    def of_counts(
+        cls, moments: Moments, channels: Channels, counts: FloatArray, infer: Inference
+    ) -> Influence:
+        """Each record counts its weight."""
+        nothing, one = np.zeros_like(counts), np.ones_like(counts)
+        return cls(moments, channels, infer, counts, nothing, one, counts)
+
+    @classmethod
+    def of_totals(
+        cls, moments: Moments, channels: Channels, totals: FloatArray, infer: Inference
+    ) -> Influence:
+        """Each record counts its value."""
+        nothing, one = np.zeros_like(totals), np.ones_like(totals)
+        return cls(moments, channels, infer, totals, one, nothing, totals)
+
+    @classmethod
+    def of_means(
+        cls, moments: Moments, channels: Channels, ratio: Ratio, infer: Inference
+    ) -> Influence:
+        """Each record counts what its value differs from the mean, as a share of the group."""
+        mean = ratio.value
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope = np.where(ratio.below > 0, 1 / ratio.below, np.nan)
+        return cls(moments, channels, infer, mean, slope, -mean * slope, np.zeros_like(mean))
+
+    @property
+    def unbiased(self) -> FloatArray:
+        """Laid out by the columns asked for."""
+        return self.channels.layout.lay_out(np.nan_to_num(self.figures))
+
+    def covariance(self, contrasts: Sequence[FloatArray]) -> FloatArray:
+        """By sums over released cells; ``nan`` where a number that is used does not exist."""
+        own = [self.channels.layout.gather(contrast) for contrast in contrasts]
+        used = np.any([part != 0 for part in own], axis=0)
+        slope, level = (np.where(used, side, 0.0) for side in (self.slope, self.level))
+        if not np.isfinite(slope).all():
+            return np.full((len(own), len(own)), np.nan)
+        adjoint = self.channels.adjoint
+        sides = [(adjoint(part * slope), adjoint(part * level)) for part in own]
+        found = np.array([[self._products(one, two) for two in sides] for one in sides])
+        if self.infer == "records":
+            taken = self._kept(slope, level)
+            less = np.array([[float((a * b * taken).sum()) for b in own] for a in own])
+        else:
+            sums = np.array([float((part * self.first).sum()) for part in own])
+            less = np.outer(sums, sums) / max(self.moments.count, 1.0)
+        return np.asarray(found - less, dtype=np.float64)
+
+    def _products(
+        self, one: tuple[FloatArray, FloatArray], two: tuple[FloatArray, FloatArray]
+    ) -> float:
+        (a, d), (other_a, other_d), moments = one, two, self.moments
+        found = moments.ww * d * other_d
+        if moments.wwy is not None and moments.wwyy is not None:
+            found = found + moments.wwyy * a * other_a + moments.wwy * (a * other_d + d * other_a)
+        return float(found.sum())
+
+    def _kept(self, slope: FloatArray, level: FloatArray) -> FloatArray:
+        """What the same contributions of the truth would have, which is no randomness."""
+        solve, moments = self.channels.solve, self.moments
+        found = level**2 * solve(moments.ww)
+        if moments.wwy is not None and moments.wwyy is not None:
+            found = found + slope**2 * solve(moments.wwyy) + 2 * slope * level * solve(moments.wwy)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class SharesWithin:
+    """Shares of counts that vary together: of all, or of those with the same value of a column.
+
+    To first order a combination c of shares s is the combination (c - mean of c by s) / total of
+    the counts, with mean and total taken within the part that the shares are of.
+    """
+
+    counts: VaryTogether
+    place: int | None = None
+
+    @property
+    def unbiased(self) -> FloatArray:
+        """Counts over their total."""
+        table = self.counts.unbiased
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return table / self._within(table)
+
+    def covariance(self, contrasts: Sequence[FloatArray]) -> FloatArray:
+        """That of the counts, to first order."""
+        total, shares = self._within(self.counts.unbiased), np.nan_to_num(self.unbiased)
+        own = []
+        for contrast in contrasts:
+            used = self._within(np.abs(contrast)) > 0
+            if (total[used] <= 0).any():
+                return np.full((len(contrasts), len(contrasts)), np.nan)
+            part = (contrast - self._within(contrast * shares)) / np.where(used, total, 1.0)
+            own.append(np.where(used, part, 0.0))
+        return self.counts.covariance(own)
+
+    def _within(self, table: FloatArray) -> FloatArray:
+        axes = tuple(at for at in range(table.ndim) if at != self.place)
+        return np.broadcast_to(table.sum(axis=axes, keepdims=True), table.shape)
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A difference or a ratio of two numbers of a table, with its error.
+
+    Attributes:
+        what: In words.
+        estimate: The number.
+        se: Its standard error.
+        low: Lower end of the interval.
+        high: Upper end of the interval.
+        level: The level of the interval.
+        why: One sentence on the error.
+    """
+
+    what: str
+    estimate: float
+    se: float
+    low: float
+    high: float
+    level: float
+    why: str
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain form; a bound that does not exist becomes null."""
+        figures = {name: getattr(self, name) for name in ("estimate", "se", "low", "high")}
+        plain = {name: own if math.isfinite(own) else None for name, own in figures.items()}
+        return {"what": self.what, **plain, "level": self.level, "why": self.why}
+
+    def __repr__(self) -> str:
+        return (
+            f"{self.what}: {self.estimate:.4g} (se {self.se:.3g}), between {self.low:.4g} and "
+            f"{self.high:.4g} at level {self.level:g}; {self.why}"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self))}</p>"
+
+
+@dataclass(frozen=True)
+class TwoNumbers:
+    """Two numbers as the table shows them, their unbiased forms, and how these vary together."""
+
+    shown: tuple[float, float]
+    unbiased: tuple[float, float]
+    covariance: FloatArray
+    why: str
+
+    @classmethod
+    def of(
+        cls,
+        together: VaryTogether | None,
+        shown: FloatArray,
+        se: FloatArray,
+        places: tuple[tuple[int, ...], tuple[int, ...]],
+    ) -> TwoNumbers:
+        """From two cells; where nobody knows how they vary together, as badly as it can be."""
+        first, second = places
+        pair = (float(shown[first]), float(shown[second]))
+        if together is None:
+            a, b = float(se[first]), float(se[second])
+            spread = np.array([[a**2, -a * b], [-a * b, b**2]])
+            return cls(
+                pair, pair, spread, "how the two vary together is not known: an upper bound."
+            )
+        contrasts = []
+        for place in places:
+            one = np.zeros(shown.shape)
+            one[place] = 1.0
+            contrasts.append(one)
+        unbiased = together.unbiased
+        figures = (float(unbiased[first]), float(unbiased[second]))
+        why = "the two come from the same draws, which is part of the error."
+        return cls(pair, figures, together.covariance(contrasts), why)
+
+
+def difference_of(pair: TwoNumbers, what: str, *, level: float, misses: float = 1.0) -> Contrast:
+    """The first less the second; the interval is that of the unbiased numbers."""
+    spread = pair.covariance
+    se = math.sqrt(max(float(spread[0, 0] - 2 * spread[0, 1] + spread[1, 1]), 0.0))
+    se = se if np.isfinite(spread).all() else math.nan
+    middle = pair.unbiased[0] - pair.unbiased[1]
+    z = quantile(1 - misses * (1 - level))
+    return _taken_in(
+        Contrast(what, pair.shown[0] - pair.shown[1], se, middle - z * se, middle + z * se, level,
+                 pair.why)
+    )  # fmt: skip
+
+
+def ratio_of(pair: TwoNumbers, what: str, *, level: float, misses: float = 1.0) -> Contrast:
+    """The first over the second, with Fieller's interval."""
+    spread, (above, below) = pair.covariance, pair.unbiased
+    one = [np.array([value]) for value in (above, below, spread[0, 0], spread[0, 1], spread[1, 1])]
+    ratio = Ratio(*one)
+    low, high = ratio.interval(quantile(1 - misses * (1 - level)))
+    shown = pair.shown[0] / pair.shown[1] if pair.shown[1] > 0 else math.nan
+    return _taken_in(
+        Contrast(what, shown, float(ratio.se[0]), float(low[0]), float(high[0]), level, pair.why)
+    )
+
+
+def _taken_in(found: Contrast) -> Contrast:
+    """The interval, widened to hold the number that is shown."""
+    ends = (min(found.low, found.estimate), max(found.high, found.estimate))
+    return Contrast(found.what, found.estimate, found.se, *ends, level=found.level, why=found.why)
