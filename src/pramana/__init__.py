@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from pramana.release.signing import make_keys
     from pramana.release.verify import Verdict
     from pramana.table.domains import Bins, Categories
+    from pramana.table.recoding import Noise, Recoding
     from pramana.table.schema import Column, Impossible, Role, Schema
     from pramana.workloads.trees import mine_tree
 
@@ -101,6 +102,7 @@ __all__ = [
     "Mechanism",
     "Method",
     "MissingExtra",
+    "Noise",
     "NotARelease",
     "NotCovered",
     "Optimal",
@@ -111,6 +113,7 @@ __all__ = [
     "Plan",
     "PramanaError",
     "PrivacyBreach",
+    "Recoding",
     "Regression",
     "Release",
     "Reports",
@@ -173,6 +176,7 @@ _PLACES = {
     "release.verify": "Verdict",
     "release.signing": "make_keys",
     "table.domains": "Bins Categories",
+    "table.recoding": "Noise Recoding",
     "table.schema": "Column Impossible Role Schema",
     "workloads.trees": "mine_tree",
 }

@@ -102,6 +102,7 @@ def describe(
     plain: tuple[str, ...] | list[str] = (),
     identifiers: tuple[str, ...] | list[str] = (),
     weight: str | None = None,
+    k: int = 5,
 ) -> Description:
     """Look at a table and propose what each column is.
 
@@ -112,6 +113,7 @@ def describe(
         plain: columns that an adversary may know, released as they are.
         identifiers: columns to drop.
         weight: the column of sampling weights.
+        k: recodings are suggested where fewer records than this hold a value.
 
     Returns:
         A schema that also says why each role was suggested.
@@ -121,7 +123,13 @@ def describe(
 
     opened = open_source(table)
     return look_at(
-        opened, keys=keys, sensitive=sensitive, plain=plain, identifiers=identifiers, weight=weight
+        opened,
+        keys=keys,
+        sensitive=sensitive,
+        plain=plain,
+        identifiers=identifiers,
+        weight=weight,
+        k=k,
     )
 
 
@@ -216,16 +224,17 @@ def audit(
     from pramana.engines.choose import open_source
 
     release = _release_at(table)
+    described = None if schema is None else _schema(schema)
     truth = None if original is None else open_source(original)
     if truth is not None and release is not None:
         truth = _truth(truth, release)
     return audit_any(
-        release or open_source(table),  # type: ignore[arg-type]  # no release here
+        release or _recoded(table, described),  # type: ignore[arg-type]  # no release here
         keys=keys,
         k=k,
         sensitive=sensitive,
         weight=weight,
-        schema=None if schema is None else _schema(schema),
+        schema=described,
         missing=one_of(MissingValues, "missing", missing),
         width=width,
         original=truth,
@@ -252,12 +261,12 @@ def attack(
     """
     from pramana.assess.attack import attack_release
     from pramana.assess.choices import AttackName, one_of
-    from pramana.engines.choose import open_source
 
+    found = [_release(release) for release in releases]
     return attack_release(
         one_of(AttackName, "The attack", name),
-        [_release(release) for release in releases],
-        knowledge=None if knowledge is None else open_source(knowledge),
+        found,
+        knowledge=None if knowledge is None else _recoded(knowledge, found[0].certificate.schema),
         times=times,
         seed=seed,
     )
@@ -330,12 +339,19 @@ def verbatim(release: Release | str | Path, original: TableLike) -> Verbatim:
 
 
 def _truth(original: TableLike, release: Release) -> OpenedTable:
-    """The true table, its weights rounded as those of the release."""
+    """The true table, recoded as that of the release."""
     from pramana.engines.choose import open_truth
-    from pramana.table.rounding import with_rounded_weight
 
-    schema = release.certificate.schema
-    return with_rounded_weight(open_truth(original, schema), schema)
+    return open_truth(original, release.certificate.true_schema)
+
+
+def _recoded(table: TableLike, schema: Schema | None) -> OpenedTable:
+    """A table that need not have all columns of the schema, recoded as far as it has them."""
+    from pramana.engines.choose import open_source
+    from pramana.table.recoded import recoded
+
+    opened = open_source(table)
+    return opened if schema is None else recoded(opened, schema)
 
 
 def _release(given: Release | str | Path) -> Release:

@@ -18,6 +18,7 @@ from pramana.ledger.booking import Booking, booked, require_apart
 from pramana.ledger.chain import require_file
 from pramana.methods.people import refused_in_all
 from pramana.methods.plan import Plan
+from pramana.randomise.noise import with_noise
 from pramana.randomness import Keystream
 from pramana.readings.release import Release, load_release
 from pramana.release.certificate import WITH_MATRICES, Certificate
@@ -70,10 +71,11 @@ def protect(
     keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
     _require_ledger(ledger, budget, people, seed, to)
     with (
-        _booking(ledger, opened, people, to) as booking,
+        _booking(ledger, opened.raw or opened, people, to) as booking,
         refused_in_all(plan.schema, opened),
     ):
         made, plan = plan.method.release(plan, opened, keystream)
+        made = with_noise(made, plan.schema, keystream)
         made = leaving(made, plan.method.published_schema(plan.schema))
         if plan.method.kind == "withheld" and engine_for(opened).on_one_machine:
             made, plan = _copies_counted(made, plan, opened)

@@ -215,6 +215,16 @@ class Keystream:
         np.negative(size, out=size, where=(words & np.uint64(1)).astype(bool))
         return size
 
+    def laplaces(self, stream: Address, start: int, count: int) -> NDArray[np.float64]:
+        """Laplace's numbers of mean size one: one word a number, as for ``normals``.
+
+        They end at 36.7 times their mean size.
+        """
+        words = self.words(stream, start, count)
+        size: NDArray[np.float64] = -np.log(((words >> np.uint64(12)) + 0.5) * 2.0**-52)
+        np.negative(size, out=size, where=(words & np.uint64(1)).astype(bool))
+        return size
+
     def integers(
         self, stream: Address, start: int, bounds: ArrayLike, *, count: int | None = None
     ) -> NDArray[np.uint64]:

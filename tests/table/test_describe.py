@@ -46,7 +46,7 @@ def test_every_column_gets_a_role_and_a_reason():
     assert found.column("age").missing == "category"
     assert found.column("sex").missing is None
     assert not any(column.declared for column in found.keys)
-    assert "'?' looks as if it meant missing" in found.profiles[3].why
+    assert "'?' looks as if it meant missing" in found.profiles[3].notes[0]
     assert found.records == N
     for column in found.keys:
         assert len(encode(column, PEOPLE[column.name])) == N

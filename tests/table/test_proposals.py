@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pramana.errors import TooLarge
 from pramana.formats.opening import open_table
 from pramana.table.domains import Bins, Categories
-from pramana.table.proposals import propose_bins, propose_domain, propose_role, stand_in
+from pramana.table.proposals import propose_bins, propose_domain, propose_role
 from pramana.table.schema import CATEGORY_LIMIT, Role
 from pramana.table.tally import tally
 
@@ -95,14 +95,6 @@ def test_too_many_texts_are_refused():
     many = seen([str(i) for i in range(CATEGORY_LIMIT + 1)])
     with pytest.raises(TooLarge, match=r"'v' has 100,001 categories.*Coarsen"):
         propose_domain("v", many)
-
-
-def test_texts_that_look_like_missing_are_pointed_out():
-    """A question mark, NA; not an ordinary value."""
-    assert stand_in(seen(["a", "?"])) == "?"
-    assert stand_in(seen(["a", " NA "])) == " NA "
-    assert stand_in(seen(["a", "b"])) is None
-    assert stand_in(seen([1, 2])) is None
 
 
 @given(

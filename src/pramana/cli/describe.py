@@ -30,6 +30,10 @@ def describe(
     plain: Annotated[Names, _roles("--plain", "Columns to release that others may know.")] = None,
     identifiers: Annotated[Names, _roles("--identifiers", "Columns to drop.")] = None,
     weight: Annotated[str | None, option("--weight", "Sampling weights.", metavar="NAME")] = None,
+    k: Annotated[
+        int,
+        option("--k", "Suggest recodings where fewer records hold a value.", metavar="NUMBER"),
+    ] = 5,
     to: Annotated[
         Path | None, option("--output", "Write the schema here.", short="-o", metavar="TOML")
     ] = None,
@@ -57,6 +61,7 @@ def describe(
         plain=names_of(plain),
         identifiers=names_of(identifiers),
         weight=weight,
+        k=k,
     )
     if to is not None:
         found.save(to, force=force)
@@ -77,7 +82,7 @@ def _to_json(found: Description, to: Path | None) -> dict[str, Any]:
 
 
 def _show(found: Description, to: Path | None, table: Path) -> None:
-    from pramana.cli.rendering import note, out, table_of
+    from pramana.cli.rendering import bullet, note, out, table_of
 
     console = out()
     heads = ("column", "kind", "distinct", "missing", "role", "why")
@@ -93,6 +98,9 @@ def _show(found: Description, to: Path | None, table: Path) -> None:
         for profile in found.profiles
     ]
     console.print(table_of(heads, rows, right=("distinct", "missing")))
+    for profile in found.profiles:
+        for text in profile.notes:
+            bullet(console, f"{profile.name}: {text}")
     console.print()
     names = ", ".join(column.name for column in found.keys)
     if not names:

@@ -251,7 +251,11 @@ def show_promises(console: Console, plan: Plan) -> None:
     binned = [column.name for column in plan.schema.binned]
     if binned:
         bullet(console, f"Binned, not randomised, so that no promise covers them: {_list(binned)}.")
-    as_is = [column.name for column in plan.schema.released_as_is if not column.binned]
+    noisy = [column.name for column in plan.schema.noisy]
+    if noisy:
+        bullet(console, f"With noise, not randomised, so that no promise covers: {_list(noisy)}.")
+    left = [column for column in plan.schema.released_as_is if not (column.binned or column.noisy)]
+    as_is = [column.name for column in left]
     if as_is:
         bullet(console, f"Released as they are, so that no promise covers them: {_list(as_is)}.")
 

@@ -15,7 +15,7 @@ from pramana.table.counts import Counts
 from pramana.table.groups import MOST_ATTACHED, smallest_group
 from pramana.table.kept import counts_with_kept
 from pramana.table.opened import OpenedTable, TableFormat
-from pramana.table.rounding import with_rounded_weight
+from pramana.table.recoded import recoded
 from pramana.table.schema import Schema
 from pramana.types import TableLike
 
@@ -56,18 +56,18 @@ def engine_for(source: object) -> Engine:
 def open_source(table: TableLike, *, schema: Schema | None = None) -> OpenedTable:
     """A file or a data frame, opened by its engine; what is open already is handed on.
 
-    This is the door of true tables: where the schema says so, weights are rounded here.
+    This is the door of true tables: what the schema says about recoding is done here.
     """
     opened = engine_for(table).open(table, schema=schema)
-    return opened if schema is None else with_rounded_weight(opened, schema)
+    return opened if schema is None else recoded(opened, schema)
 
 
 def open_truth(table: TableLike, released: Schema) -> OpenedTable:
-    """The true table of a release, opened as it was when it was released.
+    """The true table of a release, opened and recoded as it was when it was released.
 
     Values that a survey file calls missing are missing where the column is not randomised.
     """
-    opened = open_source(table)
+    opened = recoded(open_source(table), released)
     if not opened.labels.missing:
         return opened
     with warnings.catch_warnings():
@@ -106,6 +106,8 @@ def smallest_attached(schema: Schema, opened: OpenedTable) -> int | None:
     names = schema.attached
     if not names:
         return None
+    if schema.noisy:  # a number with noise is like no other, and tells a little about the truth
+        return 1
     return smallest_group(opened, names, most=MOST_ATTACHED, binned=schema.binned)
 
 

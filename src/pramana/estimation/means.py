@@ -30,17 +30,19 @@ __all__ = ["estimate_means", "estimate_totals"]
 
 
 def estimate_totals(
-    moments: Moments, layout: Layout, *, of: str, question: Question = USUAL
+    moments: Moments, layout: Layout, *, of: str, question: Question = USUAL, noise: float = 0.0
 ) -> Estimate:
     """The total of column ``of`` in every cell of ``layout.by``; weighted where there are weights.
 
-    ``moments`` are summed over the records that have a value.
+    ``moments`` are summed over the records that have a value; ``noise`` is the variance of what was
+    added to each.
     """
     wy, _, wwyy = _values(moments, of)
     channels = Channels(layout)
     total = channels.solve(wy)
     sums = Sums(total, total, moments.count)
-    se = np.sqrt(np.maximum(count_covariance(channels, wwyy, sums, infer=question.infer), 0))
+    variance = count_covariance(channels, wwyy, sums, infer=question.infer)
+    se = np.sqrt(np.maximum(variance + _noise(channels, moments, noise, question), 0))
     low, high = normal_interval(total, se, z=question.z(total.size))
     return Estimate.of(
         layout,
@@ -55,7 +57,7 @@ def estimate_totals(
 
 
 def estimate_means(
-    moments: Moments, layout: Layout, *, of: str, question: Question = USUAL
+    moments: Moments, layout: Layout, *, of: str, question: Question = USUAL, noise: float = 0.0
 ) -> Estimate:
     """The mean of column ``of`` in every cell of ``layout.by``; weighted where there are weights.
 
@@ -73,7 +75,9 @@ def estimate_means(
     ratio = Ratio(
         above,
         below,
-        v_above=np.maximum(covariance(wwyy, above, above), 0),
+        v_above=np.maximum(
+            covariance(wwyy, above, above) + _noise(channels, moments, noise, question), 0
+        ),
         cov=covariance(wwy, above, below),
         v_below=np.maximum(covariance(moments.ww, below, below), 0),
     )
@@ -88,6 +92,17 @@ def estimate_means(
         records=moments.count,
         together=Influence.of_means(moments, channels, ratio, question.infer),
     )
+
+
+def _noise(channels: Channels, moments: Moments, noise: float, question: Question) -> FloatArray:
+    """The variance that noise adds to a total of these records: noise times the sum of w^2.
+
+    About a population nothing is added: released squares hold it already.
+    """
+    spread: FloatArray = np.zeros_like(channels.solve(moments.ww))
+    if noise and question.infer == "records":
+        spread = noise * np.maximum(channels.solve(moments.ww), 0)
+    return spread
 
 
 def _why(channels: Channels, corrected: str) -> str:

@@ -24,6 +24,7 @@ from pramana.formats.base import COMPRESSED, RecordStream, broken
 from pramana.formats.csv_dialect import HEAD, Dialect, find_dialect
 from pramana.formats.spill import Spill
 from pramana.table.alike import comparable
+from pramana.table.numerals import NOT_A_NUMBER, are_decimal, are_integers
 from pramana.table.opened import OpenedTable, Part
 
 __all__ = ["CSV", "CsvFormat"]
@@ -31,11 +32,7 @@ __all__ = ["CSV", "CsvFormat"]
 BLOCK = 2**23
 CODED = pa.dictionary(pa.int32(), pa.string())  # each distinct value is looked at once a block
 FALLBACKS = ("cp1252", "latin-1")  # the second reads any byte
-INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
-DECIMAL = r"^-?(0|[1-9][0-9]{0,17})?(\.[0-9]*)?([eE][-+]?[0-9]{1,3})?$"
 GROUPED = r"^-?[1-9][0-9]{0,2}(,[0-9]{3})+$"  # 1,234 may be a thousand or one and a bit
-HAS_DIGIT = r"[0-9]"
-NOT_A_NUMBER = ("", "NA", "NaN", "nan", "N/A")
 CODE_NAMES = re.compile(
     r"(^|[_\W])(zip|zip_?code|post_?code|postal(_?code)?|plz|phone|tel|mobile|fax|ssn|iban)($|[_\W])"
 )
@@ -65,11 +62,8 @@ class Seen:
         self.any = True
         if comma:
             values = self._with_decimal_commas(values)
-        self.integer &= pc.all(pc.match_substring_regex(values, INTEGER)).as_py()
-        decimal = pc.and_(
-            pc.match_substring_regex(values, DECIMAL), pc.match_substring_regex(values, HAS_DIGIT)
-        )
-        self.decimal = pc.all(decimal).as_py()
+        self.integer &= are_integers(values)
+        self.decimal = are_decimal(values)
 
     def _with_decimal_commas(self, values: pa.Array) -> pa.Array:
         commas = values.filter(pc.match_substring(values, ","))

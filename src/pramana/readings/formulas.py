@@ -114,6 +114,7 @@ def fit_formula(
     require_family(family)
     model = Model.of(text)
     names = (*model.response, *model.covariates)
+    records.require_without_noise(model.covariates)
     changed = [name for name in records.changed(names) if name in mechanism.columns]
     summed = _summed_response(records, model, changed, family)
     kept = [name for name in dict.fromkeys(names) if name not in changed and name != summed]

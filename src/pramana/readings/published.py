@@ -59,12 +59,16 @@ class PublishedReading:
     def mean(self, asked: Asked, of: str) -> Estimate:
         """A corrected total over a corrected count."""
         sums = self._values(asked, of)
-        return estimate_means(sums.moments, sums.layout, of=of, question=asked.question)
+        return estimate_means(
+            sums.moments, sums.layout, of=of, question=asked.question, noise=self.records.noise(of)
+        )
 
     def total(self, asked: Asked, of: str) -> Estimate:
         """Sums are corrected like counts."""
         sums = self._values(asked, of)
-        return estimate_totals(sums.moments, sums.layout, of=of, question=asked.question)
+        return estimate_totals(
+            sums.moments, sums.layout, of=of, question=asked.question, noise=self.records.noise(of)
+        )
 
     def proportion(self, asked: Asked, beyond: Condition) -> Estimate:
         """The mean of a column of 1 and 0."""

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.engines.sums import Condition, SumsAsked, grouped_sums
-from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
+from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
 from pramana.estimation.layout import Layout
 from pramana.estimation.moments import Moments
 from pramana.matrices.mechanism import Mechanism
@@ -75,6 +75,20 @@ class ReleasedRecords:
                 f"It has: {', '.join(names)}."
             )
 
+    def noise(self, name: str) -> float:
+        """The variance of what was added to each value of a column; 0 where nothing was."""
+        noise = self.certificate.schema.column(name).recoding.noise
+        return 0.0 if noise is None else noise.variance
+
+    def require_without_noise(self, names: Collection[str]) -> None:
+        """Refuse groups, filters and predictors by numbers that carry noise."""
+        for name in names:
+            if name in self.opened.schema.names and self.certificate.schema.column(name).noisy:
+                raise NotCovered(
+                    f"'{name}' is released with noise: groups, filters and predictors by it would "
+                    "mix people up. Ask for its mean or total, or take it as the outcome."
+                )
+
     def require_number(self, name: str) -> None:
         """Refuse a column that is not of numbers."""
         self.require(name)
@@ -96,6 +110,7 @@ class ReleasedRecords:
         """
         for name in asked.names:
             self.require(name)
+        self.require_without_noise(asked.names)
         before = [c for c in asked.where if c.column not in mechanism.columns]
         inside = self.kept([c for c in asked.where if c.column in mechanism.columns])
         columns = _to_count(asked.by, inside, mechanism)

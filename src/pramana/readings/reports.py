@@ -109,7 +109,8 @@ class ReportsReading:
             mean = np.where(counts.totals > 0, totals.totals / counts.totals, np.nan)
             centre = np.nan_to_num(mean)
             spread = sums.totals(sums.values(centre))
-            se = _se(spread, asked) / np.abs(counts.totals)
+            se = np.hypot(_se(spread, asked), self._noise(of, asked, sums, counts.totals))
+            se = se / np.abs(counts.totals)
         se = np.where(np.isnan(mean), np.nan, se)
         low, high = _interval(mean, se, asked)
         return sums.estimate((mean, se, low, high), asked, f"mean of {of}", totals)
@@ -120,9 +121,17 @@ class ReportsReading:
         if sums is None:
             return self.plain.total(asked, of)
         found = sums.totals(sums.values())
-        figures = found.totals, _se(found, asked)
+        noise = self._noise(of, asked, sums, sums.totals(sums.weights()).totals)
+        figures = found.totals, np.hypot(_se(found, asked), noise)
         low, high = _interval(*figures, asked)
         return sums.estimate((*figures, low, high), asked, f"total of {of}", found)
+
+    def _noise(self, of: str, asked: Asked, sums: _Sums, weights: FloatArray) -> FloatArray:
+        """The deviation that noise adds to a total of these records: its variance times sum w^2."""
+        noise = self.records.noise(of) if asked.question.infer == "records" else 0.0
+        squares = sum(float(own["ww"].sum()) for own in sums.sums)
+        heavy = squares / max(sum(float(own["w"].sum()) for own in sums.sums), 1e-300)
+        return np.sqrt(noise * heavy * np.maximum(weights, 0))
 
     def _values(self, asked: Asked, of: str) -> _Sums | None:
         """The sums of a column released as it is; ``None`` where no report is involved."""

@@ -27,6 +27,7 @@ from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
 from pramana.release.certificate import Certificate
 from pramana.release.checks import Check
+from pramana.release.noise_truth import with_noise_check
 from pramana.release.order import linked, order_check
 from pramana.release.paired import Pair, PairedRecords
 from pramana.release.reports_truth import reports_against_truth
@@ -126,6 +127,9 @@ def _as_they_are(
     for column in certificate.as_they_are:
         if column.binned:
             yield _in_bins(column, released, original)
+            continue
+        if column.noisy:
+            yield with_noise_check(column, released, original, level=LEVEL / 6)
             continue
         ours, theirs = (_sorted(table, column.name) for table in (released, original))
         same = ours.equals(theirs) or _as_texts(ours).equals(_as_texts(theirs))

@@ -177,8 +177,9 @@ class Certificate:
 
     def to_json(self) -> dict[str, Any]:
         """The claim without digest and signature."""
-        as_is = [column.name for column in self.as_they_are if not column.binned]
+        left = [c.name for c in self.as_they_are if not (c.binned or c.noisy)]
         binned = [column.name for column in self.true_schema.binned]
+        noisy = [column.name for column in self.true_schema.noisy]
         return {
             "format": FORMAT,
             "version": FORMAT_VERSION,
@@ -195,10 +196,11 @@ class Certificate:
             "guarantees": [claim.to_json() for claim in self.claims],
             "scope": {
                 "randomised": [column.name for column in self.schema.randomised],
-                "released_as_they_are": as_is,
+                "released_as_they_are": left,
                 "binned_not_randomised": binned,
-                "statement": _scope(as_is, binned),
-            },
+                "statement": _scope(left, binned, noisy),
+            }
+            | ({"with_noise": noisy} if noisy else {}),
             "crowd": {
                 "size": self.crowd,
                 "known_columns": list(self.known_columns),
@@ -319,10 +321,14 @@ def _mechanism_of(kind: Plain, field: Field) -> Mechanism:
     return reporting_of(field) if kind == "reports" else mechanism_of(field)
 
 
-def _scope(as_is: list[str], binned: list[str]) -> str:
-    if not as_is and not binned:
+def _scope(as_is: list[str], binned: list[str], noisy: list[str]) -> str:
+    if not as_is and not binned and not noisy:
         return "Every released column is randomised."
-    kinds = ((as_is, "released as they are"), (binned, "binned, not randomised"))
+    kinds = (
+        (as_is, "released as they are"),
+        (binned, "binned, not randomised"),
+        (noisy, "released with noise, not randomised"),
+    )
     parts = [f"{len(own)} columns are {how} ({', '.join(own)})" for own, how in kinds if own]
     return f"{'; '.join(parts)}: no finite epsilon covers those."
 

@@ -109,7 +109,8 @@ def _files(certificate: Certificate) -> Iterator[str]:
 def _column_line(certificate: Certificate, column: Column) -> str:
     label = certificate.labels.variables.get(column.name, "")
     told = f" ({_shown(label)})" if label else ""
-    return f"{_shown(column.name)}{told}: {treatment_of(column, certificate.treatment)}."
+    how = f"; {_shown(column.recoding.sentence())}" if column.recoding else ""
+    return f"{_shown(column.name)}{told}: {treatment_of(column, certificate.treatment)}{how}."
 
 
 def _shown(text: str) -> str:
@@ -126,7 +127,17 @@ def _codebook(certificate: Certificate) -> str:
     out = io.StringIO()
     writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerow(
-        ["column", "label", "role", "treatment", "domain", "value", "value_label", "kind"]
+        [
+            "column",
+            "label",
+            "role",
+            "treatment",
+            "recoding",
+            "domain",
+            "value",
+            "value_label",
+            "kind",
+        ]
     )
     for column in _columns(certificate):
         about = [
@@ -134,6 +145,7 @@ def _codebook(certificate: Certificate) -> str:
             certificate.labels.variables.get(column.name, ""),
             str(column.role),
             treatment_of(column, certificate.treatment),
+            column.recoding.sentence(),
             _domain(column),
         ]
         for value, label, kind in _values(certificate, column):

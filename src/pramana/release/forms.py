@@ -11,11 +11,13 @@ from pramana.matrices.reporting import Reporting
 from pramana.release.strict import Field
 from pramana.table.domains import RELEASES, Bins, Categories, Domain
 from pramana.table.labels import Labels
+from pramana.table.recoding import DATES, DISTRIBUTIONS, Noise, Recoding
 from pramana.table.schema import MISSING, Column, Impossible, Role, Schema
 
 __all__ = [
     "AS_IT_IS",
     "BINNED",
+    "NOISY",
     "labels_of",
     "labels_to_json",
     "mechanism_of",
@@ -27,6 +29,7 @@ __all__ = [
 
 AS_IT_IS = "released as it is"
 BINNED = "binned, not randomised"
+NOISY = "released with noise, not randomised"
 READ_OFF = "read off the data"
 
 
@@ -51,8 +54,8 @@ def _column(column: Column, treatment: str) -> dict[str, Any]:
         "role": str(column.role),
         "treatment": treatment_of(column, treatment),
     }
-    if column.round is not None:
-        form["round"] = column.round
+    if column.recoding:
+        form["recoding"] = column.recoding.to_dict()
     if column.domain is None or not column.coded:
         return form  # a domain that nothing is drawn from could only tell what occurred
     form |= _domain(column.domain)
@@ -67,6 +70,8 @@ def treatment_of(column: Column, treatment: str) -> str:
     """What was done to a column, in the words of the certificate."""
     if column.randomised:
         return treatment
+    if column.noisy:
+        return NOISY
     return BINNED if column.binned else AS_IT_IS
 
 
@@ -76,6 +81,7 @@ def _domain(domain: Domain) -> dict[str, Any]:
     else:
         edges = [edge if math.isfinite(edge) else None for edge in domain.edges]
         form = {"bins": edges, "release": domain.release}
+        form |= {"labels": list(domain.names)} if domain.names else {}
     codes = domain.missing_values
     return form | ({"missing_values": list(codes)} if codes else {})
 
@@ -100,14 +106,15 @@ def _impossible_of(field: Field) -> Impossible:
 
 
 def _column_of(field: Field) -> Column:
-    free = ["exempt", "missing_values"]
+    free = ["exempt", "missing_values", "labels"]
     described = ["categories", "ordered", "bins", "release", "domain", "missing", *free]
-    form = field.fields(["name", "role", "treatment"], free=[*described, "round"])
-    randomised = form["treatment"].text() not in (AS_IT_IS, BINNED)
+    form = field.fields(["name", "role", "treatment"], free=[*described, "recoding"])
+    randomised = form["treatment"].text() not in (AS_IT_IS, BINNED, NOISY)
     domain = None
     if set(form) & set(described):
         kind = ["categories", "ordered"] if "categories" in form else ["bins", "release"]
-        form = field.fields(["name", "role", "treatment", "domain", "missing", *kind], free=free)
+        needed = ["name", "role", "treatment", "domain", "missing", *kind]
+        form = field.fields(needed, free=[*free, "recoding"])
         domain = _domain_of(form)
     return Column(
         form["name"].text(),
@@ -116,9 +123,26 @@ def _column_of(field: Field) -> Column:
         missing=form["missing"].text(*MISSING) if domain else None,  # type: ignore[arg-type]
         exempt=form["exempt"].labels() if "exempt" in form else (),
         randomise=randomised,
-        round=form["round"].number() if "round" in form else None,
+        recoding=_recoding_of(form["recoding"]) if "recoding" in form else Recoding(),
         declared=domain is None or form["domain"].text("declared", READ_OFF) == "declared",
     )
+
+
+def _recoding_of(field: Field) -> Recoding:
+    numbers = ("bottom", "top", "round")
+    form = field.fields([], free=["missing_codes", "date", "merge", *numbers, "noise"])
+    told: dict[str, Any] = {name: form[name].number() for name in numbers if name in form}
+    if "missing_codes" in form:
+        told["missing_codes"] = form["missing_codes"].labels()
+    if "date" in form:
+        told["date"] = form["date"].text(*DATES)
+    if "merge" in form:
+        told["merge"] = {new: old.labels() for new, old in form["merge"].entries().items()}
+    if "noise" in form:
+        noise = form["noise"].fields(["distribution", "scale"])
+        law = noise["distribution"].text(*DISTRIBUTIONS)
+        told["noise"] = Noise(law, noise["scale"].number())  # type: ignore[arg-type]
+    return Recoding(**told)
 
 
 def _domain_of(form: dict[str, Field]) -> Domain:
@@ -132,7 +156,8 @@ def _domain_of(form: dict[str, Field]) -> Domain:
     if edges[-1] is None:
         edges[-1] = math.inf
     release = form["release"].text(*RELEASES)
-    return Bins(tuple(edges), release=release, missing_values=codes)  # type: ignore[arg-type]
+    names = form["labels"].texts() if "labels" in form else ()
+    return Bins(tuple(edges), release, codes, names)  # type: ignore[arg-type]
 
 
 # -- labels ----------------------------------------------------------------------------------------

@@ -61,10 +61,11 @@ class PairedRecords:
 
     @cached_property
     def kept(self) -> dict[str, Pair]:
-        """The columns that are released as they are, or in their bins."""
+        """The columns that are released as they are, or in their bins; without noise."""
         return {
             column.name: self._coded(column) if column.binned else self._found(column.name)
             for column in self.certificate.as_they_are
+            if not column.noisy
         }
 
     @cached_property

@@ -156,6 +156,7 @@ def _records(
     yield _crowd(certificate, seen)
     if certificate.attached is not None:
         smallest = seen.attached.smallest() if certificate.true_schema.attached else seen.records
+        smallest = 1 if certificate.true_schema.noisy else smallest  # each is taken to be alone
         detail = f"{smallest:,} or more records share all columns released as they are"
         good = smallest == certificate.attached
         yield Check.of("attached columns", good, f"{detail}, {certificate.attached:,} are stated")
@@ -318,7 +319,11 @@ def _notes(certificate: Certificate, key: str | Path | None) -> Iterator[str]:
     if not certificate.claims:
         yield "The certificate claims nothing."
     binned = [column.name for column in certificate.true_schema.binned]
-    as_is = [column.name for column in certificate.as_they_are if not column.binned]
+    noisy = [column.name for column in certificate.true_schema.noisy]
+    others = {*binned, *noisy}
+    as_is = [column.name for column in certificate.as_they_are if column.name not in others]
+    if noisy:
+        yield f"Released with noise, outside every epsilon: {', '.join(noisy)}."
     if binned:
         yield f"Binned, not randomised, outside every epsilon: {', '.join(binned)}."
     if as_is:

@@ -7,7 +7,7 @@ A domain that was read off the data says so, because it tells which values occur
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -16,10 +16,20 @@ import pyarrow as pa
 from pramana.errors import InvalidSchema, UnknownColumn
 from pramana.table.codec import encode
 from pramana.table.counts import Counter, Counts
-from pramana.table.domains import Domain, Label
+from pramana.table.domains import Domain, Label, label_text
 from pramana.table.opened import OpenedTable
-from pramana.table.proposals import Proposal, propose_domain, propose_role, stand_in
+from pramana.table.proposals import Proposal, propose_domain, propose_role
+from pramana.table.recoded import recoded
+from pramana.table.recoding import Recoding
 from pramana.table.schema import Column, Missing, Role, Schema
+from pramana.table.suspects import (
+    Suspect,
+    codes_among_numbers,
+    looks_missing,
+    merge_of_rare,
+    proposed_recoding,
+    top_of,
+)
 from pramana.table.tally import Tally, ValueKind, tally
 
 __all__ = ["Description", "Profile", "complete", "describe"]
@@ -39,6 +49,9 @@ class Profile:
         why: The reason.
         domain: The domain proposed, for columns that will be randomised.
         label: What the file itself says about the column.
+        recoding: What is suggested to be done to its values first.
+        suspects: Values that look as if they meant missing.
+        proposals: Entries for the schema file that would help, each with its reason.
     """
 
     name: str
@@ -50,6 +63,9 @@ class Profile:
     why: str
     domain: Domain | None = None
     label: str | None = None
+    recoding: Recoding = field(default_factory=Recoding)
+    suspects: tuple[Suspect, ...] = ()
+    proposals: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for tables and JSON."""
@@ -63,7 +79,21 @@ class Profile:
             "why": self.why,
             "domain": None if self.domain is None else self.domain.to_dict(),
             "label": self.label,
+            "recoding": self.recoding.to_dict(),
+            "looks_missing": [suspect.to_dict() for suspect in self.suspects],
+            "proposals": [{"entry": entry, "why": why} for entry, why in self.proposals],
         }
+
+    @property
+    def notes(self) -> list[str]:
+        """What the steward should look at, for the schema file."""
+        looks = [
+            f"{_quoted(own.value)} looks as if it meant missing ({own.records:,} records; "
+            f"{own.why})"
+            for own in self.suspects
+            if own.value not in self.recoding.missing_codes
+        ]
+        return looks + [f"{why}: {entry}" for entry, why in self.proposals]
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,7 +123,11 @@ class Description(Schema):
         """The schema as a TOML text to edit, with the reasons as comments."""
         from pramana.table.toml_form import write_schema
 
-        return write_schema(self, reasons={p.name: p.why for p in self.profiles})
+        return write_schema(
+            self,
+            reasons={p.name: p.why for p in self.profiles},
+            notes={p.name: p.notes for p in self.profiles},
+        )
 
 
 def describe(
@@ -104,8 +138,12 @@ def describe(
     weight: str | None = None,
     identifiers: Sequence[str] = (),
     plain: Sequence[str] = (),
+    k: int = 5,
 ) -> Description:
-    """Look at a table and suggest what each column is; roles that are given are taken as given."""
+    """Look at a table and suggest what each column is; roles that are given are taken as given.
+
+    Recodings are suggested where fewer than ``k`` records hold a value.
+    """
     given = _given(
         table.schema.names,
         {
@@ -117,14 +155,65 @@ def describe(
         },
     )
     tallies = tally(table)
+    codes = codes_among_numbers(tallies)
+    suspects = {n: tuple(looks_missing(seen, codes.get(n, ()))) for n, seen in tallies.items()}
+    first = _recodings(tallies, suspects, given)
+    if first:
+        table = recoded(table, Schema(tuple(Column(n, Role.PLAIN, recoding=r)
+                                            for n, (r, _) in first.items())))  # fmt: skip
+        tallies |= tally(table, list(first))
     roles = _roles(tallies, given, table.rows)
     columns, profiles = [], []
     for name, seen in tallies.items():
+        recoding, how = first.get(name, (Recoding(), ""))
         column = _proposed(name, seen, roles[name].role, table)
+        if column.role is not Role.IDENTIFIER:
+            column = replace(column, recoding=recoding)
         columns.append(column)
-        profiles.append(_profile(column, seen, roles[name].why, table))
+        why = "; ".join(filter(None, (how, roles[name].why)))
+        found = _profile(column, seen, why, table)
+        proposals = tuple(_proposals(column, seen, suspects[name], k))
+        profiles.append(replace(found, suspects=suspects[name], proposals=proposals))
     unique = _unique(table, [column for column in columns if column.role is Role.KEY])
     return Description(tuple(columns), profiles=tuple(profiles), records=table.rows, unique=unique)
+
+
+def _recodings(
+    tallies: Mapping[str, Tally],
+    suspects: Mapping[str, tuple[Suspect, ...]],
+    given: Mapping[str, Role],
+) -> dict[str, tuple[Recoding, str]]:
+    """What is done to columns before their roles are looked at, and why."""
+    found = {
+        name: proposed_recoding(seen, suspects[name])
+        for name, seen in tallies.items()
+        if given.get(name) is not Role.IDENTIFIER
+    }
+    return {name: own for name, own in found.items() if own[0]}
+
+
+def _proposals(
+    column: Column, seen: Tally, suspects: Sequence[Suspect], k: int
+) -> Iterable[tuple[str, str]]:
+    """Entries that would help, with their reasons."""
+    from pramana.table.toml_form import entry_of
+
+    codes = [s.value for s in suspects if s.value not in column.recoding.missing_codes]
+    if codes and column.role is not Role.IDENTIFIER:
+        yield entry_of("missing_codes", codes), "to take them as missing"
+    rare = None if column.domain is None else merge_of_rare(seen, column.domain, k)
+    if rare is not None:
+        number, values = rare
+        what = "1 value is" if number == 1 else f"{number} of {seen.distinct} values are"
+        entry = entry_of("merge", {"other": list(values)})
+        yield entry, f"{what} held by fewer than {k} records"
+    top = top_of(seen, k) if column.role is Role.SENSITIVE else None
+    if top is not None:
+        yield entry_of("top", top), f"fewer than {k} records hold the highest value"
+
+
+def _quoted(value: Label) -> str:
+    return f"'{value}'" if isinstance(value, str) else label_text(value)
 
 
 def _given(names: Sequence[str], lists: Mapping[Role, Sequence[str]]) -> dict[str, Role]:
@@ -194,9 +283,6 @@ def _profile(column: Column, seen: Tally, why: str, table: OpenedTable) -> Profi
     if codes:
         words = "each a value of its own" if column.role is Role.KEY else "taken as missing"
         why += f"; the file calls {len(codes)} of its values missing: {words}"
-    doubt = stand_in(seen)
-    if doubt is not None:
-        why += f"; '{doubt}' looks as if it meant missing, and is a value like any other here"
     return Profile(
         name=column.name,
         kind=seen.kind,
@@ -206,6 +292,7 @@ def _profile(column: Column, seen: Tally, why: str, table: OpenedTable) -> Profi
         role=column.role,
         why=why,
         domain=column.domain,
+        recoding=column.recoding,
         label=table.labels.variables.get(column.name),
     )
 

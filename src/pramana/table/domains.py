@@ -25,6 +25,7 @@ __all__ = [
     "Domain",
     "Label",
     "find_label",
+    "is_name",
     "label_key",
     "label_text",
 ]
@@ -131,17 +132,21 @@ class Bins:
 
     ``release`` says what is published: the bin's label, its centre, or a number drawn
     uniformly inside it. ``missing_values`` are numbers by which a survey says why there is none:
-    they lie in no bin, and each is a value of its own.
+    they lie in no bin, and each is a value of its own. ``names`` are labels that the steward
+    gives, one a bin.
 
     >>> Bins((20, 30, 40)).labels
     ('[20, 30)', '[30, 40]')
     >>> Bins((20, 30, 40), missing_values=(98, 99)).labels
     ('[20, 30)', '[30, 40]', '98', '99')
+    >>> Bins((0, 18, 120), names=("child", "adult")).labels
+    ('child', 'adult')
     """
 
     edges: tuple[float, ...]
     release: BinRelease = "label"
     missing_values: tuple[Label, ...] = ()
+    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "edges", tuple(self.edges))
@@ -168,6 +173,21 @@ class Bins:
                 'Close the outer bins, or use "label".'
             )
         self._check_missing_values()
+        self._check_names()
+
+    def _check_names(self) -> None:
+        object.__setattr__(self, "names", tuple(self.names))
+        if not self.names:
+            return
+        if len(self.names) != self.size or not all(is_name(name) for name in self.names):
+            raise InvalidSchema(
+                f"Labels of bins must be texts, one a bin: {self.size} bins, {len(self.names)} "
+                "labels."
+            )
+        if self.release != "label":
+            raise InvalidSchema('Labels of bins are released with release = "label" only.')
+        if len({str(label) for label in self.labels}) < len(self.labels):
+            raise InvalidSchema("Labels of bins must differ, also from values that mean missing.")
 
     def _check_missing_values(self) -> None:
         codes = self.missing_values
@@ -196,7 +216,7 @@ class Bins:
         bins = (
             f"[{low}, {high}{end}" for low, high, end in zip(texts, texts[1:], ends, strict=False)
         )
-        return (*bins, *self.missing_labels)
+        return (*(self.names or bins), *self.missing_labels)
 
     @property
     def missing_labels(self) -> tuple[Label, ...]:
@@ -215,11 +235,17 @@ class Bins:
     def to_dict(self) -> dict[str, object]:
         """The entries of a column in a schema file."""
         entries: dict[str, object] = {"bins": list(self.edges), "release": self.release}
+        entries |= {"labels": list(self.names)} if self.names else {}
         return entries | _missing_entry(self.missing_values)
 
     @cached_property
     def _by_text(self) -> dict[str, Label]:
         return {str(label): label for label in self.labels}
+
+
+def is_name(name: object) -> bool:
+    """Whether it is a text that can name something."""
+    return isinstance(name, str) and bool(name)
 
 
 def _missing_entry(values: tuple[Label, ...]) -> dict[str, object]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -11,15 +11,18 @@ import pyarrow as pa
 
 from pramana.errors import UnknownColumn
 from pramana.table.labels import Labels
+from pramana.table.recoding import Recoding
 from pramana.table.stamps import FileStamp, require_unchanged
 
 __all__ = [
     "BATCH",
+    "ColumnFunction",
     "OpenParts",
     "OpenedTable",
     "Part",
     "TableFormat",
     "is_number",
+    "mapped",
     "placed",
     "plain_text",
 ]
@@ -52,6 +55,10 @@ OpenParts: TypeAlias = Callable[[Sequence[str]], Iterator[Part]]
 """From the names of some columns to their parts, in order; anew at every call."""
 
 
+ColumnFunction: TypeAlias = Callable[[pa.Array], pa.Array]
+"""From the values of a column to as many others, each by itself."""
+
+
 class Fit(Protocol):
     """Another view of the same table."""
 
@@ -72,6 +79,8 @@ class OpenedTable:
         labels: Labels of variables and values, where the format has them.
         files: The files that every pass reads again; none for what is held.
         fit: Gives views with other types, where the format has a choice.
+        raw: The table as it was before its columns were recoded.
+        recoded: How they were, by name.
     """
 
     schema: pa.Schema
@@ -82,6 +91,8 @@ class OpenedTable:
     labels: Labels = field(default_factory=Labels)
     files: tuple[FileStamp, ...] = ()
     fit: Fit | None = field(default=None, repr=False, compare=False)
+    raw: OpenedTable | None = field(default=None, repr=False, compare=False)
+    recoded: Mapping[str, Recoding] = field(default_factory=dict)
 
     @classmethod
     def of_arrow(
@@ -99,6 +110,20 @@ class OpenedTable:
     def fitted(self, *, text: Collection[str] = (), coded: Collection[str] = ()) -> OpenedTable:
         """The same table with the types that a schema asks for; nothing is parsed again."""
         return self if self.fit is None else self.fit(text=text, coded=coded)
+
+    def with_columns(
+        self, functions: Mapping[str, ColumnFunction], schema: pa.Schema
+    ) -> OpenedTable:
+        """The same records with functions of some columns in their place, by name."""
+
+        def parts(columns: Sequence[str]) -> Iterator[Part]:
+            own = {name: functions[name] for name in columns if name in functions}
+            fields = pa.schema([schema.field(name) for name in columns])
+            for part in self.parts(columns):
+                load = partial(_load_mapped, part, own, fields)
+                yield replace(part, load=load) if own else part
+
+        return replace(self, schema=schema, opener=parts)
 
     def parts(self, columns: Sequence[str] | None = None) -> Iterator[Part]:
         """The records in order, in parts that threads may load."""
@@ -138,6 +163,23 @@ class OpenedTable:
         batches = list(self.batches(names))
         wanted = pa.schema([self.schema.field(name) for name in names])
         return pa.Table.from_batches(batches, batches[0].schema if batches else wanted)
+
+
+def mapped(
+    functions: Mapping[str, ColumnFunction], schema: pa.Schema, batch: pa.RecordBatch
+) -> pa.RecordBatch:
+    """A batch with functions of some of its columns in their place."""
+    arrays = [
+        functions[name](batch.column(at)) if name in functions else batch.column(at)
+        for at, name in enumerate(batch.schema.names)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _load_mapped(
+    part: Part, functions: Mapping[str, ColumnFunction], schema: pa.Schema
+) -> pa.RecordBatch:
+    return mapped(functions, schema, part.load())
 
 
 def plain_text(table: pa.Table) -> pa.Table:

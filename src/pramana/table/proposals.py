@@ -47,7 +47,6 @@ MONEY = re.compile(
 HEALTH = re.compile(
     r"health|diagnos|disease|cancer|diab|hiv|icd|drug|religio|sexual|convict|illness"
 )
-STAND_INS = {"?", "na", "n/a", "nan", "null", "none", "unknown", "missing", "-", ".", "refused"}
 
 
 @dataclass(frozen=True)
@@ -147,13 +146,6 @@ def _has_long_tail(tally: Tally) -> bool:
     values, shares = _distribution(tally)
     low, middle, high, top = (_quantile(values, shares, q) for q in (0.25, 0.5, 0.75, 0.99))
     return top - middle > LONG_TAIL * max(high - low, (top - middle) / 100, 1e-300)
-
-
-def stand_in(tally: Tally) -> str | None:
-    """A text that looks as if it stood for a missing value."""
-    if tally.kind != "text" or tally.distinct > MANY_TEXTS:
-        return None
-    return next((v for v in tally.values.to_pylist() if v.strip().lower() in STAND_INS), None)
 
 
 def propose_domain(

@@ -6,7 +6,6 @@ as a TOML file, and never changed in place.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -16,9 +15,9 @@ from typing import Literal, TypeAlias
 
 from pramana.errors import InvalidSchema, TooLarge, UnknownColumn
 from pramana.files import write_whole
-from pramana.numeric import require_number
 from pramana.shown import Shown
 from pramana.table.domains import Bins, Domain, Label, find_label
+from pramana.table.recoding import Recoding
 
 __all__ = [
     "ASKED",
@@ -40,6 +39,9 @@ CATEGORY_LIMIT = 100_000
 
 Missing: TypeAlias = Literal["category", "keep", "refuse"]
 MISSING: tuple[Missing, ...] = ("category", "keep", "refuse")
+
+
+NOTHING = Recoding()
 
 
 class Role(StrEnum):
@@ -70,7 +72,7 @@ class Column:
         exempt: Values that must stay as they are.
         randomise: ``None`` leaves it to the role: keys are randomised, the rest is not.
         declared: ``False`` where the domain was read off the data.
-        round: A weight is released as a multiple of this number, so that people share it.
+        recoding: What becomes of its values before anything else; undone nowhere.
     """
 
     name: str
@@ -80,7 +82,7 @@ class Column:
     exempt: tuple[Label, ...] = ()
     randomise: bool | None = None
     declared: bool = True
-    round: float | None = None
+    recoding: Recoding = NOTHING
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -100,11 +102,7 @@ class Column:
                 f"'{self.name}' has role {self.role} and so cannot be randomised: "
                 "identifiers are dropped, weights are released as they are."
             )
-        if self.round is not None:
-            if self.role is not Role.WEIGHT:
-                raise InvalidSchema(f"round of '{self.name}' is for weights, not for {self.role}.")
-            require_number(f"round of '{self.name}'", self.round, low=0, low_open=True,
-                           high=math.inf, high_open=True)  # fmt: skip
+        self._check_recoding()
         if self.missing == "refuse" and self.domain is not None and self.domain.missing_values:
             raise InvalidSchema(
                 f"'{self.name}' lists values that stand for missing, and refuses missing values. "
@@ -112,6 +110,16 @@ class Column:
             )
         self._check_size()
         object.__setattr__(self, "exempt", self._own_labels(tuple(self.exempt), "exempt"))
+
+    def _check_recoding(self) -> None:
+        if self.recoding and self.role is Role.IDENTIFIER:
+            raise InvalidSchema(f"'{self.name}' is an identifier and dropped: do not recode it.")
+        number = self.role is Role.SENSITIVE and not self.randomised and self.domain is None
+        if self.noisy and not number:
+            raise InvalidSchema(
+                f"noise of '{self.name}' is for sensitive numbers that are neither randomised nor "
+                "binned. Give it role sensitive without bins, or take the noise out."
+            )
 
     def _check_size(self) -> None:
         if self.domain is None or not self.randomised:
@@ -156,6 +164,11 @@ class Column:
         """Whether it is cut into its bins and otherwise left alone: a sensitive number."""
         sensitive = self.role is Role.SENSITIVE and not self.randomised
         return sensitive and isinstance(self.domain, Bins)
+
+    @property
+    def noisy(self) -> bool:
+        """Whether noise is added to every value that is released of it."""
+        return self.recoding.noise is not None
 
     @property
     def coded(self) -> bool:
@@ -327,7 +340,7 @@ class Schema(Shown):
 
     @property
     def released_as_is(self) -> tuple[Column, ...]:
-        """The columns that are published unchanged, or cut into bins and otherwise unchanged."""
+        """The columns that are published unchanged, but for bins or noise: no matrix moves them."""
         return tuple(
             column
             for column in self.columns
@@ -338,6 +351,11 @@ class Schema(Shown):
     def binned(self) -> tuple[Column, ...]:
         """The columns that are cut into bins and otherwise left alone."""
         return tuple(column for column in self.columns if column.binned)
+
+    @property
+    def noisy(self) -> tuple[Column, ...]:
+        """The columns that are released with noise and otherwise left alone."""
+        return tuple(column for column in self.columns if column.noisy)
 
     @property
     def known(self) -> tuple[str, ...]:

@@ -18,9 +18,10 @@ from typing import Any, NoReturn
 from pramana.errors import InvalidSchema, PramanaError
 from pramana.files import read_file
 from pramana.table.domains import Bins, Categories, Domain, Label
+from pramana.table.recoding import Noise, Recoding
 from pramana.table.schema import Column, Impossible, Role, Schema
 
-__all__ = ["read_schema", "read_schema_file", "write_schema"]
+__all__ = ["entry_of", "read_schema", "read_schema_file", "write_schema"]
 
 READ_OFF = "# read off the data: check that it lists every value that can occur"
 
@@ -38,10 +39,11 @@ SYNONYMS = {
 }
 ROLES = {word: role for role, words in SYNONYMS.items() for word in words.split()}
 STRATA = {"strata", "stratavar", "stratavars", "stratum"}
-TOP = ("columns", "impossible", "strata", "choices", "tables", "keys", "sensitive", "weight",
-       "plain", "identifiers")  # fmt: skip
-ENTRIES = ("role", "categories", "ordered", "bins", "release", "missing", "missing_values",
-           "exempt", "randomise", "declared", "round")  # fmt: skip
+TOP = ("columns", "impossible", "strata", "choices", "tables", "missing_codes", "keys",
+       "sensitive", "weight", "plain", "identifiers")  # fmt: skip
+RECODINGS = ("missing_codes", "date", "merge", "bottom", "top", "round", "noise")
+ENTRIES = ("role", "categories", "ordered", "bins", "labels", "release", "missing",
+           "missing_values", "exempt", "randomise", "declared", *RECODINGS)  # fmt: skip
 SPELLINGS = {"randomize": "randomise", "levels": "categories", "values": "categories",
              "edges": "bins", "breaks": "bins"}  # fmt: skip
 
@@ -73,6 +75,7 @@ def read_schema(text: str) -> Schema:
         "strata": [],
         "choices": [],
         "tables": [],
+        "missing_codes": [],
     }
     for word, value in raw.items():
         if word in known:
@@ -94,8 +97,11 @@ def _build(known: dict[str, Any], roles: dict[str, Role]) -> Schema:
     choices = known["choices"]
     if not isinstance(choices, list):
         raise InvalidSchema("choices must be a list of lists of column names.")
+    codes = _labels("missing_codes", known["missing_codes"])
     return Schema(
-        columns=tuple(_column(name, tables.get(name, {}), roles.get(name)) for name in names),
+        columns=tuple(
+            _column(name, tables.get(name, {}), roles.get(name), codes) for name in names
+        ),
         impossible=_impossible(known["impossible"]),
         strata=tuple(_names("strata", known["strata"])),
         choices=tuple(tuple(_names("choices", choice)) for choice in choices),
@@ -134,7 +140,9 @@ def _add_roles(roles: dict[str, Role], word: str, role: Role, names: list[str]) 
             )
 
 
-def _column(name: str, given: Mapping[str, Any], listed: Role | None) -> Column:
+def _column(
+    name: str, given: Mapping[str, Any], listed: Role | None, codes: tuple[Label, ...]
+) -> Column:
     entries: dict[str, Any] = {}
     for word, value in given.items():
         entry = SPELLINGS.get(word, word)
@@ -144,16 +152,45 @@ def _column(name: str, given: Mapping[str, Any], listed: Role | None) -> Column:
     for entry in ("ordered", "randomise", "declared"):
         if not isinstance(entries.get(entry, False), bool):
             raise InvalidSchema(f"{entry} of '{name}' must be true or false.")
+    role = _role(name, entries.get("role"), listed)
+    if codes and role is not Role.IDENTIFIER:
+        entries.setdefault("missing_codes", list(codes))
     return Column(
         name=name,
-        role=_role(name, entries.get("role"), listed),
+        role=role,
         domain=_domain(name, entries),
         missing=entries.get("missing"),
         exempt=_labels(f"exempt of '{name}'", entries.get("exempt", [])),
-        round=entries.get("round"),
+        recoding=_recoding(name, entries),
         randomise=entries.get("randomise"),
         declared=entries.get("declared", True),
     )
+
+
+def _recoding(name: str, entries: Mapping[str, Any]) -> Recoding:
+    given = {entry: entries[entry] for entry in RECODINGS if entry in entries}
+    try:
+        if "missing_codes" in given:
+            given["missing_codes"] = _labels("missing_codes", given["missing_codes"])
+        if "merge" in given:
+            given["merge"] = _merge(given["merge"])
+        if "noise" in given:
+            given["noise"] = _noise(given["noise"])
+        return Recoding(**given)
+    except PramanaError as error:
+        raise InvalidSchema(f"Column '{name}': {error}") from None
+
+
+def _merge(value: object) -> dict[str, tuple[Label, ...]]:
+    if not isinstance(value, dict):
+        raise InvalidSchema('merge must read like {"other" = ["5", "6"]}.')
+    return {new: _labels("merge", old) for new, old in value.items()}
+
+
+def _noise(value: object) -> Noise:
+    if not isinstance(value, dict) or set(value) != {"distribution", "scale"}:
+        raise InvalidSchema('noise must read like {distribution = "laplace", scale = 500}.')
+    return Noise(**value)
 
 
 def _role(name: str, word: object, listed: Role | None) -> Role:
@@ -178,6 +215,8 @@ def _domain(name: str, entries: Mapping[str, Any]) -> Domain | None:
         raise InvalidSchema(f"'{name}' must have categories or bins, not both.")
     if "release" in entries and "bins" not in entries:
         raise InvalidSchema(f"release of '{name}' needs bins: it says what is published of a bin.")
+    if "labels" in entries and "bins" not in entries:
+        raise InvalidSchema(f"labels of '{name}' need bins: they name them, one each.")
     if "ordered" in entries and "categories" not in entries:
         raise InvalidSchema(f"ordered of '{name}' needs categories.")
     if "missing_values" in entries and not {"categories", "bins"} & set(entries):
@@ -190,7 +229,9 @@ def _domain(name: str, entries: Mapping[str, Any]) -> Domain | None:
         if "bins" in entries:
             if not isinstance(entries["bins"], list):
                 raise InvalidSchema("Bins must be a list of numbers in rising order.")
-            return Bins(tuple(entries["bins"]), entries.get("release", "label"), codes)
+            names = _labels("labels", entries.get("labels", []))
+            release = entries.get("release", "label")
+            return Bins(tuple(entries["bins"]), release, codes, names)  # type: ignore[arg-type]
     except InvalidSchema as error:
         raise InvalidSchema(f"Column '{name}': {error}") from None
     return None
@@ -224,12 +265,27 @@ def _impossible(value: Any) -> tuple[Impossible, ...]:
     )
 
 
-def write_schema(schema: Schema, *, reasons: Mapping[str, str] | None = None) -> str:
+def entry_of(entry: str, value: object) -> str:
+    """One line of a schema file.
+
+    >>> entry_of("merge", {"other": ["5", "6"]})
+    'merge = {other = ["5", "6"]}'
+    """
+    return f"{entry} = {_value(value)}"
+
+
+def write_schema(
+    schema: Schema,
+    *,
+    reasons: Mapping[str, str] | None = None,
+    notes: Mapping[str, Iterable[str]] | None = None,
+) -> str:
     """The schema as a TOML text that ``read_schema`` reads to an equal schema.
 
     Args:
         schema: What to write.
         reasons: A comment for each column, by name.
+        notes: Further comments for each column.
     """
     lines: list[str] = []
     if schema.strata:
@@ -244,11 +300,12 @@ def write_schema(schema: Schema, *, reasons: Mapping[str, str] | None = None) ->
         lines.append("]")
     for column in schema.columns:
         lines.extend(_column_lines(column, (reasons or {}).get(column.name, "")))
+        lines.extend(f"# {_commented(text)}" for text in (notes or {}).get(column.name, ()))
     return "\n".join(lines).lstrip("\n") + "\n"
 
 
 def _column_lines(column: Column, reason: str) -> list[str]:
-    comment = f"  # {''.join(_visible(letter) for letter in reason)}" if reason else ""
+    comment = f"  # {_commented(reason)}" if reason else ""
     lines = ["", f"[columns.{_key(column.name)}]", f'role = "{column.role}"{comment}']
     if column.domain is not None:
         if not column.declared:
@@ -257,8 +314,8 @@ def _column_lines(column: Column, reason: str) -> list[str]:
             lines.append(f"{entry} = {_value(value)}")
     if column.missing is not None:
         lines.append(f'missing = "{column.missing}"')
-    if column.round is not None:
-        lines.append(f"round = {_value(column.round)}")
+    for entry, value in column.recoding.to_dict().items():
+        lines.append(f"{entry} = {_value(value)}")
     if column.exempt:
         lines.append(f"exempt = {_value(list(column.exempt))}")
     if column.randomise is not None:
@@ -266,6 +323,10 @@ def _column_lines(column: Column, reason: str) -> list[str]:
     if not column.declared:
         lines.append("declared = false")
     return lines
+
+
+def _commented(text: str) -> str:
+    return "".join(map(_visible, text))
 
 
 def _key(name: str) -> str:

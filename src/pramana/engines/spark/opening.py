@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import pickle
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,14 +27,15 @@ from pramana.engines.spark.tasks import (
     Partition,
     Summary,
     Task,
+    Typed,
     as_stream,
     from_stream,
 )
-from pramana.errors import InputError, InvalidSchema, InvalidTable
+from pramana.errors import InputError, InvalidTable
 from pramana.formats.names import require_distinct_names
 from pramana.formats.opening import checked, require_columns, require_types
 from pramana.table.domains import Bins, Categories, Label, label_text
-from pramana.table.opened import OpenedTable, Part, placed
+from pramana.table.opened import ColumnFunction, OpenedTable, Part, mapped, placed
 from pramana.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -66,11 +67,43 @@ class SparkOpened(OpenedTable):
         begin, frame = self.beginning(columns)
         yield from collect_summaries(frame, begin, (), function)
 
+    def with_columns(
+        self, functions: Mapping[str, ColumnFunction], schema: pa.Schema
+    ) -> SparkOpened:
+        """The same records with functions of some columns in their place, by the workers."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        plain = pa.schema([item.with_nullable(True) for item in schema])
+        begin, frame = self.beginning()
+        with (
+            one_line(),
+            packed(frame, (begin, ((_Mapped(functions, schema), schema),), Typed(plain))) as (
+                task,
+            ),
+        ):
+            made = map_in_arrow(frame, task, from_arrow_schema(plain))
+        arrow = _arrow_schema(made)
+        parts = partial(_to_driver, made, arrow)
+        return replace(self, schema=arrow, source=made, opener=parts)
+
     def beginning(self, columns: Sequence[str] | None = None) -> tuple[Begin, DataFrame]:
         """How a stage on some of the columns begins, and the data frame of those."""
         names = list(self.schema.names if columns is None else columns)
         schema = pa.schema([self.schema.field(name) for name in names])
         return Partition(schema, self.sizes), select(self.source, names)
+
+
+@dataclass(frozen=True)
+class _Mapped:
+    """Functions of columns as one of batches."""
+
+    functions: Mapping[str, ColumnFunction]
+    schema: pa.Schema
+
+    def __call__(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
+        """The batch with the functions in place of their columns."""
+        del position
+        return mapped(self.functions, self.schema, batch)
 
 
 def open_spark(
@@ -94,11 +127,6 @@ def open_spark(
         require_types(arrow)
         if schema is not None:
             require_columns(schema, arrow.names)
-            if schema.weight is not None and schema.weight.round is not None:
-                raise InvalidSchema(
-                    f"The weight '{schema.weight.name}' of a Spark data frame is not rounded here. "
-                    "Round it in the data frame, and take round out of the schema."
-                )
             _require_kinds(schema, frame, arrow)
         if computed:
             _require_order(frame)
@@ -184,6 +212,8 @@ def _arrow_schema(frame: DataFrame) -> pa.Schema:
 def _require_kinds(schema: Schema, frame: DataFrame, arrow: pa.Schema) -> None:
     """Refuse types that can hold none of a domain's values, before any record is read."""
     for column in (*schema.randomised, *schema.binned):
+        if column.recoding:  # which may change the type
+            continue
         kind = arrow.field(column.name).type
         told = frame.schema[column.name].dataType.simpleString()
         if isinstance(column.domain, Bins) and (pa.types.is_temporal(kind) or _is_bytes(kind)):

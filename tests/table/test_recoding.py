@@ -1,4 +1,4 @@
-"""Weights in steps: so that people share them, from the schema to the certificate."""
+"""Values as the schema recodes them, from the file to the owner's check."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pramana.engines.choose import open_source
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, InvalidTable
 
 KEY = pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M")))
-STEPS = pm.Schema((KEY, pm.Column("w", pm.Role.WEIGHT, round=10)))
+STEPS = pm.Schema((KEY, pm.Column("w", pm.Role.WEIGHT, recoding=pm.Recoding(round=10))))
 RAW = pm.Schema((KEY, pm.Column("w", pm.Role.WEIGHT)))
 
 
@@ -37,7 +37,7 @@ def test_a_weight_becomes_the_nearest_multiple_and_never_nothing():
 def test_whole_numbers_stay_whole_where_the_step_is():
     """The type of the column does not change; with half a step it must."""
     table = people(pa.array([3, 17], pa.int16()))
-    half = pm.Schema((KEY, pm.Column("w", pm.Role.WEIGHT, round=2.5)))
+    half = pm.Schema((KEY, pm.Column("w", pm.Role.WEIGHT, recoding=pm.Recoding(round=2.5))))
 
     assert open_source(table, schema=STEPS).schema.field("w").type == pa.int16()
     assert open_source(table, schema=half).to_arrow(["w"]).column("w").to_pylist() == [2.5, 17.5]
@@ -45,7 +45,7 @@ def test_whole_numbers_stay_whole_where_the_step_is():
 
 def test_rounding_again_changes_nothing():
     """A table that is handed on is rounded once and for all."""
-    steps = pm.Schema((KEY, pm.Column("w", pm.Role.WEIGHT, round=0.1)))
+    steps = pm.Schema((KEY, pm.Column("w", pm.Role.WEIGHT, recoding=pm.Recoding(round=0.1))))
     table = people(np.linspace(0.01, 50, 1000))
     once = open_source(table, schema=steps)
 
@@ -71,7 +71,7 @@ def test_rounded_weights_keep_the_crowd_together(form, method, tmp_path):
     found = pm.verify(tmp_path / "release", original=table)
 
     assert plan.crowd > 5
-    assert released.certificate.schema.weight.round == 10
+    assert released.certificate.schema.weight.recoding.round == 10
     assert set(released.opened.to_arrow(["w"]).column("w").to_pylist()) <= {
         10.0, 20.0, 30.0, 40.0, 50.0,
     }  # fmt: skip
@@ -82,11 +82,11 @@ def test_rounded_weights_keep_the_crowd_together(form, method, tmp_path):
 
 
 def test_the_step_is_part_of_the_schema_file():
-    """Written and read back; only for weights, only above zero, only for numbers."""
+    """Written and read back; only above zero, only for numbers, not for what is dropped."""
     assert pm.Schema.from_toml(STEPS.to_toml()) == STEPS
-    with pytest.raises(InvalidSchema, match="for weights"):
-        pm.Column("w", pm.Role.PLAIN, round=10)
     with pytest.raises(InvalidNumber, match="round"):
-        pm.Column("w", pm.Role.WEIGHT, round=0)
+        pm.Recoding(round=0)
+    with pytest.raises(InvalidSchema, match="identifier"):
+        pm.Column("w", pm.Role.IDENTIFIER, recoding=pm.Recoding(round=10))
     with pytest.raises(InvalidTable, match="must be a number"):
         weights(people(pa.array(["a", "b"])))

@@ -1,0 +1,286 @@
+"""An opened table with its columns recoded as a schema says: once, at the door of true tables.
+
+Every distinct value of a batch is recoded once. What a column becomes does not depend on the
+batches: its type follows from the recoding, the type before, and, where codes are taken out of a
+column of text, from whether all that is left are numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pramana.errors import InvalidTable
+from pramana.table.domains import Categories, label_text
+from pramana.table.lookup import find_labels, flat
+from pramana.table.numerals import NOT_A_NUMBER, are_decimal, are_integers
+from pramana.table.opened import OpenedTable, is_number
+from pramana.table.recoding import Recoding
+from pramana.table.schema import Column, Role, Schema
+
+__all__ = ["RecodedColumn", "recoded"]
+
+DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?$"
+CODED = pa.dictionary(pa.int32(), pa.string())
+
+
+def recoded(opened: OpenedTable, schema: Schema) -> OpenedTable:
+    """The table as the schema wants its values; one that is so already is handed on."""
+    wanted = {
+        column.name: column.recoding.before_release
+        for column in schema.columns
+        if column.recoding.before_release and column.name in opened.schema.names
+    }
+    if opened.recoded == wanted:
+        return opened
+    raw = opened if opened.raw is None else opened.raw
+    return _applied(raw, schema, wanted) if wanted else raw
+
+
+def _applied(raw: OpenedTable, schema: Schema, wanted: Mapping[str, Recoding]) -> OpenedTable:
+    columns = [schema.column(name) for name in wanted]
+    read = _numbers_of(raw, columns)
+    made = {c.name: _made(c, raw.schema.field(c.name).type, read.get(c.name)) for c in columns}
+
+    def fit(*, text: Collection[str], coded: Collection[str]) -> OpenedTable:
+        return _applied(raw.fitted(text=text, coded=coded), schema, wanted)
+
+    fields = [made[f.name].field if f.name in made else f for f in raw.schema]
+    changed = raw.with_columns(made, pa.schema(fields))
+    return replace(changed, raw=raw, recoded=wanted, fit=None if raw.fit is None else fit)
+
+
+# -- which columns of text are numbers -------------------------------------------------------------
+
+
+def _numbers_of(raw: OpenedTable, columns: Iterable[Column]) -> dict[str, pa.DataType]:
+    """The type of numbers for columns of text that hold nothing else once codes are gone."""
+    asked = {c.name: c.recoding.missing_codes for c in columns if _may_be_number(c, raw)}
+    if not asked:
+        return {}
+    found = [True] * len(asked), [True] * len(asked)
+    for whole, decimal in raw.summaries(partial(_reads_as, tuple(asked.values())), list(asked)):
+        found = _both(found[0], whole), _both(found[1], decimal)
+    kinds = {}
+    for name, integer, number in zip(asked, *found, strict=True):
+        if integer or number:
+            kinds[name] = pa.int64() if integer else pa.float64()
+    return kinds
+
+
+def _both(some: list[bool], others: list[bool]) -> list[bool]:
+    return [a and b for a, b in zip(some, others, strict=True)]
+
+
+def _may_be_number(column: Column, raw: OpenedTable) -> bool:
+    kind = _plain(raw.schema.field(column.name).type)
+    own = column.recoding
+    labelled = isinstance(column.domain, Categories) or own.merged or own.date
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return bool(text and not labelled and (own.missing_codes or own.of_numbers))
+
+
+def _reads_as(
+    codes: tuple[tuple[object, ...], ...], batches: Iterable[pa.RecordBatch]
+) -> tuple[list[bool], list[bool]]:
+    """Of each column: whether all its values read as whole numbers, and as numbers."""
+    whole, decimal = [True] * len(codes), [True] * len(codes)
+    for batch in batches:
+        for at, own in enumerate(codes):
+            if decimal[at]:
+                texts = _without(batch.column(at).unique(), own).drop_null()
+                texts = _spelled_out(texts).drop_null()
+                whole[at] = whole[at] and are_integers(texts)
+                decimal[at] = are_decimal(texts)
+    return whole, decimal
+
+
+def _spelled_out(texts: pa.Array) -> pa.Array:
+    """Texts without spaces around them; NA and the like as missing."""
+    texts = pc.utf8_trim_whitespace(texts.cast(pa.string()))
+    absent = pc.is_in(texts, value_set=pa.array(NOT_A_NUMBER, texts.type))
+    return pc.if_else(absent, pa.scalar(None, texts.type), texts)
+
+
+# -- one column ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RecodedColumn:
+    """What is done to the values of a column, a batch at a time.
+
+    Attributes:
+        name: The column.
+        recoding: What is done.
+        field: The column afterwards.
+        number: The type of its numbers, where texts are read as such.
+        weight: Whether nobody's number may become nothing by rounding.
+    """
+
+    name: str
+    recoding: Recoding
+    field: pa.Field
+    number: pa.DataType | None
+    weight: bool
+
+    def __call__(self, array: pa.Array) -> pa.Array:
+        """The recoded values."""
+        coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        made = self._distinct(coded.dictionary).take(coded.indices)
+        if not pa.types.is_dictionary(self.field.type):
+            return made
+        again = made.dictionary_encode()  # merged values are one entry
+        return again.cast(self.field.type)
+
+    def _distinct(self, values: pa.Array) -> pa.Array:
+        own = self.recoding
+        values = _without(values, own.missing_codes)
+        if self.number is not None:
+            values = _spelled_out(values).cast(self.number)
+        if own.date is not None:
+            values = _dates(self.name, own.date, values)
+        if own.merged:
+            values = _merged(values, own)
+        if own.of_numbers:
+            values = _ends_and_steps(values, own, weight=self.weight)
+        return values.cast(_plain(self.field.type))
+
+
+def _made(column: Column, before: pa.DataType, number: pa.DataType | None) -> RecodedColumn:
+    """The column with the type that follows."""
+    own, kind = column.recoding.before_release, number or _plain(before)
+    if own.date is not None:
+        if not (pa.types.is_temporal(kind) or pa.types.is_string(kind) or pa.types.is_null(kind)):
+            raise InvalidTable(f"'{column.name}' must hold dates to become its {own.date}.")
+        kind = pa.int64() if own.date == "year" else pa.string()
+    if own.merged:
+        kind = _type_of_merged(kind, own)
+    if own.of_numbers:
+        kind = _type_of_numbers(column, kind)
+    if pa.types.is_dictionary(before) and pa.types.is_string(kind):
+        kind = CODED
+    return RecodedColumn(
+        column.name, own, pa.field(column.name, kind), number, column.role is Role.WEIGHT
+    )
+
+
+def _type_of_merged(kind: pa.DataType, own: Recoding) -> pa.DataType:
+    """Numbers stay numbers where all new categories are."""
+    new = pa.array([name for name, _ in own.merged])
+    if pa.types.is_integer(kind) and are_integers(new):
+        return pa.int64()
+    if is_number(kind) and are_decimal(new):
+        return pa.float64()
+    return pa.string()
+
+
+def _type_of_numbers(column: Column, kind: pa.DataType) -> pa.DataType:
+    own = column.recoding
+    if not is_number(kind):
+        what = "rounded" if own.round is not None else "cut at its ends"
+        raise InvalidTable(f"'{column.name}' must be a number to be {what}, and is {kind}.")
+    ends = [end for end in (own.bottom, own.top, own.round) if end is not None]
+    whole = pa.types.is_integer(kind) and all(float(end).is_integer() for end in ends)
+    if not whole:
+        return pa.float64()
+    reach = np.iinfo(kind.to_pandas_dtype())
+    return kind if all(reach.min <= end <= reach.max for end in ends) else pa.int64()
+
+
+def _without(values: pa.Array, codes: tuple[object, ...]) -> pa.Array:
+    """The values with codes for missing as missing; codes are found by their text, as labels."""
+    if not codes:
+        return values
+    gone = find_labels(codes, flat(values)) >= 0  # type: ignore[arg-type]
+    return pc.if_else(pa.array(gone), pa.scalar(None, values.type), values)
+
+
+def _dates(name: str, part: str, values: pa.Array) -> pa.Array:
+    """Years as numbers, quarters as 2024-Q1, months as 2024-03."""
+    if pa.types.is_null(values.type):
+        return values
+    if not pa.types.is_temporal(values.type):
+        values = _read_dates(name, values)
+    if pa.types.is_time(values.type):
+        raise InvalidTable(f"'{name}' holds times of day, which have no {part}.")
+    year = pc.year(values)
+    if part == "year":
+        return year
+    if part == "month":
+        number = pc.utf8_lpad(pc.month(values).cast(pa.string()), 2, padding="0")
+    else:
+        number = pc.binary_join_element_wise("Q", pc.quarter(values).cast(pa.string()), "")
+    return pc.binary_join_element_wise(year.cast(pa.string()), number, "-")
+
+
+def _read_dates(name: str, texts: pa.Array) -> pa.Array:
+    """ISO dates, with or without a time behind them."""
+    texts = pc.utf8_trim_whitespace(texts.cast(pa.string()))
+    texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
+    wrong = pc.invert(pc.match_substring_regex(texts, DATE))
+    if not pc.any(wrong).as_py():
+        try:
+            return pc.utf8_slice_codeunits(texts, 0, 10).cast(pa.date32())
+        except pa.ArrowInvalid:  # its words show the value
+            pass
+    raise InvalidTable(
+        f"'{name}' must hold dates such as 2024-03-31, and has other values. Name those that mean "
+        "missing in missing_codes."
+    )
+
+
+def _merged(values: pa.Array, own: Recoding) -> pa.Array:
+    place = find_labels(own.replaced, flat(values))
+    new = [name for name, old in own.merged for _ in old]
+    kind = _type_of_merged(values.type, own)
+    if pa.types.is_string(kind):
+        texts = [None if v is None else label_text(v) for v in flat(values).to_pylist()]
+        rest = pa.array(texts, kind)
+    else:
+        rest = values.cast(kind)
+    taken = pa.array(np.maximum(place, 0))
+    return pc.if_else(pa.array(place >= 0), pa.array(new).cast(kind).take(taken), rest)
+
+
+def _ends_and_steps(values: pa.Array, own: Recoding, *, weight: bool) -> pa.Array:
+    if own.bottom is not None or own.top is not None or not pa.types.is_integer(values.type):
+        values = _within(values, own)
+    if own.round is None:
+        return values
+    missing = values.is_null()
+    numbers = np.asarray(values.cast(pa.float64()).fill_null(0.0))
+    steps = np.floor(numbers / own.round + 0.5)
+    if weight:
+        steps = np.where(numbers > 0, np.maximum(steps, 1), steps)
+    return pc.if_else(missing, pa.scalar(None, pa.float64()), pa.array(steps * own.round))
+
+
+def _within(values: pa.Array, own: Recoding) -> pa.Array:
+    """Numbers with their ends cut; nan is missing."""
+    whole = pa.types.is_integer(values.type)
+    ends = [end for end in (own.bottom, own.top) if end is not None]
+    if not whole or not all(float(end).is_integer() for end in ends):
+        values = values.cast(pa.float64())
+        values = pc.if_else(pc.is_nan(values), pa.scalar(None, pa.float64()), values)
+    elif pa.types.is_uint64(values.type):
+        raise_to = None if own.bottom is None else max(own.bottom, 0)
+        own = replace(own, bottom=raise_to)
+    else:
+        values = values.cast(pa.int64())
+    if own.bottom is not None:
+        low = pa.scalar(own.bottom).cast(values.type)
+        values = pc.if_else(pc.less(values, low), low, values)
+    if own.top is not None:
+        high = pa.scalar(own.top).cast(values.type)
+        values = pc.if_else(pc.greater(values, high), high, values)
+    return values
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.string() if pa.types.is_large_string(plain) else plain

@@ -1,0 +1,195 @@
+"""What is done to the values of a column before anything else: said in the schema, undone nowhere.
+
+A recoding is the steward's choice of what the column *is*: counts, guarantees, estimates and checks
+all speak of the recoded values, and so do certificate and codebook. Noise is the one thing that is
+added to each released number by chance; its distribution is stated, and errors allow for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from pramana.errors import InvalidSchema
+from pramana.numeric import require_number
+from pramana.table.domains import Label, is_name, label_key, label_text
+
+__all__ = ["DATES", "DISTRIBUTIONS", "DatePart", "Distribution", "Noise", "Recoding"]
+
+DatePart: TypeAlias = Literal["year", "quarter", "month"]
+DATES: tuple[DatePart, ...] = ("year", "quarter", "month")
+
+Distribution: TypeAlias = Literal["laplace", "normal", "uniform"]
+DISTRIBUTIONS: tuple[Distribution, ...] = ("laplace", "normal", "uniform")
+
+VARIANCES: dict[str, float] = {"laplace": 2.0, "normal": 1.0, "uniform": 1 / 3}
+"""Of a scale of one: the mean size for Laplace, the standard deviation, the half width."""
+
+Merged: TypeAlias = tuple[tuple[str, tuple[Label, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Noise:
+    """A number drawn anew for every record and added to its value.
+
+    >>> Noise("laplace", 500).variance
+    500000.0
+
+    Attributes:
+        distribution: ``laplace``, ``normal`` or ``uniform``, each around zero.
+        scale: Laplace's mean size, the standard deviation, or half the width.
+    """
+
+    distribution: Distribution
+    scale: float
+
+    def __post_init__(self) -> None:
+        if self.distribution not in DISTRIBUTIONS:
+            raise InvalidSchema(
+                f"The distribution of noise must be one of {', '.join(DISTRIBUTIONS)}, "
+                f"got {self.distribution!r}."
+            )
+        _require_finite("scale of noise", self.scale, above=0)
+
+    @property
+    def variance(self) -> float:
+        """Of what is added to a value."""
+        return VARIANCES[self.distribution] * float(self.scale) ** 2
+
+    def grain(self, *, whole: bool) -> float:
+        """Released numbers are multiples of this, so that their last digits carry nothing over.
+
+        >>> Noise("normal", 250).grain(whole=False), Noise("normal", 250).grain(whole=True)
+        (1.0, 1.0)
+        >>> Noise("normal", 0.25).grain(whole=False)
+        0.001
+        """
+        return 1.0 if whole else 10.0 ** (math.floor(math.log10(self.scale)) - 2)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a schema file states it."""
+        return {"distribution": self.distribution, "scale": self.scale}
+
+
+@dataclass(frozen=True)
+class Recoding:
+    """What becomes of values, in this order: missing codes, dates, merging, ends, rounding, noise.
+
+    >>> Recoding(merge={"other": ["5", "6"]}, missing_codes=("N",)).sentence()
+    'N taken as missing; 5, 6 merged into other'
+
+    Attributes:
+        missing_codes: Values that mean that there is none.
+        date: Dates become their year, quarter or month.
+        merge: New categories and the values that each takes up.
+        bottom: Smaller numbers become this one.
+        top: Larger numbers become this one.
+        round: Numbers become multiples of this; a weight above zero at least one of it.
+        noise: Is added to every released number.
+    """
+
+    missing_codes: tuple[Label, ...] = ()
+    date: DatePart | None = None
+    merge: Mapping[str, Iterable[Label]] | Merged = ()
+    bottom: float | None = None
+    top: float | None = None
+    round: float | None = None
+    noise: Noise | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "missing_codes", tuple(self.missing_codes))
+        pairs = self.merge.items() if isinstance(self.merge, Mapping) else self.merge
+        merged = tuple(sorted((new, tuple(old)) for new, old in pairs))
+        object.__setattr__(self, "merge", merged)
+        if self.date is not None and self.date not in DATES:
+            raise InvalidSchema(f"date must be one of {', '.join(DATES)}, got {self.date!r}.")
+        self._check_labels()
+        for name in ("bottom", "top"):
+            if getattr(self, name) is not None:
+                _require_finite(name, getattr(self, name))
+        if self.bottom is not None and self.top is not None and not self.bottom < self.top:
+            raise InvalidSchema(f"bottom must lie below top, got {self.bottom:g} and {self.top:g}.")
+        if self.round is not None:
+            _require_finite("round", self.round, above=0)
+
+    def _check_labels(self) -> None:
+        for new, old in self.merged:
+            if not is_name(new) or not old:
+                raise InvalidSchema('merge must read like {"other" = ["5", "6"]}.')
+        if None in self.missing_codes:
+            raise InvalidSchema("missing_codes list values; what is empty is missing anyway.")
+        texts = [label_key(own) for own in (*self.missing_codes, *self.replaced)]
+        if len(set(texts)) < len(texts) or None in texts:
+            raise InvalidSchema("merge and missing_codes must name every value once.")
+
+    @property
+    def merged(self) -> Merged:
+        """New categories with the values that each takes up, in order of their names."""
+        return self.merge  # type: ignore[return-value]  # made so above
+
+    @property
+    def replaced(self) -> tuple[Label, ...]:
+        """The values that are merged into others."""
+        return tuple(value for _, old in self.merged for value in old)
+
+    @property
+    def of_numbers(self) -> bool:
+        """Whether the values must be numbers for it."""
+        return any(own is not None for own in (self.bottom, self.top, self.round, self.noise))
+
+    @property
+    def before_release(self) -> Recoding:
+        """What is done to the truth itself: all but the noise."""
+        if self.noise is None:
+            return self
+        return Recoding(
+            self.missing_codes, self.date, self.merged, self.bottom, self.top, self.round
+        )
+
+    def __bool__(self) -> bool:
+        return self != Recoding()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entries of a column in a schema file."""
+        entries: dict[str, Any] = {}
+        if self.missing_codes:
+            entries["missing_codes"] = list(self.missing_codes)
+        if self.date is not None:
+            entries["date"] = self.date
+        if self.merged:
+            entries["merge"] = {new: list(old) for new, old in self.merged}
+        for name in ("bottom", "top", "round"):
+            if getattr(self, name) is not None:
+                entries[name] = getattr(self, name)
+        return entries | ({} if self.noise is None else {"noise": self.noise.to_dict()})
+
+    def sentence(self) -> str:
+        """In plain words, for codebook and README."""
+        parts = []
+        if self.missing_codes:
+            parts.append(f"{_listed(self.missing_codes)} taken as missing")
+        if self.date is not None:
+            parts.append(f"dates as their {self.date}")
+        parts += [f"{_listed(old)} merged into {new}" for new, old in self.merged]
+        if self.bottom is not None:
+            parts.append(f"below {label_text(self.bottom)} as {label_text(self.bottom)}")
+        if self.top is not None:
+            parts.append(f"above {label_text(self.top)} as {label_text(self.top)}")
+        if self.round is not None:
+            parts.append(f"rounded to multiples of {label_text(self.round)}")
+        if self.noise is not None:
+            noise = f"{self.noise.distribution} noise of scale {label_text(self.noise.scale)}"
+            parts.append(f"{noise} (variance {self.noise.variance:.6g}) added to every value")
+        return "; ".join(parts)
+
+
+def _listed(values: Iterable[Label]) -> str:
+    return ", ".join(label_text(value) for value in values)
+
+
+def _require_finite(name: str, value: float, *, above: float = -math.inf) -> None:
+    if isinstance(value, bool):
+        raise InvalidSchema(f"{name} must be a number, got {value!r}.")
+    require_number(name, value, low=above, low_open=True, high=math.inf, high_open=True)
