@@ -39,13 +39,15 @@ def estimate(
     ] = None,
     proportion: Annotated[
         str | None,
-        _option("--proportion", "COMPARISON", "Share beyond a number: 'income>=50000'."),
+        option("--proportion", "Share beyond a number: 'income>=50000'.", metavar="COMPARISON"),
     ] = None,
     quantile: Annotated[
-        str | None, _option("--quantile", "COLUMN", "Quantiles of a column released as it is.")
+        str | None,
+        option("--quantile", "Quantiles of a column released as it is.", metavar="COLUMN"),
     ] = None,
     at: Annotated[
-        list[str] | None, _option("--at", "SHARES", "Which quantiles, with commas: 0.5 if none.")
+        list[str] | None,
+        option("--at", "Which quantiles, with commas: 0.5 if none.", metavar="SHARES", seldom=True),
     ] = None,
     share: Annotated[
         ShareOf | None, option("--share", "Shares of all, or within a row or column.")
@@ -64,11 +66,18 @@ def estimate(
     ] = False,
     difference: Annotated[
         tuple[str, str] | None,
-        _option("--difference", "CELL CELL", "One cell less another: F,north M,north."),
+        option(
+            "--difference",
+            "One cell less another: F,north M,north.",
+            metavar="CELL CELL",
+            seldom=True,
+        ),
     ] = None,
     ratio: Annotated[
         tuple[str, str] | None,
-        _option("--ratio", "CELL CELL", "One cell over another: F,north M,north."),
+        option(
+            "--ratio", "One cell over another: F,north M,north.", metavar="CELL CELL", seldom=True
+        ),
     ] = None,
     as_csv: AsCsv = False,
     as_json: AsJson = False,
