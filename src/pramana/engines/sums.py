@@ -5,14 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from pramana.engines.choose import engine_for
 from pramana.errors import InvalidNumber
 from pramana.table.domains import Label
 from pramana.table.opened import OpenedTable, is_number
+from pramana.table.schema import RESERVED
+from pramana.types import FloatArray
 
-__all__ = ["Condition", "Operator", "SumsAsked", "grouped_sums", "number_in", "require_number"]
+__all__ = [
+    "SUMS",
+    "Condition",
+    "Operator",
+    "SumsAsked",
+    "grouped_sums",
+    "number_in",
+    "require_number",
+    "sum_name",
+    "sums_in",
+]
+
+SUMS = ("n", "w", "ww", "wy", "wwy", "wwyy")
+"""Records, weights and their squares, and both times the value and its square."""
 
 Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
 
@@ -49,9 +65,23 @@ def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:
     """One row a combination, with the sums that estimates need.
 
     The columns of the answer are those asked for and ``n``, ``w``, ``ww`` and, with a value,
-    ``wy``, ``wwy``, ``wwyy``.
+    ``wy``, ``wwy``, ``wwyy``, each under a name that no column can have: see :func:`sums_in`.
     """
     return engine_for(opened).sums(opened, asked)
+
+
+def sum_name(name: str) -> str:
+    """The name of a sum in an answer."""
+    return f"{RESERVED}{name}"
+
+
+def sums_in(answer: pa.Table) -> dict[str, FloatArray]:
+    """The sums of an answer by their short names, those that there are."""
+    return {
+        name: answer.column(sum_name(name)).to_numpy().astype(np.float64)
+        for name in SUMS
+        if sum_name(name) in answer.column_names
+    }
 
 
 def require_number(kind: pa.DataType, condition: Condition) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from pramana.engines.sums import Condition, number_in
+from pramana.engines.sums import Condition, number_in, sums_in
 from pramana.errors import InvalidNumber
 from pramana.estimation.layout import Layout
 from pramana.estimation.quantiles import OrderedRecords
@@ -67,8 +67,9 @@ def ordered_records(
         if places
         else np.zeros(table.num_rows, dtype=np.int64)
     )
-    sums = [_numbers(table, name) for name in ("n", "w", "ww")]
-    return OrderedRecords.of(_numbers(table, of), flat, sums[0], sums[1], sums[2]), layout
+    sums = sums_in(table)
+    ordered = OrderedRecords.of(_numbers(table, of), flat, sums["n"], sums["w"], sums["ww"])
+    return ordered, layout
 
 
 def _numbers(table: pa.Table, name: str) -> FloatArray:

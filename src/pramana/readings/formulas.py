@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from pramana.engines.sums import SUMS, sums_in
 from pramana.errors import InvalidNumber, NotCovered, TooLarge
 from pramana.estimation.channels import channel_of
 from pramana.estimation.layout import Axis, Layout
@@ -131,7 +132,7 @@ def fit_formula(
     _require_size(len(which), design.size)
     present = ~np.array([any(label is None for label in truth) for truth in truths])
     shape = (-1, len(truths))
-    sums = {name: _numbers(table, name) for name in ("n", "w", "ww", "wy", "wwy", "wwyy")}
+    sums = dict.fromkeys(SUMS, np.zeros(table.num_rows)) | sums_in(table)
     scores = CorrectedScores(
         family=family,
         design=design.reshape(*shape[:1], len(truths), len(terms)) * present[:, None],
@@ -172,12 +173,6 @@ def _missing(column: pa.ChunkedArray) -> Any:
     values = column.combine_chunks()
     gone = np.asarray(values.is_null(nan_is_null=True))
     return gone.astype(np.bool_)
-
-
-def _numbers(table: pa.Table, name: str) -> FloatArray:
-    if name not in table.column_names:
-        return np.zeros(table.num_rows)
-    return np.asarray(table.column(name).to_numpy(), dtype=np.float64)
 
 
 def _require_size(cells: int, numbers: int) -> None:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from pramana.engines.sums import Condition, SumsAsked, grouped_sums
+from pramana.engines.sums import Condition, SumsAsked, grouped_sums, sums_in
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
 from pramana.estimation.layout import Layout
 from pramana.estimation.moments import Moments
@@ -122,7 +122,7 @@ class ReleasedRecords:
             beyond=asked.beyond,
         )
         table = grouped_sums(self.opened, wanted)
-        if not table.num_rows or not sum(table.column("n").to_pylist()):
+        if not table.num_rows or not sums_in(table)["n"].sum():
             raise InvalidTable("No released record meets the filter. Loosen it.")
         codes, labels = self.coded(table, columns)
         layout = Layout.of(asked.by, labels=labels, mechanism=mechanism, where=inside)
@@ -176,14 +176,7 @@ def _to_count(
 
 
 def _moments(layout: Layout, rows: Codes, table: pa.Table) -> Moments:
-    names = ("n", "w", "ww", "wy", "wwy", "wwyy")
-    return Moments(
-        *(
-            layout.table(rows, table.column(name).to_numpy())
-            for name in names
-            if name in table.column_names
-        )
-    )
+    return Moments(*(layout.table(rows, own) for own in sums_in(table).values()))
 
 
 def _as_found(column: pa.ChunkedArray) -> tuple[Codes, tuple[Label, ...]]:

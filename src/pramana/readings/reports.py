@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.engines.sums import Condition, SumsAsked, grouped_sums
+from pramana.engines.sums import Condition, SumsAsked, grouped_sums, sums_in
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, TooLarge
 from pramana.estimation.counts import CountMethod, require_method
 from pramana.estimation.independence import WEIGHTED, IndependenceTest, chi_square_tail
@@ -45,7 +45,6 @@ from pramana.types import Codes, FloatArray, IntArray
 
 __all__ = ["ReportsReading"]
 
-SUMS = ("n", "w", "ww", "wy", "wwy", "wwyy")
 Inside: TypeAlias = dict[str, tuple[Label, ...]]
 """The labels of reported columns that a filter keeps."""
 
@@ -319,17 +318,17 @@ class _Sums:
         for name in kept:
             group = group * len(found[name]) + codes[name]
         groups = prod(shape)
-        people = table.column("n").to_numpy().astype(np.float64)
+        people = sums_in(table)["n"]
         everyone = np.bincount(group, people, groups).astype(np.float64)[:, None]
-        table = table.append_column("group", pa.array(group))
         cells = prod(len(schema.column(name).labels) for name in told)
         used = reading.mechanism.containing(changed)
         sets, totals, bases = [], [], []
         for one in used:
-            own = table.filter(pc.equal(table.column(ASKED).cast(pa.string()), one.name))
+            rows = pc.equal(table.column(ASKED).cast(pa.string()), one.name)
+            own, at = table.filter(rows), group[np.asarray(rows)]
             place = _cells_of(own, told, inside, schema)
-            sets.append(_summed(own, place, groups, cells))
-            totals.append(_summed(own, np.zeros(own.num_rows, dtype=np.int64), groups, 1))
+            sets.append(_summed(own, at, place, groups, cells))
+            totals.append(_summed(own, at, np.zeros(len(at), dtype=np.int64), groups, 1))
             bases.append(_base(one, told, inside, schema, cells))
         names = [*kept, *told]
         found |= {name: schema.column(name).labels for name in told}
@@ -338,7 +337,7 @@ class _Sums:
             tuple(names.index(name) for name in asked.by),
             tuple(len(found[name]) for name in names),
             used, tuple(sets), tuple(totals), tuple(bases), everyone,
-            float(table.column("w").to_numpy().sum()), bool(inside),
+            float(sums_in(table)["w"].sum()), bool(inside),
         )  # fmt: skip
 
     @property
@@ -456,18 +455,17 @@ def _interval(
     return np.minimum(lower, estimate), np.maximum(upper, estimate)
 
 
-def _summed(table: pa.Table, place: IntArray, groups: int, cells: int) -> dict[str, FloatArray]:
+def _summed(
+    table: pa.Table, group: IntArray, place: IntArray, groups: int, cells: int
+) -> dict[str, FloatArray]:
     """Sums by group and cell; rows that a filter leaves out have the cell -1."""
     inside = place >= 0
-    flat = table.column("group").to_numpy()[inside] * cells + place[inside]
+    flat = group[inside] * cells + place[inside]
     return {
-        name: np.bincount(
-            flat, weights=table.column(name).to_numpy()[inside], minlength=groups * cells
-        )
+        name: np.bincount(flat, weights=own[inside], minlength=groups * cells)
         .astype(np.float64)
         .reshape(groups, cells)
-        for name in SUMS
-        if name in table.column_names
+        for name, own in sums_in(table).items()
     }
 
 
@@ -662,7 +660,7 @@ def _observed(reading: ReportsReading, view: _ModelView) -> Observed:
         table = _reported(reading.records, one)
         if table.num_rows:
             codes, _ = reading.records.coded(table, one.columns)
-            parts.append(view.answers(one, codes, table.column("n").to_numpy().astype(float)))
+            parts.append(view.answers(one, codes, sums_in(table)["n"]))
     return Observed(view.sizes, tuple(view.features), tuple(parts))
 
 

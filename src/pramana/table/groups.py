@@ -11,12 +11,15 @@ from pramana.table.alike import alike
 from pramana.table.codec import encode, encode_released
 from pramana.table.domains import label_key
 from pramana.table.opened import OpenedTable
-from pramana.table.schema import Column
+from pramana.table.schema import RESERVED, Column
 
-__all__ = ["MOST_ATTACHED", "GroupSizes", "group_sizes", "in_bins", "smallest_group"]
+__all__ = ["COUNT", "MOST_ATTACHED", "GroupSizes", "group_sizes", "in_bins", "smallest_group"]
 
 MOST_ATTACHED = 100_000
 """With more combinations of attached columns than this, a person is taken to be alone."""
+
+COUNT = f"{RESERVED}records"
+"""The column of how many records there are: no other one can be called so."""
 
 FOLD_AFTER = 64
 """So many partial results are kept before they are added up."""
@@ -45,7 +48,8 @@ class GroupSizes:
         if self.too_many:
             return
         table = _plain(pa.Table.from_batches([batch.select(self.columns)]))
-        self._parts.append(table.group_by(self.columns).aggregate([([], "count_all")]))
+        made = table.group_by(self.columns).aggregate([([], "count_all")])
+        self._parts.append(made.rename_columns([*self.columns, COUNT]))
         full = self.most is not None and sum(part.num_rows for part in self._parts) > self.most
         if len(self._parts) > FOLD_AFTER or full:
             self._parts = [self.total()]
@@ -67,10 +71,10 @@ class GroupSizes:
             self._give_up()
 
     def total(self) -> pa.Table:
-        """Each combination that occurs, with its number of records as ``count_all``."""
+        """Each combination that occurs, with its number of records as ``COUNT``."""
         table = pa.concat_tables(self._parts, promote_options="default")
-        total = table.group_by(self.columns).aggregate([("count_all", "sum")])
-        return total.rename_columns([*self.columns, "count_all"])
+        total = table.group_by(self.columns).aggregate([(COUNT, "sum")])
+        return total.rename_columns([*self.columns, COUNT])
 
     def smallest(self) -> int:
         """The size of the smallest group that occurs; 0 where there are no records."""
@@ -78,7 +82,7 @@ class GroupSizes:
             return 1
         if not self._parts:
             return 0
-        return int(min(self.total().column("count_all").to_pylist(), default=0))
+        return int(min(self.total().column(COUNT).to_pylist(), default=0))
 
     def keys(self) -> set[tuple[str | None, ...]]:
         """The combinations that occur, each value as its text, or ``None`` where it is missing."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pramana.table.codec import encode
 from pramana.table.counts import Counter, Counts
 from pramana.table.domains import Label
-from pramana.table.groups import group_sizes
+from pramana.table.groups import COUNT, group_sizes
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column
 from pramana.types import Codes
@@ -35,7 +35,7 @@ def counts_with_kept(
         codes.append(own)
         labels.append(values)
     counter = Counter(names, labels)
-    counter.add(codes, np.asarray(cells.column("count_all"), dtype=np.int64))
+    counter.add(codes, np.asarray(cells.column(COUNT), dtype=np.int64))
     return counter.result()
 
 

@@ -22,6 +22,7 @@ from pramana.table.recoding import Recoding
 __all__ = [
     "ASKED",
     "CATEGORY_LIMIT",
+    "RESERVED",
     "Column",
     "Impossible",
     "Missing",
@@ -33,6 +34,9 @@ __all__ = [
 
 ASKED = "asked"
 """The column of a release by reports that says which columns a record was asked for."""
+
+RESERVED = "pramana:"
+"""No column may begin like this: figures beside columns do, and are never taken for one."""
 
 CATEGORY_LIMIT = 100_000
 """The most values that one randomised column may have."""
@@ -87,6 +91,11 @@ class Column:
     def __post_init__(self) -> None:
         if not self.name:
             raise InvalidSchema("Every column must have a name that is a non-empty text.")
+        if self.name.casefold().startswith(RESERVED):
+            raise InvalidSchema(
+                f"No column may have a name that begins with '{RESERVED}', got '{self.name}'. "
+                "Rename it."
+            )
         if self.role not in tuple(Role):
             raise InvalidSchema(
                 f"Role of '{self.name}' must be one of {', '.join(Role)}, got {self.role!r}."

@@ -6,13 +6,13 @@ costs what a bare GROUP BY on its columns costs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import pyarrow as pa
 
-from pramana.engines.sums import Condition, SumsAsked, number_in, require_number
+from pramana.engines.sums import Condition, SumsAsked, number_in, require_number, sum_name
 from pramana.errors import NotARelease
 from pramana.table.domains import label_text
 from pramana.table.opened import OpenedTable
@@ -25,19 +25,20 @@ def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:
     import duckdb
 
     value, weight = asked.value, asked.weight
-    w = f"CAST({_quoted(weight)} AS DOUBLE)" if weight else "1.0"
+    told = _told_apart(opened.schema.names)
+    w = f"CAST({told[weight]} AS DOUBLE)" if weight else "1.0"
     terms = {"n": "1.0", "w": w, "ww": f"{w} * {w}"}
-    conditions, parameters = _conditions(opened, asked.where)
+    conditions, parameters = _conditions(opened, asked.where, told)
     if value is not None:
-        number = f"CAST({_quoted(value)} AS DOUBLE)"
+        number = f"CAST({told[value]} AS DOUBLE)"
         y = number if asked.beyond is None else _indicator(number, asked.beyond)
         terms |= {"wy": f"{w} * {y}", "wwy": f"{w} * {w} * {y}", "wwyy": f"{w} * {w} * {y} * {y}"}
-        conditions += [f"{_quoted(value)} IS NOT NULL", f"NOT isnan({number})"]
-    groups = [_quoted(name) for name in asked.columns]
-    sums = ["CAST(count(*) AS DOUBLE) AS n"]
+        conditions += [f"{told[value]} IS NOT NULL", f"NOT isnan({number})"]
+    groups = [told[name] for name in asked.columns]
+    sums = [f"CAST(count(*) AS DOUBLE) AS {_quoted(sum_name('n'))}"]
     # A weight of one adds nothing to a count: the bare GROUP BY is all that is needed.
     sums += [
-        f"sum({term}) AS {name}"
+        f"sum({term}) AS {_quoted(sum_name(name))}"
         for name, term in terms.items()
         if name != "n" and _needed(name, weight)
     ]
@@ -53,7 +54,8 @@ def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:
             answer = connection.sql(query, params=parameters).to_arrow_table()
         except duckdb.Error:
             raise NotARelease("The released records cannot be read to their end.") from None
-    return _with_unit_weights(answer, weight, value)
+    names = [*asked.columns, *answer.column_names[len(groups) :]]
+    return _with_unit_weights(answer.rename_columns(names), weight, value)
 
 
 @cache
@@ -78,37 +80,58 @@ def _with_unit_weights(answer: pa.Table, weight: str | None, value: str | None) 
     """Without weights w = ww = n and wwy = wy."""
     if weight is not None:
         return answer
-    for name in ("w", "ww"):
-        answer = answer.append_column(name, answer.column("n"))
-    return answer if value is None else answer.append_column("wwy", answer.column("wy"))
+    same = {"w": "n", "ww": "n"} | ({} if value is None else {"wwy": "wy"})
+    for name, other in same.items():
+        answer = answer.append_column(sum_name(name), answer.column(sum_name(other)))
+    return answer
 
 
 def _attach(connection: Any, opened: OpenedTable, columns: list[str]) -> None:
     """Make the released records known under one name; Parquet files are read where they lie."""
     files = [str(file.path.absolute()) for file in opened.files]
     # The database would look for other files under names with stars and brackets.
-    if opened.format == "parquet" and not any(set(file) & set("*?[]{}") for file in files):
+    plain = not any(set(file) & set("*?[]{}") for file in files)
+    if opened.format == "parquet" and plain and not _case_matters(opened.schema.names):
         places = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
         reading = f"read_parquet([{places}], hive_partitioning = false)"
         # A temporary view is this cursor's own, whatever others ask at the same time.
         connection.execute(f"CREATE TEMP VIEW released AS FROM {reading}")
         return
-    connection.register("released", opened.to_arrow(columns or None))
+    table = opened.to_arrow(columns or None)
+    if not _case_matters(opened.schema.names):
+        connection.register("released", table)
+        return
+    names = [_told_apart(opened.schema.names)[name] for name in table.column_names]
+    connection.register("released", table.rename_columns(names))
 
 
-def _conditions(opened: OpenedTable, where: Sequence[Condition]) -> tuple[list[str], list[Any]]:
+def _case_matters(names: Sequence[str]) -> bool:
+    """Whether names differ in the size of letters alone, which to the database are the same."""
+    return len({name.casefold() for name in names}) < len(names)
+
+
+def _told_apart(names: Sequence[str]) -> dict[str, str]:
+    """Each column as the database is to call it."""
+    if _case_matters(names):
+        return {name: f"c{place}" for place, name in enumerate(names)}
+    return {name: _quoted(name) for name in names}
+
+
+def _conditions(
+    opened: OpenedTable, where: Sequence[Condition], told: Mapping[str, str]
+) -> tuple[list[str], list[Any]]:
     conditions: list[str] = []
     parameters: list[Any] = []
     for condition in where:
         kind = opened.schema.field(condition.column).type
-        text, values = _condition(condition, number=require_number(kind, condition))
+        number = require_number(kind, condition)
+        text, values = _condition(condition, told[condition.column], number=number)
         conditions.append(text)
         parameters += values
     return conditions, parameters
 
 
-def _condition(condition: Condition, *, number: bool) -> tuple[str, list[Any]]:
-    column = _quoted(condition.column)
+def _condition(condition: Condition, column: str, *, number: bool) -> tuple[str, list[Any]]:
     if condition.comparison in ("=", "!="):
         values = [label_text(value) for value in condition.values]
         if number:
@@ -129,5 +152,5 @@ def _indicator(number: str, condition: Condition) -> str:
     return f"CAST({number} {condition.comparison} CAST('{limit!r}' AS DOUBLE) AS DOUBLE)"
 
 
-def _quoted(name: str | None) -> str:
-    return '"' + str(name).replace('"', '""') + '"'
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from pramana.engines.spark.errors import one_line
-from pramana.engines.sums import Condition, SumsAsked, number_in, require_number
+from pramana.engines.sums import Condition, SumsAsked, number_in, require_number, sum_name
 from pramana.table.domains import label_text
 from pramana.table.opened import OpenedTable
 
@@ -29,12 +29,15 @@ def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:
         if asked.beyond is not None:
             y = _condition(sql, asked.beyond, opened.schema).cast("double")
         terms |= {"wy": w * y, "wwy": w * w * y, "wwyy": w * w * y * y}
-    sums = [sql.coalesce(sql.sum(term), sql.lit(0.0)).alias(name) for name, term in terms.items()]
+    sums = [
+        sql.coalesce(sql.sum(term), sql.lit(0.0)).alias(sum_name(name))
+        for name, term in terms.items()
+    ]
     groups = [sql.col(_quoted(name)).alias(name) for name in asked.columns]
     with one_line():
         rows = frame.groupBy(*groups).agg(*sums).collect()
     fields = [opened.schema.field(name) for name in asked.columns]
-    fields += [pa.field(name, pa.float64()) for name in terms]
+    fields += [pa.field(sum_name(name), pa.float64()) for name in terms]
     return pa.table(
         [pa.array([row[at] for row in rows], field.type) for at, field in enumerate(fields)],
         schema=pa.schema(fields),
