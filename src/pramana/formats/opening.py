@@ -20,7 +20,7 @@ from pramana.formats.parquet import open_parts
 from pramana.table.domains import Categories
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
-from pramana.table.stamps import FileStamp, require_unchanged
+from pramana.table.stamps import FileStamp
 
 __all__ = [
     "checked",
@@ -96,11 +96,14 @@ def _open_file(path: Path) -> OpenedTable:
     if path.is_dir():
         return open_parts(path)
     member = FORMATS[format_of(path)]
-    _require_content(path, member)
+    if not path.is_file():
+        raise InvalidTable(f"{path} must be a file that holds a table, and is a pipe or a device.")
     before = FileStamp.of(path)
-    opened = member.open(path)
-    require_unchanged([before])
-    return opened
+    _require_content(path, member)
+    try:
+        return member.open(path)
+    finally:  # also where it could not be read: that may be why
+        before.require_unchanged()
 
 
 def _require_content(path: Path, expected: Format) -> None:
