@@ -32,10 +32,12 @@ def test_every_command_is_in_the_reference_with_all_its_options(verb: str) -> No
     page = (ROOT / "docs" / "reference" / "command_line.md").read_text()
     assert f"\n## pramana {verb}\n" in page
     section = page.split(f"\n## pramana {verb}\n")[1].split("\n## ")[0]
-    for parameter in COMMANDS[verb].get_params(typer.Context(COMMANDS[verb])):
-        for option in parameter.opts:
-            if option.startswith("--") and option != "--help":
-                assert f"`{option}" in section, f"{verb} {option}"
+    own = getattr(COMMANDS[verb], "commands", {verb: COMMANDS[verb]})
+    for command in own.values():
+        for parameter in command.get_params(typer.Context(command)):
+            for option in parameter.opts:
+                if option.startswith("--") and option != "--help":
+                    assert f"`{option}" in section, f"{verb} {option}"
 
 
 def test_every_public_name_is_in_the_reference() -> None:

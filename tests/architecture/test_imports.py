@@ -20,7 +20,7 @@ HEAVY = (
     "duckdb",
     "formulaic",
     "altair",
-    "vl_convert",
+    "matplotlib",
     "narwhals",
     "numba",
     "numpy",

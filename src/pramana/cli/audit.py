@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pramana.assess.choices import MissingValues
-from pramana.cli.options import AsJson, Encoding, SchemaFile, argument, names_of, option, told
+from pramana.cli.options import AsJson, SchemaFile, argument, names_of, option
 
 if TYPE_CHECKING:
     from pramana.assess.release_audit import ReleaseAudit
@@ -47,7 +47,6 @@ def audit(
             metavar="FILE",
         ),
     ] = None,
-    encoding: Encoding = None,
     as_json: AsJson = False,
 ) -> None:
     """What could go wrong: who stands out, what attacks achieve, what is promised.
@@ -69,7 +68,7 @@ def audit(
 
     with stages("Auditing") as say:
         found = api.audit(
-            table if original is not None else told(table, encoding),
+            table,
             keys=names_of(keys) or None,
             k=k,
             sensitive=names_of(sensitive) if sensitive else None,
@@ -77,7 +76,7 @@ def audit(
             schema=schema,
             missing=missing,
             width=width,
-            original=told(original, encoding),
+            original=original,
             progress=say,
         )
     if as_json:

@@ -5,16 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from pramana.cli.options import (
-    AsJson,
-    Encoding,
-    SchemaFile,
-    TableFile,
-    names_of,
-    option,
-    require_schema,
-    told,
-)
+from pramana.cli.options import AsJson, SchemaFile, TableFile, names_of, option, require_schema
 from pramana.errors import InputError
 from pramana.files import require_free, write_whole
 
@@ -38,7 +29,6 @@ def compare(
         Path | None, option("--output", "Write a page with the plot.", short="-o", metavar="HTML")
     ] = None,
     force: Annotated[bool, option("--force", "Replace an existing file.")] = False,
-    encoding: Encoding = None,
     as_json: AsJson = False,
 ) -> None:
     """Try several targets and methods on a table, and put them side by side.
@@ -62,12 +52,7 @@ def compare(
     targets = _numbers("--k", k), _numbers("--epsilon", epsilon)
     with progress_bar("Scenarios", total=len(methods) * sum(map(len, targets))) as advance:
         found = api.compare(
-            told(table, encoding),
-            place,
-            methods=methods,
-            k=targets[0],
-            epsilon=targets[1],
-            progress=advance,
+            table, place, methods=methods, k=targets[0], epsilon=targets[1], progress=advance
         )
     if output is not None:
         write_whole(output, found.to_html(), force=force)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from inspect import cleandoc
@@ -12,7 +12,7 @@ from typing import Any, Final
 import typer
 from typer.core import TyperGroup
 
-__all__ = ["LINES", "PROGRAM", "Verbs"]
+__all__ = ["LINES", "PROGRAM", "Verbs", "help_of"]
 
 PROGRAM: Final = "program"
 """What a context holds where the process is ours alone."""
@@ -31,6 +31,7 @@ LINES: Final = {
     "compare": "Try several targets and methods on a table, and put them side by side.",
     "report": "Write one document that explains a release: to the owner, or to everybody.",
     "experiment": "The papers' tables and figures made again, with checks that say yes or no.",
+    "collect": "Let people randomise their own answers: nobody ever holds the truth.",
     "ledger": "Say what all releases of a table promise together.",
     "keygen": "Make a pair of keys for signatures.",
     "demo": "The whole way once, on people who do not exist.",
@@ -101,15 +102,21 @@ class _Commands(MutableMapping[str, Any]):
 
 
 def _command(name: str) -> Any:
-    """The command of a verb; the lines of its example stay as they are."""
+    """The command of a verb."""
     verb = getattr(import_module(f"pramana.cli.{name}"), name)
+    if isinstance(verb, typer.Typer):  # a verb with verbs of its own
+        return typer.main.get_command(verb)
     kind = None
     if name in COMMANDS:
         kind = getattr(import_module("pramana.cli.steward"), COMMANDS[name])
-    told = cleandoc(verb.__doc__ or "").replace("\n\nExample:", "\n\n\b\nExample:")
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    alone.command(name=name, cls=kind, help=told)(verb)
+    alone.command(name=name, cls=kind, help=help_of(verb))(verb)
     return typer.main.get_command(alone)
+
+
+def help_of(verb: Callable[..., None]) -> str:
+    """The docstring; the lines of its example stay as they are."""
+    return cleandoc(verb.__doc__ or "").replace("\n\nExample:", "\n\n\b\nExample:")
 
 
 def _load_arrow_alone() -> None:

@@ -20,6 +20,7 @@ from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
 
 if TYPE_CHECKING:
+    from pramana.methods.expected_error import ExpectedError
     from pramana.methods.people import People
     from pramana.methods.plan import Plan
 
@@ -70,10 +71,16 @@ class Method(Protocol):
         return replace(schema, columns=schema.released)
 
     @classmethod
+    def priced(cls, certificate: Certificate) -> ExpectedError | None:
+        """The expected error of published matrices; a method that states none has none."""
+        del certificate
+        return None
+
+    @classmethod
     def prices(cls, certificate: Certificate, words: str | None) -> bool:
         """Whether it gives these words about the expected error beside these matrices."""
-        del certificate  # a method that states no error has no words about it
-        return words is None
+        found = cls.priced(certificate)
+        return words is None if found is None else found.may_say(words)
 
     def disclosed(self) -> Mapping[str, Any]:
         """The options that the certificate tells everyone."""

@@ -172,11 +172,11 @@ class Reports(Method):
         return replace(schema, columns=(*schema.released, mark))
 
     @classmethod
-    def prices(cls, certificate: Certificate, words: str | None) -> bool:
+    def priced(cls, certificate: Certificate) -> ExpectedError | None:
         """The expected error of the published sets."""
         mechanism, schema = certificate.mechanism, certificate.true_schema
         if not isinstance(mechanism, Reporting):
-            return False
+            return None
         listed = certificate.options.get("tables", ())
         made = cls(tables=tuple(tuple(str(table).split("*")) for table in listed))
         shares = SetShares(
@@ -184,8 +184,7 @@ class Reports(Method):
             tuple(float(one.share) for one in mechanism.sets),
             tuple(float(one.matrix.retention) for one in mechanism.sets),
         )
-        found = _expected(shares, made._wanted(schema), _Cells(schema), certificate.records)
-        return found.may_say(words)
+        return _expected(shares, made._wanted(schema), _Cells(schema), certificate.records)
 
     def disclosed(self) -> Mapping[str, Any]:
         """The tables that the sets were chosen for."""

@@ -29,7 +29,7 @@ from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import TransitionMatrix
 from pramana.methods.base import Kind, Method, option, require_choice
 from pramana.methods.descent import least
-from pramana.methods.expected_error import ErrorModel
+from pramana.methods.expected_error import ErrorModel, ExpectedError
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.steps import StepDomain, step_domains
@@ -117,15 +117,15 @@ class Retention(Method):
         )
 
     @classmethod
-    def prices(cls, certificate: Certificate, words: str | None) -> bool:
+    def priced(cls, certificate: Certificate) -> ExpectedError | None:
         """The expected error of the published matrices."""
         mechanism = certificate.mechanism
         if mechanism is None:
-            return False
+            return None
         steps = step_domains(certificate.schema)
         matrices = {step.columns: step.matrix for step in mechanism}
         retentions = [_kept(step, matrices[step.columns]) for step in steps]
-        return ErrorModel(steps, records=certificate.records).at(retentions).may_say(words)
+        return ErrorModel(steps, records=certificate.records).at(retentions)
 
 
 NOTHING = 1e-15

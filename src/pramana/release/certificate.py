@@ -37,6 +37,7 @@ __all__ = [
     "KINDS",
     "WITH_MATRICES",
     "Certificate",
+    "Collected",
     "DataFile",
     "Kind",
     "canonical",
@@ -87,6 +88,35 @@ class DataFile:
 
 
 @dataclass(frozen=True)
+class Collected:
+    """That people randomised their own answers, so that nobody held the truth.
+
+    Attributes:
+        survey: the identity of its definition: questions and channel.
+        expected: how many people the matrices were made for.
+        codes: whether each person could answer once only.
+    """
+
+    survey: str
+    expected: int
+    codes: bool
+
+    def sentence(self) -> str:
+        """What it rests on, in plain words."""
+        once = (
+            "Each person had a code that could be used once."
+            if self.codes
+            else "Nothing kept a person from answering on several devices: who did so m times is "
+            "covered by m times epsilon, and by a k of 1 + (n - 1) exp(-2 m epsilon) only."
+        )
+        return (
+            "Nobody held the truth: people randomised their own answers before they sent them, "
+            f"by survey {self.survey}. That rests on the page that they opened being the one of "
+            f"this survey, and on a channel that does not say who sent what. {once}"
+        )
+
+
+@dataclass(frozen=True)
 class Certificate:
     """What is claimed about a release.
 
@@ -108,6 +138,7 @@ class Certificate:
         labels: what the true file says about the released columns and their values.
         attached: the size of the smallest group that all columns which are released as they are
             form, where some are taken to be unknown and matrices are fixed.
+        collected: the survey, where people randomised their own answers.
     """
 
     schema: Schema
@@ -126,6 +157,7 @@ class Certificate:
     options: Mapping[str, Any] = field(default_factory=dict)
     attached: int | None = None
     labels: Labels = field(default_factory=Labels)
+    collected: Collected | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -212,7 +244,14 @@ class Certificate:
             "expected_error": self.expected_error,
             "figures": dict(self.figures),
             "data": None if self.data is None else vars(self.data),
-        } | ({"labels": labels_to_json(self.labels)} if self.labels else {})
+        } | self._extras()
+
+    def _extras(self) -> dict[str, Any]:
+        """What only some certificates have."""
+        extras: dict[str, Any] = {"labels": labels_to_json(self.labels)} if self.labels else {}
+        if self.collected is not None:
+            extras["collected"] = vars(self.collected) | {"statement": self.collected.sentence()}
+        return extras
 
     def signed_part(self) -> bytes:
         """The bytes that a signature covers: the claim with its digest."""
@@ -251,7 +290,7 @@ class Certificate:
     @classmethod
     def _of(cls, root: Field) -> Certificate:
         """What the file says; what only follows from it is compared afterwards."""
-        form = root.fields(FIELDS, free=["signature", "labels"])
+        form = root.fields(FIELDS, free=["signature", "labels", "collected"])
         mechanism, data = form["mechanism"].or_none(), form["data"].or_none()
         error = form["expected_error"].or_none()
         crowd = form["crowd"].fields(["size", "known_columns", "attached", "statement"])
@@ -282,6 +321,7 @@ class Certificate:
             options=form["options"].plain(),  # type: ignore[arg-type]
             attached=None if attached is None else attached.whole(least=1),
             labels=labels_of(form["labels"]) if "labels" in form else Labels(),
+            collected=_collected_of(form["collected"]) if "collected" in form else None,
         )
 
     def with_data(self, data: DataFile) -> Certificate:
@@ -291,6 +331,8 @@ class Certificate:
     def sentences(self) -> list[str]:
         """The promises in plain words, and beside them what stands in the release word for word."""
         promises = [claim.attained.sentence() for claim in self.claims] or [NO_PROMISE]
+        if self.collected is not None:
+            promises.append(self.collected.sentence())
         return promises if "verbatim" not in self.figures else [*promises, _verbatim(self)]
 
     def __repr__(self) -> str:
@@ -394,6 +436,15 @@ def _data_of(field: Field) -> DataFile:
         format=form["format"].text(),
         sha256=form["sha256"].matching(r"[0-9a-f]{64}", "64 small hexadecimal digits"),
         size=form["size"].whole(),
+    )
+
+
+def _collected_of(field: Field) -> Collected:
+    form = field.fields(["survey", "expected", "codes", "statement"])
+    return Collected(
+        survey=form["survey"].matching(r"[0-9a-f]{64}", "64 small hexadecimal digits"),
+        expected=form["expected"].whole(least=2),
+        codes=form["codes"].truth(),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
@@ -14,7 +15,18 @@ from pramana.errors import InputError, OutputExists
 from pramana.files import read_file, write_whole
 from pramana.release.certificate import Certificate
 
-__all__ = ["has_signature_of", "make_keys", "sign"]
+__all__ = ["has_signature_of", "make_keys", "sign", "signature_of"]
+
+
+class Signed(Protocol):
+    """What an office may put its name to."""
+
+    @property
+    def signature(self) -> str | None:
+        """Hexadecimal."""
+
+    def signed_part(self) -> bytes:
+        """The bytes that the signature covers."""
 
 
 def make_keys(path: Path) -> tuple[Path, Path]:
@@ -52,8 +64,12 @@ def _spelled(key: Ed25519PrivateKey) -> bytes:
 
 def sign(certificate: Certificate, key_file: Path) -> Certificate:
     """The certificate with a signature of its claim and digest."""
-    signature = _private_key(key_file).sign(certificate.signed_part())
-    return replace(certificate, signature=signature.hex())
+    return replace(certificate, signature=signature_of(certificate.signed_part(), key_file))
+
+
+def signature_of(content: bytes, key_file: Path) -> str:
+    """The signature of some bytes, hexadecimal."""
+    return _private_key(key_file).sign(content).hex()
 
 
 def _private_key(path: Path) -> Ed25519PrivateKey:
@@ -68,8 +84,8 @@ def _private_key(path: Path) -> Ed25519PrivateKey:
     return key
 
 
-def has_signature_of(certificate: Certificate, key_file: Path) -> bool:
-    """Whether the holder of the private key to this public one signed the certificate."""
+def has_signature_of(certificate: Signed, key_file: Path) -> bool:
+    """Whether the holder of the private key to this public one signed it."""
     try:
         key = serialization.load_pem_public_key(read_file(key_file, what="key file"))
     except (ValueError, UnsupportedAlgorithm):

@@ -46,6 +46,7 @@ def ties(certificate: Certificate) -> Iterator[Check]:
     yield _free_fields(certificate)
     yield from _figures(certificate)
     yield from _copies(certificate)
+    yield from _collected(certificate)
     yield from _claims(certificate)
 
 
@@ -225,6 +226,18 @@ def _figures(certificate: Certificate) -> Iterator[Check]:
         yield Check.stated("standard errors", "one for each value; only the owner knows them")
     else:
         yield Check.of("standard errors", False, "not one for each value of a randomised column")
+
+
+def _collected(certificate: Certificate) -> Iterator[Check]:
+    """That nobody held the truth: anyone's word, for methods that need no data."""
+    if certificate.collected is None:
+        return
+    asks = certificate.kind in WITH_MATRICES and not certificate.data_dependent
+    as_is = [column.name for column in certificate.as_they_are]
+    if asks and not as_is and not certificate.reproducible:
+        yield Check.stated("collected", "people randomised their own answers; the office says so")
+    else:
+        yield Check.of("collected", False, "people cannot have randomised what was done here")
 
 
 def _copies(certificate: Certificate) -> Iterator[Check]:

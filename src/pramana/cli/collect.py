@@ -1,0 +1,172 @@
+"""``pramana collect``: people randomise their own answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from pramana.cli.options import AsJson, argument, option
+from pramana.cli.verbs import help_of
+
+if TYPE_CHECKING:
+    from pramana.collect.definition import Definition
+    from pramana.methods.plan import Plan
+
+__all__ = ["collect"]
+
+collect = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help=(
+        "Let people randomise their own answers: nobody ever holds the truth.\n\n"
+        "\b\n"
+        "Example:\n"
+        "  pramana collect new survey.toml -o survey/     the plan, the page, the promise\n"
+        "  pramana collect serve survey/                  people answer\n"
+        "  pramana collect close survey/ -o release/      a release like any other"
+    ),
+    rich_markup_mode=None,
+)
+
+SurveyFolder: TypeAlias = Annotated[Path, argument("A survey folder.", metavar="SURVEY")]
+Database: TypeAlias = Annotated[
+    str | None,
+    option("--database", "Answers in PostgreSQL: postgresql://...", metavar="URL"),
+]
+SignKey: TypeAlias = Annotated[Path | None, option("--sign", "Sign it.", metavar="KEY")]
+
+
+def new(
+    survey: Annotated[Path, argument("Questions, people and target.", metavar="TOML")],
+    to: Annotated[Path, option("--output", "Where to.", short="-o", metavar="FOLDER")],
+    sign: SignKey = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a survey: the plan, the page, and what people are told.
+
+    Example:
+      pramana collect new survey.toml -o survey/
+    """
+    from pramana.cli.rendering import bullet, note, out, show_json
+    from pramana.collect.folder import new_survey
+
+    definition, plan = new_survey(survey, to, sign_with=sign)
+    if as_json:
+        show_json(plan.to_json() | {"identity": definition.identity, "page": definition.page})
+        return
+    console = out()
+    _head(definition, plan)
+    for sentence in definition.consent():
+        bullet(console, sentence)
+    note(f"Try it: pramana collect serve {to}")
+
+
+def _head(definition: Definition, plan: Plan) -> None:
+    from pramana.cli.rendering import out
+
+    how = "whole records" if definition.method == "retention" else "reports of some questions"
+    error = "" if plan.expected_error is None else f" {plan.expected_error.sentence()}"
+    out().print(f"Survey {definition.identity[:16]}: {how}.{error}", markup=False)
+
+
+def serve(
+    folder: SurveyFolder,
+    host: Annotated[str, option("--host", "Where to listen.", metavar="NAME")] = "127.0.0.1",
+    port: Annotated[int, option("--port", "0 takes a free one.", metavar="NUMBER")] = 8000,
+    database: Database = None,
+) -> None:
+    """Give out the page and take randomised answers, until it is stopped.
+
+    Put a server that speaks HTTPS in front of it, and let that keep no log of addresses.
+
+    Example:
+      pramana collect serve survey/ --port 8000
+    """
+    from pramana.collect.folder import load_survey, opened_store
+    from pramana.collect.serving import serve_survey
+
+    definition, page = load_survey(folder)
+    with opened_store(folder, definition, database) as store:
+        serve_survey(definition, store, page, host=host, port=port)
+
+
+def invite(
+    folder: SurveyFolder,
+    number: Annotated[int, argument("How many codes.", metavar="NUMBER")],
+    to: Annotated[Path, option("--output", "The file of codes.", short="-o", metavar="FILE")],
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw invitation codes, each of which lets one person answer once.
+
+    Example:
+      pramana collect invite survey/ 5000 -o codes.txt
+    """
+    from pramana.cli.rendering import note, show_json
+    from pramana.collect import folder as rooms
+
+    definition, _ = rooms.load_survey(folder)
+    with rooms.opened_store(folder, definition, database) as store:
+        rooms.invite(store, number, to)
+    if as_json:
+        show_json({"codes": number, "file": str(to)})
+        return
+    note(f"{number:,} codes stand in {to}. Send one to each person, and then remove the file.")
+
+
+def status(folder: SurveyFolder, database: Database = None, as_json: AsJson = False) -> None:
+    """Say how many answers came, and what a release of them would promise.
+
+    Example:
+      pramana collect status survey/
+    """
+    from pramana.cli.rendering import bullet, out, show_json
+    from pramana.collect.closing import status_of
+    from pramana.collect.folder import load_survey, opened_store
+
+    definition, _ = load_survey(folder)
+    with opened_store(folder, definition, database) as store:
+        found = status_of(definition, store)
+    if as_json:
+        show_json(found.to_json())
+        return
+    console = out()
+    console.print(f"{found.answers:,} answers of {found.expected:,} expected.")
+    for sentence in found.sentences:
+        bullet(console, sentence)
+
+
+def close(
+    folder: SurveyFolder,
+    to: Annotated[Path, option("--output", "The release.", short="-o", metavar="FOLDER")],
+    database: Database = None,
+    sign: SignKey = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a release folder of the answers, which 'verify' and 'estimate' treat as any other.
+
+    Example:
+      pramana collect close survey/ -o release/
+    """
+    from pramana.cli.rendering import bullet, note, out, show_json
+    from pramana.collect.closing import close_survey
+    from pramana.collect.folder import load_survey, opened_store
+
+    definition, _ = load_survey(folder)
+    with opened_store(folder, definition, database) as store:
+        release = close_survey(definition, store, to, sign_with=sign)
+    if as_json:
+        told = release.certificate.sentences()
+        show_json({"release": str(to), "records": release.records, "sentences": told})
+        return
+    console = out()
+    console.print(f"{to} holds {release.records:,} answers.", markup=False)
+    for sentence in release.certificate.sentences():
+        bullet(console, sentence)
+    note(f"Check it: pramana verify {to}")
+
+
+for verb in (new, serve, invite, status, close):
+    collect.command(help=help_of(verb))(verb)

@@ -1,0 +1,135 @@
+"""The end of a survey: randomised records become a release folder like any other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.collect.channel import AnswerChannel
+from pramana.collect.definition import Definition
+from pramana.collect.store import Store
+from pramana.errors import InputError
+from pramana.formats.opening import open_table
+from pramana.guarantees.claim import Claim
+from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.methods.registry import METHODS
+from pramana.randomness import Keystream
+from pramana.readings.release import Release
+from pramana.release.certificate import Certificate, Collected
+from pramana.table.opened import TableFormat
+from pramana.table.schema import ASKED
+
+__all__ = ["Status", "certificate_of", "close_survey", "collected_release", "status_of"]
+
+
+def certificate_of(definition: Definition, records: int) -> Certificate:
+    """What holds for so many answers.
+
+    What was asked for is stated beside what is attained where enough people came; where fewer did,
+    what is attained is stated by itself.
+    """
+    method = METHODS[definition.method]()
+    schema, survey = definition.survey.schema, definition.survey
+    asked = {one.name: one for one in definition.asked}
+    claims = tuple(
+        Claim(one, asked[one.name] if one.name in asked and one.implies(asked[one.name]) else None)
+        for one in definition.promised(records)
+    )
+    found = Certificate(
+        schema=method.published_schema(schema),
+        kind=method.kind,
+        mechanism=definition.mechanism,
+        method=method.name,
+        records=records,
+        crowd=records,
+        claims=claims,
+        labels=survey.labels,
+        collected=Collected(definition.identity, survey.expected, survey.codes),
+    )
+    price = method.priced(found)
+    return found if price is None else replace(found, expected_error=price.sentence())
+
+
+def released_table(definition: Definition, texts: list[str]) -> pa.Table:
+    """The records in random order, one column a question."""
+    channel = definition.channel
+    order = Keystream.from_system().permutation(len(texts), "release")
+    spelled, codes = np.unique(np.array(texts, dtype=str), return_inverse=True)
+    rows = [_row(definition, channel, text) for text in spelled.tolist()]
+    names = [column.name for column in definition.survey.schema.columns]
+    columns = [*names, *([ASKED] if channel.reports else [])]
+    places = pa.array(codes[order])
+    arrays = [pa.array([row.get(name) for row in rows], pa.string()).take(places)
+              for name in columns]  # fmt: skip
+    return pa.table(dict(zip(columns, arrays, strict=True)))
+
+
+def _row(definition: Definition, channel: AnswerChannel, text: str) -> dict[str, str]:
+    record = channel.read(text)
+    values = channel.values(record)
+    if not channel.reports:
+        return values
+    asked = channel.asked[record.asked].columns
+    names = [one.name for one in definition.survey.questions if one.name in asked]
+    return values | {ASKED: "*".join(names)}
+
+
+def collected_release(definition: Definition, store: Store) -> Release:
+    """The release as it would be if the survey were closed now, in memory."""
+    texts = list(store.records())
+    if len(texts) < 2:
+        raise InputError(f"A release needs at least two answers, and {len(texts)} came so far.")
+    certificate = certificate_of(definition, len(texts))
+    return Release(certificate, open_table(released_table(definition, texts)))
+
+
+def close_survey(
+    definition: Definition,
+    store: Store,
+    to: Path,
+    *,
+    file_format: TableFormat = "parquet",
+    sign_with: Path | None = None,
+) -> Release:
+    """Write the release folder."""
+    release = collected_release(definition, store)
+    return release.save(to, file_format=file_format, sign_with=sign_with)
+
+
+@dataclass(frozen=True)
+class Status:
+    """How far a survey has come.
+
+    Attributes:
+        answers: how many came so far.
+        expected: how many were expected.
+        k: the Pk-anonymity of a release of these answers alone, for who knows that no more came.
+        sentences: what a release of them would promise.
+    """
+
+    answers: int
+    expected: int
+    k: float | None
+    sentences: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``pramana collect status --json`` gives it."""
+        return {
+            "answers": self.answers,
+            "expected": self.expected,
+            "k": self.k,
+            "sentences": list(self.sentences),
+        }
+
+
+def status_of(definition: Definition, store: Store) -> Status:
+    """How far a survey has come."""
+    answers = store.count()
+    promised = definition.promised(answers) if answers >= 2 else ()
+    k = next((one.k for one in promised if isinstance(one, PkAnonymity)), None)
+    sentences = tuple(one.sentence() for one in promised)
+    return Status(answers, definition.survey.expected, k, sentences)

@@ -1,0 +1,94 @@
+"""A survey folder: the definition and the page, which are public, and the store, which is not."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from pramana.collect.definition import DEFINITION, PAGE, Definition, define
+from pramana.collect.page import page_of
+from pramana.collect.store import Store, open_store
+from pramana.collect.survey import Survey
+from pramana.errors import AlteredRelease, InputError, OutputExists
+from pramana.files import whole_folder, write_whole
+from pramana.methods.plan import Plan
+from pramana.randomness import Keystream
+
+__all__ = ["answers", "invite", "load", "load_survey", "new_survey", "opened_store"]
+
+ANSWERS: Final = "answers.sqlite"
+CODE_WORDS: Final = 2
+
+
+def new_survey(source: Path, to: Path, *, sign_with: Path | None = None) -> tuple[Definition, Plan]:
+    """Make a survey folder from a survey file."""
+    survey = Survey.load(source)
+    if to.exists():
+        raise OutputExists(f"{to} exists already. Choose another place for the survey.")
+    definition, plan = define(survey, source.read_text(encoding="utf-8-sig"))
+    page = page_of(definition)
+    definition = replace(definition, page=hashlib.sha256(page).hexdigest())
+    if sign_with is not None:
+        definition = definition.signed(sign_with)
+    with whole_folder(to) as work:
+        (work / DEFINITION).write_bytes(definition.to_bytes())
+        (work / PAGE).write_bytes(page)
+    return definition, plan
+
+
+def load_survey(folder: Path) -> tuple[Definition, bytes]:
+    """The definition of a survey folder and its page, which must be the one of the definition."""
+    definition = Definition.load(folder)
+    try:
+        page = (folder / PAGE).read_bytes()
+    except OSError:
+        raise InputError(f"{folder} has no {PAGE}. Make the survey anew.") from None
+    if hashlib.sha256(page).hexdigest() != definition.page:
+        raise AlteredRelease(f"{folder / PAGE} is not the page of the definition: it was altered.")
+    return definition, page
+
+
+@contextmanager
+def opened_store(
+    folder: Path, definition: Definition, database: str | None = None
+) -> Iterator[Store]:
+    """The answers to a survey, in its folder or at the URL of a database."""
+    store = open_store(
+        database or folder / ANSWERS, identity=definition.identity, codes=definition.survey.codes
+    )
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def load(folder: str | Path) -> Definition:
+    """The definition of a survey folder, whose page is the one that it names."""
+    return load_survey(Path(folder))[0]
+
+
+@contextmanager
+def answers(folder: str | Path, *, database: str | None = None) -> Iterator[Store]:
+    """The store of a survey folder."""
+    with opened_store(Path(folder), load(folder), database) as store:
+        yield store
+
+
+def invite(store: Store, number: int, to: Path) -> None:
+    """Draw invitation codes, let them answer, and write them down for who sends the invitations.
+
+    The store keeps their hashes only, and the file is for the office's eyes.
+    """
+    words = Keystream.from_system().words("codes", 0, CODE_WORDS * number)
+    codes = [
+        base64.b32encode(words[CODE_WORDS * at : CODE_WORDS * (at + 1)].tobytes()).decode()[:20]
+        for at in range(number)
+    ]
+    spelled = ["-".join(code[i : i + 5] for i in range(0, 20, 5)) for code in codes]
+    write_whole(to, "".join(f"{code}\n" for code in spelled), mode=0o600)
+    store.invite(spelled)

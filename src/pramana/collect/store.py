@@ -1,0 +1,195 @@
+"""Where randomised records are kept: what was sent, that a token was used, and nothing else.
+
+Two tables that share no key. A record has a random number of 63 bits and is kept in the order of
+these numbers, so that neither the order of arrival nor a time can be read off the table. A token is
+kept as its keyed hash, so that the same answer counts once when it is sent again; nothing says
+which record came with which token. Both are written in one transaction, together with those of all
+others who sent at about the same time, and answers are acknowledged after it is on the disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol
+
+from pramana.errors import InputError
+from pramana.randomness import Keystream
+
+__all__ = ["Outcome", "Sent", "SqliteStore", "Store", "open_store"]
+
+
+class Outcome(StrEnum):
+    """What became of an answer."""
+
+    ACCEPTED = "accepted"
+    AGAIN = "accepted before"
+    UNKNOWN = "unknown code"
+
+
+@dataclass(frozen=True)
+class Sent:
+    """An answer as it arrived: its record as spelled, and the token that makes it count once."""
+
+    record: str
+    token: str
+
+
+class Store(Protocol):
+    """A database of one survey."""
+
+    def accept(self, batch: Sequence[Sent]) -> list[Outcome]:
+        """Keep the records whose tokens are new; all of it is on the disk when this returns."""
+
+    def invite(self, codes: Iterable[str]) -> None:
+        """Let these codes answer, each once."""
+
+    def records(self) -> Iterator[str]:
+        """All records, in an order that tells nothing."""
+
+    def count(self) -> int:
+        """How many records there are."""
+
+    def tally(self) -> dict[str, int]:
+        """How often each record was sent."""
+
+    def close(self) -> None:
+        """Let go of the database."""
+
+
+class _Salted:
+    """Hashes of tokens under a secret of the store: a list of tokens cannot be tried on it."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def __call__(self, token: str) -> bytes:
+        return hmac.digest(self._secret, token.encode("utf-8", "surrogatepass"), hashlib.sha256)
+
+
+SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS records (place INTEGER PRIMARY KEY, record TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS tokens (hash BLOB PRIMARY KEY, used INTEGER NOT NULL) "
+    "WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) "
+    "WITHOUT ROWID",
+)
+
+
+class SqliteStore:
+    """One file. ``place`` is the number of the row itself, so that the file is in its order."""
+
+    def __init__(self, path: Path, *, identity: str, codes: bool) -> None:
+        self._codes = codes
+        self._keystream = Keystream.from_system()
+        self._drawn = 0
+        self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        path.chmod(0o600)
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON",
+                       "busy_timeout=10000"):  # fmt: skip
+            self._database.execute(f"PRAGMA {pragma}")
+        with self._transaction():
+            for statement in SCHEMA:
+                self._database.execute(statement)
+            self._hash = _Salted(self._setting("secret", self._keystream.words("secret", 0, 4)))
+            known = self._setting("identity", identity.encode())
+        if known != identity.encode():
+            raise InputError(f"{path} holds the answers to another survey.")
+
+    def _setting(self, name: str, value: Any) -> bytes:
+        """A value that is written once and then stays."""
+        self._database.execute(
+            "INSERT INTO settings VALUES (?, ?) ON CONFLICT DO NOTHING", (name, bytes(value))
+        )
+        found = self._database.execute("SELECT value FROM settings WHERE name = ?", (name,))
+        return bytes(found.fetchone()[0])
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._database.execute("ROLLBACK")
+            raise
+        self._database.execute("COMMIT")
+
+    def accept(self, batch: Sequence[Sent]) -> list[Outcome]:
+        """Keep the records whose tokens are new; all of it is on the disk when this returns."""
+        places = self._places(len(batch))
+        with self._transaction():
+            found = [self._use(sent.token) for sent in batch]
+            kept = [
+                (place, sent.record)
+                for place, sent, outcome in zip(places, batch, found, strict=True)
+                if outcome is Outcome.ACCEPTED
+            ]
+            self._database.executemany("INSERT INTO records VALUES (?, ?)", sorted(kept))
+        return found
+
+    def _use(self, token: str) -> Outcome:
+        """Mark a token as used."""
+        own = (self._hash(token),)
+        if not self._codes:
+            done = self._database.execute(
+                "INSERT INTO tokens VALUES (?, 1) ON CONFLICT DO NOTHING", own
+            )
+            return Outcome.ACCEPTED if done.rowcount else Outcome.AGAIN
+        done = self._database.execute("UPDATE tokens SET used = 1 WHERE hash = ? AND used = 0", own)
+        if done.rowcount:
+            return Outcome.ACCEPTED
+        known = self._database.execute("SELECT 1 FROM tokens WHERE hash = ?", own).fetchone()
+        return Outcome.AGAIN if known else Outcome.UNKNOWN
+
+    def _places(self, count: int) -> list[int]:
+        """Random numbers of 63 bits that no record has."""
+        places: set[int] = set()
+        while len(places) < count:
+            words = self._keystream.words("places", self._drawn, count - len(places))
+            self._drawn += len(words)
+            fresh = {int(word) >> 1 for word in words.tolist()} - places
+            query = "SELECT 1 FROM records WHERE place = ?"
+            places |= {one for one in fresh if not self._database.execute(query, (one,)).fetchone()}
+        return list(places)
+
+    def invite(self, codes: Iterable[str]) -> None:
+        """Let these codes answer, each once."""
+        rows = sorted((self._hash(code),) for code in codes)
+        with self._transaction():
+            self._database.executemany(
+                "INSERT INTO tokens VALUES (?, 0) ON CONFLICT DO NOTHING", rows
+            )
+
+    def records(self) -> Iterator[str]:
+        """All records, in the order of their random numbers."""
+        for (record,) in self._database.execute("SELECT record FROM records ORDER BY place"):
+            yield record
+
+    def count(self) -> int:
+        """How many records there are."""
+        return int(self._database.execute("SELECT count(*) FROM records").fetchone()[0])
+
+    def tally(self) -> dict[str, int]:
+        """How often each record was sent."""
+        query = "SELECT record, count(*) FROM records GROUP BY record ORDER BY record"
+        return dict(self._database.execute(query).fetchall())
+
+    def close(self) -> None:
+        """Fold the log of transactions, which has their order, into the file, and let go."""
+        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._database.close()
+
+
+def open_store(place: str | Path, *, identity: str, codes: bool) -> Store:
+    """The store at a path, or at the URL of a PostgreSQL database."""
+    if str(place).startswith(("postgres://", "postgresql://")):
+        from pramana.collect.postgres import PostgresStore
+
+        return PostgresStore(str(place), identity=identity, codes=codes)
+    return SqliteStore(Path(place), identity=identity, codes=codes)

@@ -1,0 +1,402 @@
+"""A survey as an office writes it: questions with their answers, how many people, which target.
+
+A survey file is TOML:
+
+    title = "How we live"
+    office = "Office for statistics"
+    expected = 5000
+    k = 20
+
+    [[questions]]
+    name = "employed"
+    text = "Are you employed?"
+    answers = ["yes", "no"]
+
+    [[questions]]
+    name = "hours"
+    text = "How many hours did you work last week?"
+    bins = [0, 10, 20, 30, 40, 80]
+    ask_if = { employed = ["yes"] }
+
+Everything that a plan needs follows from it: what can be answered, and which answers exclude each
+other. No data are looked at, since there are none [Ikarashi, Sec. 4].
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+from pramana.errors import InvalidSchema, PramanaError
+from pramana.table.domains import Bins, Categories, Domain, label_text
+from pramana.table.labels import Labels
+from pramana.table.schema import ASKED, Column, Impossible, Role, Schema
+
+__all__ = ["NOT_SAID", "SKIPPED", "Survey", "SurveyQuestion", "read_survey"]
+
+NOT_SAID: Final = "prefer not to say"
+"""The answer of who would rather not."""
+
+SKIPPED: Final = "does not apply"
+"""The answer to a question that a person is not asked, by the answers before it."""
+
+NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+MONTH: Final = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
+MOST_QUESTIONS: Final = 200
+MOST_ANSWERS: Final = 1000
+MOST_WORK: Final = 24
+
+TOP: Final = ("title", "office", "about", "language", "direction", "expected", "method", "tables",
+              "codes", "work", "words", "questions")  # fmt: skip
+ENTRIES: Final = ("name", "text", "answers", "labels", "bins", "months", "optional", "ordered",
+                  "ask_if")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SurveyQuestion:
+    """A question and all that can be answered.
+
+    Attributes:
+        name: the column of the release.
+        text: as people read it.
+        domain: the answers, those of who is not asked or would rather not among them.
+        labels: what people read for an answer, where it is not the answer itself.
+        bins: the edges, where people type a number.
+        ask_if: it is asked only of those who gave one of these answers to each of these questions.
+    """
+
+    name: str
+    text: str
+    domain: Domain
+    labels: Mapping[str, str] = field(default_factory=dict)
+    bins: tuple[float, ...] = ()
+    ask_if: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """All answers as texts, in order."""
+        return tuple(label_text(label) for label in self.domain.labels)
+
+    @property
+    def optional(self) -> bool:
+        """Whether one may prefer not to say."""
+        return NOT_SAID in self.answers
+
+    def rules(self, others: Mapping[str, SurveyQuestion]) -> list[Impossible]:
+        """The combinations that cannot be: skipped though asked, and answered though skipped."""
+        if not self.ask_if:
+            return []
+        asked = {name: list(answers) for name, answers in self.ask_if}
+        found = [Impossible.of({**asked, self.name: [SKIPPED]})]
+        own = [answer for answer in self.answers if answer != SKIPPED]
+        for name, answers in self.ask_if:
+            rest = [answer for answer in others[name].answers if answer not in answers]
+            if rest:
+                found.append(Impossible.of({name: rest, self.name: own}))
+        return found
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What will be asked, of how many people, and what is promised to them.
+
+    Attributes:
+        title: as people read it.
+        office: who asks.
+        questions: in the order in which they are asked.
+        expected: how many people are expected to answer.
+        target: the numbers of the promise by the letters of the command line, such as ``k``.
+        about: what the answers are for, in a sentence or two.
+        tables: the tables that will be asked for.
+        method: ``retention`` or ``reports``; whichever is better for the tables where not stated.
+        codes: whether people need an invitation code, so that each answers once.
+        work: bits of proof of work that a page does before it sends, against floods; 0 for none.
+        words: what the page says, in other words or another language.
+        language: of the texts, as in HTML.
+        direction: ``ltr`` or ``rtl``.
+    """
+
+    title: str
+    office: str
+    questions: tuple[SurveyQuestion, ...]
+    expected: int
+    target: Mapping[str, float]
+    about: str = ""
+    tables: tuple[tuple[str, ...], ...] = ()
+    method: str | None = None
+    codes: bool = False
+    work: int = 0
+    words: Mapping[str, str] = field(default_factory=dict)
+    language: str = "en"
+    direction: str = "ltr"
+
+    def __post_init__(self) -> None:
+        if not self.questions:
+            raise InvalidSchema("A survey must ask at least one question, got none.")
+        if len(self.questions) > MOST_QUESTIONS:
+            raise InvalidSchema(
+                f"A survey may ask at most {MOST_QUESTIONS} questions, got {len(self.questions)}."
+            )
+        self._check_names()
+        if self.expected < 2:
+            raise InvalidSchema(f"expected must be at least 2 people, got {self.expected}.")
+        if self.method not in (None, "retention", "reports"):
+            raise InvalidSchema(f"method must be retention or reports, got {self.method!r}.")
+
+    def _check_names(self) -> None:
+        seen: dict[str, SurveyQuestion] = {}
+        for question in self.questions:
+            if question.name in seen:
+                raise InvalidSchema(f"Two questions are named '{question.name}'. Rename one.")
+            for name, answers in question.ask_if:
+                if name not in seen:
+                    raise InvalidSchema(
+                        f"ask_if of '{question.name}' must name a question before it, got '{name}'."
+                    )
+                strange = [one for one in answers if one not in seen[name].answers]
+                if strange or not answers:
+                    raise InvalidSchema(
+                        f"ask_if of '{question.name}' must list answers of '{name}': "
+                        f"{', '.join(seen[name].answers)}."
+                    )
+            seen[question.name] = question
+
+    def __getitem__(self, name: str) -> SurveyQuestion:
+        return next(question for question in self.questions if question.name == name)
+
+    @property
+    def schema(self) -> Schema:
+        """Every question is a column that goes through a matrix."""
+        named = {question.name: question for question in self.questions}
+        return Schema(
+            columns=tuple(
+                Column(one.name, Role.KEY, one.domain, missing="refuse") for one in self.questions
+            ),
+            impossible=tuple(rule for one in self.questions for rule in one.rules(named)),
+            tables=self.tables,
+        )
+
+    @property
+    def labels(self) -> Labels:
+        """The texts of questions and answers, for the codebook of the release."""
+        return Labels(
+            {one.name: one.text for one in self.questions},
+            {one.name: dict(one.labels.items()) for one in self.questions if one.labels},
+        )
+
+    @classmethod
+    def load(cls, path: str | Path) -> Survey:
+        """The survey in a TOML file; every error names the file."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            raise InvalidSchema(f"The survey file {path} does not exist.") from None
+        except (OSError, UnicodeDecodeError):
+            raise InvalidSchema(f"The survey file {path} cannot be read as UTF-8 text.") from None
+        try:
+            return read_survey(text)
+        except PramanaError as error:
+            raise type(error)(f"{path}: {error}") from None
+
+
+def read_survey(text: str) -> Survey:
+    """The survey that a TOML text states.
+
+    >>> survey = read_survey('''
+    ... title = "Smoking"
+    ... expected = 1000
+    ... k = 10
+    ... [[questions]]
+    ... name = "smokes"
+    ... text = "Do you smoke?"
+    ... answers = ["yes", "no"]
+    ... ''')
+    >>> survey["smokes"].answers, survey.target
+    (('yes', 'no'), {'k': 10})
+    """
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidSchema(f"The survey must be valid TOML: {error}.") from None
+    letters = _letters()
+    for word in raw:
+        if word not in TOP and word not in letters:
+            _unknown(word, (*TOP, *letters), "The survey")
+    target = {word: _number(word, raw[word]) for word in letters if word in raw}
+    if not target:
+        raise InvalidSchema(
+            f"A survey must state a target, one of {', '.join(letters)}: such as k = 20."
+        )
+    questions = raw.get("questions")
+    if not isinstance(questions, list) or not all(isinstance(one, dict) for one in questions):
+        raise InvalidSchema("Questions must be given as tables: [[questions]].")
+    expected = raw.get("expected")
+    if type(expected) is not int:
+        raise InvalidSchema("expected must be a whole number: how many people will answer.")
+    return Survey(
+        title=_text("title", raw.get("title"), needed=True),
+        office=_text("office", raw.get("office")),
+        about=_text("about", raw.get("about")),
+        questions=tuple(_question(number, one) for number, one in enumerate(questions, 1)),
+        expected=expected,
+        target=target,
+        tables=tuple(_table(one) for one in _texts("tables", raw.get("tables", []))),
+        method=raw.get("method"),
+        codes=_truth("codes", raw.get("codes", False)),
+        work=_whole("work", raw.get("work", 0), most=MOST_WORK),
+        words=_words(raw.get("words", {})),
+        language=_text("language", raw.get("language")) or "en",
+        direction=_choice("direction", raw.get("direction", "ltr"), ("ltr", "rtl")),
+    )
+
+
+def _letters() -> tuple[str, ...]:
+    """The numbers by which targets are stated, of methods that need no data."""
+    from pramana.guarantees.registry import GUARANTEES
+    from pramana.methods.retention import Retention
+
+    kinds = (GUARANTEES[name] for name in Retention.aims)
+    return tuple(letter.field for kind in kinds for letter in kind.letters)
+
+
+def _question(number: int, given: Mapping[str, Any]) -> SurveyQuestion:
+    where = f"Question {number}"
+    for word in given:
+        if word not in ENTRIES:
+            _unknown(word, ENTRIES, where)
+    name = _text("name", given.get("name"), needed=True)
+    if not NAME.fullmatch(name) or name == ASKED:
+        raise InvalidSchema(f"{where}: name must be a word of letters, digits and _, got {name!r}.")
+    ways = [way for way in ("answers", "bins", "months") if way in given]
+    if len(ways) != 1:
+        raise InvalidSchema(f"'{name}' must have one of answers, bins and months.")
+    ask_if = _ask_if(name, given.get("ask_if", {}))
+    extra = [SKIPPED] if ask_if else []
+    extra += [NOT_SAID] if _truth("optional", given.get("optional", False)) else []
+    answers, labels = _answers(name, ways[0], given)
+    clash = [own for own in extra if own in answers]
+    if clash:
+        raise InvalidSchema(f"'{name}' lists '{clash[0]}', which is added by itself.")
+    if len(answers) + len(extra) > MOST_ANSWERS:
+        raise InvalidSchema(f"'{name}' may have at most {MOST_ANSWERS} answers.")
+    ordered = ways[0] != "answers" or _truth("ordered", given.get("ordered", False))
+    return SurveyQuestion(
+        name=name,
+        text=_text("text", given.get("text"), needed=True),
+        domain=Categories((*answers, *extra), ordered=ordered and not extra),
+        labels=labels | _texts_of(name, given.get("labels", {}), [*answers, *extra]),
+        bins=tuple(given["bins"]) if ways[0] == "bins" else (),
+        ask_if=ask_if,
+    )
+
+
+def _answers(name: str, way: str, given: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
+    """The answers and what people read for them."""
+    if way == "bins":
+        edges = given["bins"]
+        if not isinstance(edges, list):
+            raise InvalidSchema(f"bins of '{name}' must be a list of numbers in rising order.")
+        return [str(label) for label in Bins(tuple(edges)).labels], {}
+    if way == "months":
+        return _months(name, given["months"]), {}
+    own = given["answers"]
+    if isinstance(own, dict):
+        return list(own), {one: _text(f"answer of {name}", own[one], needed=True) for one in own}
+    answers = _texts(f"answers of '{name}'", own)
+    if len(answers) < 2 or len(set(answers)) < len(answers) or not all(map(str.strip, answers)):
+        raise InvalidSchema(f"'{name}' must have at least two answers, each listed once.")
+    return answers, {}
+
+
+def _months(name: str, given: object) -> list[str]:
+    """All months from the first to the last."""
+    ends = [MONTH.fullmatch(one) for one in _texts(f"months of '{name}'", given)]
+    if len(ends) != 2 or not all(ends):
+        raise InvalidSchema(f"months of '{name}' must be the first and the last: 2020-01, 2026-12.")
+    first, last = (12 * int(end[1]) + int(end[2]) - 1 for end in ends if end is not None)
+    if not first < last:
+        raise InvalidSchema(f"months of '{name}' must end after they begin.")
+    return [f"{month // 12:04d}-{month % 12 + 1:02d}" for month in range(first, last + 1)]
+
+
+def _ask_if(name: str, given: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    if not isinstance(given, dict):
+        raise InvalidSchema(f"ask_if of '{name}' must name questions with answers.")
+    return tuple(
+        (other, tuple(_texts(f"ask_if of '{name}'", answers))) for other, answers in given.items()
+    )
+
+
+def _words(given: object) -> dict[str, str]:
+    from pramana.collect.page import WORDS
+
+    if not isinstance(given, dict):
+        raise InvalidSchema("words must be a table of texts: [words].")
+    for word in given:
+        if word not in WORDS:
+            _unknown(word, tuple(WORDS), "[words]")
+    return {word: _text(f"words.{word}", given[word], needed=True) for word in given}
+
+
+def _texts_of(name: str, given: object, answers: Sequence[str]) -> dict[str, str]:
+    if not isinstance(given, dict) or not set(given) <= set(answers):
+        raise InvalidSchema(f"labels of '{name}' must give texts for its answers.")
+    return {answer: _text(f"labels of '{name}'", given[answer], needed=True) for answer in given}
+
+
+def _table(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split("*"))
+
+
+def _unknown(word: str, words: Sequence[str], where: str) -> NoReturn:
+    near = difflib.get_close_matches(word, words, n=1)
+    hint = f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(words)}."
+    raise InvalidSchema(f"{where} has an unknown entry '{word}'. {hint}")
+
+
+def _text(what: str, given: object, *, needed: bool = False) -> str:
+    if given is None and not needed:
+        return ""
+    if not isinstance(given, str) or (needed and not given.strip()) or len(given) > 10_000:
+        raise InvalidSchema(f"{what} must be a text.")
+    return given
+
+
+def _texts(what: str, given: object) -> list[str]:
+    numbers = (int, float)
+    if not isinstance(given, list) or not all(
+        isinstance(one, str) or (isinstance(one, numbers) and not isinstance(one, bool))
+        for one in given
+    ):
+        raise InvalidSchema(f"{what} must be a list of texts.")
+    return [label_text(one) for one in given]
+
+
+def _truth(what: str, given: object) -> bool:
+    if not isinstance(given, bool):
+        raise InvalidSchema(f"{what} must be true or false.")
+    return given
+
+
+def _whole(what: str, given: object, *, most: int) -> int:
+    if type(given) is not int or not 0 <= given <= most:
+        raise InvalidSchema(f"{what} must be a whole number from 0 to {most}.")
+    return given
+
+
+def _choice(what: str, given: object, choices: Sequence[str]) -> str:
+    if given not in choices:
+        raise InvalidSchema(f"{what} must be one of {', '.join(choices)}.")
+    return str(given)
+
+
+def _number(what: str, given: object) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise InvalidSchema(f"{what} must be a number.")
+    return given

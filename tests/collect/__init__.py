@@ -1,0 +1,1 @@
+"""People who randomise their own answers."""

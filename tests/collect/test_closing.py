@@ -1,0 +1,85 @@
+"""From answers to a release folder that is like any other."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+import pramana as pm
+from pramana.collect.closing import certificate_of, close_survey, status_of
+from pramana.collect.definition import Definition, respond
+from pramana.collect.folder import load_survey, opened_store
+from pramana.collect.store import Sent
+from tests.collect.conftest import PERSON
+
+OTHER = {"age": "[65, 120]", "sex": "m", "employed": "no", "travel": "does not apply"}
+
+
+def answered(folder: Path, definition: Definition, people: int) -> None:
+    """So many people answer, three of four alike."""
+    widths = definition.channel.widths
+    sent = [
+        Sent(
+            respond(definition, OTHER if at % 4 == 0 else PERSON).spelled(widths=widths),
+            f"{at:064x}",
+        )
+        for at in range(people)
+    ]
+    with opened_store(folder, definition) as store:
+        store.accept(sent)
+
+
+def test_a_release_of_answers_verifies_and_tells_who_answered(
+    survey_folder: Path, definition: Definition, tmp_path: Path
+) -> None:
+    """Every check holds, and the estimate covers what only this test knows."""
+    answered(survey_folder, definition, 4000)
+    with opened_store(survey_folder, definition) as store:
+        release = close_survey(definition, store, tmp_path / "release")
+    verdict = pm.verify(tmp_path / "release")
+    assert verdict.valid, [check for check in verdict.checks if not check.ok]
+    assert any("nobody held the truth" in s.lower() for s in release.certificate.sentences())
+    table = release.crosstab("employed")
+    for value, truth in (("yes", 3000), ("no", 1000)):
+        cell = table.cell(value)
+        assert abs(cell["estimate"] - truth) <= 5 * cell["se"]
+
+
+def test_k_is_that_of_the_people_who_came(definition: Definition) -> None:
+    """By the theorem: 1 + (n - 1) exp(-2 epsilon), never more than holds, for fewer than expected.
+
+    What was asked is not claimed where too few came.
+    """
+    for people in (2, 100, 5000, 20_000):
+        claims = {claim.name: claim for claim in certificate_of(definition, people).claims}
+        epsilon = claims["differential-privacy"].attained.to_json()["epsilon"]
+        k = claims["pk-anonymity"].attained.to_json()["k"]
+        law = 1 + (people - 1) * math.exp(-2 * epsilon)
+        assert k <= law * (1 + 1e-9)
+        assert k >= law * (1 - 1e-6)
+        assert (claims["pk-anonymity"].asked is not None) == (people >= 5000)
+
+
+def test_status_says_what_a_release_now_would_promise(
+    survey_folder: Path, definition: Definition
+) -> None:
+    """Before anybody came nothing is promised."""
+    with opened_store(survey_folder, definition) as store:
+        assert status_of(definition, store).sentences == ()
+    answered(survey_folder, definition, 50)
+    with opened_store(survey_folder, definition) as store:
+        found = status_of(definition, store)
+    assert (found.answers, found.expected) == (50, 5000)
+    assert found.k is not None
+    assert 1 < found.k < 2
+
+
+def test_the_page_is_the_one_of_the_definition(survey_folder: Path) -> None:
+    """One byte more, and the folder is refused."""
+    load_survey(survey_folder)
+    page = survey_folder / "survey.html"
+    page.write_bytes(page.read_bytes() + b" ")
+    with pytest.raises(pm.PramanaError, match="altered"):
+        load_survey(survey_folder)

@@ -1,0 +1,91 @@
+"""What an office may write in a survey file, and what it is told when it may not."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from pramana.collect.survey import NOT_SAID, SKIPPED, Survey, read_survey
+from pramana.errors import InvalidSchema
+from pramana.methods.steps import step_domains
+from tests.collect.conftest import survey_text
+
+
+def survey() -> Survey:
+    return read_survey(survey_text())
+
+
+def test_every_question_is_a_column_with_all_that_can_be_answered() -> None:
+    """Bins, answers, those of who would rather not say, and of who is not asked."""
+    found = {column.name: column.labels for column in survey().schema.columns}
+    assert found == {
+        "age": ("[0, 18)", "[18, 30)", "[30, 45)", "[45, 65)", "[65, 120]"),
+        "sex": ("f", "m", NOT_SAID),
+        "employed": ("yes", "no"),
+        "travel": ("on foot", "bicycle", "car", SKIPPED),
+    }
+
+
+def test_a_skip_rule_leaves_exactly_the_combinations_that_people_can_give() -> None:
+    """By hand: who is employed says how, who is not has the question passed over."""
+    steps = {step.columns: set(step.labels) for step in step_domains(survey().schema)}
+    travels = ("on foot", "bicycle", "car")
+    assert steps["employed", "travel"] == {*itertools.product(["yes"], travels), ("no", SKIPPED)}
+
+
+def test_two_conditions_hold_together() -> None:
+    """A question that needs two answers is skipped where one of them is lacking."""
+    text = """
+title = "t"
+expected = 100
+k = 2
+[[questions]]
+name = "a"
+text = "a"
+answers = ["y", "n"]
+[[questions]]
+name = "b"
+text = "b"
+answers = ["y", "n"]
+[[questions]]
+name = "c"
+text = "c"
+answers = ["u", "v"]
+ask_if = { a = ["y"], b = ["y"] }
+"""
+    (step,) = step_domains(read_survey(text).schema)
+    expected = {("y", "y", "u"), ("y", "y", "v")}
+    expected |= {(a, b, SKIPPED) for a in "yn" for b in "yn" if (a, b) != ("y", "y")}
+    assert set(step.labels) == expected
+
+
+def test_months_run_over_the_end_of_the_year() -> None:
+    """From the first to the last, both included."""
+    text = survey_text() + '[[questions]]\nname = "m"\ntext = "m"\nmonths = ["2024-11", "2025-02"]'
+    assert read_survey(text)["m"].answers == ("2024-11", "2024-12", "2025-01", "2025-02")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ('titel = "x"\n' + survey_text(), "unknown entry 'titel'. Did you mean 'title'"),
+        (survey_text(target=""), "must state a target"),
+        (survey_text().replace("expected = 5000", 'expected = "many"'), "expected must be a whole"),
+        (survey_text().replace('name = "sex"', 'name = "age"'), "Two questions are named 'age'"),
+        (survey_text().replace('name = "sex"', 'name = "a b"'), "name must be a word"),
+        (survey_text().replace('name = "sex"', 'name = "asked"'), "name must be a word"),
+        (survey_text().replace('employed = ["yes"] }', 'job = ["yes"] }'), "a question before it"),
+        (survey_text().replace('employed = ["yes"] }', 'employed = ["si"] }'), "list answers of"),
+        (survey_text().replace('["yes", "no"]\n\n', '["yes"]\n\n'), "at least two answers"),
+        (survey_text().replace("bins = [0, 18", "bins = [18, 0"), "must rise strictly"),
+        (survey_text().replace("bins = [0", 'answers = ["x", "y"]\nbins = [0'), "one of answers"),
+        (survey_text(extra="words = { begin = 3 }\n"), "words.begin must be a text"),
+        ("title = ", "valid TOML"),
+    ],
+)
+def test_a_wrong_survey_is_refused_in_one_line(wrong: str, said: str) -> None:
+    """What is wrong, where, and what to do."""
+    with pytest.raises(InvalidSchema, match=said.replace("(", r"\(")) as caught:
+        read_survey(wrong)
+    assert "\n" not in str(caught.value)
