@@ -37,6 +37,7 @@ __all__ = [
     "log_up",
     "percent_down",
     "percent_up",
+    "records_that",
     "require_number",
     "share_up",
     "text_down",
@@ -176,6 +177,16 @@ def largest_dial(
 
 MANY = 10**6
 FEW = Decimal("0.0001")
+
+
+def records_that(count: int, one: str, many: str, *, of: str = "") -> str:
+    """So many records and what they do, in the number that goes with it.
+
+    >>> records_that(1, "holds", "hold", of="'a'"), records_that(1200, "is", "are")
+    ("1 record of 'a' holds", '1,200 records are')
+    """
+    who = f" of {of}" if of else ""
+    return f"{count:,} record{who} {one}" if count == 1 else f"{count:,} records{who} {many}"
 
 
 def text_up(number: Number, digits: int = 4) -> str:

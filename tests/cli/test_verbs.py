@@ -252,3 +252,19 @@ def test_a_plan_that_a_known_column_breaks_is_refused(steward: Path, run: Run) -
     assert "smallest_group" in before.err
     stated = "design --schema schema.toml --records 400 --k 5 --smallest-group 30 --json"
     assert run(stated).json["crowd"] == 30
+
+
+def test_what_a_seed_takes_away_is_not_shown_as_promised(steward: Path, run: Run) -> None:
+    """protect and demo print what stands in the certificate, and say what does not."""
+    for command, place in (
+        ("protect people.csv --schema schema.toml --k 5 --seed 3 -o out --force", "out"),
+        ("demo --records 2000", "demo-release"),
+    ):
+        shown = run(command)
+        assert shown.code == 0, shown
+        words = " ".join(shown.out.replace("*", "").split())
+        assert "Not promised with a seed, and not in the certificate: central epsilon" in words
+        assert "Whoever sees the shuffled release" not in words
+        form = run(f"{command} --json").json
+        stated = json.loads(Path(place, "certificate.json").read_text())["guarantees"]
+        assert [own["name"] for own in form["guarantees"]] == [own["name"] for own in stated]

@@ -128,10 +128,11 @@ def test_half_a_target_is_refused(given, words):
 def test_a_claim_says_who_can_check_it_and_comes_back_from_json():
     """The sentence and the rest follow from the numbers."""
     claim = Claim(pm.PkAnonymity(k=3.5), pm.PkAnonymity(k=3))
+    schema = pm.Schema((pm.Column("a", pm.Role.PLAIN),))
 
     assert claim.holds
     assert not Claim(pm.PkAnonymity(k=2), pm.PkAnonymity(k=3)).holds
-    assert Claim.from_json(claim.to_json()) == claim
+    assert Claim.from_json(claim.to_json(schema)) == claim
     assert (claim.checked_by, Claim(pm.KAnonymity(k=3)).checked_by) == ("anyone", "the owner only")
 
 

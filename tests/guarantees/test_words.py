@@ -8,6 +8,7 @@ from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
+import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -188,3 +189,54 @@ def test_the_smallest_prior_does_not_crash():
     assert "5e-322 %" in asked.sentence()
     assert math.isfinite(log_of(asked.gamma))
     assert pm.PrivacyBreach.of(plan.mechanism, rho1=5e-324).rho2 <= 0.5
+
+
+# -- lists of values that were read off the data ---------------------------------------------------
+
+READ_OFF = "It takes as public the list of values of b, read off the data."
+
+
+def _read_off() -> tuple[pm.Schema, pa.Table]:
+    """One key whose values are declared, and one whose are not."""
+    declared = pm.Column("a", pm.Role.KEY, pm.Categories(("p", "q")), missing="refuse")
+    table = pa.table({"a": ["p", "q"] * 50, "b": ["x", "y", "z", "z"] * 25})
+    return pm.Schema((declared, pm.Column("b", pm.Role.KEY))), table
+
+
+@pytest.mark.parametrize("method", ["retention", "reports"])
+def test_what_compares_tables_says_which_lists_it_takes_as_public(method, tmp_path):
+    """In plan, certificate, README, report and at verification; what fixes the table does not."""
+    schema, table = _read_off()
+    plan = pm.design(schema, pm.PkAnonymity(k=2), data=table, method=method)
+    release = pm.protect(table, plan, to=tmp_path / "one")
+    resting = {"differential-privacy", "privacy-breach", "shuffled-privacy"}
+    said = {
+        own["name"]: own["sentence"].endswith(READ_OFF)
+        for own in release.certificate.to_json()["guarantees"]
+    }
+
+    assert resting <= said.keys()
+    assert {name for name, told in said.items() if told} == resting
+    for text in (str(plan), str(release.certificate), (tmp_path / "one" / "README.md").read_text()):
+        assert " ".join(text.split()).count(READ_OFF) == len(resting)
+    assert pm.report(release, external=True).html.count(READ_OFF) == len(resting)
+    assert pm.verify(tmp_path / "one").valid
+
+
+def test_lists_that_are_declared_are_not_spoken_of():
+    """Nothing is added where nothing was read off."""
+    schema, table = _read_off()
+    plan = pm.design(pm.Schema(schema.columns[:1]), pm.PkAnonymity(k=2), data=table.select(["a"]))
+
+    assert "as public" not in str(plan)
+
+
+def test_a_certificate_without_those_words_does_not_load(tmp_path):
+    """Its words follow from its schema, and are compared."""
+    schema, table = _read_off()
+    plan = pm.design(schema, pm.PkAnonymity(k=2), data=table)
+    pm.protect(table, plan, to=tmp_path / "one")
+    place = tmp_path / "one" / "certificate.json"
+    place.write_text(place.read_text().replace(f" {READ_OFF}", ""))
+
+    assert not pm.verify(tmp_path / "one").valid

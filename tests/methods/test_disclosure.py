@@ -40,7 +40,7 @@ def planned(counts: tuple[int, ...], method: Method, *asked: pm.Guarantee) -> Pl
 
 def published(plan: Plan) -> str:
     """All that a certificate holds beyond what everyone knows."""
-    claims = [claim.to_json() for claim in plan.published]
+    claims = [claim.to_json(plan.schema) for claim in plan.published]
     return json.dumps([claims, dict(plan.public)], sort_keys=True)
 
 

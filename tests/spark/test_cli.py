@@ -94,6 +94,6 @@ def test_values_outside_are_one_line(home, tmp_path):
         "protect", tmp_path / "people.parquet", "--schema", home / "schema.toml", "--k", "20",
         "--engine", "spark", "--master", "local[2]", "-o", tmp_path / "release",
     )  # fmt: skip
-    one_line(done, "1 record of 'sex' hold values outside the schema")
+    one_line(done, "1 record of 'sex' holds values outside the schema")
     assert "CELLVALUE" not in done.stderr
     assert [place.name for place in tmp_path.iterdir()] == ["people.parquet"]

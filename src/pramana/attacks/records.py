@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pramana.errors import InvalidTable, NotCovered, OutsideDomain
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
+from pramana.numeric import records_that
 from pramana.release.certificate import Certificate
 from pramana.release.told import SILENT, asked_sets, told_codes
 from pramana.risk.coded_table import AlikeRecords, code_column
@@ -188,7 +189,8 @@ def _reports(
         wrong = int(np.count_nonzero(codes[-1] < 0))
         if wrong:
             raise OutsideDomain(
-                f"{wrong:,} records hold a value of '{name}' that the schema calls impossible."
+                f"{records_that(wrong, 'holds', 'hold')} a value of '{name}' that the schema calls "
+                "impossible."
             )
     sets = asked_sets(mechanism, table) if released else np.zeros(table.rows, np.int64)
     return Records((*codes, sets), crowd, (None,) * (len(codes) + 1))
@@ -211,8 +213,8 @@ def step_codes(step: Step, schema: Schema, parts: Sequence[NDArray[Any]]) -> Int
     wrong = int(np.count_nonzero(found < 0))
     if wrong:
         raise OutsideDomain(
-            f"{wrong:,} records hold a combination of {' and '.join(step.columns)} that the schema "
-            "calls impossible."
+            f"{records_that(wrong, 'holds', 'hold')} a combination of "
+            f"{' and '.join(step.columns)} that the schema calls impossible."
         )
     return found
 

@@ -39,13 +39,14 @@ def demo(
       pramana demo
     """
     from pramana.cli.progress import progress_bar
-    from pramana.cli.rendering import show_json
+    from pramana.cli.rendering import plan_made, show_json
     from pramana.experiments.demonstration import demonstrate
 
     with progress_bar("Protecting", total=PASSES * records) as advance:
         done = demonstrate(data=DATA, to=RELEASE, records=records, k=k, progress=advance)
     if as_json:
-        show_json(done.plan.to_json() | {"release": str(RELEASE), "verify": done.verdict.to_json()})
+        form = plan_made(done.plan, done.release.certificate)
+        show_json(form | {"release": str(RELEASE), "verify": done.verdict.to_json()})
     else:
         _show(done)
 
@@ -61,7 +62,7 @@ def _show(done: Demonstration) -> None:
         "Each of these values was kept or drawn anew by a chance that the design chose, then the "
         "records were shuffled.\nWhat that promises:"
     )
-    show_promises(console, plan)
+    show_promises(console, plan, done.release.certificate)
     _show_table(console, done)
     good = sum(check.ok for check in done.verdict.checks)
     verdict = "every one holds" if done.verdict.valid else "[bold red]not all hold[/]"

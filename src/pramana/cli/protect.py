@@ -231,8 +231,10 @@ def _format(name: str | None) -> Any:
 
 
 def _to_json(plan: Plan, release: Release, place: Path) -> dict[str, Any]:
+    from pramana.cli.rendering import plan_made
+
     certificate = release.certificate
-    return plan.to_json() | {
+    return plan_made(plan, certificate) | {
         "release": str(place),
         "data": None if certificate.data is None else certificate.data.name,
         "signed": certificate.signature is not None,
@@ -253,7 +255,7 @@ def _show(plan: Plan, release: Release, place: Path, seen: Verbatim | None) -> N
         f"  {escape(name)}, certificate.json, and README.md with what explains them: publish the "
         "folder as it is."
     )
-    show_promises(console, plan)
+    show_promises(console, plan, release.certificate)
     if seen is not None:
         bullet(console, seen.sentence())
         warning = seen.warning(release.certificate.suggested_share)

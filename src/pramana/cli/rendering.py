@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from pramana.methods.plan import Plan
+    from pramana.release.certificate import Certificate
     from pramana.release.verify import Verdict
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "matrices_of_plan",
     "note",
     "out",
+    "plan_made",
     "show_json",
     "show_matrices",
     "show_plan",
@@ -241,11 +243,31 @@ def _label(label: Any) -> str:
     return "(missing)" if label is None else str(label)
 
 
-def show_promises(console: Console, plan: Plan) -> None:
-    """Each guarantee in plain words, with what was asked, and the expected error."""
+def plan_made(plan: Plan, made: Certificate) -> dict[str, Any]:
+    """The plan of a release as JSON; with a seed, only what its certificate promises."""
+    form = plan.to_json()
+    if not made.reproducible:
+        return form
+    kept = {claim.name for claim in made.claims}
+    guarantees = [own for own in form["guarantees"] if own["name"] in kept]
+    whole = len(guarantees) == len(form["guarantees"])
+    return form | {"guarantees": guarantees, "dials": form["dials"] if whole else None}
+
+
+def show_promises(console: Console, plan: Plan, made: Certificate | None = None) -> None:
+    """Each guarantee in plain words, with what was asked, and the expected error.
+
+    Of a release that was ``made`` with a seed, what its certificate leaves out is said to be.
+    """
+    seeded = made is not None and made.reproducible
+    kept = {claim.name for claim in made.claims} if made is not None and seeded else set()
     for claim in plan.claims:
+        if seeded and claim.name not in kept:
+            words = f"Not promised with a seed, and not in the certificate: {claim.attained}."
+            bullet(console, words)
+            continue
         asked = "" if claim.asked is None else f"Asked: {_numbers(claim.asked)}. "
-        bullet(console, asked + claim.attained.sentence(), style="green")
+        bullet(console, asked + claim.sentence(plan.schema), style="green")
     if plan.expected_error is not None:
         bullet(console, plan.expected_error.sentence())
     binned = [column.name for column in plan.schema.binned]

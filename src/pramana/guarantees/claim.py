@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pramana.errors import NotARelease
-from pramana.guarantees.base import Guarantee, only_the_owner
+from pramana.guarantees.base import Guarantee, Need, only_the_owner
 from pramana.guarantees.registry import GUARANTEES
+
+if TYPE_CHECKING:
+    from pramana.table.schema import Schema
 
 __all__ = ["Claim", "guarantee_from_json"]
 
@@ -36,14 +39,30 @@ class Claim:
         """Who can compute the number again."""
         return "the owner only" if only_the_owner(type(self.attained)) else "anyone"
 
-    def to_json(self) -> dict[str, Any]:
+    def sentence(self, schema: Schema) -> str:
+        """The promise in plain words, with the lists of values that it takes as public.
+
+        What compares this table with others compares it with those that have the same lists: one
+        that was read off the data would be another one for them.
+        """
+        words = self.attained.sentence()
+        read = [column.name for column in schema.randomised if not column.declared]
+        if not read or Need.FIXED_MATRICES not in self.attained.needs:
+            return words
+        lists = "list" if len(read) == 1 else "lists"
+        return (
+            f"{words} It takes as public the {lists} of values of {', '.join(read)}, read off "
+            "the data."
+        )
+
+    def to_json(self, schema: Schema) -> dict[str, Any]:
         """With the promise in words, what it assumes, and who can check it."""
         return {
             "name": self.name,
             "asked": None if self.asked is None else self.asked.to_json(),
             "attained": self.attained.to_json(),
             "holds": self.holds,
-            "sentence": self.attained.sentence(),
+            "sentence": self.sentence(schema),
             "assumption": self.attained.assumption,
             "checked_by": self.checked_by,
         }

@@ -21,6 +21,7 @@ from typing import Literal
 import numpy as np
 
 from pramana.errors import InvalidTable, TooLarge
+from pramana.numeric import records_that
 from pramana.types import FloatArray
 
 MOST_COORDINATES = 512
@@ -41,8 +42,9 @@ class Key:
         infinite = int(np.isinf(self.values).sum())
         if infinite:
             raise InvalidTable(
-                f"Column {self.name!r} must hold finite numbers; {infinite} records hold infinite "
-                "values. Bound them or declare them missing."
+                f"Column {self.name!r} must hold finite numbers; "
+                f"{records_that(infinite, 'holds', 'hold')} infinite values. "
+                "Bound them or declare them missing."
             )
 
 

@@ -99,7 +99,7 @@ class Plan(Shown):
 
     def sentences(self) -> list[str]:
         """The promises and the price in plain words."""
-        promises = [guarantee.sentence() for guarantee in self.attained]
+        promises = [claim.sentence(self.schema) for claim in self.claims]
         return promises + ([self.expected_error.sentence()] if self.expected_error else [])
 
     def __repr__(self) -> str:
@@ -124,7 +124,7 @@ class Plan(Shown):
             "columns": {
                 name: _parameters(step) for step in self.mechanism for name in step.columns
             },
-            "guarantees": [claim.to_json() for claim in self.claims],
+            "guarantees": [claim.to_json(self.schema) for claim in self.claims],
             "expected_error": None if error is None else finite(error.mean),
             "data_dependent": self.method.data_dependent,
             "dials": self.dials,

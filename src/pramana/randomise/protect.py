@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pramana.errors import OutsideDomain
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import Label
+from pramana.numeric import records_that
 from pramana.randomise.sampling import randomise, sample_by_stratum
 from pramana.randomness import Keystream, Stream
 from pramana.table.cells import JointCells
@@ -146,8 +147,8 @@ class StepCodec:
         if impossible:
             names = " and ".join(f"'{column.name}'" for column in self.columns)
             raise OutsideDomain(
-                f"{impossible:,} records hold a combination of {names} that the schema calls "
-                "impossible. Correct them, or drop the rule."
+                f"{records_that(impossible, 'holds', 'hold')} a combination of {names} that the "
+                "schema calls impossible. Correct them, or drop the rule."
             )
         return cells.astype(code_dtype(len(self._cells.cells)))
 

@@ -225,7 +225,7 @@ class Certificate:
                 "published": self.kind in WITH_MATRICES,
                 "depend_on_the_data": self.data_dependent,
             },
-            "guarantees": [claim.to_json() for claim in self.claims],
+            "guarantees": [claim.to_json(self.schema) for claim in self.claims],
             "scope": {
                 "randomised": [column.name for column in self.schema.randomised],
                 "released_as_they_are": left,
@@ -330,7 +330,7 @@ class Certificate:
 
     def sentences(self) -> list[str]:
         """The promises in plain words, and beside them what stands in the release word for word."""
-        promises = [claim.attained.sentence() for claim in self.claims] or [NO_PROMISE]
+        promises = [claim.sentence(self.schema) for claim in self.claims] or [NO_PROMISE]
         if self.collected is not None:
             promises.append(self.collected.sentence())
         return promises if "verbatim" not in self.figures else [*promises, _verbatim(self)]
@@ -420,7 +420,7 @@ def _claim_of(field: Field) -> Claim:
             number.plain()
     try:
         claim = Claim.from_json(field.value)
-        claim.to_json()
+        claim.attained.sentence()
     except NotARelease:
         raise
     except (PramanaError, ArithmeticError, LookupError, TypeError, ValueError):

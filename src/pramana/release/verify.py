@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from pramana.errors import NotARelease, PramanaError
 from pramana.guarantees.base import only_the_owner
 from pramana.matrices.reporting import Reporting
+from pramana.numeric import records_that
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.checks import Check, State, Verdict
 from pramana.release.contents import CERTIFICATE, data_path, fingerprint, holds, read_certificate
@@ -149,7 +150,9 @@ def _records(
         yield _sets(certificate.mechanism, seen.asked, seen.records)
     if certificate.schema.impossible:
         yield Check.of(
-            "impossible combinations", not seen.impossible, f"{seen.impossible:,} records hold one"
+            "impossible combinations",
+            not seen.impossible,
+            f"{records_that(seen.impossible, 'holds', 'hold')} one",
         )
     yield from seen.strata()
     yield from seen.alike()

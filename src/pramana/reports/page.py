@@ -12,6 +12,7 @@ from pramana.reports.markup import Markup, details_table, element, joined, table
 from pramana.reports.plots import Range, Series, bars, ranges
 from pramana.reports.style import STYLE
 from pramana.reports.words import TREATMENT_OF_ROLE
+from pramana.table.schema import Schema
 
 __all__ = ["document", "render"]
 
@@ -96,7 +97,7 @@ def _lead(content: ReportContent) -> Markup:
 def _promises(certificate: Certificate) -> Markup:
     together = dials(claim.attained for claim in certificate.claims)
     parts = [] if together is None else [element("p", element("strong", together))]
-    parts += [_promise(claim) for claim in certificate.claims]
+    parts += [_promise(claim, certificate.schema) for claim in certificate.claims]
     form = certificate.to_json()
     parts.append(element("h3", "What the promises cover"))
     parts.append(element("p", form["scope"]["statement"]))
@@ -104,7 +105,7 @@ def _promises(certificate: Certificate) -> Markup:
     return joined(parts)
 
 
-def _promise(claim: Claim) -> Markup:
+def _promise(claim: Claim, schema: Schema) -> Markup:
     guarantee = claim.attained
     numbers = ", ".join(f"{key} = {text}" for key, text in guarantee.shown().items())
     asked = "not asked for; it follows from the matrices"
@@ -124,7 +125,7 @@ def _promise(claim: Claim) -> Markup:
     return element(
         "div",
         element("h3", name[:1].upper() + name[1:]),
-        element("p", guarantee.sentence()),
+        element("p", claim.sentence(schema)),
         element("dl", *entries),
         class_="promise",
     )

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidSchema, InvalidTable, OutsideDomain
+from pramana.numeric import records_that
 from pramana.table.domains import Bins, Categories, Label, label_text
 from pramana.table.lookup import MISSING, OUTSIDE, find_bins, find_labels, flat
 from pramana.table.schema import Column
@@ -89,15 +90,16 @@ def count_refused(
 
 def refuse(column: Column, refused: Refused) -> None:
     """Raise if any record was refused."""
+    name = f"'{column.name}'"
     if refused.outside:
         raise OutsideDomain(
-            f"{_records(refused.outside)} of '{column.name}' hold values outside the schema. "
+            f"{records_that(refused.outside, 'holds', 'hold', of=name)} values outside the schema. "
             "Add categories, widen the bins or map them to missing."
         )
     if refused.missing:
         raise OutsideDomain(
-            f"{_records(refused.missing)} of '{column.name}' are missing, and the schema does not "
-            'allow for that. Set missing = "category" or missing = "keep".'
+            f"{records_that(refused.missing, 'is', 'are', of=name)} missing, and the schema does "
+            'not allow for that. Set missing = "category" or missing = "keep".'
         )
 
 
@@ -171,10 +173,6 @@ def released_type(column: Column, *, like: pa.DataType | None = None) -> pa.Data
         np.zeros(0, np.uint64),
         like=like,
     ).type
-
-
-def _records(count: int) -> str:
-    return f"{count:,} record{'s' if count != 1 else ''}"
 
 
 def _domain(column: Column) -> Categories | Bins:
