@@ -1,6 +1,7 @@
 """Errors, coverage, bias and speed of the estimates from a release.
 
 --show four-way   the full table of four columns by every method
+--show association   errors and Cramer's V from independent to strongly dependent pairs
 --show coverage   how often 95 % intervals hold, by size of the cell
 --show unbiased   the mean of solving over many releases, in every cell
 --show errors     errors by method and k on the ACS sample (needs --data)
@@ -24,8 +25,10 @@ from pramana.estimation.means import estimate_means, estimate_totals
 from pramana.estimation.moments import Moments
 from pramana.estimation.rebuild import rebuild_records
 from pramana.estimation.regularised_em import fit
+from pramana.estimation.spectral import onto_simplex
 from pramana.matrices import Dense, Mechanism, Step
 from pramana.randomness import Keystream
+from pramana.utility.association import cramers_v
 
 RETENTION = 0.3255
 """Equal retention of columns of 2, 18, 12 and 3 values at n = 100,000 and k = 2."""
@@ -91,30 +94,122 @@ def _plain_em(table, channels):
     return guess
 
 
+def association(options) -> Result:
+    """Two-way tables beside what their margins alone say, and beside undoing and clipping."""
+    draws = options.draws or 20
+    head = ("truth", "records", "retention", "V", "margins", "clipped", "default",
+            "more than margins", "V clipped", "V default", "largest")  # fmt: skip
+    title = "Error of two-way tables (share of the records) and Cramer's V of the estimates"
+    result = Result(title, head)
+    for sizes in FIVE_KEYS:
+        kept = retentions(sizes, 5, 5000)
+        pairs = [(a, b) for a in range(5) for b in range(a)]
+        tables = [
+            _independent([sizes[a], sizes[b]], [kept[a], kept[b]], draw * 100 + 10 * a + b)
+            for draw in range(draws)
+            for a, b in pairs
+        ]
+        name = f"independent, five keys of {', '.join(map(str, sizes))}, k = 5"
+        result.rows.append(_associated(name, tables))
+    for shape, records, kept in PAIRS:
+        layout = worlds.layout_of(shape, [kept] * 2)
+        for kind, strength in DEPENDENCE:
+            truths = [_pair(seed, shape, records, kind, strength) for seed in range(draws)]
+            tables = [(truth, layout, seed) for seed, truth in enumerate(truths)]
+            name = f"{shape[0]} x {shape[1]}, {kind} {strength:g}"
+            result.rows.append(_associated(name, tables))
+    result.notes.append("more than margins: default less margins, with its Monte Carlo error.")
+    return result
+
+
+FIVE_KEYS = ((2, 5, 4, 6, 3), (2, 8, 5, 4, 10))
+PAIRS = (((3, 3), 5000, 0.21), ((4, 6), 5000, 0.3), ((2, 10), 5000, 0.33),
+         ((10, 8), 20_000, 0.3), ((18, 12), 100_000, RETENTION))  # fmt: skip
+DEPENDENCE = (("scores", 0.0), ("scores", 0.15), ("scores", 0.4), ("scores", 1.0), ("dense", 0.3),
+              ("diagonal", 0.3), ("diagonal", 1.0))  # fmt: skip
+
+
+def _independent(sizes, kept, seed):
+    rng = np.random.default_rng(seed)
+    columns = [rng.choice(size, 5000, p=rng.dirichlet(np.full(size, 3.0))) for size in sizes]
+    flat = np.ravel_multi_index(tuple(columns), sizes)
+    truth = np.bincount(flat, minlength=sizes[0] * sizes[1]).reshape(sizes)
+    return truth, worlds.layout_of(sizes, kept), seed
+
+
+def _pair(seed, shape, records, kind, strength):
+    """Uneven margins; dependence through one hidden score, in every cell, or along a diagonal."""
+    rng = np.random.default_rng(seed)
+    shares = np.outer(*(rng.dirichlet(np.full(size, 2.0)) for size in shape))
+    if kind == "scores":
+        logs = strength * np.outer(*(rng.normal(size=size) for size in shape))
+    elif kind == "dense":
+        logs = strength * rng.normal(size=shape)
+    else:
+        rows, columns = (np.linspace(0, 1, size) for size in shape)
+        logs = -10 * strength * (rows[:, None] - columns) ** 2
+    shares = shares * np.exp(logs)
+    return rng.multinomial(records, (shares / shares.sum()).ravel()).reshape(shape)
+
+
+def _associated(name, tables):
+    errors, strengths = [], []
+    for truth, layout, seed in tables:
+        channels = Channels(layout)
+        table = worlds.released(truth, layout, np.random.default_rng(seed + 1000))
+        clipped, found = clip(channels.solve(table)), fit(table, channels).truth(table, channels)
+        margins = [
+            onto_simplex(channels.solve(table).sum(axis=axis), table.sum()) for axis in (1, 0)
+        ]
+        parts = (np.outer(*margins) / table.sum(), clipped, found)
+        errors.append([worlds.error(part, truth) for part in parts])
+        strengths.append([cramers_v(part) for part in (truth, clipped, found)])
+    more = np.array(errors)[:, 2] - np.array(errors)[:, 0]
+    noise = more.std() / np.sqrt(len(more))
+    means, (own, clipped, found) = np.mean(errors, axis=0), np.mean(strengths, axis=0)
+    kept = tables[0][1].axes[0].step.matrix.retention
+    return (name, f"{tables[0][0].sum():,}", f"{float(kept):.2f}", f"{own:.3f}",
+            *(f"{value:.3f}" for value in means), f"{more.mean():+.3f} ± {noise:.3f}",
+            f"{clipped:.3f}", f"{found:.3f}", f"{np.max(strengths, axis=0)[2]:.3f}")  # fmt: skip
+
+
 def coverage(options) -> Result:
     """One- and two-way tables by default and by inverse; means and totals."""
     draws = options.draws or 1000
     truth = worlds.generated(5, (2, 18, 12), 100_000, (1.0, 0.5, 0.15))
-    head = ("table", "method", "0-29", "30-299", "300-2999", "3000+")
+    head = ("table", "method", "empty", *SIZES)
     result = Result(f"Coverage of 95 % intervals over {draws} releases, by size of the cell", head)
-    for keep in ((1,), (0, 1), (1, 2)):
-        margin = truth.sum(axis=tuple(axis for axis in range(3) if axis not in keep))
+    tables = {
+        " x ".join(str(truth.shape[axis]) for axis in keep): (
+            truth.sum(axis=tuple(axis for axis in range(3) if axis not in keep)),
+            RETENTION,
+        )
+        for keep in ((1,), (0, 1), (1, 2))
+    }
+    tables["10, strong noise"] = (_independent([10, 5], [1, 1], 1)[0].sum(axis=1), 0.1)
+    tables["4 x 6, strong noise"] = (_independent([4, 6], [1, 1], 1)[0], 0.21)
+    tables["10 x 8, diagonal"] = (_pair(1, (10, 8), 20_000, "diagonal", 3.0), 0.3)
+    for name, (margin, kept) in tables.items():
         for method in ("inverse", "auto"):
-            result.rows.append(_coverage_of_counts(margin, method, draws))
+            result.rows.append(_coverage_of_counts(name, margin, kept, method, draws))
     result.rows += _coverage_of_values(truth.sum(axis=2), draws)
+    result.rows.append(_coverage_of_rare_groups(draws))
+    result.notes.append("Of means, those with a bounded interval are counted.")
     return result
 
 
-def _coverage_of_counts(truth, method, draws):
+SIZES = ("1-29", "30-299", "300-2999", "3000+")
+
+
+def _coverage_of_counts(name, truth, kept, method, draws):
     rng = np.random.default_rng(2)
-    layout, held, used = worlds.layout_of(truth.shape, [RETENTION] * truth.ndim), 0.0, set()
+    layout, held, used = worlds.layout_of(truth.shape, [kept] * truth.ndim), 0.0, set()
     for _ in range(draws):
         moments = Moments.of_counts(worlds.released(truth, layout, rng))
         found = estimate_counts(moments, layout, method=method)
         used.add(found.method)
         held = held + ((found.low <= truth) & (truth <= found.high))
-    name = " x ".join(map(str, truth.shape))
-    return (name, f"{method} ({', '.join(sorted(used))})", *_by_size(held / draws, truth))
+    return (name, f"{method} ({', '.join(sorted(used))})", *_by_size(held, truth, draws))
 
 
 def _coverage_of_values(truth, draws):
@@ -123,26 +218,48 @@ def _coverage_of_values(truth, draws):
     layout = worlds.layout_of(truth.shape, [RETENTION] * truth.ndim)
     codes = np.argwhere(np.ones(truth.shape)).repeat(truth.ravel(), axis=0)
     values = 20 + 2 * codes[:, 0] + codes[:, 1] + rng.exponential(10, len(codes))
-    flat = np.ravel_multi_index(tuple(codes.T), truth.shape)
-    total = np.bincount(flat, weights=values, minlength=truth.size).reshape(truth.shape)
+    name = " x ".join(map(str, truth.shape))
+    return _held_by_values(name, codes, values, layout, draws, rng)
+
+
+def _coverage_of_rare_groups(draws):
+    """Groups of 1 to 10 % whose mean is twice and half that of all others, strong noise."""
+    rng = np.random.default_rng(4)
+    codes = rng.choice(6, 10_000, p=[0.5, 0.24, 0.1, 0.08, 0.05, 0.03])[:, None]
+    values = np.exp(rng.normal(10, 0.6, len(codes))) * np.array([1, 1, 2, 0.5, 2, 0.5])[codes[:, 0]]
+    layout = worlds.layout_of((6,), [0.3])
+    return _held_by_values("6, rare groups", codes, values, layout, draws, rng)[0]
+
+
+def _held_by_values(name, codes, values, layout, draws, rng):
+    truth, total = (layout.table(codes, part) for part in (np.ones(len(codes)), values))
     mean = np.divide(total, truth, out=np.full(truth.shape, np.nan), where=truth > 0)
     held = {"mean": 0.0, "total": 0.0}
+    bounded = np.zeros(truth.shape)
     for _ in range(draws):
         moved = np.stack(worlds.released_records(list(codes.T), layout, rng), axis=1)
         moments = Moments.of_records(layout, moved, values=values)
         found = estimate_means(moments, layout, of="value")
-        held["mean"] = held["mean"] + ((found.low <= mean) & (mean <= found.high))
+        told = np.isfinite(found.high)
+        bounded += told
+        held["mean"] = held["mean"] + (told & (found.low <= mean) & (mean <= found.high))
         found = estimate_totals(moments, layout, of="value")
         held["total"] = held["total"] + ((found.low <= total) & (total <= found.high))
-    name = " x ".join(map(str, truth.shape))
-    return [(f"{name}, {what}", "inverse", *_by_size(held[what] / draws, truth)) for what in held]
+    every = {"mean": bounded, "total": draws}
+    return [
+        (f"{name}, {what}", "inverse", *_by_size(held[what], truth, every[what])) for what in held
+    ]
 
 
-def _by_size(held, truth):
-    classes = np.digitize(truth, [30, 300, 3000])
+def _by_size(held, truth, draws):
+    """Shares of intervals that held, of all that were given for cells of a size."""
+    classes = np.digitize(truth, [1, 30, 300, 3000])
+    given = np.broadcast_to(draws, truth.shape)
     return tuple(
-        f"{held[classes == size].mean():.3f}" if (classes == size).any() else "-"
-        for size in range(4)
+        f"{held[classes == size].sum() / given[classes == size].sum():.3f}"
+        if given[classes == size].sum() > 0
+        else "-"
+        for size in range(len(SIZES) + 1)
     )
 
 
@@ -296,5 +413,5 @@ def _timed(function, *arguments, **options) -> tuple[str, str]:
 
 SHOWS = {
     function.__name__: function
-    for function in (four_way, coverage, unbiased, errors, rebuild, speed)
+    for function in (four_way, association, coverage, unbiased, errors, rebuild, speed)
 }

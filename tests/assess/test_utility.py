@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pyarrow as pa
 import pytest
-from tests.readings.worlds import released
 from tests.release.people import people, plan
 
 from pramana import api
 from pramana.assess.utility import assess_utility
-from pramana.estimation.variance import Question
 from pramana.formats.opening import open_table
-from pramana.readings.base import Asked
 
 
 @pytest.fixture(scope="module")
@@ -61,15 +57,3 @@ def test_a_release_without_matrices_is_taken_at_face_value(truth):
     assert all(t.estimated is None for t in found.tables)
     assert found.mean_l1(width=2) == found.mean_l1(width=2, estimated=False)
     assert found.to_json()["tables"][0]["method"] == "as released"
-
-
-def test_tables_need_no_standard_errors():
-    """Without them nothing is drawn again, and estimate and intervals are the very same."""
-    release = released("retention")
-    slow = release.crosstab("a", "b", method="em", share=True)
-    asked = Asked(("a", "b"), question=Question(errors=False))
-    quick = release.reading.counts(asked, method="em", share=True)
-    for figure in ("estimate", "low", "high"):
-        assert np.array_equal(getattr(slow, figure), getattr(quick, figure))
-    assert np.isnan(quick.se).all()
-    assert not np.isnan(slow.se).any()

@@ -33,8 +33,18 @@ def test_bias_and_coverage_are_measured():
     coverage = result_of("--show", "coverage", "--draws", "3").rows
 
     assert float(bias[1]) < 4.5
-    assert len(coverage) == 8
+    assert len(coverage) == 15
     assert all(0 <= float(share) <= 1 for row in coverage for share in row[2:] if share != "-")
+
+
+def test_association_is_measured_from_independent_to_strong():
+    """One release of each pair: the default invents less dependence than clipping, and finds it."""
+    rows = result_of("--show", "association", "--draws", "1").rows
+
+    independent, strong = rows[0], rows[-1]
+    assert float(independent[-2]) < 0.15 < float(independent[-3])
+    assert float(independent[-1]) <= 0.35
+    assert float(strong[6]) < min(float(strong[4]), float(strong[5]))
 
 
 def test_real_data_are_asked_for():

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.errors import PramanaError
-from pramana.estimation.variance import Question
 from pramana.readings.base import Asked
 from pramana.readings.release import Release
 from pramana.release.told import SILENT, told_codes
@@ -110,7 +109,7 @@ class _Tie:
         estimated = True
         try:
             by = (self.key.name, self.column)
-            asked = Asked(by, question=Question(errors=False), weighted=False)
+            asked = Asked(by, weighted=False)
             table = release.reading.counts(asked, method="auto", share=True)
             found = self._aligned(table.labels[1], np.asarray(table.estimate), both, values, size)
         except PramanaError:

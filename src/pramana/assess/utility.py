@@ -36,7 +36,7 @@ from pramana.utility.trees import TreeAccuracy, tree_accuracy
 __all__ = ["Association", "TableUtility", "UtilityReport", "assess_utility"]
 
 MOST_CELLS = 100_000
-INTERVALS = Question(infer="population", errors=False)
+INTERVALS = Question(infer="population")
 """Tables are compared by their intervals."""
 
 MOST_PAIRS = 21

@@ -40,12 +40,13 @@ def show_estimate(estimate: Estimate) -> None:
     cells = list(estimate.cells)
     numbers = [cell["estimate"] for cell in cells if cell["estimate"] is not None]
     longest = max((abs(number) for number in numbers), default=0.0)
-    heads = [*estimate.by, estimate.what, "se", f"{100 * estimate.level:g} % interval", ""]
+    figures = [name for name in estimate.figures if name not in ("low", "high")]
+    ends = f"{100 * estimate.level:g} % interval"
+    heads = [*estimate.by, estimate.what, *figures[1:], ends, ""]
     rows = [
         (
             *(_label(cell[name]) for name in estimate.names),
-            _number(cell["estimate"]),
-            _number(cell["se"]),
+            *(_number(cell[name]) for name in figures),
             "none"
             if estimate.no_interval
             else f"{_number(cell['low'])} to {_number(cell['high'])}",
@@ -53,7 +54,7 @@ def show_estimate(estimate: Estimate) -> None:
         )
         for cell in cells[:MOST_ROWS]
     ]
-    console.print(table_of(heads, rows, right=heads[-4:-1]))
+    console.print(table_of(heads, rows, right=heads[len(estimate.by) : -1]))
     if len(cells) > MOST_ROWS:
         bullet(console, f"{len(cells) - MOST_ROWS:,} more cells: use --json or --csv.")
     bullet(console, f"Method {estimate.method}: {estimate.why}")

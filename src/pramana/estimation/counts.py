@@ -2,10 +2,12 @@
 
     inverse   undo the matrices: unbiased and maximum likelihood [Cator, eq. 4]; may be negative
     clipped   the same with negative counts set to zero and the rest rescaled [Dowd, Sec. 4.3]
-    em        non-negative and regularised, see regularised_em.py: far smaller errors in tables of
-              many cells, at the price of a bias that no single cell can show
+    em        non-negative and shrunk towards what noise and data leave of the dependence, see
+              regularised_em.py: far smaller errors in tables of many cells, at the price of a bias
+              that no single cell can show
 
-Intervals always rest on the unbiased estimate, because its error is known and not only hoped for.
+Standard errors and intervals are those of the unbiased estimate, whatever the method, because its
+error is known and not only hoped for; the unbiased estimate itself stands beside the other.
 """
 
 from __future__ import annotations
@@ -17,11 +19,11 @@ from typing import Literal
 import numpy as np
 
 from pramana.errors import InvalidNumber, InvalidTable
-from pramana.estimation.bootstrap import em_errors
 from pramana.estimation.channels import Channels
 from pramana.estimation.contrasts import Influence, SharesWithin
 from pramana.estimation.layout import Layout
 from pramana.estimation.moments import Moments
+from pramana.estimation.regularised_em import fit
 from pramana.estimation.results import Estimate
 from pramana.estimation.variance import (
     USUAL,
@@ -29,8 +31,8 @@ from pramana.estimation.variance import (
     Question,
     Ratio,
     Sums,
+    bounded_interval,
     count_covariance,
-    normal_interval,
     total_covariance,
 )
 from pramana.types import FloatArray
@@ -85,16 +87,17 @@ class Solved:
         return (self.ratio.value, self.ratio.se) if share else (self.estimate, self.se)
 
     def interval(self, z: float, *, share: bool) -> Interval:
-        """The interval of the unbiased estimate, cut where the truth cannot lie.
-
-        An upper end below 0 is left as it is: cutting it at 0 would make the intervals of empty
-        cells hold too often.
-        """
-        if share:
-            low, high = self.ratio.interval(z)
-            return np.maximum(low, 0), np.minimum(high, 1)
-        low, high = normal_interval(self.estimate, self.se, z=z)
-        return np.maximum(low, 0), np.minimum(high, self.records)
+        """The interval of the unbiased estimate, where the truth can lie."""
+        low, high = bounded_interval(self.estimate, self.se, z=z)
+        if not share:
+            return np.minimum(low, self.records), np.minimum(high, self.records)
+        below = self.ratio.below
+        if not self.ratio.v_below.any():  # the number of records is known
+            return np.minimum(low / below, 1), np.minimum(high / below, 1)
+        lower, upper = self.ratio.interval(z)
+        # A share below 0 is a count below 0: its upper end comes from the count.
+        upper = np.where(self.estimate < 0, np.maximum(upper, high / below), upper)
+        return np.clip(lower, 0, 1), np.clip(upper, 0, 1)
 
 
 def expected_error(se: FloatArray, total: float) -> float:
@@ -174,6 +177,7 @@ def estimate_counts(
         records=moments.count,
         together=SharesWithin(counted) if share else counted,
         misses=TAKEN_IN if chosen == "em" else 1.0,
+        unbiased=solved.figures(share=share)[0],
     )
 
 
@@ -188,27 +192,34 @@ def _figures(
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Estimate, se, low and high by group."""
     estimate, se = solved.figures(share=share)
-    misses = 1.0
-    if method == "em":
-        estimate, se = em_errors(moments, channels, infer=question.infer, errors=question.errors)
-        misses = TAKEN_IN
-    elif method == "clipped":
-        estimate = clip(solved.estimate)
-        se = solved.se
-    if method != "inverse" and share:
-        total = max(float(estimate.sum()), 1e-300)
-        estimate, se = estimate / total, se / total
+    if method == "inverse":
+        return estimate, se, *solved.interval(question.z(estimate.size), share=share)
+    estimate = clip(solved.estimate) if method == "clipped" else fitted_counts(moments, channels)
+    if share:
+        estimate = estimate / max(float(estimate.sum()), 1e-300)
+    misses = TAKEN_IN if method == "em" else 1.0
     low, high = solved.interval(question.z(estimate.size, misses=misses), share=share)
     return estimate, se, np.minimum(low, estimate), np.maximum(high, estimate)
 
 
-TAKEN_IN = 1.2
+def fitted_counts(moments: Moments, channels: Channels) -> FloatArray:
+    """The shrunken table, by group; weighted records are fitted as so many equal ones."""
+    whole = Channels(channels.layout.only(range(len(channels.layout.axes))))
+    scale = float(moments.w.sum()) / max(moments.effective, 1e-300)
+    released = moments.w / scale
+    return channels.merge(fit(released, whole).truth(released, whole)) * scale
+
+
+TAKEN_IN = 1.1
 """How many times the misses asked for an interval starts with before it takes in the EM estimate.
 
 When the unbiased interval lies to one side of the truth, the EM estimate lies beyond the truth at
-most every other time: taking it in catches up to half of the misses. With 1.2 times the misses
-to begin with, between 0.6 and 1.2 times those asked for remain.
+most every other time: taking it in catches up to half of the misses. With 1.1 times the misses
+to begin with, between 0.55 and 1.1 times those asked for remain.
 """
+
+
+BESIDE = "se and interval are those of the unbiased one."
 
 
 def _chosen(method: CountMethod, solved: Solved, channels: Channels) -> tuple[CountMethod, str]:
@@ -221,7 +232,7 @@ def _chosen(method: CountMethod, solved: Solved, channels: Channels) -> tuple[Co
     if method == "clipped":
         return method, f"as asked; {error} before clipping; biased where the truth is near 0."
     if method == "em":
-        return method, f"as asked; {error}; shrinking trades it for a bias."
+        return method, f"as asked; {error}; the estimate is shrunk by what noise explains, {BESIDE}"
     if solved.error <= SMALL_ERROR:
         return "inverse", f"{error}, small enough to stay unbiased."
-    return "em", f"{error}, and shrinking makes it much smaller; intervals are the unbiased ones."
+    return "em", f"{error}; the estimate is shrunk by what noise explains, {BESIDE}"

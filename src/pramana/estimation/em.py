@@ -21,7 +21,7 @@ import numpy as np
 from pramana.estimation.channels import Channels
 from pramana.types import FloatArray
 
-__all__ = ["Climb", "divide", "expected_truth", "fit_margins", "log_likelihood"]
+__all__ = ["Climb", "divide", "expected_truth", "fit_margins"]
 
 Margins = Sequence[tuple[int, ...]]
 
@@ -34,13 +34,6 @@ def divide(above: FloatArray, below: FloatArray) -> FloatArray:
 def expected_truth(released: FloatArray, guess: FloatArray, channels: Channels) -> FloatArray:
     """The expected true table of the released records, if the truth is distributed as ``guess``."""
     return guess * channels.backward(divide(released, channels.forward(guess)))
-
-
-def log_likelihood(released: FloatArray, guess: FloatArray, channels: Channels) -> float:
-    """How well ``guess`` explains released counts, up to a constant."""
-    seen = released > 0
-    expected = channels.forward(guess)[seen] / guess.sum()
-    return float(released[seen] @ np.log(np.maximum(expected, 1e-300)))
 
 
 def margin_of(table: FloatArray, keep: tuple[int, ...]) -> FloatArray:

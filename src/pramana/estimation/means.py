@@ -3,7 +3,8 @@
 Sums are corrected like counts: the total of y over the truths in group g is estimated by
 sum_l B_lg S_l, with S_l the sum of y over the records released as l. It is unbiased, and its
 variance is that of a count with y^2 in place of 1. A mean is the ratio of a total and a count; its
-interval is Fieller's, which stays right where a group is small.
+interval is Fieller's, which stays right where a group is small, and is infinite where a group
+cannot be told well from an empty one.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def estimate_means(
 ) -> Estimate:
     """The mean of column ``of`` in every cell of ``layout.by``; weighted where there are weights.
 
-    Where a group cannot be told from an empty one, the mean can be anything: its interval is
+    Where a group cannot be told well from an empty one, the mean can be anything: its interval is
     infinite, and where the estimated count is not positive the mean itself is ``nan``.
     """
     wy, wwy, wwyy = _values(moments, of)
@@ -88,7 +89,8 @@ def estimate_means(
         question,
         what=f"mean of {of}",
         method="inverse",
-        why=_why(channels, "a corrected total over a corrected count; nearly unbiased."),
+        why=_why(channels, "a corrected total over a corrected count; nearly unbiased.")
+        + (UNBOUNDED if np.isinf(high).any() else ""),
         records=moments.count,
         together=Influence.of_means(moments, channels, ratio, question.infer),
     )
@@ -103,6 +105,9 @@ def _noise(channels: Channels, moments: Moments, noise: float, question: Questio
     if noise and question.infer == "records":
         spread = noise * np.maximum(channels.solve(moments.ww), 0)
     return spread
+
+
+UNBOUNDED = " Groups that noise does not tell well from empty ones have no bounded interval."
 
 
 def _why(channels: Channels, corrected: str) -> str:

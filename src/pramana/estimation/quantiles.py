@@ -199,6 +199,7 @@ def stacked(parts: Sequence[Estimate], shares: Sequence[float], of: str) -> Esti
         labels=(*parts[0].labels, tuple(shares)),
         what=f"quantile of {of}",
         estimate=stack("estimate"),
+        unbiased=stack("unbiased"),
         se=stack("se"),
         low=stack("low"),
         high=stack("high"),

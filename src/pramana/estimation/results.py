@@ -24,6 +24,8 @@ __all__ = ["Estimate", "frame_of"]
 
 FIGURES: Final = ("estimate", "se", "low", "high")
 
+SHRUNK_FIGURES: Final = ("estimate", "unbiased", "se", "low", "high")
+
 MOST_LINES: Final = 40
 """Cells that are printed; all of them are in ``cells``."""
 
@@ -41,7 +43,7 @@ class Estimate:
         level: The level of the intervals.
         infer: ``records`` or ``population``.
         estimate: One number a cell, shaped by the labels; so are the next three.
-        se: Standard errors.
+        se: Standard errors of the unbiased estimates.
         low: Lower ends of the intervals.
         high: Upper ends of the intervals.
         records: The number of released records behind the table.
@@ -52,6 +54,8 @@ class Estimate:
         together: How the numbers vary together, where that is known.
         misses: How many times the misses asked for an interval starts with, before it takes in
             the number that is shown.
+        unbiased: The unbiased estimates to which ``se`` and the intervals belong; where
+            ``estimate`` was not shrunk, the same numbers.
     """
 
     by: tuple[str, ...]
@@ -72,9 +76,12 @@ class Estimate:
     like: Any = field(default=None, repr=False)
     together: VaryTogether | None = field(default=None, repr=False)
     misses: float = field(default=1.0, repr=False)
+    unbiased: FloatArray | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("estimate", "se", "low", "high"):
+        if self.unbiased is None:
+            object.__setattr__(self, "unbiased", self.estimate)
+        for name in SHRUNK_FIGURES:
             array = np.array(getattr(self, name), dtype=np.float64)
             array.flags.writeable = False
             object.__setattr__(self, name, array)
@@ -92,6 +99,7 @@ class Estimate:
         records: float,
         together: VaryTogether | None = None,
         misses: float = 1.0,
+        unbiased: FloatArray | None = None,
     ) -> Estimate:
         """From estimate, se, low and high by group; impossible combinations become 0."""
         estimate, se, low, high = (_laid_out(layout, figure) for figure in figures)
@@ -111,6 +119,7 @@ class Estimate:
             simultaneous=question.simultaneous,
             together=together,
             misses=misses,
+            unbiased=None if unbiased is None else _laid_out(layout, unbiased),
         )
 
     def __len__(self) -> int:
@@ -119,17 +128,27 @@ class Estimate:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns as cells and tables name them: one called ``low`` becomes ``low_``."""
-        return tuple(f"{name}_" if name in FIGURES else name for name in self.by)
+        return tuple(f"{name}_" if name in SHRUNK_FIGURES else name for name in self.by)
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """The numbers of a cell: with the unbiased estimate where another one stands before it."""
+        same = np.array_equal(self.estimate, self.unbiased, equal_nan=True)  # type: ignore[arg-type]
+        return FIGURES if same else SHRUNK_FIGURES
 
     @property
     def cells(self) -> Iterator[dict[str, Any]]:
-        """One mapping a cell: its labels, then estimate, se, low, high."""
+        """One mapping a cell: its labels, then estimate, se, low, high.
+
+        Where the estimate was shrunk, the unbiased one comes after it.
+        """
+        figures = self.figures
         for index in np.ndindex(self.estimate.shape):
             cell: dict[str, Any] = {
                 name: labels[place]
                 for name, labels, place in zip(self.names, self.labels, index, strict=True)
             }
-            for name in FIGURES:
+            for name in figures:
                 cell[name] = float(getattr(self, name)[index])
             yield cell
 
@@ -139,7 +158,7 @@ class Estimate:
         Labels that the table does not have raise ``KeyError``.
         """
         index = self._place(values)
-        return {name: float(getattr(self, name)[index]) for name in FIGURES}
+        return {name: float(getattr(self, name)[index]) for name in self.figures}
 
     def _place(self, values: Label | tuple[Label, ...]) -> tuple[int, ...]:
         own = values if isinstance(values, tuple) else (values,)
@@ -202,7 +221,7 @@ class Estimate:
     def to_json(self) -> dict[str, Any]:
         """A plain form; numbers that do not exist (a mean of nobody) become null."""
         cells = [
-            {key: _plain(value) if key in FIGURES else value for key, value in cell.items()}
+            {key: _plain(value) if key in SHRUNK_FIGURES else value for key, value in cell.items()}
             for cell in self.cells
         ]
         return {
@@ -225,7 +244,7 @@ class Estimate:
         grid = np.indices(self.estimate.shape).reshape(len(self.by), -1)
         for name, labels, places in zip(self.names, self.labels, grid, strict=True):
             columns[name] = _arrow([labels[place] for place in places.tolist()])
-        for name in FIGURES:
+        for name in self.figures:
             columns[name] = pa.array(getattr(self, name).ravel())
         return pa.table(columns)
 
@@ -243,8 +262,9 @@ class Estimate:
         Args:
             figure: ``estimate``, ``se``, ``low`` or ``high``.
         """
-        if figure not in FIGURES:
-            raise InvalidNumber(f"figure must be one of {', '.join(FIGURES)}, got {figure!r}.")
+        if figure not in SHRUNK_FIGURES:
+            names = ", ".join(SHRUNK_FIGURES)
+            raise InvalidNumber(f"figure must be one of {names}, got {figure!r}.")
         if len(self.by) < 2:
             raise InvalidNumber("A wide table has two columns or more; to_frame gives this one.")
         values = getattr(self, figure)
@@ -266,10 +286,10 @@ class Estimate:
         return estimate_chart(self)
 
     def __repr__(self) -> str:
-        head = [*self.by, self.what, "se", "low", "high"]
+        head = [*self.by, self.what, *self.figures[1:]]
         rows = [head]
         for cell in islice(self.cells, MOST_LINES):
-            numbers = [_figure(cell[name]) for name in FIGURES]
+            numbers = [_figure(cell[name]) for name in self.figures]
             rows.append([*(_text(cell[name]) for name in self.names), *numbers])
         widths = [max(len(row[at]) for row in rows) for at in range(len(head))]
         lines = [
@@ -292,11 +312,11 @@ class Estimate:
         return f"{self.method}: {self.why}{weighted} {meaning}"
 
     def _repr_html_(self) -> str:
-        head = [*self.by, self.what, "se", "low", "high"]
+        head = [*self.by, self.what, *self.figures[1:]]
         rows = []
         for cell in self.cells:
             labels = [html.escape(_text(cell[name])) for name in self.names]
-            numbers = [_figure(cell[name]) for name in FIGURES]
+            numbers = [_figure(cell[name]) for name in self.figures]
             rows.append("".join(f"<td>{entry}</td>" for entry in [*labels, *numbers]))
         header = "".join(f"<th>{html.escape(entry)}</th>" for entry in head)
         body = "".join(f"<tr>{row}</tr>" for row in rows)

@@ -3,20 +3,23 @@
 The Pearson residuals of a released two-way table are noise of variance (nearly) 1 in every entry,
 whatever the matrices, plus what is left of the dependence. Real dependence lives in a few
 directions, noise in all of them; so the singular values of the residuals are shrunk by the rule
-that is optimal under white noise [Gavish]. Undoing the matrices then amplifies little noise. The
-two-way tables are put together by iterative proportional fitting, which adds nothing else: the
+that is optimal under white noise [Gavish]. Undoing the matrices then amplifies little noise; what
+it does amplify is weighed against how strongly columns usually depend (strength.py). The two-way
+tables are put together by iterative proportional fitting, which adds nothing else: the
 result is a log-linear model with pairwise terms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from pramana.estimation.channels import Channels
 from pramana.estimation.em import divide, fit_margins
+from pramana.estimation.strength import strength_of, usual_part
 from pramana.types import FloatArray
 
 __all__ = ["first_guess", "onto_simplex", "pair_margin", "shrink_singular_values", "single_margin"]
@@ -77,7 +80,7 @@ def first_guess(released: FloatArray, channels: Channels) -> FloatArray:
     pairs = list(combinations(range(ways), 2))
     if pairs:
         tables = [
-            _pair(counted, channels, pair, (singles[pair[0]], singles[pair[1]]), shrunk)
+            _usual_pair(counted, channels, pair, (singles[pair[0]], singles[pair[1]]))
             for pair in pairs
         ]
         targets = [_spanning(table, pair, ways) for table, pair in zip(tables, pairs, strict=True)]
@@ -93,7 +96,9 @@ def pair_margin(
     margins: tuple[FloatArray, FloatArray],
 ) -> FloatArray:
     """The two-way table of two axes with the given margins, its dependence of right strength."""
-    return _pair(counted, channels, pair, margins, of_right_strength)
+    seen = ReleasedPair.of(counted, channels, pair, margins)
+    dependence = seen.white(of_right_strength)[0] if seen.alone else seen.unbiased
+    return _with_margins(np.maximum(seen.independent + dependence, 0), *margins)
 
 
 def _spanning(table: FloatArray, axes: tuple[int, ...], ways: int) -> FloatArray:
@@ -137,26 +142,91 @@ def _marginal(table: FloatArray, places: tuple[int, ...], keep: tuple[int, ...])
     return np.asarray(table.sum(axis=out), dtype=np.float64)
 
 
-def _pair(
+def _usual_pair(
     counted: Counted,
     channels: Channels,
     pair: tuple[int, int],
     margins: tuple[FloatArray, FloatArray],
-    shrinker: Shrinker,
 ) -> FloatArray:
-    """The two-way margin, denoised, non-negative, with the given one-way margins."""
-    rows, columns = margins
-    places = channels.closure(pair)
-    sub = Channels(channels.layout.only(places))
-    seen = counted(places)
-    total = max(float(seen.sum()), 1e-300)
-    independent = np.outer(rows, columns) / total
-    if places == pair:
-        dependence = _denoised(seen, sub, independent, shrinker)
-    else:  # a matrix that depends on a third axis: the residuals are not white, so they stay
-        dependence = _marginal(sub.solve(seen), places, pair)
-        dependence = dependence - np.outer(dependence.sum(1), dependence.sum(0)) / total
-    return _with_margins(np.maximum(independent + dependence, 0), rows, columns)
+    """The two-way margin whose dependence is no stronger than noise and experience allow."""
+    seen = ReleasedPair.of(counted, channels, pair, margins)
+    dependence, errors = seen.white(shrunk) if seen.alone else seen.in_strata()
+    keep = usual_part(strength_of(dependence, seen.independent), errors)
+    return _with_margins(np.maximum(seen.independent + keep * dependence, 0), *margins)
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedPair:
+    """The released table of a pair of axes, and of those that their matrices depend on.
+
+    Attributes:
+        table: The released counts.
+        channels: The mechanism on these axes.
+        places: Which axes of the whole table they are.
+        pair: The two that matter.
+        independent: The true table of the two if they were independent.
+    """
+
+    table: FloatArray
+    channels: Channels
+    places: tuple[int, ...]
+    pair: tuple[int, int]
+    independent: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        counted: Counted,
+        channels: Channels,
+        pair: tuple[int, int],
+        margins: tuple[FloatArray, FloatArray],
+    ) -> ReleasedPair:
+        """Counted, with the given margins of the truth."""
+        places = channels.closure(pair)
+        seen = counted(places)
+        independent = np.outer(*margins) / max(float(seen.sum()), 1e-300)
+        return cls(seen, Channels(channels.layout.only(places)), places, pair, independent)
+
+    @property
+    def alone(self) -> bool:
+        """Whether the matrices of the pair depend on nothing else."""
+        return self.places == self.pair
+
+    @property
+    def unbiased(self) -> FloatArray:
+        """What the solved table differs from independence."""
+        solved = _marginal(self.channels.solve(self.table), self.places, self.pair)
+        total = max(float(self.table.sum()), 1e-300)
+        return solved - np.outer(solved.sum(axis=1), solved.sum(axis=0)) / total
+
+    def white(self, shrinker: Shrinker) -> tuple[FloatArray, float]:
+        """Released minus independent, denoised, and undone; and how many errors that is."""
+        total = max(float(self.table.sum()), 1e-300)
+        expected = np.outer(self.table.sum(axis=1), self.table.sum(axis=0)) / total
+        scale = np.sqrt(expected)
+        residuals = divide(self.table - expected, scale)
+        # Values that stay put for sure make no noise: columns as they are, retention near 1.
+        noise = 1 - float(self.channels.squared(self.independent).sum()) / total
+        if noise <= 1e-9:
+            return self.channels.solve(residuals * scale), np.inf
+        kept = shrinker(residuals / np.sqrt(noise))
+        return (
+            self.channels.solve(kept * np.sqrt(noise) * scale),
+            float(np.sqrt((kept**2).sum())),
+        )
+
+    def in_strata(self) -> tuple[FloatArray, float]:
+        """The same where residuals are not white: one factor for all of it [James-Stein]."""
+        dependence, channels = self.unbiased, self.channels
+        noise = channels.spread(self.table) - channels.solve(self.table)
+        floor = np.maximum(self.independent, 1e-3 * self.independent.mean())
+        expected = float((_marginal(np.maximum(noise, 0), self.places, self.pair) / floor).sum())
+        power = float((dependence**2 / floor).sum())
+        if expected <= 1e-9 * power or power <= 0:
+            return dependence, np.inf
+        keep = max(0.0, 1 - expected / power)
+        free = max((dependence.shape[0] - 1) * (dependence.shape[1] - 1), 1)
+        return keep * dependence, keep * float(np.sqrt(power * free / expected))
 
 
 def _with_margins(table: FloatArray, rows: FloatArray, columns: FloatArray) -> FloatArray:
@@ -167,21 +237,6 @@ def _with_margins(table: FloatArray, rows: FloatArray, columns: FloatArray) -> F
         if np.abs(factors * (columns > 0) - (columns > 0)).max() < 1e-4:
             break
     return table
-
-
-def _denoised(
-    seen: FloatArray, channels: Channels, independent: FloatArray, shrinker: Shrinker
-) -> FloatArray:
-    """Released minus independent, denoised, and undone."""
-    total = float(seen.sum())
-    expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / max(total, 1e-300)
-    scale = np.sqrt(expected)
-    residuals = divide(seen - expected, scale)
-    # Values that stay put for sure make no noise: columns released as they are, retention near 1.
-    noise = 1 - float(channels.squared(independent).sum()) / max(total, 1e-300)
-    if noise > 1e-9:
-        residuals = shrinker(residuals / np.sqrt(noise)) * np.sqrt(noise)
-    return channels.solve(residuals * scale)
 
 
 def shrunk(residuals: FloatArray) -> FloatArray:

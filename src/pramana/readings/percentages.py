@@ -51,8 +51,7 @@ def shares_within(reading: Reading, asked: Asked, share: Share, *, method: Count
 def _together(reading: Reading, asked: Asked, place: int) -> VaryTogether | None:
     """How the shares vary together: by the counts that they are made of."""
     method: CountMethod = "inverse" if reading.kind == "published" else "auto"
-    question = replace(asked.question, errors=False)
-    counts = reading.counts(replace(asked, question=question), method=method, share=False).together
+    counts = reading.counts(asked, method=method, share=False).together
     return None if counts is None else SharesWithin(counts, place)
 
 
@@ -88,6 +87,7 @@ def _stacked(
         why=f"one question for each value of {asked.by[place]}; {found[0].why}",
         level=asked.question.level,
         estimate=stack("estimate"),
+        unbiased=stack("unbiased"),
         se=stack("se"),
         low=stack("low"),
         high=stack("high"),

@@ -26,6 +26,7 @@ from pramana.estimation.regression import Family
 from pramana.estimation.regression_results import Regression
 from pramana.estimation.reported import ReportedTotals, SetSums, totals_of_reports
 from pramana.estimation.results import Estimate
+from pramana.estimation.variance import Ratio, bounded_interval, normal_interval
 from pramana.matrices.reporting import AskedSet, Reporting
 from pramana.matrices.transition import Label
 from pramana.model.choose import fit_model
@@ -95,7 +96,7 @@ class ReportsReading:
         total = sums.people if not asked.weighted or self.records.weight is None else None
         if share:
             figures = sums.shares(found, asked)
-        low, high = _interval(*figures, asked, low=0.0, high=1.0 if share else total)
+        low, high = _interval(*figures, asked, most=1.0 if share else total)
         return sums.estimate((*figures, low, high), asked, "share" if share else "count", found)
 
     def mean(self, asked: Asked, of: str) -> Estimate:
@@ -104,14 +105,10 @@ class ReportsReading:
         if sums is None:
             return self.plain.mean(asked, of)
         counts, totals = sums.totals(sums.weights()), sums.totals(sums.values())
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean = np.where(counts.totals > 0, totals.totals / counts.totals, np.nan)
-            centre = np.nan_to_num(mean)
-            spread = sums.totals(sums.values(centre))
-            se = np.hypot(_se(spread, asked), self._noise(of, asked, sums, counts.totals))
-            se = se / np.abs(counts.totals)
-        se = np.where(np.isnan(mean), np.nan, se)
-        low, high = _interval(mean, se, asked)
+        noise = self._noise(of, asked, sums, counts.totals) ** 2
+        ratio = sums.ratio(counts, totals, asked, noise)
+        low, high = ratio.interval(asked.question.z(ratio.above.size))
+        mean, se = ratio.value, ratio.se
         return sums.estimate((mean, se, low, high), asked, f"mean of {of}", totals)
 
     def total(self, asked: Asked, of: str) -> Estimate:
@@ -122,7 +119,7 @@ class ReportsReading:
         found = sums.totals(sums.values())
         noise = self._noise(of, asked, sums, sums.totals(sums.weights()).totals)
         figures = found.totals, np.hypot(_se(found, asked), noise)
-        low, high = _interval(*figures, asked)
+        low, high = normal_interval(*figures, z=asked.question.z(figures[0].size))
         return sums.estimate((*figures, low, high), asked, f"total of {of}", found)
 
     def _noise(self, of: str, asked: Asked, sums: _Sums, weights: FloatArray) -> FloatArray:
@@ -369,6 +366,19 @@ class _Sums:
             for place, (own, every) in enumerate(zip(self.sets, self.sums, strict=True))
         ]
 
+    def ratio(
+        self, counts: ReportedTotals, totals: ReportedTotals, asked: Asked, noise: FloatArray
+    ) -> Ratio:
+        """Totals over counts, with the covariance: from the variance of values moved by a step.
+
+        ``noise`` is the variance of what was added to the values before they were released.
+        """
+        step = float(np.nansum(np.abs(totals.totals))) / self.whole or 1.0
+        moved = _se(self.totals(self.values(step)), asked) ** 2
+        above, below = _se(totals, asked) ** 2, _se(counts, asked) ** 2
+        cov = (above + step**2 * below - moved) / (2 * step)
+        return Ratio(totals.totals, counts.totals, v_above=above + noise, cov=cov, v_below=below)
+
     def _part(
         self,
         place: int,
@@ -438,21 +448,11 @@ def _se(found: ReportedTotals, asked: Asked) -> FloatArray:
 
 
 def _interval(
-    estimate: FloatArray,
-    se: FloatArray,
-    asked: Asked,
-    *,
-    low: float | None = None,
-    high: float | None = None,
+    estimate: FloatArray, se: FloatArray, asked: Asked, *, most: float | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Normal, cut where the truth cannot lie."""
-    wide = asked.question.z(estimate.size) * se
-    lower, upper = estimate - wide, estimate + wide
-    if low is not None:
-        lower = np.maximum(lower, low)
-    if high is not None:
-        upper = np.minimum(upper, high)
-    return np.minimum(lower, estimate), np.maximum(upper, estimate)
+    """The interval of a number from 0 to ``most``."""
+    low, high = bounded_interval(estimate, se, z=asked.question.z(estimate.size))
+    return (low, high) if most is None else (np.minimum(low, most), np.minimum(high, most))
 
 
 def _summed(
