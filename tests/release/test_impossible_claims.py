@@ -13,6 +13,7 @@ import pramana as pm
 from pramana.guarantees.claim import Claim
 from pramana.matrices import Mechanism, Step, UniformMixture
 from pramana.release.makers import MAKERS
+from pramana.release.ties import ties
 from pramana.release.verify import verify_folder
 from pramana.table.schema import Impossible
 
@@ -150,3 +151,46 @@ def test_rules_without_end_do_not_keep_anybody_waiting(releases):
     )
     assert "matrix of a x b" in found
     assert time.perf_counter() - start < 5
+
+
+def _changed(form):
+    """Every way to change one leaf of an object, to lose a name, and to add one."""
+    for name, value in form.items():
+        yield {other: own for other, own in form.items() if other != name}
+        if isinstance(value, dict):
+            yield from (form | {name: inner} for inner in _changed(value))
+        elif isinstance(value, list) and value:
+            yield from (form | {name: [*value[:-1], odd]} for odd in ("x", -1.0, 0.123, True))
+            yield form | {name: [*value, value[-1]]}
+        else:
+            odd = ("Nobody can be harmed.", -1.0, 0.123, 12345, True, False, None, [], {})
+            strange = (own for own in odd if repr(own) != repr(value))
+            yield from (form | {name: own} for own in strange)
+    yield form | {"more": "Nobody can be harmed."}
+
+
+FREE = {
+    "allow_verbatim": (True, False),  # allowed and not needed
+    "max_size": (12345, None),  # an option that the method takes, whatever it is worth
+    "response_weight": (0.123, 12345),
+    "distinct": (12345,),
+    "closeness": (0.123,),
+    "verbatim": (None,),  # a cluster counts no copies, which the verdict says
+}
+"""Values of options that the method takes; they are told to be the owner's word."""
+
+
+@pytest.mark.parametrize("name", HOW)
+def test_every_figure_and_option_follows_or_is_the_owners_word(releases, name):
+    """Words and values in their place: none verifies but options that the method itself takes."""
+    certificate = releases[name].certificate
+    for part in ("figures", "options"):
+        for form in _changed(dict(getattr(certificate, part))):
+            checks = list(ties(replace(certificate, **{part: form})))
+            if all(check.ok for check in checks):
+                old = dict(getattr(certificate, part))
+                (moved,) = (n for n in {*form, *old} if repr(form.get(n)) != repr(old.get(n)))
+                assert moved not in form or form[moved] is not None or moved == "max_size"
+                assert repr(form.get(moved)) in map(repr, FREE[moved]), (part, form)
+                stated = {check.name for check in checks if check.state == "stated"}
+                assert stated & {"how groups were formed", "records word for word"}

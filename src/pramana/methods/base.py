@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pramana.methods.people import People
     from pramana.methods.plan import Plan
 
-__all__ = ["Kind", "Method", "Option", "option", "options_of", "require_choice"]
+__all__ = ["Kind", "Method", "Option", "option", "options_of", "require_choice", "require_kinds"]
 
 
 class Method(Protocol):
@@ -49,7 +49,8 @@ class Method(Protocol):
     """Where keys come from that are replaced within groups."""
 
     tells: ClassVar[frozenset[str] | None] = None
-    """The figures and options in its certificates, by name; ``None`` where it does not say."""
+    """The figures of its certificates that only the owner can count, by name; ``None`` where it
+    does not say what follows from the rest."""
 
     takes_numbers: ClassVar[bool] = False
     """Whether a key may be a number without bins."""
@@ -75,6 +76,12 @@ class Method(Protocol):
         """The expected error of published matrices; a method that states none has none."""
         del certificate
         return None
+
+    @classmethod
+    def follows(cls, certificate: Certificate) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """The options, and the other figures, that its certificate has if all else is as it is."""
+        del certificate  # most methods tell neither
+        return {}, {}
 
     @classmethod
     def prices(cls, certificate: Certificate, words: str | None) -> bool:
@@ -154,6 +161,19 @@ def _choices(hint: Any) -> tuple[str, ...]:
 
 def _kind(hint: Any) -> type:
     return next((kind for kind in (bool, float, int) if kind in (hint, *get_args(hint))), str)
+
+
+def require_kinds(method: type[Method], options: Mapping[str, Any]) -> None:
+    """Refuse options that are not of the kind that a method takes: a text where a number goes."""
+    for one in options_of(method):
+        value = options[one.name]
+        if one.read is not None:
+            good = isinstance(value, list) and all(type(own) is str for own in value)
+        else:
+            kinds = (int, float) if one.kind is float else (one.kind,)
+            good = type(value) in kinds or (value is None and one.default is None)
+        if not good:
+            raise InvalidNumber(f"{one.name} must be of another kind, got {type(value).__name__}.")
 
 
 def require_choice(name: str, value: object, choices: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from pramana.guarantees.base import Guarantee
 from pramana.numeric import coarse_up
 from pramana.table.counts import Counts
 
-__all__ = ["as_they_stand", "fingerprint", "the_only"]
+__all__ = ["AS_THEY_STAND", "as_they_stand", "fingerprint", "the_only"]
 
 Target = TypeVar("Target", bound=Guarantee)
 
@@ -52,6 +52,9 @@ def the_only(asked: Sequence[Guarantee], kind: type[Target], *, method: str) -> 
     return own[0]
 
 
+AS_THEY_STAND: Final = {"frequencies": "unbiased as they stand"}
+
+
 def as_they_stand(
     variances: Mapping[str, Sequence[float]], *, least: Callable[[int], float]
 ) -> dict[str, Any]:
@@ -66,4 +69,4 @@ def as_they_stand(
         name: [coarse_up(math.sqrt(max(least(len(own)) ** 2, *own)))] * len(own)
         for name, own in variances.items()
     }
-    return {"frequencies": "unbiased as they stand", "standard_errors": errors}
+    return {**AS_THEY_STAND, "standard_errors": errors}

@@ -29,6 +29,7 @@ from pramana.methods.base import Kind, Method, option
 from pramana.methods.counted import fingerprint
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
+from pramana.release.certificate import Certificate
 from pramana.table.domains import label_text
 from pramana.table.schema import Column, Schema, require_domains, require_keys
 
@@ -86,7 +87,7 @@ class GivenMatrices(Method):
     name: ClassVar[str] = "matrix"
     when: ClassVar[str] = "You have matrices of your own, and want to know what they promise."
     aims: ClassVar[tuple[str, ...]] = ()
-    tells: ClassVar[frozenset[str] | None] = frozenset({"matrices"})
+    tells: ClassVar[frozenset[str] | None] = frozenset()
     kind: ClassVar[Kind] = "published"
     origin: ClassVar[str] = "brought by the owner; assumed not to have been made from the data"
 
@@ -118,6 +119,12 @@ class GivenMatrices(Method):
             basis=fingerprint(people.counts) if self.data_dependent else None,
             attached=None if self.data_dependent else people.attached,
         )
+
+    @classmethod
+    def follows(cls, certificate: Certificate) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """Where the matrices come from."""
+        del certificate  # it is the same in all
+        return {}, {"matrices": cls.origin}
 
     def _evidence(self, people: People, mechanism: Mechanism) -> Evidence:
         return people.counted(mechanism) if self.data_dependent else people.fixed(mechanism)

@@ -21,12 +21,13 @@ from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.kanonymity.clustering import Clustering
 from pramana.kanonymity.sequential import Draw
 from pramana.matrices.mechanism import Mechanism
-from pramana.methods.base import Kind, Method, option, require_choice
+from pramana.methods.base import Kind, Method, option, require_choice, require_kinds
 from pramana.methods.counted import the_only
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.numeric import coarse_up, require_number
 from pramana.randomness import Keystream, Stream
+from pramana.release.certificate import Certificate
 from pramana.release.makers import NewKeys
 from pramana.risk.verbatim import measure_verbatim
 from pramana.table.alike import comparable
@@ -82,12 +83,7 @@ class Grouped(Method):
 
     aims: ClassVar[tuple[str, ...]] = ("k-anonymity",)
     kind: ClassVar[Kind] = "groups"
-    tells: ClassVar[frozenset[str] | None] = frozenset(
-        {
-            "meaning", "keys", "within_group_share", "verbatim", "clustering", "responses",
-            "response_weight", "max_size", "distinct", "closeness", "draw", "allow_verbatim",
-        }
-    )  # fmt: skip
+    tells: ClassVar[frozenset[str] | None] = frozenset({"within_group_share", "verbatim"})
     data_dependent: ClassVar[bool] = True
     takes_numbers: ClassVar[bool] = True
 
@@ -163,7 +159,8 @@ class Grouped(Method):
             attained=attained(evidence, plan.asked),
             public=self._told(target.k)
             | {
-                "within_group_share": coarse_up(made.share),
+                # Below a billionth it is what rounding leaves of nothing.
+                "within_group_share": coarse_up(made.share) if made.share > 1e-9 else 0.0,
                 "verbatim": seen.public(),
             },
         )
@@ -211,6 +208,16 @@ class Grouped(Method):
             for column in schema.columns
             if column.role is Role.SENSITIVE
         )
+
+    @classmethod
+    def follows(cls, certificate: Certificate) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """Options that the method takes, and what they and k mean in words."""
+        require_kinds(cls, certificate.options)
+        own = cls(**certificate.options)
+        (k,) = (c.attained.k for c in certificate.claims if isinstance(c.attained, KAnonymity))
+        if set(own.responses) - set(certificate.schema.names):
+            raise InvalidSchema("A response must be a released column.")
+        return own.disclosed(), own._told(k)
 
     def _told(self, k: int) -> dict[str, Any]:
         """What analysts must know: what was done, and where new keys come from."""

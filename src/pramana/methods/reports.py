@@ -90,7 +90,7 @@ class Reports(Method):
         "privacy-breach",
         "shuffled-privacy",
     )
-    tells: ClassVar[frozenset[str] | None] = frozenset({"tables"})
+    tells: ClassVar[frozenset[str] | None] = frozenset()
     kind: ClassVar[Kind] = "reports"
 
     def __post_init__(self) -> None:
@@ -177,14 +177,26 @@ class Reports(Method):
         mechanism, schema = certificate.mechanism, certificate.true_schema
         if not isinstance(mechanism, Reporting):
             return None
-        listed = certificate.options.get("tables", ())
-        made = cls(tables=tuple(tuple(str(table).split("*")) for table in listed))
+        made = cls._listed(certificate)
         shares = SetShares(
             tuple(one.columns for one in mechanism.sets),
             tuple(float(one.share) for one in mechanism.sets),
             tuple(float(one.matrix.retention) for one in mechanism.sets),
         )
         return _expected(shares, made._wanted(schema), _Cells(schema), certificate.records)
+
+    @classmethod
+    def follows(cls, certificate: Certificate) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """Tables of randomised columns, where some were asked for."""
+        made = cls._listed(certificate)
+        made._wanted(certificate.true_schema)
+        return made.disclosed(), {}
+
+    @classmethod
+    def _listed(cls, certificate: Certificate) -> Reports:
+        """The method with the tables that a certificate lists."""
+        listed = certificate.options.get("tables", ())
+        return cls(tables=tuple(tuple(str(table).split("*")) for table in listed))
 
     def disclosed(self) -> Mapping[str, Any]:
         """The tables that the sets were chosen for."""

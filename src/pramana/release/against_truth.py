@@ -27,11 +27,11 @@ from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
 from pramana.release.certificate import Certificate
 from pramana.release.checks import Check
+from pramana.release.draws import draws
 from pramana.release.noise_truth import with_noise_check
-from pramana.release.order import linked, order_check
+from pramana.release.order import order_check
 from pramana.release.paired import Pair, PairedRecords
 from pramana.release.reports_truth import reports_against_truth
-from pramana.release.standing import standing
 from pramana.table.alike import comparable
 from pramana.table.codec import encode, encode_released
 from pramana.table.counts import Counts
@@ -109,12 +109,12 @@ def against_truth(
     try:
         records = PairedRecords(certificate, released, original)
         yield order_check(records, level=LEVEL / 6)
+        if certificate.mechanism is not None:
+            yield from draws(certificate.mechanism, records, level=LEVEL / 6)
         if isinstance(certificate.mechanism, Reporting):
-            yield from reports_against_truth(certificate, released, original, level=LEVEL / 6)
+            yield from reports_against_truth(certificate, released, original, level=LEVEL / 2)
         elif certificate.mechanism is not None:
             yield from _transitions(certificate.mechanism, records)
-            yield from _unchanged(certificate.mechanism, records)
-            yield from standing(certificate.mechanism, records, level=LEVEL / 6)
             yield from _owner_claims(certificate, original)
     except PramanaError as error:
         yield Check.of("original values", False, str(error))
@@ -247,33 +247,6 @@ def _power(found: ChiSquareFit, level: float) -> str:
         "it finds records that were not drawn at all"
     )  # fmt: skip
     return f"it finds tables {shift:.1f} times their noise away; {close}"
-
-
-def _unchanged(mechanism: Mechanism, records: PairedRecords) -> Iterator[Check]:
-    """Records that can be told apart by kept columns: as many stay as they are as shall."""
-    from scipy.stats import norm
-
-    rows = linked(records.kept_together)
-    steps = [step for step in mechanism if step.matrix is not None]
-    for step in steps if rows is not None else ():
-        pair = records.cells(step)
-        if pair is None or rows is None or step.matrix is None:
-            continue
-        before, after = pair.before[rows[0]], pair.after[rows[1]]
-        stays = step.matrix.diagonal[before]
-        mean, variance = float(stays.sum()), float((stays * (1 - stays)).sum())
-        found = int((before == after).sum())
-        off = abs(found - mean) - 0.5
-        deviation = float(np.sqrt(variance))
-        exact = variance < 1e-9
-        p_value = float(off <= 1e-6) if exact else min(1.0, 2 * float(norm.sf(off / deviation)))
-        reach = 100 * (norm.isf(LEVEL / 12 / len(steps)) + 3) * deviation / len(before)
-        yield Check.of(
-            f"unchanged values of {' x '.join(step.columns)}",
-            p_value >= LEVEL / 6 / len(steps),
-            f"{found:,} of the {len(before):,} records that kept columns tell apart, "
-            f"{mean:,.0f} expected (p = {p_value:.2g}; {reach:.2g} % more or fewer are found)",
-        )
 
 
 def _owner_claims(certificate: Certificate, original: OpenedTable) -> Iterator[Check]:

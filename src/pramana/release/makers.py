@@ -6,8 +6,9 @@ where the method is known; a method from outside must be installed where its rel
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from pramana.registry import Registry
 from pramana.release.certificate import Certificate, Kind
@@ -35,7 +36,11 @@ class Maker(Protocol):
     """Where keys come from, if the kind is ``groups``."""
 
     tells: ClassVar[frozenset[str] | None]
-    """The figures and options in its certificates, by name; ``None`` where it does not say."""
+    """The figures that only the owner can count, by name; ``None`` where it does not say."""
+
+    @classmethod
+    def follows(cls, certificate: Certificate) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """The options, and the other figures, that its certificate has if all else is as it is."""
 
     @classmethod
     def prices(cls, certificate: Certificate, words: str | None) -> bool:

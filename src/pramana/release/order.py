@@ -1,221 +1,334 @@
-"""Was the order of the released records drawn at random?
+"""Was the order of the released records drawn at random? Bets on every order that was not.
 
-Four signs that it was not, each with a known law under a uniform shuffle whatever the values are:
-more records than chance allows stand where they stood (or where they stood from the end); records
-that can be told apart by columns released as they are keep the order that they had; the values of a
-column stand earlier or later in the file than others; and, moved all by as much, turned or not,
-records stand near those that they stood near, which finds rotations, swaps and exchanged parts.
+In a shuffle each released record is drawn from those that are left, whatever stands before it. So a
+doubt about the order is a bet, record by record (bets.py): it says which values are likelier at a
+place, and the stake is divided by what it wins on average over the records that are left. Columns
+come one after the other: given the columns before it, the values of a column are drawn from the
+records left that agree in those. Exact for every table, whatever depends on whatever.
+
+The doubts: a record stands near those that stood near it in the truth, at distances from none to a
+quarter of the table, in the old direction or turned; all records moved by as much; stretches of
+records moved each by as much as it pleased; and records stand beside their like, as if sorted.
+What is likelier near a true record follows from its row of the matrix.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from pramana.matrices.mechanism import Step
+from pramana.release.bets import SURE, average, needed
 from pramana.release.checks import Check
 from pramana.release.paired import Pair, PairedRecords, joined
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["in_place", "linked", "order_check"]
+__all__ = ["order_check"]
 
-FEWEST = 10
-FEWEST_MOVED = 200
-MOST_SCORES = 8
-BLIND = "cannot tell here: these columns are too alike"
-UNSEEN = "a shuffle inside stretches of some dozens of records may pass"
-FEWEST_MEETINGS = 50
-MOST_MOVED = 100_000
-WIDTHS = (1, 16, 128)
-MOST_GROUPS = 1_000
+MOST_RECORDS = 20_000
+"""So many released records are looked at: the first ones, which are as good as any in a shuffle."""
+
+MOST_VALUES = 32
+"""Values that a column is looked at by; neighbouring ones are put together."""
+
+STRENGTHS = (0.9, 0.3, 0.1, 0.02)
+WIDTHS = (1, 3, 9, 27, 81, 243, 729, 2187, 6561)
+RUNS = (48, 192)
+"""Lengths of stretches that may have moved as a whole."""
+
+MOST_RUNS = 16
+LIKELY_RUNS = 0.05
+CANDIDATES = 4
+SILENT = "cannot tell here: these columns are too alike"
 
 
 @dataclass(frozen=True)
-class _Sign:
-    """One test: how likely chance is to do the same, and what was seen."""
+class Ordered:
+    """Values of the true records, those released, and what a true value makes likelier."""
 
-    p_value: float
-    seen: str
+    before: IntArray
+    after: IntArray
+    odds: FloatArray
+    """For a true value (row) how much likelier it makes a released one, less one."""
+
+    @property
+    def size(self) -> int:
+        """How many values it has."""
+        return len(self.odds)
+
+    @classmethod
+    def of(cls, pair: Pair, matrix: FloatArray | None) -> Ordered:
+        """A column that passes a matrix, or is taken to be as it is."""
+        whole = pair.size <= MOST_VALUES
+        own = pair.in_groups(MOST_VALUES)
+        rows = matrix if whole and matrix is not None else np.eye(own.size)
+        expected = np.bincount(own.before, minlength=own.size) @ rows / max(len(own.before), 1)
+        # A value that only the release has is met nowhere in the truth: nothing is bet on it.
+        odds = np.zeros_like(rows)
+        there = expected > 0
+        odds[:, there] = rows[:, there] / expected[there] - 1
+        return cls(own.before, own.after, odds)
+
+
+class Left:
+    """For each released record how many of those left, from it on, have which value of a column.
+
+    Only those that agree with it in the columns before are counted.
+    """
+
+    def __init__(self, prefix: IntArray, after: IntArray, size: int) -> None:
+        order = np.lexsort((-np.arange(len(after)), prefix))  # from the end, group by group
+        shown = np.zeros((len(after), size), dtype=np.int32)
+        shown[np.arange(len(after)), after[order]] = 1
+        total = shown.cumsum(axis=0, dtype=np.int32)
+        first = np.flatnonzero(np.diff(prefix[order], prepend=-1))
+        starts = np.repeat(first, np.diff([*first, len(after)]))
+        total -= total[starts] - shown[starts]
+        counts = np.empty_like(total)
+        counts[order] = total
+        self.shares: FloatArray = counts / counts.sum(axis=1, keepdims=True)
+
+    def mean(self, odds: FloatArray) -> FloatArray:
+        """The mean of the odds at each place, over the records that are left."""
+        found: FloatArray = np.einsum("ja,ja->j", self.shares, odds)
+        return found
+
+
+class Orders:
+    """A release beside its truth, made ready for bets on the order."""
+
+    def __init__(self, columns: Sequence[Ordered], whole: Pair) -> None:
+        self.columns = columns
+        self.whole = whole
+        self.records = len(columns[0].before)
+        self.seen = min(self.records, MOST_RECORDS)
+        self.left: list[Left] = []
+        self.weights: list[float] = []
+        prefix = np.zeros(self.seen, dtype=np.int64)
+        for column in columns:
+            after = column.after[: self.seen]
+            self.left.append(Left(prefix, after, column.size))
+            # What is fixed by the columns before is no news: one record of each of their groups.
+            self.weights.append(1 - (int(prefix.max()) + 1) / self.seen)
+            prefix = np.unique(prefix * column.size + after, return_inverse=True)[1].ravel()
+
+    def steps(self, odds: Sequence[FloatArray]) -> FloatArray:
+        """The logarithm of what each record wins, by strength, for odds at each place."""
+        total = np.zeros((len(STRENGTHS), self.seen))
+        for column, left, own in zip(self.columns, self.left, odds, strict=True):
+            own = np.maximum(own, -1.0)
+            here = own[np.arange(self.seen), column.after[: self.seen]]
+            mean = left.mean(own)
+            for at, strength in enumerate(STRENGTHS):
+                total[at] += np.log1p(strength * here) - np.log1p(strength * mean)
+        return total
+
+    def gain(self, odds: Sequence[FloatArray]) -> float:
+        """What a bet has won over all records."""
+        return average(self.steps(odds).sum(axis=1))
+
+    def still(self, *, turned: bool = False, moved: int = 0) -> float:
+        """The gain of a bet that whole records, in all columns, stand in their places."""
+        true = np.roll(self.whole.before[::-1] if turned else self.whole.before, moved)[: self.seen]
+        after, places = self.whole.after[: self.seen], np.arange(self.seen)
+        numbers = np.bincount(self.whole.before, minlength=self.whole.size)
+        rare = self.records / np.maximum(numbers, 1)[true]
+        keys = np.sort(after * self.seen + places)
+        ends = (
+            np.searchsorted(keys, at) for at in ((true + 1) * self.seen, true * self.seen + places)
+        )
+        here, mean = (
+            (after == true) * rare - 1,
+            np.subtract(*ends) / (self.seen - places) * rare - 1,
+        )
+        return average([float((np.log1p(s * here) - np.log1p(s * mean)).sum()) for s in STRENGTHS])
+
+    # -- doubts -----------------------------------------------------------------------------------
+
+    def near(self, width: int, *, turned: bool = False, moved: int = 0) -> list[FloatArray]:
+        """What the true records within ``width`` places make likelier."""
+        found = []
+        for column in self.columns:
+            odds = column.odds[column.before[::-1] if turned else column.before]
+            found.append(_smoothed(np.roll(odds, moved, axis=0), width)[: self.seen])
+        return found
+
+    def sorted(self, width: int) -> list[FloatArray]:
+        """What the released records just before make likelier."""
+        found = []
+        for column in self.columns:
+            after = column.after[: self.seen]
+            shown = np.zeros((self.seen, column.size))
+            shown[np.arange(self.seen), after] = 1
+            share = shown.mean(axis=0)
+            past = np.cumsum(np.vstack([np.zeros((width + 1, column.size)), shown]), axis=0)
+            window = past[width : width + self.seen] - past[: self.seen]
+            number = np.minimum(np.arange(self.seen), width)[:, None]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                odds = (window + share) / (number + 1) / share - 1
+            found.append(np.where(share > 0, odds, 0.0))
+        return found
+
+    def best_move(self, width: int, *, turned: bool) -> int:
+        """The distance at which the records fit the truth best."""
+        return int(np.argmax(self.fits(0, self.seen, width, turned=turned)))
+
+    def fits(self, start: int, stop: int, width: int = 1, *, turned: bool = False) -> FloatArray:
+        """How well released records of a stretch fit the truth, for every distance."""
+        from scipy.fft import irfft, rfft
+
+        total = np.zeros(self.records // 2 + 1, dtype=np.complex128)
+        for at, column in enumerate(self.columns):
+            for value in range(column.size):
+                shown = np.zeros(self.records)
+                shown[start:stop] = column.after[start:stop] == value
+                if shown.any():
+                    total += rfft(shown) * np.conj(self._spectrum(at, value, width, turned))
+        found: FloatArray = irfft(total, n=self.records)
+        return found
+
+    def _spectrum(self, at: int, value: int, width: int, turned: bool) -> FloatArray:
+        from scipy.fft import rfft
+
+        key = (at, value, width, turned)
+        if key not in self._spectra:
+            column = self.columns[at]
+            odds = column.odds[column.before[::-1] if turned else column.before, value]
+            self._spectra[key] = rfft(_smoothed(odds[:, None], width)[:, 0])
+        return self._spectra[key]
+
+    @cached_property
+    def _spectra(self) -> dict[tuple[int, int, int, bool], FloatArray]:
+        return {}
+
+    def runs(self, length: int) -> float:
+        """The gain of a bet that stretches moved, each by as much as it pleased.
+
+        A stretch bets on all distances alike; of most of them the part of the stake is given up.
+        """
+        starts = range(0, min(self.seen, length * MOST_RUNS) - length + 1, length)
+        total = 0.0
+        for start in starts:
+            total += self._run(start, length)
+        return total
+
+    def _run(self, start: int, length: int) -> float:
+        stop = start + length
+        fits = self.fits(start, stop)
+        won: list[float] = []
+        for moved in np.argpartition(-fits, CANDIDATES)[:CANDIDATES]:
+            places = (np.arange(start, stop) - int(moved)) % self.records
+            steps = np.zeros(len(STRENGTHS))
+            for column, left in zip(self.columns, self.left, strict=True):
+                odds = column.odds[column.before[places]]
+                here = odds[np.arange(length), column.after[start:stop]]
+                mean = np.einsum("ja,ja->j", left.shares[start:stop], odds)
+                for at, strength in enumerate(STRENGTHS):
+                    steps[at] += float(
+                        (np.log1p(strength * here) - np.log1p(strength * mean)).sum()
+                    )
+            won.extend((steps - math.log(len(STRENGTHS) * self.records)).tolist())
+        most = max(won)
+        stake = most + math.log(sum(math.exp(own - most) for own in won))
+        return float(np.logaddexp(math.log1p(-LIKELY_RUNS), math.log(LIKELY_RUNS) + stake))
+
+
+def _smoothed(odds: FloatArray, width: int) -> FloatArray:
+    """Means over the ``width`` places around each, in a ring."""
+    if width == 1:
+        return odds
+    half = width // 2
+    ring = np.concatenate([odds[-half:], odds, odds[:half]])
+    total = np.cumsum(np.concatenate([np.zeros((1, ring.shape[1])), ring]), axis=0)
+    found: FloatArray = (total[width:] - total[:-width]) / width
+    return found
+
+
+# -- the check -------------------------------------------------------------------------------------
 
 
 def order_check(records: PairedRecords, *, level: float) -> Check:
-    """Whether the released order could be that of a shuffle; wrong once in 1 / ``level``."""
-    signs = list(_signs(records))
-    if not signs:
-        return Check.stated("order", "too few records to see whether they were shuffled")
-    worst = min(signs, key=lambda sign: sign.p_value)
-    if worst.p_value < level / len(signs):
-        return Check.of("order", False, f"not that of a shuffle: {worst.seen}")
-    seen = _power(records, level)
-    told = f"could be that of a shuffle by {len(signs)} tests; {seen or BLIND}; {UNSEEN}"
-    return Check.stated("order", told) if seen is None else Check.of("order", True, told)
+    """Whether the released order could be that of a shuffle; wrong less than once in 1 / level."""
+    columns = list(_columns(records))
+    whole = joined([*records.kept.values(), *records.randomised.values()])
+    if not columns or whole is None:
+        return Check.stated("order", SILENT)
+    orders = Orders(columns, whole)
+    widths = [width for width in WIDTHS if width == 1 or width <= orders.records // 4]
+    bets = list(_bets(orders, widths))
+    least = needed(level, len(bets))
+    doubt, gain = max(bets, key=lambda bet: bet[1])
+    if gain >= least:
+        told = f"not that of a shuffle: {doubt} (exp({gain:.0f}) times likelier)"
+        return Check.of("order", False, told)
+    reach = _reach(orders, widths, least + math.log(len(STRENGTHS)))
+    if reach is None:
+        return Check.stated("order", f"could be that of a shuffle; {SILENT}")
+    seen = "records left in their places" if reach == 1 else (
+        f"a shuffle inside stretches of up to {reach} records"
+    )  # fmt: skip
+    return Check.of("order", True, f"could be that of a shuffle; {seen} would be found")
 
 
-def _signs(records: PairedRecords) -> Iterator[_Sign]:
-    columns = {**records.kept, **records.randomised}
-    whole = joined(columns.values())
-    together = {"all columns": whole} if whole is not None and len(columns) > 1 else {}
-    for name, pair in (columns | together).items():
-        if len(pair.before) < FEWEST:
-            return
-        yield _places(name, pair, "their old place")
-        backward = Pair(pair.before[::-1], pair.after, pair.size)
-        yield _places(name, backward, "their old place counted from the end")
-    large = bool(together) and len(next(iter(together.values())).before) > MOST_MOVED
-    for name, pair in (together if large else columns | together).items():
-        yield _moved(name, pair, "moved alike")
-        yield _moved(name, Pair(pair.before[::-1], pair.after, pair.size), "turned and moved alike")
-    for name, pair in columns.items():
-        if 1 < pair.size <= MOST_GROUPS:
-            yield _Sign(_kruskal(pair), f"values of {name} gather in parts of the file")
-    rows = linked(records.kept_together)
-    if rows is not None:
-        yield _Sign(_spearman(*rows), "records that can be told apart keep their order")
+def _columns(records: PairedRecords) -> Iterator[Ordered]:
+    """Kept columns first, since they say most; then what passes matrices."""
+    for pair in records.kept.values():
+        if pair.size > 1:
+            yield Ordered.of(pair, None)
+    steps = {n: step for step in records.certificate.mechanism or () for n in step.columns}
+    for name, pair in records.randomised.items():
+        own, matrix = _alone(steps.get(name), records)
+        if pair.size > 1:
+            yield Ordered.of(own or pair, matrix)
 
 
-def in_place(pair: Pair) -> tuple[int, float, float]:
-    """Records whose value stands where it stood, and mean and variance of that in a shuffle.
-
-    The variance is that of a sum over a random permutation [Hoeffding51].
-    """
-    n = len(pair.before)
-    a, b = (np.bincount(codes, minlength=pair.size).astype(float) for codes in
-            (pair.before, pair.after))  # fmt: skip
-    hits = float(a @ b)
-    spread = hits - (a @ b**2) / n - (a**2 @ b) / n + hits**2 / n**2
-    return int((pair.before == pair.after).sum()), hits / n, max(spread, 0.0) / max(n - 1, 1)
+def _alone(step: Step | None, records: PairedRecords) -> tuple[Pair | None, FloatArray | None]:
+    """The codes and the matrix of a column that is moved by itself."""
+    if step is None or len(step.columns) > 1 or step.matrix is None:
+        return None, None
+    cells = records.cells(step)
+    return cells, None if cells is None else step.matrix.values
 
 
-def _places(name: str, pair: Pair, where: str) -> _Sign:
-    from scipy.stats import norm, poisson
-
-    found, mean, variance = in_place(pair)
-    # A chance that is small for each record makes a Poisson number, else a normal one; the larger
-    # of the two tails is taken.
-    tails = [float(poisson.sf(found - 1, mean))] if mean < 1000 else []
-    if variance > 25:
-        tails.append(float(norm.sf((found - 0.5 - mean) / math.sqrt(variance))))
-    seen = f"{name} stands at {where} in {found:,} records, where chance puts {mean:,.0f}"
-    return _Sign(max(tails, default=1.0) if found > mean else 1.0, seen)
-
-
-def _moved(name: str, pair: Pair, how: str) -> _Sign:
-    """Do the records stand, all moved by as much, near those that they stood near?
-
-    The scores of the true records, summed over windows, against those of the released ones, at
-    every distance. For orthogonal scores the sums T have in a shuffle the covariance
-    (sum X_p X_q)(sum Y_p Y_q) / (n - 1), so that T' C^-1 T is chi-square.
-    """
-    from scipy.stats import chi2
-
-    n = len(pair.after)
-    if n < FEWEST_MOVED:
-        return _Sign(1.0, "")
-    group = pair.in_groups(MOST_SCORES)
-    x, y = (_scores(codes, group.size) for codes in (group.before, group.after))
-    numbers = np.array([np.bincount(c, minlength=group.size)[: group.size - 1] for c in
-                        (group.before, group.after)])  # fmt: skip
-    # Rare values meet too seldom for a normal law.
-    seen = (np.minimum(numbers, n - numbers) ** 2 >= FEWEST_MEETINGS * n).all(axis=0)
-    x, y = x[seen], y[seen]
-    widths = [width for width in WIDTHS if width <= n // 20]
-    best, at = 1.0, ""
-    for width in widths if len(x) else ():
-        sums = np.array([_window(own, width) for own in x])
-        covariance = (sums @ sums.T) * (y @ y.T) / (n - 1)
-        values, vectors = np.linalg.eigh(covariance)
-        kept = values > 1e-9 * max(float(values.max()), 1e-300)
-        found = np.array([_at_all_distances(a, b) for a, b in zip(sums, y, strict=True)])
-        spread = (vectors[:, kept].T @ found) ** 2 / values[kept, None]
-        worst = float(spread.sum(axis=0).max()) if kept.any() else 0.0
-        chance = min(1.0, float(chi2.sf(worst, max(int(kept.sum()), 1))) * n * len(widths))
-        if chance < best:
-            best, at = chance, f"{name}: records stand near their old neighbours, {how}"
-    return _Sign(best, at)
+def _bets(orders: Orders, widths: Sequence[int]) -> Iterator[tuple[str, float]]:
+    """Every doubt and what it has won."""
+    for turned in (False, True):
+        how = ", turned round" if turned else ""
+        yield f"whole records stand in their places{how}", orders.still(turned=turned)
+        for width in widths:
+            words = f"records stand within {width} places of where they stood{how}"
+            yield words, orders.gain(orders.near(width, turned=turned))
+        for width in (own for own in (1, 27) if own in widths):
+            moved = orders.best_move(width, turned=turned)
+            # All distances are bet on alike, and the others are given up.
+            gain = orders.gain(orders.near(width, turned=turned, moved=moved))
+            gain = average([gain, orders.still(turned=turned, moved=moved)])
+            yield f"records have moved by as much{how}", gain - math.log(orders.records)
+    for width in (1, 16, 128):
+        yield "records stand beside their like", orders.gain(orders.sorted(width))
+    for length in RUNS:
+        if 4 * length <= orders.seen:
+            yield f"stretches of {length} records have moved as they were", orders.runs(length)
 
 
-def _scores(codes: IntArray, size: int) -> FloatArray:
-    """One score a value but the last, less its mean."""
-    scores = np.array([(codes == own).astype(float) for own in range(size - 1)])
-    flat: FloatArray = scores.reshape(-1, len(codes))
-    less: FloatArray = flat - flat.mean(axis=1, keepdims=True)
-    return less
-
-
-def _window(scores: FloatArray, width: int) -> FloatArray:
-    """Sums over so many neighbours, in a ring."""
-    if width == 1:
-        return scores
-    total = np.cumsum(np.concatenate([scores, scores[:width]]))
-    sums: FloatArray = total[width:] - total[:-width]
-    less: FloatArray = sums - sums.mean()
-    return less
-
-
-def _at_all_distances(x: FloatArray, y: FloatArray) -> FloatArray:
-    """The sums of products at every distance, in a ring."""
-    from scipy.fft import irfft, rfft
-
-    sums: FloatArray = irfft(np.conj(rfft(x)) * rfft(y), n=len(x))
-    return sums
-
-
-def _kruskal(pair: Pair) -> float:
-    """Kruskal and Wallis: do the records of one value stand earlier than those of another?"""
-    from scipy.stats import chi2
-
-    n = len(pair.after)
-    numbers = np.bincount(pair.after, minlength=pair.size)
-    sums = np.bincount(pair.after, weights=np.arange(1, n + 1), minlength=pair.size)
-    large = numbers >= 5
-    if large.sum() < 2 or n < 50:
-        return 1.0
-    # Values with few records are put together: chi-square is a law of large numbers.
-    sizes = np.append(numbers[large], numbers[~large].sum())
-    totals = np.append(sums[large], sums[~large].sum())
-    sizes, totals = sizes[sizes > 0], totals[sizes > 0]
-    statistic = 12 / (n * (n + 1)) * float((totals**2 / sizes).sum()) - 3 * (n + 1)
-    return float(chi2.sf(statistic, len(sizes) - 1))
-
-
-def linked(kept: Pair | None) -> tuple[IntArray, IntArray] | None:
-    """Rows of the original and of the release that are the same person, where that can be seen."""
-    if kept is None:
-        return None
-    numbers = [np.bincount(codes, minlength=kept.size) for codes in (kept.before, kept.after)]
-    alone = (numbers[0] == 1) & (numbers[1] == 1)
-    if alone.sum() < FEWEST:
-        return None
-    places = [np.empty(kept.size, dtype=np.int64) for _ in range(2)]
-    for place, codes in zip(places, (kept.before, kept.after), strict=True):
-        place[codes] = np.arange(len(codes))
-    return places[0][alone], places[1][alone]
-
-
-def _spearman(before: IntArray, after: IntArray) -> float:
-    """The correlation of two orders: normal with variance 1 / (n - 1) in a shuffle."""
-    from scipy.stats import norm
-
-    ranks = [np.argsort(np.argsort(rows)).astype(float) for rows in (before, after)]
-    n = len(before)
-    if n < 50:
-        return 1.0
-    correlation = float(np.corrcoef(np.stack(ranks))[0, 1])
-    return 2 * float(norm.sf(abs(correlation) * math.sqrt(n - 1)))
-
-
-def _power(records: PairedRecords, level: float) -> str | None:
-    """The share of records in their old place that would have been found, by the best column."""
-    from scipy.stats import norm
-
-    best = 1.0
-    for pair in (*records.kept.values(), *records.randomised.values()):
-        _, mean, variance = in_place(pair)
-        free = len(pair.before) - mean
-        reach = (norm.isf(level) + 3) * math.sqrt(max(variance, mean, 1.0))
-        best = min(best, reach / free if free > 0 else 1.0)
-    if best >= 1:
-        return None
-    return f"one that leaves {100 * best:.2g} % of the values of a column in place would be found"
+def _reach(orders: Orders, widths: Sequence[int], least: float) -> int | None:
+    """The largest width inside which a shuffle would nearly always be found."""
+    found = None
+    for width in widths:
+        mean = square = 0.0
+        for column, weight, odds in zip(
+            orders.columns, orders.weights, orders.near(width), strict=True
+        ):
+            share = np.bincount(column.after, minlength=column.size) / orders.records
+            likelier = 1 + STRENGTHS[0] * np.maximum(odds, -1.0)
+            won = np.log(likelier)
+            mean += weight * float((share * likelier * won).sum())
+            square += weight * float((share * likelier * won**2).sum())
+        if mean - SURE * math.sqrt(square) < least:
+            break
+        found = width
+    return found

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.matrices.mechanism import Step
+from pramana.matrices.mechanism import Mechanism, Step
+from pramana.matrices.reporting import Reporting
 from pramana.release.certificate import Certificate
-from pramana.release.told import SILENT, told_codes
+from pramana.release.told import SILENT, asked_sets, told_codes
 from pramana.table.alike import comparable
 from pramana.table.codec import encode
+from pramana.table.domains import label_key
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column
-from pramana.types import IntArray
+from pramana.types import BoolArray, IntArray
 
-__all__ = ["Pair", "PairedRecords", "joined"]
+__all__ = ["Pair", "PairedRecords", "Stratum", "joined"]
+
+Stratum: TypeAlias = Mapping[str, str | None]
+"""The columns that make a stratum, each with the text of its value."""
 
 LARGEST = 50_000_000
 """Joint domains up to here are laid out to find the cell of a record."""
@@ -82,8 +88,27 @@ class PairedRecords:
         """All columns that are released as they are, as one."""
         return joined(self.kept.values())
 
-    def cells(self, step: Step) -> Pair | None:
-        """The cells of a step; none where its domain is too large."""
+    @cached_property
+    def asked(self) -> IntArray:
+        """Which set each released record was asked for, where records are reports."""
+        assert isinstance(self.certificate.mechanism, Reporting)  # noqa: S101 - the caller knows
+        return asked_sets(self.certificate.mechanism, self.released)
+
+    def strata(self, mechanism: Mechanism) -> Iterator[tuple[Stratum, BoolArray, BoolArray]]:
+        """Each stratum, and which true and which released records lie in it."""
+        names = mechanism.strata
+        whole = joined(self._found(name) for name in names)
+        if whole is None:
+            every = np.ones(self.original.rows, dtype=bool)
+            yield {}, every, every
+            return
+        columns = {name: self.original.to_arrow([name]).column(0) for name in names}
+        for code, first in zip(*np.unique(whole.before, return_index=True), strict=True):
+            stratum = {name: label_key(own[int(first)].as_py()) for name, own in columns.items()}
+            yield stratum, whole.before == code, whole.after == code
+
+    def cells(self, step: Step, rows: IntArray | None = None) -> Pair | None:
+        """The cells of a step, of all released records or some; none where there are too many."""
         columns = [self.certificate.schema.column(name) for name in step.columns]
         sizes = tuple(len(column.labels) for column in columns)
         if math.prod(sizes) > LARGEST:
@@ -94,9 +119,10 @@ class PairedRecords:
         lookup = np.full(math.prod(sizes), -1, dtype=np.int64)
         lookup[np.ravel_multi_index(tuple(np.array(codes).T), sizes)] = np.arange(len(own))
         pairs = [self.randomised[name] for name in step.columns]
+        some = slice(None) if rows is None else rows
         before, after = (
-            lookup[np.ravel_multi_index(tuple(getattr(pair, side) for pair in pairs), sizes)]
-            for side in ("before", "after")
+            lookup[np.ravel_multi_index(tuple(codes), sizes)]
+            for codes in ([pair.before for pair in pairs], [pair.after[some] for pair in pairs])
         )
         return None if (before < 0).any() or (after < 0).any() else Pair(before, after, len(own))
 

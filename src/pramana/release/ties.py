@@ -7,8 +7,10 @@ with the method, and every claim with what can be computed again.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from pramana.guarantees.evaluate import never_offered, recomputed
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
 from pramana.matrices.transition import Label
-from pramana.numeric import SHARES
+from pramana.numeric import SHARES, coarse_up
 from pramana.release.certificate import WITH_MATRICES, Certificate
 from pramana.release.checks import Check
 from pramana.release.makers import MAKERS
@@ -31,7 +33,7 @@ __all__ = ["ties"]
 MOST_CELLS = 50_000_000
 """Joint domains up to here are laid out to see which cells can exist."""
 
-MOST_RULED = 200_000_000
+MOST_RULED = 50_000_000
 """So many cells may rules strike out, over and over: more would keep a reader waiting."""
 
 
@@ -45,6 +47,8 @@ def ties(certificate: Certificate) -> Iterator[Check]:
             yield from _rules(certificate)
     yield _free_fields(certificate)
     yield from _figures(certificate)
+    yield from _shares(certificate)
+    yield from _options(certificate)
     yield from _copies(certificate)
     yield from _collected(certificate)
     yield from _claims(certificate)
@@ -199,33 +203,74 @@ def _free_fields(certificate: Certificate) -> Check:
     maker = MAKERS.get(certificate.method)
     if maker is None or maker.tells is None:
         return Check.stated(name, "the method does not say which of them it gives")
-    strange = sorted({*certificate.figures, *certificate.options} - maker.tells)
-    if strange:
-        return Check.of(name, False, f"{certificate.method} gives no {', '.join(strange)}")
     try:
-        good = maker.prices(certificate, certificate.expected_error)
-    except (ArithmeticError, LookupError, PramanaError, TypeError, ValueError):
-        good = False
-    words = "what" if good else "not what"
-    return Check.of(name, good, f"{words} {certificate.method} gives with these matrices")
+        options, figures = maker.follows(certificate)
+        priced = maker.prices(certificate, certificate.expected_error)
+    except (ArithmeticError, AttributeError, LookupError, PramanaError, TypeError, ValueError):
+        return Check.of(name, False, f"not what {certificate.method} gives with all else")
+    strange = _strange(certificate.options, options) | _strange(
+        {n: own for n, own in certificate.figures.items() if n not in maker.tells}, figures
+    )
+    strange |= maker.tells - set(certificate.figures) - _uncounted(certificate)
+    strange |= set() if priced else {"expected_error"}
+    if strange:
+        told = f"{certificate.method} gives another {', '.join(sorted(strange))}, or none"
+        return Check.of(name, False, told)
+    return Check.of(name, True, f"what {certificate.method} gives with all else in the certificate")
+
+
+def _uncounted(certificate: Certificate) -> set[str]:
+    """On a cluster nobody counts which records stand in a release as they were."""
+    return {"verbatim"} if certificate.kind == "withheld" else set()
+
+
+def _strange(found: Mapping[str, Any], made: Mapping[str, Any]) -> set[str]:
+    """The names under which two objects differ; to JSON 1, 1.0 and true are not the same."""
+    texts = [{n: json.dumps(own, sort_keys=True) for n, own in form.items()} for form in
+             (found, made)]  # fmt: skip
+    return {n for n in {*found, *made} if texts[0].get(n) != texts[1].get(n)}
 
 
 def _figures(certificate: Certificate) -> Iterator[Check]:
     """Standard errors, where a reader takes them from the certificate: one for each label."""
-    errors = certificate.figures.get("standard_errors")
-    if errors is None:
+    if "standard_errors" not in certificate.figures:
         return
+    errors = certificate.figures["standard_errors"]
     sizes = {c.name: len(c.labels) for c in certificate.schema.randomised if c.domain is not None}
-    good = isinstance(errors, dict) and all(
-        isinstance(own, list)
-        and len(own) == sizes.get(name)
-        and all(isinstance(number, int | float) and number >= 0 for number in own)
+    good = isinstance(errors, dict) and set(errors) == set(sizes) and all(
+        isinstance(own, list) and len(own) == sizes[name] and len(set(map(repr, own))) == 1
+        and _on_grid(own[0])
         for name, own in errors.items()
-    )
+    )  # fmt: skip
     if good:
-        yield Check.stated("standard errors", "one for each value; only the owner knows them")
+        told = "one for all values of a column, on the grid; only the owner knows them"
+        yield Check.stated("standard errors", told)
     else:
-        yield Check.of("standard errors", False, "not one for each value of a randomised column")
+        told = "not one of the published grid for all values of each randomised column"
+        yield Check.of("standard errors", False, told)
+
+
+def _on_grid(figure: Any) -> bool:
+    """Whether a figure is of those that may be published about data."""
+    return isinstance(figure, float) and 0 <= figure < math.inf and coarse_up(figure) == figure
+
+
+def _shares(certificate: Certificate) -> Iterator[Check]:
+    """How much of the spread of keys lies within groups: of the grid, and at most all of it."""
+    if "within_group_share" not in certificate.figures:
+        return
+    share = certificate.figures["within_group_share"]
+    if _on_grid(share) and share <= 1:
+        yield Check.stated("share within groups", "on the grid; only the owner can compute it")
+    else:
+        yield Check.of("share within groups", False, "not a share of the published grid")
+
+
+def _options(certificate: Certificate) -> Iterator[Check]:
+    """How groups were formed, and what they hold of sensitive columns: options that can be."""
+    if certificate.kind == "groups" and certificate.options:
+        told = f"{', '.join(sorted(certificate.options))}: only who knows the groups can tell"
+        yield Check.stated("how groups were formed", told)
 
 
 def _collected(certificate: Certificate) -> Iterator[Check]:
@@ -242,14 +287,16 @@ def _collected(certificate: Certificate) -> Iterator[Check]:
 
 def _copies(certificate: Certificate) -> Iterator[Check]:
     """What stands in the release word for word: two shares on the grid, and nothing else."""
-    seen = certificate.figures.get("verbatim")
-    if seen is None:
+    if "verbatim" not in certificate.figures:
+        if certificate.kind == "withheld":
+            yield Check.stated("records word for word", "not counted by the owner")
         return
+    seen = certificate.figures["verbatim"]
     names = {"records_at_most", "unique_records_at_most"}
     good = (
         isinstance(seen, dict)
         and set(seen) == names
-        and all(isinstance(share, int | float) and share in SHARES for share in seen.values())
+        and all(type(share) is float and share in SHARES for share in seen.values())
     )
     if good:
         yield Check.stated("records word for word", "on the grid; only the owner can count them")
