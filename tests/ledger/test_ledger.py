@@ -189,6 +189,10 @@ def test_reports_are_counted_too(people, book):
     assert found.rule == "apart"
     assert found.k == pytest.approx(5, rel=0.01)
     assert math.isfinite(found.central.epsilon)
+    whole = pm.protect(table, pm.design(schema, pm.PkAnonymity(k=5), data=table))
+    reports = pm.protect(table, plan)
+    for together in ((reports, reports), (reports, whole)):
+        assert pm.attack("composition", *together).figures["promised"]["rule"] == "apart"
 
 
 # -- other names, other tables ---------------------------------------------------------------------

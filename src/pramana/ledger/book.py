@@ -16,7 +16,6 @@ from typing import Any
 
 from pramana.errors import DoesNotHold, NotARelease, PramanaError
 from pramana.guarantees.composition import Disclosure, Together, compose
-from pramana.guarantees.shuffled_privacy import usual_delta
 from pramana.ledger.chain import Chain
 from pramana.ledger.prints import ColumnPrint
 from pramana.numeric import require_number, text_down, text_up
@@ -72,7 +71,7 @@ class Budget:
             self._not_known("epsilon", found)
             return
         most = math.inf if self.epsilon is None else self.epsilon
-        beyond = BUDGETED * usual_delta(records) if self.delta is None else self.delta
+        beyond = min(1e-5, 1 / records) if self.delta is None else self.delta
         epsilon, delta = found.central.epsilon, found.central.delta or 0.0
         if (epsilon <= most and delta <= beyond) or found.local <= most < math.inf:
             return
@@ -94,10 +93,6 @@ class Budget:
             f"this table promise together is not known ({why}). Nothing was written; "
             "--allow-uncovered goes on all the same."
         )
-
-
-BUDGETED = 10
-"""So many releases of the usual delta are within a budget that states none."""
 
 
 def _exceeded(found: Together, words: str) -> DoesNotHold:
