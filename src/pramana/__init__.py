@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pramana.api import (
+        advise,
         attack,
         audit,
         compare,
@@ -130,6 +131,7 @@ __all__ = [
     "UniformMixture",
     "UnknownColumn",
     "Verdict",
+    "advise",
     "attack",
     "audit",
     "cluster",
@@ -146,7 +148,7 @@ __all__ = [
 ]
 
 _PLACES = {
-    "api": "attack audit compare describe load report verbatim verify",
+    "api": "advise attack audit compare describe load report verbatim verify",
     "planning": "design",
     "protecting": "protect",
     "methods.grouped": "Centroid Gaussian Permute Resample",

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from pramana.types import Progress, Say, TableLike
 
 if TYPE_CHECKING:
+    from pramana.assess.advise import Advice
     from pramana.assess.attack import AttackResult
+    from pramana.assess.beforehand import beforehand
     from pramana.assess.choices import AttackName, MissingValues
     from pramana.assess.compare import Comparison
     from pramana.assess.release_audit import ReleaseAudit
@@ -46,9 +48,11 @@ __all__ = [
     "METHODS",
     "Budget",
     "Ledger",
+    "advise",
     "asked_by_letters",
     "attack",
     "audit",
+    "beforehand",
     "compare",
     "composable",
     "describe",
@@ -69,6 +73,7 @@ __all__ = [
 ]
 
 _ELSEWHERE = {
+    "beforehand": "assess.beforehand",
     "Budget": "ledger.book",
     "Ledger": "ledger.book",
     "ENGINES": "engines.choose",
@@ -306,6 +311,37 @@ def compare(
     return compare_scenarios(
         opened, described, planned, design=design, protect=protect, progress=progress
     )
+
+
+def advise(
+    table: TableLike,
+    schema: Schema | str | Path,
+    *,
+    k: float = 20,
+    tables: Sequence[Sequence[str]] = (),
+    methods: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Advice:
+    """Try every method on a table and on the questions that will be asked; say which one to take.
+
+    Each is designed, protected, attacked and asked in memory; nothing is published. Tables of more
+    than 100,000 records are tried on so many of them.
+
+    Args:
+        table: the true table: a file or data frame.
+        schema: what each column is.
+        k: nobody shall be found with a chance of more than one in k.
+        tables: what will be asked for, as lists of keys; those of the schema where not given, else
+            tables of two keys.
+        methods: which to try, by name; all that aim at something where not given.
+        progress: is told of each method done.
+    """
+    from pramana.assess.advise import advise_on
+    from pramana.engines.choose import open_source
+
+    described = _schema(schema)
+    opened = open_source(table, schema=described)
+    return advise_on(opened, described, k=k, tables=tables, methods=methods, progress=progress)
 
 
 def report(

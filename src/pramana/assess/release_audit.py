@@ -9,7 +9,7 @@ belongs to it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -30,7 +30,7 @@ from pramana.risk.table_audit import TableAudit, audit_table
 from pramana.risk.verbatim import Verbatim, measure_verbatim
 from pramana.shown import Shown
 from pramana.table.opened import OpenedTable
-from pramana.table.schema import Role
+from pramana.table.schema import Role, Schema
 from pramana.types import Say
 
 __all__ = ["ReleaseAudit", "audit_release", "linking_bound"]
@@ -156,8 +156,11 @@ def audit_release(
     _require_truth(certificate, release.opened, truth, belongs=belongs)
     keys = [column.name for column in certificate.schema.keys]
     before, after = (
-        audit_table(t, keys=keys, k=k, schema=certificate.schema, released=side)
-        for t, side in ((truth, False), (release.opened, True))
+        audit_table(t, keys=keys, k=k, schema=described, released=side)
+        for t, side, described in (
+            (truth, False, certificate.schema),
+            (release.opened, True, _as_told(certificate)),
+        )
     )
     seen = measure_verbatim(certificate.true_schema, truth, release.opened)
     suggested = certificate.suggested_share
@@ -184,6 +187,14 @@ def audit_release(
         certificate, release, truth, matrices, sensitive=sensitive, keystream=keystream, say=say
     )
     return ReleaseAudit(truth.rows, measured, before, after, seen, suggested, notes)
+
+
+def _as_told(certificate: Certificate) -> Schema:
+    """The schema of the released records: reports are empty where nothing was asked."""
+    schema = certificate.schema
+    if certificate.kind != "reports":
+        return schema
+    return schema.replace_columns(replace(c, missing="category") for c in schema.randomised)
 
 
 def _attacks(

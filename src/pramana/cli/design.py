@@ -79,7 +79,7 @@ def design(
     )
     from pramana.cli.targets import plan_for
 
-    plan, _ = plan_for(
+    plan, opened = plan_for(
         context.obj,
         schema=schema,
         table=table,
@@ -95,6 +95,8 @@ def design(
     if instead is not None:
         command = _command(context.obj.numbers, table, schema, records)
         bullet(out(), f"{instead} Try it: {command}")
+    for sentence in api.beforehand(plan, opened):
+        bullet(out(), sentence)
     if show_matrix:
         show_matrices(plan)
 

@@ -1,0 +1,325 @@
+"""Advice: every method on the steward's own table and questions, and which one to take.
+
+Each method is aimed at the same chance (one in k, as its own guarantee says it), tried on the
+table, attacked, and asked the steward's questions; nothing is published. A method is recommended
+if neither a link nor a copy of a unique record goes beyond that chance, and if of all such methods
+its tables are off least; ties go to the promise that holds whatever the data are.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pramana.assess.compare import LINKING, SEED, Scenario, scenarios_of
+from pramana.assess.questions import Answer, answer_of, own_questions
+from pramana.assess.release_audit import audit_release
+from pramana.assess.ways import POOR, Way, share_text, ways_of
+from pramana.errors import Copies, InvalidNumber, PramanaError
+from pramana.guarantees.base import Guarantee
+from pramana.methods.base import Method
+from pramana.methods.plan import Plan
+from pramana.methods.registry import METHODS
+from pramana.numeric import percent_up
+from pramana.planning import design
+from pramana.protecting import protect
+from pramana.randomness import Keystream
+from pramana.readings.release import Release
+from pramana.shown import Shown
+from pramana.table.opened import OpenedTable
+from pramana.table.schema import Schema
+
+__all__ = ["Advice", "Tried", "advise_on", "aiming_methods", "command_of"]
+
+MOST_RECORDS = 100_000
+"""Larger tables are tried on so many of their records, drawn by chance."""
+
+CELLS_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One method, and what came of it.
+
+    Attributes:
+        scenario: the method with its target.
+        plan: what would be done; ``None`` where it was refused.
+        answers: to the questions, in their order.
+        link: how often the strongest link is right; ``None`` where none could be tried.
+        copies: the share of unique records that stand in the release word for word.
+        seconds: that it took.
+        note: why it was refused, or what could not be measured.
+    """
+
+    scenario: Scenario
+    plan: Plan | None = None
+    answers: tuple[Answer, ...] = ()
+    link: float | None = None
+    copies: float = 1.0
+    seconds: float = 0.0
+    note: str = ""
+
+    @property
+    def method(self) -> type[Method]:
+        """The method."""
+        return METHODS[self.scenario.method]
+
+    @property
+    def error(self) -> float:
+        """Of a typical table: the median over the questions."""
+        return float(np.median([answer.error for answer in self.answers] or [1.0]))
+
+    @property
+    def exposure(self) -> float:
+        """Link or copy, whichever is the larger share."""
+        return max(1.0 if self.link is None else self.link, self.copies)
+
+    @property
+    def lacks(self) -> str:
+        """What its promise does not cover that others may."""
+        if self.plan is None or not self.plan.method.data_dependent:
+            return ""
+        claim = next(iter(self.plan.claims), None)
+        words = "" if claim is None else f" {claim.attained.assumption}"
+        return f"Made from the data: no epsilon holds for it.{words}"
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain form."""
+        return {
+            "method": self.scenario.method,
+            "target": self.scenario.target,
+            "refused": self.plan is None,
+            "when": self.method.when,
+            "lacks": self.lacks,
+            "error": self.error if self.answers else None,
+            "tables": [answer.to_json() for answer in self.answers],
+            "link": self.link,
+            "copies": self.copies if self.answers else None,
+            "seconds": self.seconds,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Advice(Shown):
+    """All methods side by side, and the one to take.
+
+    Attributes:
+        tried: every method, those that answer best first.
+        chance: one in k, which neither links nor copies may exceed.
+        records: how many the table has.
+        used: on how many of them methods were tried.
+        ways: what else would do better at the promise of the recommended one.
+    """
+
+    tried: tuple[Tried, ...]
+    chance: float
+    records: int
+    used: int
+    ways: tuple[Way, ...] = ()
+
+    @property
+    def done(self) -> tuple[Tried, ...]:
+        """Those that were not refused."""
+        return tuple(one for one in self.tried if one.answers)
+
+    @property
+    def recommended(self) -> Tried | None:
+        """Within the chance, and off least; the least exposed where none is within."""
+        fixed = {False: 0, True: 1}
+
+        def order(one: Tried) -> tuple[float, int]:
+            return round(one.error, 4), fixed[one.method.data_dependent]
+
+        within = [one for one in self.done if one.exposure <= self.chance]
+        if within:
+            return min(within, key=order)
+        return min(self.done, key=lambda one: (one.exposure, *order(one)), default=None)
+
+    def why(self) -> list[str]:
+        """The recommendation in words."""
+        best = self.recommended
+        if best is None:
+            return ["No method could be tried; see the notes."]
+        within = [one for one in self.done if one.exposure <= self.chance]
+        others = [one for one in within if one is not best]
+        beyond = [one for one in self.done if one not in within]
+        said = f"Take {best.scenario.name}: a typical table is off by {share_text(best.error)}"
+        if within:
+            beaten = ", ".join(f"{one.scenario.method} {share_text(one.error)}" for one in others)
+            of = (
+                f"; of the methods that stay within the chance, its tables are off least ({beaten})"
+            )
+            said += of if others else "; it alone keeps links and copies within the chance"
+        else:
+            said += "; no method stays within the chance, and this one exceeds it least"
+        lines = [f"{said}."]
+        if beyond and within:
+            names = ", ".join(f"{one.scenario.method} {_up(one.exposure)}" for one in beyond)
+            lines.append(
+                f"Beyond {_up(self.chance)} by links or copies of unique records: {names}."
+            )
+        lines.append(f"{best.scenario.method}: {best.method.when}")
+        if best.lacks:
+            lines.append(best.lacks)
+        return lines
+
+    def rows(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Heads and rows of a table of text."""
+        heads = ("method", "target", "typical table off by", "strongest link", "unique copied",
+                 "time", "")  # fmt: skip
+        best = self.recommended
+        return heads, [
+            (
+                one.scenario.method,
+                one.scenario.target,
+                share_text(one.error) if one.answers else "",
+                "" if one.link is None else _up(one.link),
+                _up(one.copies) if one.answers else "",
+                f"{one.seconds:.1f} s" if one.answers else "",
+                "recommended" if one is best else "" if one.answers else "refused",
+            )
+            for one in self.tried
+        ]
+
+    def beside(self) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
+        """The first question: its largest cells, the truth, and what each method gives."""
+        done = self.done
+        if not done:
+            return "", (), []
+        first = done[0].answers[0]
+        heads = (first.name, "truth", *(one.scenario.method for one in done))
+        cells = [one.answers[0].largest(CELLS_SHOWN) for one in done]
+        rows = []
+        for place, (labels, truth, _) in enumerate(cells[0]):
+            found = (own[place][2] for own in cells)
+            rows.append((
+                ", ".join("(missing)" if v is None else str(v) for v in labels),
+                f"{truth:,.0f}",
+                *("not told" if value is None else f"{value:,.0f}" for value in found),
+            ))  # fmt: skip
+        return first.name, heads, rows
+
+    def shown(self) -> tuple[str, list[str]]:
+        """As the prompt shows it."""
+        _, rows = self.rows()
+        return self.why()[0], [", ".join(filter(None, row)) for row in rows]
+
+    def commands(self, table: str, schema: str) -> list[str]:
+        """To paste: the design and the release of the recommended method."""
+        best = self.recommended
+        if best is None:
+            return []
+        about = (table, schema, [best.scenario.guarantee], best.scenario.method)
+        return [
+            command_of("design", *about),
+            f"{command_of('protect', *about)} -o release/",
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain form."""
+        best = self.recommended
+        return {
+            "records": self.records,
+            "tried_on": self.used,
+            "chance": self.chance,
+            "recommended": None if best is None else best.scenario.method,
+            "why": self.why(),
+            "methods": [one.to_json() for one in self.tried],
+            "ways": [way.to_json() for way in self.ways],
+        }
+
+
+def command_of(
+    verb: str, table: str, schema: str, asked: Sequence[Guarantee], method: str | None = None
+) -> str:
+    """A command to paste, with the targets as options."""
+    words = ["pramana", verb, table, "--schema", schema]
+    for guarantee in asked:
+        for letter in guarantee.letters:
+            value = getattr(guarantee, letter.number or letter.field, None)
+            if letter.required and isinstance(value, int | float):
+                words += [letter.flag, f"{value:.12g}"]
+    return shlex.join(words if method is None else [*words, "--method", method])
+
+
+def aiming_methods() -> list[str]:
+    """The methods that are tried: all that aim at a promise."""
+    return [name for name, method in METHODS.items() if method.aims]
+
+
+def advise_on(
+    table: OpenedTable,
+    schema: Schema,
+    *,
+    k: float,
+    tables: Sequence[Sequence[str]] = (),
+    methods: Sequence[str] = (),
+    progress: Callable[[int], None] | None = None,
+) -> Advice:
+    """Try every method on the table, or on some of its records where it is large."""
+    if not k >= 2:
+        raise InvalidNumber(f"k must be a number at or above 2, got {k!r}.")
+    questions = own_questions(schema, tables)
+    names = list(methods or aiming_methods())
+    people = _some(table)
+    tried = []
+    for scenario in scenarios_of(schema, methods=names, k=[k]):
+        tried.append(_try(people, schema, scenario, questions))
+        if progress is not None:
+            progress(1)
+    tried.sort(key=lambda one: (not one.answers, one.error))
+    advice = Advice(tuple(tried), 1 / k, table.rows, people.rows)
+    best = advice.recommended
+    if best is None or best.plan is None or best.error < POOR:
+        return advice
+    return replace(advice, ways=tuple(ways_of(best.plan, opened=people)))
+
+
+def _some(table: OpenedTable) -> OpenedTable:
+    """The table, or as many records of it as can be tried within a minute."""
+    if table.rows <= MOST_RECORDS:
+        return table
+    chosen = Keystream.from_seed(SEED).permutation(table.rows, "advice")[:MOST_RECORDS]
+    records = table.to_arrow().take(np.sort(chosen))
+    return replace(
+        OpenedTable.of_arrow(records, labels=table.labels), raw=table.raw, recoded=table.recoded
+    )
+
+
+def _try(
+    table: OpenedTable, schema: Schema, scenario: Scenario, questions: Sequence[tuple[str, ...]]
+) -> Tried:
+    import warnings
+
+    start = time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Copies)  # the share is in the table
+            plan = design(schema, scenario.guarantee, data=table, method=scenario.method)
+            release = protect(table, plan, seed=SEED)
+        answers = tuple(answer_of(release, table, columns) for columns in questions)
+    except PramanaError as error:
+        return Tried(scenario, note=str(error))
+    done = Tried(scenario, plan, answers)
+    return replace(_attacked(done, release, table), seconds=time.perf_counter() - start)
+
+
+def _attacked(done: Tried, release: Release, table: OpenedTable) -> Tried:
+    withheld = release.certificate.mechanism is None
+    mechanism = done.plan.mechanism if withheld and done.plan is not None else None
+    try:
+        found = audit_release(release, table, mechanism=mechanism, sensitive=(), belongs=True)
+    except PramanaError as error:
+        return replace(done, note=str(error))
+    links = [own.value for own in found.measured if own.name in LINKING]
+    return replace(done, link=max(links, default=None), copies=found.verbatim.unique_share)
+
+
+def _up(share: float) -> str:
+    return "less than 0.01 %" if 0 < share < 1e-4 else percent_up(share)

@@ -1,0 +1,170 @@
+"""Ways to a better release at the same promise, found before any record is touched.
+
+The promise and the number of people stay; the schema changes: a key less, or a key with about half
+as many values. Each way is designed anew, and told with what the tables that both have are off by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pramana.errors import PramanaError
+from pramana.methods.plan import Plan
+from pramana.planning import design
+from pramana.table.domains import Bins, Categories, Label
+from pramana.table.opened import OpenedTable
+from pramana.table.recoding import Recoding
+from pramana.table.schema import Column, Role, Schema
+from pramana.table.tally import tally
+from pramana.table.toml_form import entry_of
+
+__all__ = ["POOR", "Way", "share_text", "typical_error", "ways_of"]
+
+POOR = 0.1
+"""A typical table that is off by more than this share of the records deserves other ways."""
+
+MOST_WAYS = 5
+MOST_COLUMNS = 8
+"""So many keys, those with most values, are tried one by one."""
+
+WORTH = 0.9
+"""A way must leave at most this share of the error to be told."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One change of the schema, and what it brings.
+
+    Attributes:
+        what: the change in words.
+        column: of which column.
+        entry: what to write into the schema under that column.
+        error: of a typical table afterwards.
+        was: of the same tables before.
+    """
+
+    what: str
+    column: str
+    entry: str
+    error: float
+    was: float
+
+    def sentence(self) -> str:
+        """The way in words, with what to write."""
+        return (
+            f"{self.what}: a typical table is off by {share_text(self.error)} instead of "
+            f"{share_text(self.was)}. In the schema under [columns.{self.column}]: {self.entry}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain form."""
+        return vars(self)
+
+
+def typical_error(plan: Plan, among: frozenset[str] | None = None) -> float | None:
+    """The median error of the tables that will be asked for, of two columns where none are stated.
+
+    With ``among`` only of tables of these columns.
+    """
+    if plan.expected_error is None:
+        return None
+    tables = [
+        (frozenset(table), error)
+        for table, error in plan.expected_error.tables
+        if among is None or set(table) <= among
+    ]
+    asked = {frozenset(table) for table in plan.schema.tables}
+    widest = max((len(table) for table, _ in tables), default=0)
+    wanted = [error for table, error in tables if table in asked]
+    wanted = wanted or [error for table, error in tables if len(table) == min(widest, 2)]
+    return float(np.median(wanted)) if wanted else None
+
+
+def ways_of(plan: Plan, *, opened: OpenedTable | None = None) -> list[Way]:
+    """The best changes of one column, most helpful first; none where no error can be foreseen."""
+    if typical_error(plan) is None:
+        return []
+    keys = sorted(plan.schema.randomised, key=lambda column: -len(column.labels))[:MOST_COLUMNS]
+    found = []
+    for key in keys:
+        for what, entry, column in _changed(key, opened):
+            way = _tried(plan, what, entry, column)
+            if way is not None and way.error <= WORTH * way.was:
+                found.append(way)
+    return sorted(found, key=lambda way: way.error / way.was)[:MOST_WAYS]
+
+
+def _changed(key: Column, opened: OpenedTable | None) -> Iterator[tuple[str, str, Column]]:
+    dropped = Column(key.name, Role.IDENTIFIER)
+    yield f"Without '{key.name}'", 'role = "identifier"', dropped
+    domain = key.domain
+    if isinstance(domain, Bins) and domain.size > 3:
+        edges = (*domain.edges[:-1:2], domain.edges[-1])
+        half = replace(domain, edges=edges, names=())
+        entry = entry_of("bins", list(edges))
+        yield f"'{key.name}' in {half.size} bins", entry, replace(key, domain=half, exempt=())
+    elif isinstance(domain, Categories) and domain.size > 3 and not key.recoding.merged:
+        rare = _rarest(key.name, domain, opened)
+        kept = tuple(value for value in domain.values if value not in rare)
+        merged = replace(domain, values=(*map(_text, kept), "other"), ordered=False)
+        entry = (
+            f"{entry_of('merge', {'other': list(rare)})} and "
+            f"{entry_of('categories', list(merged.values))}"
+        )
+        recoding = replace(key.recoding, merge={"other": rare})
+        column = replace(key, domain=merged, exempt=(), recoding=recoding)
+        yield f"'{key.name}' with its {len(rare)} rarest values as one", entry, column
+
+
+def _text(value: Label) -> Label:
+    return value if isinstance(value, str) else str(value)
+
+
+def _rarest(name: str, domain: Categories, opened: OpenedTable | None) -> tuple[Label, ...]:
+    """The rarer half of the values; the last ones listed where nobody can count."""
+    half = (domain.size + 1) // 2
+    if opened is None:
+        return domain.values[-half:]
+    seen = tally(opened, [name])[name]
+    numbers = {str(v): n for v, n in zip(seen.values.to_pylist(), seen.numbers, strict=True)}
+    order = sorted(domain.values, key=lambda value: numbers.get(str(value), 0))[:half]
+    return tuple(value for value in domain.values if value in order)
+
+
+def _tried(plan: Plan, what: str, entry: str, column: Column) -> Way | None:
+    schema = _with(plan.schema, column)
+    both = frozenset(own.name for own in schema.randomised)
+    was = typical_error(plan, both)
+    group = None if plan.crowd == plan.records else plan.crowd
+    try:
+        other = design(
+            schema, *plan.asked, records=plan.records, smallest_group=group, method=plan.method
+        )
+    except PramanaError:
+        return None
+    error = typical_error(other, both)
+    if was is None or error is None or not was > 0:
+        return None
+    return Way(what, column.name, entry, error, was)
+
+
+def _with(schema: Schema, column: Column) -> Schema:
+    """The schema with another column; rules and tables that speak of what is gone go too."""
+    bare = replace(column, recoding=Recoding()) if column.role is Role.IDENTIFIER else column
+    gone = column.role is Role.IDENTIFIER
+    return Schema(
+        tuple(bare if own.name == column.name else own for own in schema.columns),
+        tuple(rule for rule in schema.impossible if column.name not in rule.columns),
+        schema.strata,
+        tuple(choice for choice in schema.choices if column.name not in choice),
+        tuple(table for table in schema.tables if not gone or column.name not in table),
+    )
+
+
+def share_text(share: float) -> str:
+    """A share of the records in words."""
+    return f"{100 * share:.2g} %" if share < 1 else "all records or more"
