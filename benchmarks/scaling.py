@@ -89,20 +89,13 @@ def optimal(cells: int) -> None:
 
 
 def _plot(work: str, points) -> None:
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    from matplotlib import pyplot
+    from pramana.experiments.figures import Lines, draw
 
     PLOTS.mkdir(exist_ok=True)
-    figure, axes = pyplot.subplots(figsize=(5, 3.5), layout="constrained")
-    axes.loglog(*zip(*points, strict=True), "o-", color="#1f5f8b")
-    axes.set_xlabel(UNITS[work])
-    axes.set_ylabel("seconds, start-up included")
-    axes.set_title(work)
-    axes.grid(True, which="major", color="#dddddd")
-    figure.savefig(PLOTS / f"{work}.svg", metadata={"Date": None})
-    pyplot.close(figure)
+    curve = {work: tuple(zip(*points, strict=True))}
+    title, seconds = f"Time of {work}", "seconds, start-up included"
+    draw(Lines(title, UNITS[work], seconds, series=curve, log_x=True, log_y=True), PLOTS / work)
+    (PLOTS / f"{work}.png").unlink()
 
 
 if __name__ == "__main__":

@@ -138,15 +138,33 @@ def describe(
     )
 
 
-def read(path: str | Path, *, engine: str = "local", master: str | None = None) -> TableLike:
-    """A file as a table of an engine, by the name of one that reads files."""
+def read(
+    path: str | Path,
+    *,
+    engine: str = "local",
+    master: str | None = None,
+    encoding: str | None = None,
+) -> TableLike:
+    """A file as a table of an engine, by the name of one that reads files.
+
+    Args:
+        path: where it lies.
+        engine: who does the work.
+        master: the cluster of the engine, if it has one.
+        encoding: of a text file, where it is not to be found out (``cp1252``).
+    """
     from pramana.engines.choose import ENGINES
     from pramana.errors import InputError
+    from pramana.formats.opening import open_table
 
     names = [name for name, own in ENGINES.items() if own.reads_files]
     if engine not in names:
         raise InputError(f"--engine must be one of {', '.join(names)}, got '{engine}'.")
-    return ENGINES[engine].read(str(path), master=master)
+    if encoding is None:
+        return ENGINES[engine].read(str(path), master=master)
+    if engine != "local":
+        raise InputError(f"--encoding is for files that engine local reads, not {engine}.")
+    return open_table(path, encoding=encoding)
 
 
 def load(folder: str | Path) -> Release:

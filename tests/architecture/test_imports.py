@@ -20,7 +20,7 @@ HEAVY = (
     "duckdb",
     "formulaic",
     "altair",
-    "matplotlib",
+    "vl_convert",
     "narwhals",
     "numba",
     "numpy",

@@ -310,3 +310,16 @@ def test_missing_arguments_and_unknown_verbs_are_one_line(steward: Path, run: Ru
     assert "pramana protect --help" in refused(run, "protect")
     assert "frob" in refused(run, "frob")
     assert "--help" in refused(run, "verify a b")
+
+
+def test_one_bad_byte_is_named_and_an_encoding_can_be_told(steward: Path, run: Run) -> None:
+    """The table is not read in another encoding without a word."""
+    text = people_csv().replace("north", "nörd")
+    Path("people.csv").write_bytes(text.encode() + b"x,F,3,n\xf6rd,1\n")
+    assert "byte 8 of line 402 is not" in refused(run, "describe people.csv")
+    Path("people.csv").write_bytes(text.encode("cp1252"))
+    schema(SCHEMA.replace("north", "nörd"))
+    assert run(f"{PROTECT} --encoding cp1252").code == 0
+    assert run("verify release --original people.csv --encoding cp1252").code == 0
+    assert "read as cp1252" in run("describe people.csv").err
+    assert "--encoding" in refused(run, "describe people.csv --encoding klingon")

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.errors import InvalidNumber, MissingExtra, TooLarge
-
-altair = pytest.importorskip("altair")
+from pramana.errors import InvalidNumber, TooLarge
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +68,6 @@ def test_means_and_coefficients_have_charts_too(release):
 
 def test_a_chart_is_written_without_a_browser(release, tmp_path):
     """As SVG, with the names of its axes, and as PNG."""
-    pytest.importorskip("vl_convert")
     chart = release.crosstab("age", "sex").plot()
     chart.save(str(tmp_path / "chart.svg"))
     text = (tmp_path / "chart.svg").read_text()
@@ -95,10 +90,3 @@ def test_what_cannot_be_read_is_not_drawn(release):
     long = replace(found, by=("age",), labels=labels, estimate=many, se=many, low=many, high=many)
     with pytest.raises(TooLarge, match="up to 200"):
         long.plot()
-
-
-def test_without_altair_one_line_says_what_to_install(release, monkeypatch):
-    """The extra is named."""
-    monkeypatch.setitem(sys.modules, "altair", None)
-    with pytest.raises(MissingExtra, match="plots"):
-        release.crosstab("age").plot()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pramana.errors import InvalidTable
+from pramana.errors import InputError, InvalidTable, Notice
 from pramana.formats.csv_dialect import find_dialect
 from pramana.formats.door import write_table
 from pramana.formats.opening import open_table
@@ -47,6 +47,7 @@ def test_backslashes_before_quotes_are_understood(tmp_path):
     assert table["a"].to_pylist() == ['x "y" z']
 
 
+@pytest.mark.filterwarnings("ignore:.*read as cp1252:pramana.errors.Notice")
 @pytest.mark.parametrize(
     "encoding", ["utf-8", "utf-8-sig", "latin-1", "cp1252", "utf-16", "utf-16-le", "utf-16-be"]
 )
@@ -61,16 +62,43 @@ def test_a_letter_of_another_encoding_far_into_the_file_is_found(tmp_path):
     """The beginning alone looks like plain ASCII."""
     path = tmp_path / "t.csv"
     path.write_bytes(b"a,b\n" + b"x,1\n" * 200_000 + "é,2\n".encode("cp1252"))
-    assert open_table(path).to_arrow()["a"][-1].as_py() == "é"
+    with pytest.warns(Notice, match="read as cp1252.*--encoding"):
+        assert open_table(path).to_arrow()["a"][-1].as_py() == "é"
     path.write_bytes(b"a,b\n" + b"x,1\n" * 200_000 + b"\x81,2\n")
-    assert open_table(path).to_arrow()["a"][-1].as_py() == "\x81"
+    with pytest.raises(InvalidTable, match="byte 1 of line 200,002 is not"):
+        open_table(path)
+    assert open_table(path, encoding="latin-1").to_arrow()["a"][-1].as_py() == "\x81"
+
+
+@pytest.mark.parametrize("before", [1, 100_000])
+def test_one_bad_byte_does_not_change_the_encoding(tmp_path, before):
+    """A file with letters of UTF-8 is UTF-8; the line says where it is broken."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a,b\n" + "Zürich,1\n".encode() * before + b"Z\xfcrich,2\n")
+    with pytest.raises(InvalidTable, match=f"byte 2 of line {before + 2:,} is not.*--encoding"):
+        open_table(path)
+    assert open_table(path, encoding="CP1252").to_arrow()["a"][-1].as_py() == "Zürich"
+    with pytest.raises(InvalidTable, match="not ascii text.*byte 2 of line 2 "):
+        open_table(path, encoding="ascii")
+    with pytest.raises(InputError, match="--encoding must be"):
+        open_table(path, encoding="base64")
+    with pytest.raises(InvalidTable, match="is none"):
+        open_table(tmp_path / "t.parquet", encoding="utf-8")
+
+
+def test_a_backslash_may_be_the_last_letter(tmp_path):
+    """Also where the quote after it ends the field: the rows have as many fields as the header."""
+    table = read(tmp_path / "t.csv", 'a,b\n"x\\","1"\n"y, z\\","2"\n')
+    assert table["a"].to_pylist() == ["x\\", "y, z\\"]
+    table = read(tmp_path / "t.csv", 'a,b\n"x \\", y",1\n"z",2\n')
+    assert table["a"].to_pylist() == ['x ", y', "z"]
 
 
 def test_wide_letters_cut_in_half_are_a_broken_file(tmp_path):
     """A marked encoding is believed; nothing else is tried."""
     path = tmp_path / "t.csv"
     path.write_bytes("a,b\n1,2\n".encode("utf-16")[:-1])
-    with pytest.raises(InvalidTable, match="broken"):
+    with pytest.raises(InvalidTable, match="not utf-16 text"):
         open_table(path)
 
 

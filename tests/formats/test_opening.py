@@ -93,7 +93,7 @@ def test_labels_of_statistical_packages_are_kept(tmp_path, ending):
     assert opened.to_arrow()["weight"].to_pylist() == [0.5, 1, None]
     assert opened.labels.variables == {"sex": "Sex of person"}
     assert opened.labels.values == {"sex": {1: "male", 2: "female"}}
-    write_table(opened.to_arrow(), path, file_format=ending, labels=opened.labels)
+    write_table(opened.to_arrow(), path, file_format=ending, labels=opened.labels, force=True)
     assert open_table(path).labels == opened.labels
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pramana.assess.choices import MissingValues
-from pramana.cli.options import AsJson, SchemaFile, argument, names_of, option
+from pramana.cli.options import AsJson, Encoding, SchemaFile, argument, names_of, option, told
 
 if TYPE_CHECKING:
     from pramana.assess.release_audit import ReleaseAudit
@@ -47,6 +47,7 @@ def audit(
             metavar="FILE",
         ),
     ] = None,
+    encoding: Encoding = None,
     as_json: AsJson = False,
 ) -> None:
     """What could go wrong: who stands out, what attacks achieve, what is promised.
@@ -68,7 +69,7 @@ def audit(
 
     with stages("Auditing") as say:
         found = api.audit(
-            table,
+            table if original is not None else told(table, encoding),
             keys=names_of(keys) or None,
             k=k,
             sensitive=names_of(sensitive) if sensitive else None,
@@ -76,7 +77,7 @@ def audit(
             schema=schema,
             missing=missing,
             width=width,
-            original=original,
+            original=told(original, encoding),
             progress=say,
         )
     if as_json:

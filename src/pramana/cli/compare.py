@@ -5,7 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from pramana.cli.options import AsJson, SchemaFile, TableFile, names_of, option, require_schema
+from pramana.cli.options import (
+    AsJson,
+    Encoding,
+    SchemaFile,
+    TableFile,
+    names_of,
+    option,
+    require_schema,
+    told,
+)
 from pramana.errors import InputError
 from pramana.files import require_free, write_whole
 
@@ -29,6 +38,7 @@ def compare(
         Path | None, option("--output", "Write a page with the plot.", short="-o", metavar="HTML")
     ] = None,
     force: Annotated[bool, option("--force", "Replace an existing file.")] = False,
+    encoding: Encoding = None,
     as_json: AsJson = False,
 ) -> None:
     """Try several targets and methods on a table, and put them side by side.
@@ -52,7 +62,12 @@ def compare(
     targets = _numbers("--k", k), _numbers("--epsilon", epsilon)
     with progress_bar("Scenarios", total=len(methods) * sum(map(len, targets))) as advance:
         found = api.compare(
-            table, place, methods=methods, k=targets[0], epsilon=targets[1], progress=advance
+            told(table, encoding),
+            place,
+            methods=methods,
+            k=targets[0],
+            epsilon=targets[1],
+            progress=advance,
         )
     if output is not None:
         write_whole(output, found.to_html(), force=force)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from pramana.cli.options import AsJson, TableFile, names_of, option
+from pramana.cli.options import AsJson, Encoding, TableFile, names_of, option, told
 from pramana.files import require_free
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def describe(
         Path | None, option("--output", "Write the schema here.", short="-o", metavar="TOML")
     ] = None,
     force: Annotated[bool, option("--force", "Replace an existing schema.")] = False,
+    encoding: Encoding = None,
     as_json: AsJson = False,
 ) -> None:
     """Look at a table and suggest what each column is.
@@ -55,7 +56,7 @@ def describe(
     if to is not None:
         require_free(to, force=force)
     found = api.describe(
-        table,
+        told(table, encoding),
         keys=names_of(keys),
         sensitive=names_of(sensitive),
         plain=names_of(plain),

@@ -17,7 +17,7 @@ from pramana.cli.guide import (
     GuideTest,
     show_guide,
 )
-from pramana.cli.options import AsJson, MethodName, SchemaFile, argument, option
+from pramana.cli.options import AsJson, Encoding, MethodName, SchemaFile, argument, option, told
 
 __all__ = ["design"]
 
@@ -52,6 +52,7 @@ def design(
     target: GuideTarget = None,
     test: GuideTest = None,
     quick: GuideQuick = False,
+    encoding: Encoding = None,
     as_json: AsJson = False,
 ) -> None:
     """State a target; see what it takes and what it costs.
@@ -82,7 +83,7 @@ def design(
     plan, opened = plan_for(
         context.obj,
         schema=schema,
-        table=table,
+        table=told(table, encoding),
         method=method,
         records=records,
         smallest_group=smallest_group,

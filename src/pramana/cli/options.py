@@ -11,8 +11,8 @@ import typer
 from pramana.cli.steward import SELDOM, method_names
 from pramana.errors import InputError
 
-__all__ = ["AsJson", "MethodName", "ReleaseFolder", "SchemaFile", "TableFile", "argument",
-           "names_of", "option", "require_schema"]  # fmt: skip
+__all__ = ["AsJson", "Encoding", "MethodName", "ReleaseFolder", "SchemaFile", "TableFile",
+           "argument", "names_of", "option", "require_schema", "told"]  # fmt: skip
 
 
 def option(
@@ -47,6 +47,15 @@ SchemaFile: TypeAlias = Annotated[
     Path | None,
     option("--schema", "What each column is, as 'pramana describe' writes it.", metavar="TOML"),
 ]
+Encoding: TypeAlias = Annotated[
+    str | None,
+    option(
+        "--encoding",
+        "Of a true table that is text and not UTF-8, such as cp1252.",
+        metavar="NAME",
+        seldom=True,
+    ),
+]
 AsJson: TypeAlias = Annotated[bool, option("--json", "Give the result as one JSON object.")]
 
 
@@ -59,6 +68,15 @@ MethodName: TypeAlias = Annotated[
         complete=method_names,
     ),
 ]
+
+
+def told(path: Path | None, encoding: str | None) -> Any:
+    """The true table: its path, or what is read there in the encoding that was stated."""
+    if path is None or encoding is None:
+        return path
+    from pramana import api
+
+    return api.read(path, encoding=encoding)
 
 
 def names_of(lists: list[str] | None) -> list[str]:

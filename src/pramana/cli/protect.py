@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pramana.cli.options import AsJson, MethodName, SchemaFile, TableFile, option
+from pramana.cli.options import AsJson, Encoding, MethodName, SchemaFile, TableFile, option
 from pramana.cli.steward import engine_names, format_names
 from pramana.errors import InputError
 
@@ -122,6 +122,7 @@ def protect(
             seldom=True,
         ),
     ] = None,
+    encoding: Encoding = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a release: randomised, shuffled, certified.
@@ -141,7 +142,7 @@ def protect(
 
     place, form = _place(to), _format(file_format)
     api.require_free(place, force=force)
-    data = api.read(table, engine=engine, master=master)
+    data = api.read(table, engine=engine, master=master, encoding=encoding)
     plan, opened = plan_for(context.obj, schema=schema, table=data, method=method)
     with progress_bar("Protecting", total=PASSES * plan.records) as advance:
         release = api.protect(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pramana.cli.options import AsJson, ReleaseFolder, option
+from pramana.cli.options import AsJson, Encoding, ReleaseFolder, option, told
 from pramana.files import require_free
 
 __all__ = ["report"]
@@ -26,6 +26,7 @@ def report(
         bool, option("--external", "For publication: nothing but the release and its certificate.")
     ] = False,
     force: Annotated[bool, option("--force", "Replace an existing file.")] = False,
+    encoding: Encoding = None,
     as_json: AsJson = False,
 ) -> None:
     """Write one document that explains a release: to the owner, or to everybody.
@@ -43,7 +44,7 @@ def report(
 
     require_free(output, force=force)
     with stages("Writing the report"):
-        made = api.report(folder, original=original, external=external)
+        made = api.report(folder, original=told(original, encoding), external=external)
         made.save(output, force=force)
     if as_json:
         show_json({"report": str(output), "external": made.external, "bytes": len(made.html)})

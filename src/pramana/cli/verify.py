@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pramana.cli.options import AsJson, ReleaseFolder, option
+from pramana.cli.options import AsJson, Encoding, ReleaseFolder, option, told
 
 __all__ = ["verify"]
 
@@ -25,6 +25,7 @@ def verify(
             metavar="FILE",
         ),
     ] = None,
+    encoding: Encoding = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a release from its folder alone.
@@ -42,7 +43,7 @@ def verify(
     from pramana.cli.rendering import show_json, show_verdict
 
     with progress_bar("Checking records", total=None) as advance:
-        verdict = api.verify(folder, key=key, original=original, progress=advance)
+        verdict = api.verify(folder, key=key, original=told(original, encoding), progress=advance)
     if as_json:
         show_json(verdict.to_json())
     else:

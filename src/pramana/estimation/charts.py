@@ -10,7 +10,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pramana.errors import InvalidNumber, MissingExtra, TooLarge
+from pramana.errors import InvalidNumber, TooLarge
+from pramana.pictures import COLOURS, altair, rows_of, styled
 from pramana.table.domains import label_text
 
 if TYPE_CHECKING:
@@ -26,15 +27,6 @@ WIDE, STEP, OFFSET = 420, 24, 14
 TICKS = 6
 PADDING = 14
 SMALL = 0.01
-COLOURS = ("#1b5e8a", "#c4612b", "#4d7a2e", "#7a4a8c", "#8a7a1b", "#8a1b3c")
-
-
-def _altair() -> Any:
-    try:
-        import altair
-    except ImportError:
-        raise MissingExtra("Charts need Altair, an extra: pip install 'pramana[plots]'.") from None
-    return altair
 
 
 def estimate_chart(estimate: Estimate) -> Any:
@@ -92,7 +84,7 @@ def _chart(
     note: str,
     rule: float | None = None,
 ) -> Any:
-    alt = _altair()
+    alt = altair()
     offset = len(colour[1]) if colour else 1
     y = alt.Y("row:N", sort=side[1], title=side[0], axis=alt.Axis(titlePadding=PADDING))
     scale = alt.Scale(zero=False, nice=True)
@@ -110,24 +102,21 @@ def _chart(
     fixed = {} if colour else {"color": COLOURS[0]}
     whole = [row for row in rows if row["estimate"] is not None]
     ends = [row for row in whole if row["low"] is not None and row["high"] is not None]
-    base = alt.Chart(alt.InlineData(values=whole))
-    bars = alt.Chart(alt.InlineData(values=ends)).mark_rule(strokeWidth=2, **fixed)
+    base = alt.Chart(rows_of(whole))
+    bars = alt.Chart(rows_of(ends)).mark_rule(strokeWidth=2, **fixed)
     layers = [
         bars.encode(x=alt.X("low:Q", title=value, scale=scale, axis=axis), x2="high:Q", **shared),
         base.mark_point(filled=True, size=60, opacity=1, **fixed).encode(x=x, **shared),
     ]
     if rule is not None:
-        line = alt.Chart(alt.InlineData(values=[{"at": rule}]))
+        line = alt.Chart(rows_of([{"at": rule}]))
         layers.insert(0, line.mark_rule(color="#999", strokeDash=[4, 3]).encode(x="at:Q"))
-    return (
-        alt.layer(*layers)
-        .properties(
+    return styled(
+        alt.layer(*layers).properties(
             width=WIDE,
             height=alt.Step(max(STEP, OFFSET * offset)),
             title=alt.TitleParams(title, subtitle=_lines(note), anchor="start"),
         )
-        .configure_view(stroke=None)
-        .configure_axisX(grid=True)
     )
 
 

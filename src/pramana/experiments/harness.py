@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from pramana.errors import InvalidNumber, InvalidTable, OutputExists
-from pramana.experiments.figures import Picture, draw, require_plots
+from pramana.experiments.figures import Picture, draw
 from pramana.files import whole_folder
 from pramana.randomness import Keystream
 
@@ -178,7 +178,6 @@ def run_experiment(
         progress: is told how many more steps are done.
     """
     module, folder = _module(name), Path(to)
-    require_plots()
     if os.path.lexists(folder):
         _require_empty(folder)
     chosen = data if data is not None else os.environ.get(DATA_VARIABLE) or None

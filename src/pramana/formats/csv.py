@@ -21,7 +21,8 @@ import pyarrow.compute as pc
 
 from pramana.errors import InvalidTable
 from pramana.formats.base import COMPRESSED, RecordStream, broken
-from pramana.formats.csv_dialect import HEAD, Dialect, find_dialect
+from pramana.formats.csv_dialect import HEAD, Dialect, find_dialect, own_dialect
+from pramana.formats.csv_encoding import first_wrong, require_encoding, without_utf8
 from pramana.formats.spill import Spill
 from pramana.table.alike import comparable
 from pramana.table.numerals import NOT_A_NUMBER, are_decimal, are_integers
@@ -31,7 +32,6 @@ __all__ = ["CSV", "CsvFormat"]
 
 BLOCK = 2**23
 CODED = pa.dictionary(pa.int32(), pa.string())  # each distinct value is looked at once a block
-FALLBACKS = ("cp1252", "latin-1")  # the second reads any byte
 GROUPED = r"^-?[1-9][0-9]{0,2}(,[0-9]{3})+$"  # 1,234 may be a thousand or one and a bit
 CODE_NAMES = re.compile(
     r"(^|[_\W])(zip|zip_?code|post_?code|postal(_?code)?|plz|phone|tel|mobile|fax|ssn|iban)($|[_\W])"
@@ -96,12 +96,25 @@ class CsvFormat:
     marks: ClassVar[tuple[bytes, ...]] = ()
     writes: ClassVar[bool] = True
 
-    def open(self, path: Path) -> OpenedTable:
+    def open(self, path: Path, *, encoding: str | None = None) -> OpenedTable:
         """Open a text file: it is parsed once, and what was read is held."""
-        table = _surveyed(path, find_dialect(path))
-        if not table.held.rows:
-            raise InvalidTable(f"{path} has a header and no records.")
-        return table.opened(path)
+        told = None if encoding is None else require_encoding(encoding)
+        dialect = find_dialect(path, encoding=told)
+        try:
+            table = _survey(path, dialect)
+        except UnicodeError:  # the beginning was plain, what follows is not
+            if dialect.encoding != "utf-8" or told is not None:
+                raise _not_in(path, dialect.encoding) from None
+            table = _survey(path, find_dialect(path, encoding=without_utf8(path)))
+        return _opened(path, table)
+
+    def open_own(self, path: Path) -> OpenedTable:
+        """Open a text file that this program wrote: nothing about its form is guessed."""
+        dialect, texts = own_dialect(path)
+        try:
+            return _opened(path, _survey(path, dialect, texts=texts))
+        except UnicodeError:
+            raise _not_in(path, dialect.encoding) from None
 
     def write(self, path: Path, records: RecordStream) -> None:
         """Write a file with commas.
@@ -185,20 +198,26 @@ def _numbers(texts: pa.Array, seen: Seen) -> pa.Array:
     return (_with_points(texts) if seen.comma else texts).cast(seen.type)
 
 
-def _surveyed(path: Path, dialect: Dialect) -> _CsvTable:
-    """Read the file in the first encoding that fits all of it."""
-    others = FALLBACKS if dialect.encoding in ("utf-8", "cp1252") else ()
-    for encoding in (dialect.encoding, *others):
-        try:
-            return _survey(path, replace(dialect, encoding=encoding))
-        except UnicodeDecodeError:  # the beginning was plain, what follows is not
-            continue
-    raise InvalidTable(f"{path} is not {dialect.encoding} text to its end: it is broken.")
+def _opened(path: Path, table: _CsvTable) -> OpenedTable:
+    if not table.held.rows:
+        raise InvalidTable(f"{path} has a header and no records.")
+    return table.opened(path)
 
 
-def _survey(path: Path, dialect: Dialect) -> _CsvTable:
+def _not_in(path: Path, encoding: str) -> InvalidTable:
+    line, byte = first_wrong(path, encoding)
+    return InvalidTable(
+        f"{path} is not {encoding} text to its end: byte {byte:,} of line {line:,} is not. Mend "
+        "it, or say in which encoding it is written (--encoding NAME)."
+    )
+
+
+def _survey(path: Path, dialect: Dialect, *, texts: Collection[str] = ()) -> _CsvTable:
     """Read the file once, as text, to hold it and to learn its types and its length."""
-    seen = {name: Seen(decimal=not CODE_NAMES.search(name.lower())) for name in dialect.names}
+    seen = {
+        name: Seen(decimal=name not in texts and not CODE_NAMES.search(name.lower()))
+        for name in dialect.names
+    }
     held, last = Spill(), None
     for batch in _stream(path, dialect):
         held.add(batch)

@@ -10,18 +10,21 @@ import codecs
 import csv
 import io
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
 from pramana.errors import InvalidTable
+from pramana.formats.csv_encoding import without_utf8
 from pramana.formats.names import require_distinct_names
 
-__all__ = ["Dialect", "find_dialect"]
+__all__ = ["Dialect", "find_dialect", "own_dialect"]
 
 HEAD = 2**18
 END = r"(?m)'(?=[,;\t|\r]|$)"
+FIELD = re.compile(r'("(?:[^"]|"")*"|[^",\n]*)(?:,|\n|\Z)')
 DELIMITERS = (",", ";", "\t", "|")
 MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -51,8 +54,37 @@ class Dialect:
     header_lines: int
 
 
+def own_dialect(path: Path) -> tuple[Dialect, frozenset[str]]:
+    """How a file that this program wrote is written, and its columns of text.
+
+    Text stands in quotes and nothing else does, so the first value that is not missing tells.
+    """
+    raw = _beginning(path)
+    header = next(csv.reader(io.StringIO(raw.decode("utf-8", errors="replace"), newline="")), [])
+    require_distinct_names(header, where=str(path))
+    fields = _raw_fields(raw)
+    first = [next(fields, "") for _ in header]
+    texts: dict[int, bool] = {}
+    for at, field in enumerate(fields):
+        if field:
+            texts.setdefault(at % len(header), field[0] == '"')
+        if len(texts) == len(header):
+            break
+    lines = len(re.findall(r"\r\n|\r|\n", "".join(first))) + 1  # also those inside of names
+    names = tuple(header)
+    found = Dialect("utf-8", ",", '"', None, names, lines)
+    return found, frozenset(names[at] for at, quoted in texts.items() if quoted)
+
+
+def _raw_fields(raw: bytes) -> Iterator[str]:
+    """The fields of whole rows as they stand in the file."""
+    text = codecs.getincrementaldecoder("utf-8")(errors="replace").decode(raw)
+    end = len(text) if len(raw) < HEAD else text.rfind("\n") + 1
+    return (found[1] for found in FIELD.finditer(text, 0, end))
+
+
 def find_dialect(path: Path, *, encoding: str | None = None) -> Dialect:
-    """How the file at ``path`` is written."""
+    """How the file at ``path`` is written; its encoding too, unless that is told."""
     raw = _beginning(path)
     encoding = encoding or _encoding(raw, path)
     text = _decoded(raw, encoding)
@@ -60,7 +92,7 @@ def find_dialect(path: Path, *, encoding: str | None = None) -> Dialect:
         raise InvalidTable(f"{path} is empty. A table needs a line of names and at least a record.")
     lines = text if len(raw) < HEAD else text[: text.rfind("\n") + 1] or text
     quote = _quote(lines)
-    escape = "\\" if f"\\{quote}" in lines else None
+    escape = _escape(lines, quote)
     delimiter = _delimiter(lines, quote, escape)
     names, header_lines = _header(lines, delimiter, quote, escape, path)
     if len(raw) < HEAD and not any(line.strip() for line in lines.splitlines()[header_lines:]):
@@ -85,7 +117,7 @@ def _encoding(raw: bytes, path: Path) -> str:
         return "utf-16-le" if raw[1:2] == b"\0" else "utf-16-be"
     if zeros:
         raise InvalidTable(f"{path} is not a text file, whatever its ending says.")
-    return "utf-8" if _fits(raw, "utf-8") else "cp1252" if _fits(raw, "cp1252") else "latin-1"
+    return "utf-8" if _fits(raw, "utf-8") else without_utf8(path)
 
 
 def _fits(raw: bytes, encoding: str) -> bool:
@@ -109,6 +141,17 @@ def _quote(text: str) -> str:
         return "'" if single > double else '"'
     opening, closing = (len(re.findall(place, text)) for place in (r"(?m)(^|[,;\t|])'", END))
     return "'" if opening == closing > 0 else '"'
+
+
+def _escape(text: str, quote: str) -> str | None:
+    """The backslash, if quotes after one do not end their field; it may also be the last letter."""
+    if f"\\{quote}" not in text:
+        return None
+    inside = rf"\\{quote}(?![{quote},;\t|\r\n]|\Z)"
+    if re.search(inside, text):
+        return "\\"
+    without, with_ = (max(_fitness(text, d, quote, e) for d in DELIMITERS) for e in (None, "\\"))
+    return "\\" if with_ > without else None
 
 
 def _rows(text: str, delimiter: str, quote: str, escape: str | None) -> list[list[str]]:

@@ -6,7 +6,8 @@ file, so none of them is passed on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -15,15 +16,17 @@ import pyarrow as pa
 
 from pramana.errors import InvalidSchema, InvalidTable, UnknownColumn
 from pramana.formats.base import COMPRESSED, FORMATS, Format, format_of
+from pramana.formats.csv import CSV
 from pramana.formats.frames import open_frame
 from pramana.formats.parquet import open_parts
 from pramana.table.domains import Categories
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
-from pramana.table.stamps import FileStamp, require_unchanged
+from pramana.table.stamps import FileStamp
 
 __all__ = [
     "checked",
+    "open_own",
     "open_table",
     "require_columns",
     "require_types",
@@ -32,14 +35,19 @@ __all__ = [
 ARCHIVES: Final = {b"\x1f\x8b": "gzip-compressed", b"PK\x03\x04": "zip-compressed"}
 
 
-def open_table(source: Any, *, schema: Schema | None = None) -> OpenedTable:
+def open_table(
+    source: Any, *, schema: Schema | None = None, encoding: str | None = None
+) -> OpenedTable:
     """Open a file or a data frame; what is open already is handed on.
 
     Args:
         source: A path, a pandas, Polars or PyArrow object, or a table that is open already.
         schema: If given, the table must have exactly its columns, columns with categories that
             are texts stay text, and randomised columns of text come as dictionaries.
+        encoding: Of a text file, where it is not to be found out.
     """
+    if encoding is not None:
+        return checked(_open_text(Path(source), encoding), schema=schema)
     if isinstance(source, OpenedTable):
         opened = source
     elif isinstance(source, str | PathLike):
@@ -90,17 +98,33 @@ def require_columns(schema: Schema, names: Sequence[str]) -> None:
         )
 
 
-def _open_file(path: Path) -> OpenedTable:
+def _open_text(path: Path, encoding: str) -> OpenedTable:
+    if format_of(path) != CSV.name:
+        raise InvalidTable(f"An encoding can be told of a text file, and {path} is none.")
+    return _open_file(path, partial(CSV.open, encoding=encoding))
+
+
+def open_own(path: Path, *, schema: Schema) -> OpenedTable:
+    """Open a file that this program wrote, by what it knows of that."""
+    if path.is_dir() or format_of(path) != CSV.name:
+        return open_table(path, schema=schema)
+    return checked(_open_file(path, CSV.open_own), schema=schema)
+
+
+def _open_file(path: Path, opener: Callable[[Path], OpenedTable] | None = None) -> OpenedTable:
     if not path.exists():
         raise InvalidTable(f"{path} does not exist.")
     if path.is_dir():
         return open_parts(path)
     member = FORMATS[format_of(path)]
-    _require_content(path, member)
+    if not path.is_file():
+        raise InvalidTable(f"{path} must be a file that holds a table, and is a pipe or a device.")
     before = FileStamp.of(path)
-    opened = member.open(path)
-    require_unchanged([before])
-    return opened
+    _require_content(path, member)
+    try:
+        return member.open(path) if opener is None else opener(path)
+    finally:  # also where it could not be read: that may be why
+        before.require_unchanged()
 
 
 def _require_content(path: Path, expected: Format) -> None:

@@ -197,7 +197,9 @@ class _File:
             with pq.ParquetFile(self.stamp.path, **options) as file:
                 yield file
         except BROKEN:
+            self.stamp.require_unchanged()
             raise broken(self.stamp.path) from None
+        self.stamp.require_unchanged()
 
 
 def _require_alike(first: pa.Schema, file: _File) -> None:

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pramana.errors import InputError, InvalidMatrix
+from pramana.files import read_file
 from pramana.guarantees.base import Evidence, Guarantee
 from pramana.guarantees.evaluate import attained
 from pramana.matrices.families import Dense
@@ -191,8 +192,8 @@ def read_matrix(path: str | Path) -> Dense:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
+        text = read_file(path, what="matrix file").decode("utf-8-sig")
+    except UnicodeDecodeError:
         raise InvalidMatrix(f"The matrix file {path} cannot be read as text.") from None
     labels, values = _from_json(text, path) if path.suffix == ".json" else _from_csv(text, path)
     return Dense.of(labels, values, what=f"the matrix in {path.name}")

@@ -8,7 +8,7 @@ from typing import Final
 
 from pramana.errors import NotARelease
 from pramana.formats.base import FORMATS
-from pramana.formats.opening import open_table
+from pramana.formats.opening import open_own
 from pramana.release.certificate import Certificate
 from pramana.release.contents import data_path, read_certificate
 from pramana.release.folder import write_folder
@@ -53,4 +53,4 @@ def open_data(folder: Path, certificate: Certificate) -> OpenedTable:
         with path.open("rb") as file:
             if file.read(4) == FIRST_FEATHER:
                 raise NotARelease(f"{path.name} is of a form that no release is written in.")
-    return open_table(path, schema=certificate.schema)
+    return open_own(path, schema=certificate.schema)

@@ -1,7 +1,8 @@
-"""Plots as inline SVG: positions in percent and text in pixels, so that a phone can read them.
+"""Plots of reports: shares side by side, attacks with what is promised, risk against loss.
 
 Every plot has a title and a description for who cannot see it, and the numbers stand in a table
-below it. Nothing is told by colour alone: bars of a group come in the order of the legend.
+below it. Nothing is told by colour alone: bars of a group come in the order of the legend. Charts
+are narrow, so that their letters stay readable on a phone.
 """
 
 from __future__ import annotations
@@ -9,17 +10,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pramana.numeric import percent_down, percent_up
-from pramana.reports.markup import Markup, element, joined
+from pramana.pictures import altair, inline_svg, rows_of, styled
+from pramana.reports.markup import Markup
 
 __all__ = ["COLOURS", "Point", "Range", "Series", "bars", "frontier", "ranges"]
 
 COLOURS = {"truth": "#3d3d3d", "released": "#a85400", "estimated": "#0b5f8a", "bound": "#a01c2f"}
 """Each at least 4.5 to 1 against white."""
 
-LINE = 18
-BAR = 11
+WIDE, WIDER, TALL = 300, 420, 260
+BAR, GAP = 13, 1.35
+LEAST_SHARE = 1e-4
+LETTER = 6
 
 
 @dataclass(frozen=True)
@@ -54,104 +59,82 @@ class Point:
     best: bool
 
 
-def _svg(identity: str, height: float, title: str, text: str, *parts: Markup) -> Markup:
-    return element(
-        "svg",
-        element("title", title, id=f"{identity}-title"),
-        element("desc", text, id=f"{identity}-text"),
-        *parts,
-        role="img",
-        aria_labelledby=f"{identity}-title {identity}-text",
-        width="100%",
-        height=f"{height:g}",
-    )
-
-
-def legend(series: Sequence[Series]) -> Markup:
-    """What each bar of a group is, in their order."""
-    entries = [
-        element("span", element("span", "", class_=f"swatch {s.kind}", aria_hidden="true"), s.name)
-        for s in series
-    ]
-    return element("p", *entries, class_="legend")
+def _drawn(chart: Any, identity: str, title: str, text: str) -> Markup:
+    return Markup(inline_svg(styled(chart), identity=identity, title=title, text=text))
 
 
 def bars(identity: str, labels: Sequence[str], series: Sequence[Series], *, title: str) -> Markup:
-    """Groups of horizontal bars, the label of a group above it."""
-    most = max((v for s in series for v in s.values), default=0) or 1
-    step = LINE + (BAR + 2) * len(series) + 8
-    parts = []
-    for row, label in enumerate(labels):
-        top = row * step
-        parts.append(element("text", label, x="0", y=f"{top + 12}", class_="label"))
-        for place, one in enumerate(series):
-            width = 78 * max(one.values[row], 0) / most
-            y = top + LINE + place * (BAR + 2)
-            parts.append(
-                element("rect", x="0", y=f"{y}", width=f"{width:.2f}%", height=f"{BAR}",
-                        fill=COLOURS[one.kind])
-            )  # fmt: skip
-            parts.append(
-                element("text", one.words[row], x=f"{width + 1:.2f}%", y=f"{y + BAR - 1}",
-                        class_="value")
-            )  # fmt: skip
+    """Groups of horizontal bars, with the number at the end of each."""
+    alt = altair()
+    rows = [
+        {"row": label, "series": one.name, "share": max(one.values[at], 0.0), "word": one.words[at]}
+        for at, label in enumerate(labels)
+        for one in series
+    ]
+    names = [one.name for one in series]
+    shades = alt.Scale(domain=names, range=[COLOURS[one.kind] for one in series])
+    base = alt.Chart(rows_of(rows)).encode(
+        y=alt.Y("row:N", sort=list(labels), title=None, scale=alt.Scale(paddingInner=0.25)),
+        yOffset=alt.YOffset("series:N", sort=names),
+        x=alt.X("share:Q", title="share", axis=alt.Axis(format="~%", tickCount=4)),
+    )
+    bar = base.mark_bar().encode(
+        color=alt.Color("series:N", scale=shades, sort=names, title=None,
+                        legend=alt.Legend(orient="top"))
+    )  # fmt: skip
+    words = base.mark_text(align="left", dx=4, fontSize=11, color="#474747").encode(text="word:N")
+    height = alt.Step(max(BAR * GAP * len(series), 18), **{"for": "position"})
     text = "; ".join(
-        f"{label}: " + ", ".join(f"{s.name} {s.words[row]}" for s in series)
+        f"{label}: " + ", ".join(f"{one.name} {one.words[row]}" for one in series)
         for row, label in enumerate(labels)
     )
-    picture = _svg(identity, step * len(labels) + 4, title, text, *parts)
-    return joined([legend(series), picture])
+    return _drawn(
+        alt.layer(bar, words).properties(width=WIDE, height=height), identity, title, text
+    )
 
 
 def ranges(identity: str, entries: Sequence[Range], *, title: str) -> Markup:
     """Shares with intervals on a scale from one in ten thousand to one."""
-    step = 44
-    parts = []
-    for share, word in (
-        (1e-4, "0.01 %"),
-        (1e-3, "0.1 %"),
-        (0.01, "1 %"),
-        (0.1, "10 %"),
-        (1, "100 %"),
-    ):
-        at = _log_place(share)
-        parts.append(
-            element("line", x1=f"{at}%", x2=f"{at}%", y1="0", y2=f"{step * len(entries)}",
-                    stroke="#c9c9c9")
-        )  # fmt: skip
-        anchor = {1e-4: "start", 1: "end"}.get(share, "middle")
-        parts.append(
-            element("text", word, x=f"{at}%", y=f"{step * len(entries) + 14}", class_="value",
-                    text_anchor=anchor)
-        )  # fmt: skip
-    for row, entry in enumerate(entries):
-        parts.extend(_range(entry, row * step))
-    text = "; ".join(_range_words(entry) for entry in entries)
-    return _svg(identity, step * len(entries) + 20, title, text, *parts)
+    alt = altair()
+    rows = [
+        {
+            "row": entry.name,
+            **{
+                name: None if value is None else min(max(value, LEAST_SHARE), 1.0)
+                for name, value in (
+                    ("value", entry.value),
+                    ("low", entry.low),
+                    ("high", entry.high),
+                    ("baseline", entry.baseline),
+                    ("bound", entry.bound),
+                )
+            },
+        }
+        for entry in entries
+    ]
+    scale = alt.Scale(type="log", domain=[LEAST_SHARE, 1], nice=False)
+    axis = alt.Axis(format="~%", values=[1e-4, 1e-3, 0.01, 0.1, 1])
+    base = alt.Chart(rows_of(rows)).encode(
+        y=alt.Y("row:N", sort=[entry.name for entry in entries], title=None)
+    )
 
+    def at(field: str) -> Any:
+        return alt.X(f"{field}:Q", scale=scale, axis=axis, title="share of records")
 
-def _range(entry: Range, top: float) -> list[Markup]:
-    y = top + 27
+    known = "isValid(datum.{})".format
     colour = COLOURS["released"]
-    parts = [element("text", entry.name, x="0", y=f"{top + 13}", class_="label")]
-    if entry.baseline is not None:
-        at = f"{_log_place(entry.baseline)}%"
-        parts.append(
-            element("circle", cx=at, cy=f"{y}", r="6", fill="#fff", stroke=COLOURS["truth"],
-                    stroke_width="2")
-        )  # fmt: skip
-    parts += [
-        element("line", x1=f"{_log_place(entry.low)}%", x2=f"{_log_place(entry.high)}%", y1=f"{y}",
-                y2=f"{y}", stroke=colour, stroke_width="3"),
-        element("circle", cx=f"{_log_place(entry.value)}%", cy=f"{y}", r="4", fill=colour),
+    layers = [
+        base.transform_filter(known("baseline")).mark_point(
+            size=110, color=COLOURS["truth"], strokeWidth=2, opacity=1
+        ).encode(x=at("baseline")),
+        base.mark_rule(color=colour, strokeWidth=3).encode(x=at("low"), x2="high:Q"),
+        base.mark_point(size=60, filled=True, opacity=1, color=colour).encode(x=at("value")),
+        base.transform_filter(known("bound")).mark_tick(
+            color=COLOURS["bound"], thickness=3, size=20, opacity=1
+        ).encode(x=at("bound")),
     ]  # fmt: skip
-    if entry.bound is not None:
-        at = f"{_log_place(entry.bound)}%"
-        parts.append(
-            element("line", x1=at, x2=at, y1=f"{y - 9}", y2=f"{y + 9}", stroke=COLOURS["bound"],
-                    stroke_width="3")
-        )  # fmt: skip
-    return parts
+    chart = alt.layer(*layers).properties(width=WIDE, height=alt.Step(30))
+    return _drawn(chart, identity, title, "; ".join(_range_words(entry) for entry in entries))
 
 
 def _range_words(entry: Range) -> str:
@@ -161,58 +144,68 @@ def _range_words(entry: Range) -> str:
     return words + ("" if entry.bound is None else f", promised {percent_up(entry.bound)}")
 
 
-def _log_place(share: float) -> float:
-    """From 2 to 98 percent of the width for shares from 0.0001 to 1."""
-    return round(2 + 96 * (math.log10(min(max(share, 1e-4), 1.0)) + 4) / 4, 2)
-
-
 def frontier(identity: str, points: Sequence[Point], *, title: str) -> Markup:
     """Loss to the right, risk upwards: the frontier is what nothing else beats in both."""
-    height = 320.0
-    places = _placed(points, height)
-    parts = [
-        element("line", x1="0", x2="100%", y1=f"{height - 30}", y2=f"{height - 30}",
-                stroke="#6b6b6b"),
-        element("line", x1="0", x2="0", y1="8", y2=f"{height - 30}", stroke="#6b6b6b"),
-        element("text", "more is lost \N{RIGHTWARDS ARROW}", x="100%", y=f"{height - 10}",
-                class_="value", text_anchor="end"),
-        element("text", "more risk \N{UPWARDS ARROW}", x="1%", y="16", class_="value"),
-    ]  # fmt: skip
-    for point, (x, y, label) in zip(points, places, strict=True):
-        colour = COLOURS["estimated" if point.best else "truth"]
-        parts.append(
-            element("circle", cx=f"{x}%", cy=f"{y}", r="6", fill=colour if point.best else "#fff",
-                    stroke=colour, stroke_width="2")
-        )  # fmt: skip
-        right = x > 55  # the label stands where there is room for it
-        parts.append(
-            element("text", point.name, x=f"{x}%", y=f"{label + 4}", dx="-11" if right else "11",
-                    class_="value", text_anchor="end" if right else "start")
+    alt = altair()
+    rows = [
+        {"name": point.name, "loss": max(point.loss, 0.0), "risk": max(point.risk, 1e-5)}
+        for point in points
+    ]
+    most, low, high = _frame(rows)
+    ticks = [step * 10.0**power for power in range(-5, 1) for step in (1, 2, 5)]
+    base = alt.Chart().encode(
+        x=alt.X("loss:Q", title="loss", scale=alt.Scale(domain=[0, most], nice=False),
+                axis=alt.Axis(format=".2~%", tickCount=5)),
+        y=alt.Y("risk:Q", title="risk",
+                scale=alt.Scale(type="log", domain=[low, high], nice=False),
+                axis=alt.Axis(format="~%", values=[own for own in ticks if low <= own <= high])),
+    )  # fmt: skip
+    layers = []
+    for best, colour in ((True, COLOURS["estimated"]), (False, COLOURS["truth"])):
+        own = [row for row, point in zip(rows, points, strict=True) if point.best == best]
+        if own:
+            layers.append(
+                base.properties(data=rows_of(own)).mark_point(
+                    size=90, filled=best, opacity=1, color=colour, strokeWidth=2
+                )
+            )
+    for row, right, lower in _labelled(rows):
+        layers.append(
+            base.properties(data=rows_of([row]))
+            .mark_text(align="right" if right else "left", dx=-9 if right else 9, dy=lower,
+                       fontSize=11, color="#474747")
+            .encode(text="name:N")
         )  # fmt: skip
     text = "; ".join(
         f"{p.name}: loss {100 * p.loss:.3g} %, risk {percent_up(p.risk)}"
         + (", on the frontier" if p.best else "")
         for p in points
     )
-    return _svg(identity, height, title, text, *parts)
+    chart = alt.layer(*layers).properties(width=WIDER, height=TALL)
+    return _drawn(chart, identity, title, text)
 
 
-def _placed(points: Sequence[Point], height: float) -> list[tuple[float, float, float]]:
-    """Where each point stands, and the height of its label: labels keep a line apart."""
-    most = max((p.loss for p in points), default=0) or 1
-    logs = [math.log10(max(p.risk, 1e-5)) for p in points]
-    low, span = min(logs, default=0), (max(logs, default=0) - min(logs, default=0)) or 1
-    spots = [
-        (round(3 + 90 * p.loss / most, 2), round(height - 50 - (height - 90) * (v - low) / span, 1))
-        for p, v in zip(points, logs, strict=True)
-    ]
-    labels = [0.0] * len(spots)
-    taken: list[int] = []
-    for place in sorted(range(len(spots)), key=lambda at: spots[at][1]):
-        x, y = spots[place]
-        near = [labels[other] for other in taken if abs(x - spots[other][0]) < 45]
-        while any(abs(y - other) < 15 for other in near):
-            y += 3
-        labels[place] = y
-        taken.append(place)
-    return [(x, y, label) for (x, y), label in zip(spots, labels, strict=True)]
+def _frame(rows: Sequence[dict[str, Any]]) -> tuple[float, float, float]:
+    """The largest loss, the smallest and the largest risk that are drawn, with room around."""
+    risks = [row["risk"] for row in rows] or [1.0]
+    return 1.06 * max([row["loss"] for row in rows] + [0.01]), min(risks) / 1.4, max(risks) * 1.4
+
+
+def _labelled(rows: Sequence[dict[str, Any]]) -> list[tuple[dict[str, Any], bool, float]]:
+    """On which side of its point a name stands, and how much lower: names cover nothing."""
+    most, low, high = _frame(rows)
+    span = math.log(high / low)
+    spots = [(WIDER * r["loss"] / most, TALL * math.log(high / r["risk"]) / span) for r in rows]
+    taken = [(x - 6, x + 6, y) for x, y in spots]
+    found = []
+    for at in sorted(range(len(rows)), key=lambda place: spots[place][1]):
+        x, y = spots[at]
+        right = x > WIDER / 2
+        long = LETTER * len(rows[at]["name"])
+        left, end = (x - 9 - long, x - 9) if right else (x + 9, x + 9 + long)
+        place = y
+        while any(a < end and left < b and abs(place - other) < 13 for a, b, other in taken):
+            place += 1
+        taken.append((left, end, place))
+        found.append((rows[at], right, place - y))
+    return found

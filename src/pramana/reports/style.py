@@ -33,12 +33,7 @@ thead th{border-bottom:2px solid #8a8a8a}
 tbody th{font-weight:500}
 .number{text-align:right;font-variant-numeric:tabular-nums}
 td.number{white-space:nowrap}
-svg{display:block;margin:.6rem 0;overflow:visible}
-svg text{font:13px system-ui,"Segoe UI",Roboto,sans-serif;fill:#1f1f1f}
-svg text.value{font-size:12px;fill:#474747}
-.legend{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;font-size:.9rem;margin:.4rem 0}
-.swatch{display:inline-block;width:.85rem;height:.85rem;margin-right:.4rem;vertical-align:-.08rem}
-.truth{background:#3d3d3d}.released{background:#a85400}.estimated{background:#0b5f8a}
+svg{display:block;margin:.6rem 0;height:auto}
 pre{background:#f5f5f3;border:1px solid #dcdcd8;padding:.8rem;overflow-x:auto;font-size:.88rem}
 summary{cursor:pointer;color:#0b4f8a;padding:.3rem 0}
 .ok{color:#1b6b36}.bad{color:#a01c2f;font-weight:600}

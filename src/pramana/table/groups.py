@@ -39,6 +39,9 @@ class GroupSizes:
 
     def __init__(self, columns: Sequence[str], *, most: int | None = None) -> None:
         self.columns = list(columns)
+        self._places = [
+            f"c{at}" for at in range(len(columns))
+        ]  # Arrow reads dots in names as paths
         self.most = most
         self.too_many = False
         self._parts: list[pa.Table] = []
@@ -48,11 +51,12 @@ class GroupSizes:
         if self.too_many:
             return
         table = _plain(pa.Table.from_batches([batch.select(self.columns)]))
-        made = table.group_by(self.columns).aggregate([([], "count_all")])
-        self._parts.append(made.rename_columns([*self.columns, COUNT]))
+        table = table.rename_columns(self._places)
+        made = table.group_by(self._places).aggregate([([], "count_all")])
+        self._parts.append(made.rename_columns([*self._places, COUNT]))
         full = self.most is not None and sum(part.num_rows for part in self._parts) > self.most
         if len(self._parts) > FOLD_AFTER or full:
-            self._parts = [self.total()]
+            self._parts = [self._folded()]
             self._give_up()
 
     def _give_up(self) -> None:
@@ -66,15 +70,18 @@ class GroupSizes:
         if self.too_many:
             self._parts = []
         elif other._parts:
-            self._parts = [*self._parts, other.total()]
-            self._parts = [self.total()]
+            self._parts = [*self._parts, other._folded()]
+            self._parts = [self._folded()]
             self._give_up()
 
     def total(self) -> pa.Table:
         """Each combination that occurs, with its number of records as ``COUNT``."""
+        return self._folded().rename_columns([*self.columns, COUNT])
+
+    def _folded(self) -> pa.Table:
         table = pa.concat_tables(self._parts, promote_options="default")
-        total = table.group_by(self.columns).aggregate([(COUNT, "sum")])
-        return total.rename_columns([*self.columns, COUNT])
+        total = table.group_by(self._places).aggregate([(COUNT, "sum")])
+        return total.rename_columns([*self._places, COUNT])
 
     def smallest(self) -> int:
         """The size of the smallest group that occurs; 0 where there are no records."""

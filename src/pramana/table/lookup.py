@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidTable
+from pramana.table.alike import alike
 from pramana.table.domains import Bins, Label, label_text
 from pramana.types import Positions
 
@@ -57,12 +58,11 @@ def decoded(array: pa.Array) -> pa.Array:
 
 
 def flat(array: pa.Array) -> pa.Array:
-    """The array in one of a few types, with nan as null."""
+    """The array in one of a few types, with one zero and nan as null."""
     kind = array.type
     types = pa.types
     if types.is_floating(kind):
-        array = array.cast(pa.float32()) if types.is_float16(kind) else array
-        return pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+        return alike(array)
     if types.is_decimal(kind):
         return array.cast(pa.float64())
     if types.is_timestamp(kind) or types.is_date(kind) or types.is_time(kind):

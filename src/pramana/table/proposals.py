@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pramana.errors import TooLarge
+from pramana.errors import InvalidTable, TooLarge
 from pramana.table.domains import Bins, Categories, Domain, Label
 from pramana.table.schema import CATEGORY_LIMIT, Role
 from pramana.table.tally import Tally
@@ -160,8 +160,11 @@ def propose_domain(
         categories: Whether bins are out of the question.
     """
     number = tally.kind in ("integer", "number")
-    if number and not categories and tally.distinct > FEW_NUMBERS and not known:
+    infinite = number and math.inf in (tally.highest, -(tally.lowest or 0))
+    if number and not categories and (infinite or tally.distinct > FEW_NUMBERS) and not known:
         return propose_bins(tally)
+    if infinite:
+        raise InvalidTable(f"'{name}' holds infinite numbers, which are no categories: map them.")
     if tally.distinct > CATEGORY_LIMIT:
         raise TooLarge(
             f"'{name}' has {_amount(tally)} categories, and a randomised column may have at most "

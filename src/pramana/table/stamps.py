@@ -2,38 +2,63 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from pramana.errors import InvalidTable
 
 __all__ = ["FileStamp", "require_unchanged"]
 
+GRAIN: Final = 10_000_000
+"""Nanoseconds that times of files are apart at most on the usual file systems."""
+
 
 @dataclass(frozen=True)
 class FileStamp:
-    """A file at one moment: its size, the time of its last change, its number on the disk."""
+    """A file at one moment: its size, the times of its last change, its number on the disk.
+
+    The second time is that of the system, which nobody can set back. Times have a grain: a file
+    that was changed a moment ago is stamped when it is over, so that no later change has the same.
+    """
 
     path: Path
     size: int
+    written: int
     changed: int
     number: int
 
     @classmethod
     def of(cls, path: Path) -> FileStamp:
         """The stamp of a file as it is now."""
+        found = cls._now(path)
+        age = time.time_ns() - found.changed
+        if not 0 <= age < GRAIN:
+            return found
+        time.sleep((GRAIN - age) / 1e9)
+        return cls._now(path)
+
+    @classmethod
+    def _now(cls, path: Path) -> FileStamp:
         try:
-            stat = path.stat()
+            with path.open("rb") as file:  # an open file has no old times from a network's cache
+                stat = os.fstat(file.fileno())
         except OSError:
             raise InvalidTable(f"{path} cannot be read. Check the permissions.") from None
-        return cls(path, stat.st_size, stat.st_mtime_ns, stat.st_ino)
+        return cls(path, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
+
+    def require_unchanged(self) -> None:
+        """Refuse a file that is not what it was: what was counted must be what is released."""
+        if FileStamp._now(self.path) != self:
+            raise InvalidTable(
+                f"{self.path} changed while it was read. Start again when it is complete."
+            )
 
 
 def require_unchanged(stamps: Iterable[FileStamp]) -> None:
     """Refuse files that are not what they were: what was counted must be what is released."""
     for stamp in stamps:
-        if FileStamp.of(stamp.path) != stamp:
-            raise InvalidTable(
-                f"{stamp.path} changed while it was read. Start again when it is complete."
-            )
+        stamp.require_unchanged()

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pramana.table.alike import comparable
 from pramana.table.domains import Label
 from pramana.table.lookup import as_text, decoded
 from pramana.table.opened import OpenedTable
@@ -161,14 +162,13 @@ def _counted_dictionary(array: pa.DictionaryArray) -> tuple[pa.Array, pa.Array, 
 
 
 def _simplified(array: pa.Array) -> pa.Array:
-    """The values in the one type of their kind, with nan as null."""
+    """The values in the one type of their kind, with one zero and nan as null."""
     kind = kind_of(array.type)
     if kind == "integer":
         big = pa.types.is_uint64(array.type)
         return array if big else array.cast(pa.int64())
     if kind == "number":
-        array = array.cast(pa.float64())
-        return pc.if_else(pc.is_nan(array), pa.scalar(None, pa.float64()), array)
+        return comparable(array.cast(pa.float64()))
     if kind == "date":
         return as_text(array)
     return array if kind == "truth" else decoded(array).cast(pa.string())

@@ -1,0 +1,82 @@
+"""The one door to the plotting library: charts are Altair's, and become SVG and PNG by vl-convert.
+
+A chart is data. It shows itself in notebooks, and neither SVG nor PNG of it needs a browser; the
+same numbers give the same bytes.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+__all__ = ["COLOURS", "altair", "inline_svg", "rows_of", "styled", "write_picture"]
+
+COLOURS = ("#0b5f8a", "#a85400", "#3f6b1f", "#7a4a8c", "#6b5d00", "#8a1b3c", "#3d3d3d", "#006b6b")
+"""Each at least 4.5 to 1 against white."""
+
+FONT = 'system-ui, "Segoe UI", Roboto, sans-serif'
+SCALE = 2
+"""Dots of a PNG for each unit of the chart."""
+
+
+def altair() -> Any:
+    """The library, loaded when a chart is made."""
+    import altair as library
+
+    return library
+
+
+def rows_of(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Rows as the data of a chart."""
+    return altair().InlineData(values=[dict(row) for row in rows])
+
+
+def styled(chart: Any) -> Any:
+    """The same chart with the look that all of them share."""
+    letters = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
+    axis = {"gridColor": "#dddddd", "labelColor": "#474747", "titleColor": "#1f1f1f"}
+    return (
+        chart.configure_view(stroke=None)
+        .configure_axis(labelLimit=180, **axis, **letters)
+        .configure_legend(labelLimit=240, **letters)
+        .configure_title(anchor="start", fontSize=14, subtitleColor="#474747", subtitleFontSize=11)
+    )
+
+
+def inline_svg(chart: Any, *, identity: str, title: str, text: str) -> str:
+    """SVG to stand in a page: as wide as there is room, with a name and a description."""
+    body = _svg(chart)
+    opening = re.match(r"<svg[^>]*>", body)
+    assert opening is not None  # noqa: S101 - the library writes nothing else
+    size = re.search(r'viewBox="0 0 (\S+) (\S+)"', opening.group())
+    assert size is not None  # noqa: S101 - as above
+    wide = float(size.group(1))
+    head = (
+        f'<svg role="img" aria-labelledby="{identity}-title {identity}-text" '
+        f'viewBox="0 0 {size.group(1)} {size.group(2)}" style="width:100%;max-width:{wide:g}px">'
+        f'<title id="{identity}-title">{html.escape(title)}</title>'
+        f'<desc id="{identity}-text">{html.escape(text)}</desc>'
+    )
+    # The description above says it all: marks need no names of their own.
+    rest = re.sub(r' (?:role|aria-[a-z]+|class)="[^"]*"', "", body[opening.end() :])
+    return head + re.sub(r"(clip\d+|gradient_\d+)", rf"{identity}-\1", rest)
+
+
+def _svg(chart: Any) -> str:
+    """The same numbers, the same letters: clips are numbered anew, not from chart to chart."""
+    written = io.StringIO()
+    chart.save(written, format="svg")
+    body = written.getvalue()
+    found = dict.fromkeys(re.findall(r"\b(?:clip|gradient_)\d+\b", body))
+    numbers = {name: re.sub(r"\d+", str(at), name) for at, name in enumerate(found)}
+    return re.sub(r"\b(?:clip|gradient_)\d+\b", lambda name: numbers[name.group()], body)
+
+
+def write_picture(chart: Any, path: Path) -> None:
+    """Write ``path``.svg and ``path``.png."""
+    path.with_suffix(".svg").write_text(_svg(chart))
+    chart.save(str(path.with_suffix(".png")), scale_factor=SCALE)

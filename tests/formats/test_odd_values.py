@@ -1,0 +1,36 @@
+"""Values that tables rarely hold, in every verb that a steward begins with."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pramana as pm
+from pramana.table.domains import Categories
+from pramana.table.schema import Column, Role, Schema
+
+N = 300
+DRAW = np.random.default_rng(1)
+ODD = {
+    "halves": pa.array(DRAW.normal(size=N).astype(np.float16)),
+    "singles": pa.array(DRAW.normal(size=N).astype(np.float32)),
+    "both zeros and nan": pa.array(DRAW.choice([-0.0, 0.0, math.nan, 1.5], N)),
+    "infinite": pa.array(DRAW.choice([math.inf, 1.0, 2.0], N)),
+    "views": pa.array(DRAW.choice(["a", "b"], N)).cast(pa.string_view()),
+}
+
+
+@pytest.mark.parametrize("name", ["v", ".x", "a.b"])
+@pytest.mark.parametrize("kind", ODD)
+def test_they_are_described_released_and_found_again(tmp_path, kind, name):
+    """And a sound release is called sound, also under names with dots."""
+    truth = pa.table({"sex": DRAW.choice(["F", "M"], N), name: ODD[kind]})
+    assert name in pm.describe(truth).names
+    columns = (Column("sex", Role.KEY, Categories(("F", "M"))), Column(name, Role.SENSITIVE))
+    plan = pm.design(Schema(columns), pm.PkAnonymity(k=2), data=truth)
+    pm.protect(truth, plan, to=tmp_path / "r")
+    verdict = pm.verify(tmp_path / "r", original=truth)
+    assert verdict.valid, [check for check in verdict.checks if not check.ok]
