@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: help demo test test-spark check bench clean setup java
+.PHONY: help demo test test-spark test-snippets check bench clean setup java
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -15,6 +15,11 @@ test: .venv/.developer ## run every test
 
 test-spark: java .venv/.spark ## run every test of the Spark engine; installs pyspark, needs Java 17 or later
 	@PRAMANA_TEST_SPARK=1 $(BIN)/python -m pytest -q tests/spark
+
+test-snippets: .venv/.developer ## run what release folders say in R and SPSS; needs R and PSPP (Debian: r-base-core, pspp)
+	@command -v Rscript >/dev/null && command -v pspp >/dev/null || \
+	  { echo "The snippets need R and PSPP: apt-get install r-base-core pspp." >&2; exit 2; }
+	@$(BIN)/python -m pytest -q tests/release/test_explained.py
 
 check: .venv/.developer ## ruff, mypy strict, import-linter, doctests
 	$(BIN)/ruff check .

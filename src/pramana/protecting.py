@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -46,6 +46,7 @@ def protect(
     ledger: str | Path | None = None,
     budget: Budget | None = None,
     people: str | None = None,
+    copies: Sequence[TableFormat] = (),
     progress: Progress | None = None,
 ) -> Release:
     """Randomise and shuffle a table as planned.
@@ -63,8 +64,11 @@ def protect(
         budget: what all releases of this table on the ledger must still promise together.
         people: a name for the people of the table, by which the ledger knows them again where the
             table was changed; where not given, the columns tell.
+        copies: further formats to write the same records in, beside the data file: csv, dta, sav.
         progress: is told how many more records are done.
     """
+    if copies and to is None:
+        raise InputError("Copies lie beside the data file: give a folder to write to.")
     if to is not None:
         require_free(Path(to), force=force)
     opened = open_source(table, schema=plan.schema)
@@ -105,6 +109,7 @@ def protect(
                 file_format=file_format,
                 force=force,
                 sign_with=sign_with,
+                copies=copies,
             )
     return load_release(to)
 

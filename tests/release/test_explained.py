@@ -14,9 +14,12 @@ import pyreadstat
 import pytest
 
 from pramana import api
+from pramana.errors import InputError, NotARelease
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.methods.invariant import Invariant
+from pramana.release.certificate import Certificate
+from pramana.release.contents import fingerprint
 from pramana.release.explained import WHY_NOT, explanations
 from pramana.release.snippets import LOADERS
 from pramana.table.domains import Bins, Categories
@@ -134,6 +137,114 @@ def test_the_r_snippet_loads_records_with_labels(folders):
     """Run as it stands."""
     code = 'source("load.R"); stopifnot(nrow(records) == 500, levels(records$sex)[1] == "man")'
     subprocess.run(["Rscript", "-e", code], cwd=folders["csv"], check=True)
+
+
+def _pspp(folder, program: str) -> str:
+    """What PSPP, which reads the language of SPSS, makes of a program."""
+    (folder.parent / f"{folder.name}.sps").write_text(program)
+    done = subprocess.run(
+        ["pspp", "-O", "format=csv", f"../{folder.name}.sps"],
+        cwd=folder, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(shutil.which("pspp") is None, reason="PSPP is not here")
+def test_the_spss_snippet_loads_records_with_labels(folders):
+    """Run by PSPP, which lacks one word of SPSS (AUTO, a type found by looking): counts by label,
+    values that stand for missing apart."""
+    program = (folders["csv"] / "load.sps").read_text().replace(" AUTO\n", " F20\n")
+    out = _pspp(folders["csv"], program + "FREQUENCIES v1 v2 v3.\n")
+    with (folders["csv"] / "data.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    men, refused = (sum(row["sex"] == code for row in rows) for code in ("1", "9"))
+    assert f"\nValid,man,{men}," in out
+    assert f",refused,{refused}," in out
+    assert f"\nN,Valid,{sum(row['sex'] in ('1', '2') for row in rows)}\n" in out
+    north = sum(row["region"] == "north" for row in rows)
+    assert f"\nValid,north,{north}," in out
+    assert "Sex of `person`" in out
+
+
+@pytest.mark.skipif(shutil.which("pspp") is None, reason="PSPP is not here")
+def test_a_copy_for_spss_is_loaded_by_the_snippet_as_it_stands(copied):
+    """No word of it is changed."""
+    program = (copied / "load.sps").read_text()
+    out = _pspp(copied, program + "FREQUENCIES sex.\n")
+    assert "\nValid,man," in out
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not here")
+def test_a_copy_as_csv_is_loaded_by_plain_r(copied):
+    """A release as Parquet would need a package; its copy needs none."""
+    code = 'source("load.R"); stopifnot(nrow(records) == 500, is.ordered(records$age))'
+    subprocess.run(["Rscript", "-e", code], cwd=copied, check=True)
+
+
+@pytest.fixture(scope="module")
+def copied(folders, tmp_path_factory):
+    """A release as Parquet with all copies."""
+    made = api.load(folders["parquet"])
+    place = tmp_path_factory.mktemp("copied") / "release"
+    return made.save(place, copies=["csv", "dta", "sav"]).folder
+
+
+def test_copies_hold_the_same_records_and_are_checked(copied):
+    """Each has its digest in the certificate; readers of every format find the same values."""
+    certificate = api.load(copied).certificate
+    assert [own.name for own in certificate.copies] == ["data.csv", "data.dta", "data.sav"]
+    verdict = api.verify(copied)
+    assert verdict.valid
+    assert [c.name for c in verdict.checks if c.name.startswith("copy")] == [
+        "copy data.csv", "copy data.dta", "copy data.sav",
+    ]  # fmt: skip
+    text = (copied / "README.md").read_text()
+    assert "`data.dta`: the same records" in text
+    assert (copied / "load.do").read_text().splitlines()[-1] == 'use `"data.dta"\', clear'
+
+
+def test_a_copy_that_was_changed_or_holds_other_records_is_found(copied, tmp_path):
+    """By its digest; and by its records where someone states the digest of another copy."""
+    shutil.copytree(copied, tmp_path / "changed")
+    path = tmp_path / "changed" / "data.csv"
+    path.write_bytes(path.read_bytes().replace(b"north", b"NORTH", 1))
+    found = [c.name for c in api.verify(tmp_path / "changed").checks if not c.ok]
+    assert found == ["copy data.csv"]
+    path.write_bytes(path.read_bytes() + b"x")
+    assert not api.verify(tmp_path / "changed").valid
+    path.unlink()
+    assert not api.verify(tmp_path / "changed").valid
+
+    other = tmp_path / "other"
+    shutil.copytree(copied, other)
+    lines = (other / "data.csv").read_text().splitlines(keepends=True)
+    lines[1], lines[2] = lines[2], lines[1]
+    (other / "data.csv").write_text("".join(lines))
+    certificate = api.load(copied).certificate
+    forged = fingerprint(other / "data.csv", "csv")
+    copies = (forged, *certificate.copies[1:])
+    (other / "certificate.json").write_bytes(replace(certificate, copies=copies).to_bytes())
+    found = {c.name: c.detail for c in api.verify(other).checks if not c.ok}
+    assert found == {"copy data.csv": "holds other records than the data file"}
+
+
+def test_what_cannot_be_a_copy_is_refused(copied, folders, tmp_path):
+    """A format that cannot be written, another name, a copy without a folder."""
+    made = api.load(folders["csv"])
+    with pytest.raises(NotARelease, match="can be written as"):
+        made.save(tmp_path / "release", copies=["sas7bdat"])
+    assert not (tmp_path / "release").exists()
+    again = made.save(tmp_path / "release", file_format="csv", copies=["csv"])
+    assert not again.certificate.copies
+    again.save(tmp_path / "release", force=True)
+    certificate = api.load(copied).certificate
+    for wrong in ("README.md", "data.parquet", "other.csv"):
+        copies = (replace(certificate.copies[0], name=wrong),)
+        with pytest.raises(NotARelease):
+            Certificate.from_bytes(replace(certificate, copies=copies).to_bytes())
+    with pytest.raises(InputError, match="folder"):
+        api.protect(people(), plan(), copies=["csv"], seed=1)
 
 
 def test_no_name_becomes_a_command(folders):

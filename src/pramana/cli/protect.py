@@ -122,6 +122,15 @@ def protect(
             seldom=True,
         ),
     ] = None,
+    csv: Annotated[
+        bool, option("--csv", "Also write the same records as CSV.", seldom=True)
+    ] = False,
+    stata: Annotated[
+        bool, option("--stata", "Also write the same records as a Stata file.", seldom=True)
+    ] = False,
+    spss: Annotated[
+        bool, option("--spss", "Also write the same records as an SPSS file.", seldom=True)
+    ] = False,
     encoding: Encoding = None,
     as_json: AsJson = False,
 ) -> None:
@@ -156,6 +165,7 @@ def protect(
             ledger=ledger,
             budget=_budget(budget_epsilon, budget_k, budget_delta, allow_uncovered),
             people=people,
+            copies=[form for form, on in (("csv", csv), ("dta", stata), ("sav", spss)) if on],
             progress=advance,
         )
     seen = api.verbatim(release, opened) if api.ENGINES[engine].on_one_machine else None
@@ -250,7 +260,8 @@ def _show(plan: Plan, release: Release, place: Path, seen: Verbatim | None) -> N
 
     console = out()
     data = release.certificate.data
-    name = "" if data is None else data.name
+    files = [own.name for own in (data, *release.certificate.copies) if own is not None]
+    name = ", ".join(files)
     console.print(f"[bold]{escape(str(place))}[/] holds {release.records:,} released records.")
     console.print(
         f"  {escape(name)}, certificate.json, and README.md with what explains them: publish the "

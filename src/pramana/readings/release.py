@@ -98,8 +98,17 @@ class Release:
         file_format: TableFormat = "parquet",
         force: bool = False,
         sign_with: str | Path | None = None,
+        copies: Sequence[TableFormat] = (),
     ) -> Release:
-        """Write a release folder; it appears whole or not at all."""
+        """Write a release folder; it appears whole or not at all.
+
+        Args:
+            folder: where to.
+            file_format: of the data file.
+            force: replace an existing release folder.
+            sign_with: a private key to sign the certificate with.
+            copies: further formats to write the same records in: ``csv``, ``dta``, ``sav``.
+        """
         write_release(
             self.certificate,
             lambda path: write_opened(
@@ -109,6 +118,7 @@ class Release:
             file_format=file_format,
             force=force,
             sign_with=sign_with,
+            copies=copies,
         )
         return load_release(folder)
 

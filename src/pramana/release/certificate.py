@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from pramana.errors import AlteredRelease, NotARelease, PramanaError
+from pramana.formats.base import FORMATS
 from pramana.guarantees.base import Evidence
 from pramana.guarantees.claim import Claim
 from pramana.matrices.mechanism import Mechanism
@@ -41,6 +42,7 @@ __all__ = [
     "DataFile",
     "Kind",
     "canonical",
+    "copy_name",
 ]
 
 Kind: TypeAlias = Literal["published", "withheld", "groups", "reports"]
@@ -139,6 +141,7 @@ class Certificate:
         attached: the size of the smallest group that all columns which are released as they are
             form, where some are taken to be unknown and matrices are fixed.
         collected: the survey, where people randomised their own answers.
+        copies: the same records in further formats, beside the data file.
     """
 
     schema: Schema
@@ -158,8 +161,12 @@ class Certificate:
     attached: int | None = None
     labels: Labels = field(default_factory=Labels)
     collected: Collected | None = None
+    copies: tuple[DataFile, ...] = ()
 
     def __post_init__(self) -> None:
+        files = [one.name for one in (self.data, *self.copies) if one is not None]
+        if len(set(files)) < len(files):
+            raise NotARelease("The data file and its copies must have different names.")
         if self.kind not in KINDS:
             raise NotARelease(f"The kind of a release must be one of {', '.join(KINDS)}.")
         if (self.kind in WITH_MATRICES) != (self.mechanism is not None):
@@ -251,6 +258,8 @@ class Certificate:
         extras: dict[str, Any] = {"labels": labels_to_json(self.labels)} if self.labels else {}
         if self.collected is not None:
             extras["collected"] = vars(self.collected) | {"statement": self.collected.sentence()}
+        if self.copies:
+            extras["copies"] = [vars(own) for own in self.copies]
         return extras
 
     def signed_part(self) -> bytes:
@@ -290,7 +299,7 @@ class Certificate:
     @classmethod
     def _of(cls, root: Field) -> Certificate:
         """What the file says; what only follows from it is compared afterwards."""
-        form = root.fields(FIELDS, free=["signature", "labels", "collected"])
+        form = root.fields(FIELDS, free=["signature", "labels", "collected", "copies"])
         mechanism, data = form["mechanism"].or_none(), form["data"].or_none()
         error = form["expected_error"].or_none()
         crowd = form["crowd"].fields(["size", "known_columns", "attached", "statement"])
@@ -322,11 +331,17 @@ class Certificate:
             attached=None if attached is None else attached.whole(least=1),
             labels=labels_of(form["labels"]) if "labels" in form else Labels(),
             collected=_collected_of(form["collected"]) if "collected" in form else None,
+            copies=tuple(map(_copy_of, form["copies"].items())) if "copies" in form else (),
         )
 
-    def with_data(self, data: DataFile) -> Certificate:
-        """The same claim about a written data file."""
-        return replace(self, data=data)
+    def with_data(self, data: DataFile, copies: tuple[DataFile, ...] = ()) -> Certificate:
+        """The same claim about a written data file and its copies."""
+        return replace(self, data=data, copies=copies)
+
+    def data_as(self, *formats: str) -> DataFile | None:
+        """The records in the first of these formats that there is; else the data file."""
+        files = {own.format: own for own in (*self.copies, self.data) if own is not None}
+        return next((files[own] for own in formats if own in files), self.data)
 
     def sentences(self) -> list[str]:
         """The promises in plain words, and beside them what stands in the release word for word."""
@@ -446,6 +461,20 @@ def _collected_of(field: Field) -> Collected:
         expected=form["expected"].whole(least=2),
         codes=form["codes"].truth(),
     )
+
+
+def _copy_of(field: Field) -> DataFile:
+    """A copy is called as the data are, with the ending of its format."""
+    found = _data_of(field)
+    if found.name != copy_name(found.format):
+        field.refuse("a copy of the data in a format that can be written")
+    return found
+
+
+def copy_name(file_format: str) -> str | None:
+    """What a copy in a format is called; ``None`` where there is no such format."""
+    known = file_format in FORMATS and FORMATS[file_format].writes
+    return f"data{FORMATS[file_format].endings[0]}" if known else None
 
 
 def _difference(found: Plain, made: Plain, path: str = "") -> str | None:

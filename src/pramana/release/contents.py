@@ -19,7 +19,7 @@ from pramana.formats.base import COMPRESSED
 from pramana.release.certificate import FILE_NAME, Certificate, DataFile
 from pramana.release.strict import MOST_BYTES
 
-__all__ = ["CERTIFICATE", "data_path", "fingerprint", "holds", "read_certificate"]
+__all__ = ["CERTIFICATE", "data_path", "file_path", "fingerprint", "holds", "read_certificate"]
 
 CERTIFICATE: Final = "certificate.json"
 
@@ -48,7 +48,11 @@ def read_certificate(folder: Path) -> Certificate:
 
 def data_path(folder: Path, certificate: Certificate) -> Path:
     """Where the data lie: regular files of the size that is stated, called as data may be."""
-    data = certificate.data
+    return file_path(folder, certificate.data)
+
+
+def file_path(folder: Path, data: DataFile | None) -> Path:
+    """Where the data, or a copy of them, lie."""
     if data is None:
         raise NotARelease("The certificate must name the data file beside it, and does not.")
     path = folder / data.name

@@ -97,6 +97,8 @@ def _warnings(certificate: Certificate) -> Iterator[str]:
 def _files(certificate: Certificate) -> Iterator[str]:
     data = "the data file" if certificate.data is None else f"`{certificate.data.name}`"
     yield f"{data}: the released records, in random order."
+    for copy in certificate.copies:
+        yield f"`{copy.name}`: the same records in the same order, for who reads {copy.format}."
     yield (
         "`certificate.json`: what was done and what is promised, in full. `pramana verify .` "
         "checks it, the data and this text."

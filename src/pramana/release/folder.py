@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pramana.errors import InputError, InvalidTable, NotARelease, OutputExists
 from pramana.files import require_not_here, whole_folder
-from pramana.release.certificate import Certificate
+from pramana.release.certificate import Certificate, copy_name
 from pramana.release.contents import (
     CERTIFICATE,
     data_path,
@@ -54,17 +54,24 @@ def write_folder(
     data_format: str,
     force: bool = False,
     sign_with: Path | None = None,
+    copies: Mapping[str, Callable[[Path, Path], int]] | None = None,
 ) -> Certificate:
     """Write data and certificate so that both appear together; returns the finished certificate.
 
     ``write_data`` gives the number of records that it wrote, which must be that of the certificate.
+    So do ``copies``, by format: each writes the data, at the first place, anew at the second.
     """
     folder = folder.absolute()
     require_free(folder, force=force)
     with whole_folder(folder, may_go=require_own if force else None) as work:
         data = work / data_name
         require_counted(certificate, write_data(data))
-        done = certificate.with_data(fingerprint(data, data_format))
+        made = []
+        for file_format, write_copy in (copies or {}).items():
+            place = work / str(copy_name(file_format))
+            require_counted(certificate, write_copy(data, place))
+            made.append(fingerprint(place, file_format))
+        done = certificate.with_data(fingerprint(data, data_format), tuple(made))
         if sign_with is not None:
             done = sign(done, sign_with)
         (work / CERTIFICATE).write_bytes(done.to_bytes())
@@ -92,12 +99,13 @@ def require_own(folder: Path) -> None:
     certificate = _own(folder)
     if certificate is None or certificate.data is None:
         return
-    data = certificate.data
     for name, content in explanations(certificate).items():
         if os.path.lexists(folder / name) and not holds(folder / name, content):
             raise _not_ours(folder, f"{name} was changed")
-    if os.path.lexists(folder / data.name) and fingerprint(folder / data.name, data.format) != data:
-        raise _not_ours(folder, f"{data.name} was changed")
+    for data in (certificate.data, *certificate.copies):
+        place = folder / data.name
+        if os.path.lexists(place) and fingerprint(place, data.format) != data:
+            raise _not_ours(folder, f"{data.name} was changed")
 
 
 def _own(folder: Path) -> Certificate | None:
@@ -112,7 +120,8 @@ def _own(folder: Path) -> Certificate | None:
             data_path(folder, certificate)
     except NotARelease as error:
         raise _not_ours(folder, str(error).rstrip(".")) from None
-    known = {CERTIFICATE, *data, *explanations(certificate)}
+    copies = (own.name for own in certificate.copies)
+    known = {CERTIFICATE, *data, *copies, *explanations(certificate)}
     others = [name for name in found if name not in known]
     if others:
         raise _not_ours(folder, f"it also holds {', '.join(others[:MOST_NAMED])}")

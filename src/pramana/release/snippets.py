@@ -20,6 +20,7 @@ LOADERS: Final = {"load.py": "Python", "load.R": "R", "load.do": "Stata", "load.
 
 WARNING: Final = "The records are not to be counted as they stand: README.md says how to estimate."
 TEXT_WIDTH: Final = 255
+MOST_MISSING: Final = 3
 
 
 def loader(name: str, certificate: Certificate) -> str:
@@ -28,8 +29,9 @@ def loader(name: str, certificate: Certificate) -> str:
     return "\n".join([*made(certificate), ""])
 
 
-def _data(certificate: Certificate) -> tuple[str, str]:
-    data = certificate.data
+def _data(certificate: Certificate, *wanted: str) -> tuple[str, str]:
+    """Name and form of the data, or of a copy in the form that a language likes best."""
+    data = certificate.data_as(*wanted)
     return ("data.parquet", "parquet") if data is None else (data.name, data.format)
 
 
@@ -122,7 +124,7 @@ R_READS: Final = {
 
 
 def _r(certificate: Certificate) -> Iterator[str]:
-    name, form = _data(certificate)
+    name, form = _data(certificate, "csv")
     yield "# Loads the released records as a data frame 'records', with labels."
     yield f"# {WARNING}"
     texts = [c.name for c in certificate.schema.released if c.coded and _is_text(c)]
@@ -162,7 +164,7 @@ def _r_text(text: str) -> str:
 
 
 def _stata(certificate: Certificate) -> Iterator[str]:
-    name, form = _data(certificate)
+    name, form = _data(certificate, "dta", "csv")
     yield "* Loads the released records, with labels."
     yield f"* {WARNING}"
     yield "version 16"
@@ -222,7 +224,7 @@ def _stata_text(text: str) -> str:
 
 
 def _spss(certificate: Certificate) -> Iterator[str]:
-    name, form = _data(certificate)
+    name, form = _data(certificate, "sav", "csv")
     yield "* Loads the released records, with labels."
     yield f"* {WARNING}"
     if form == "sav":
@@ -256,8 +258,16 @@ def _spss(certificate: Certificate) -> Iterator[str]:
                 shown = _spss_text(label_text(value)) if text else label_text(value)
                 yield f"  {shown} {_spss_text(label[:120])}"
             yield "  ."
+            yield from _spss_missing(own, column, text=text)
         yield f"VARIABLE LEVEL {own} ({'ORDINAL' if _ordered(column) else 'NOMINAL'})."
     yield "EXECUTE."
+
+
+def _spss_missing(own: str, column: Column, *, text: bool) -> Iterator[str]:
+    """Values by which a survey says why there is none; SPSS takes up to three numbers."""
+    gone = () if column.domain is None or text else column.domain.missing_labels
+    if 0 < len(gone) <= MOST_MISSING:
+        yield f"MISSING VALUES {own} ({', '.join(map(label_text, gone))})."
 
 
 def _spss_text(text: str) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from pramana.engines.choose import write_opened
 from pramana.errors import NotARelease
 from pramana.formats.base import FORMATS
 from pramana.formats.opening import open_own
-from pramana.release.certificate import Certificate
-from pramana.release.contents import data_path, read_certificate
+from pramana.release.certificate import Certificate, DataFile
+from pramana.release.contents import file_path, read_certificate
 from pramana.release.folder import write_folder
 from pramana.table.opened import OpenedTable, TableFormat
 
@@ -28,13 +30,24 @@ def write_release(
     file_format: TableFormat,
     force: bool = False,
     sign_with: str | Path | None = None,
+    copies: Sequence[TableFormat] = (),
 ) -> None:
-    """Write a release folder from a certificate and a function that writes the data file."""
+    """Write a release folder from a certificate and a function that writes the data file.
+
+    Copies in further formats are made of the data file, through the door that it went through.
+    """
     known = [name for name, member in FORMATS.items() if member.writes]
-    if file_format not in known:
-        raise NotARelease(
-            f"A release can be written as {', '.join(known)}, not as {file_format!r}."
-        )
+    for wanted in (file_format, *copies):
+        if wanted not in known:
+            raise NotARelease(f"A release can be written as {', '.join(known)}, not as {wanted!r}.")
+
+    def copied(wanted: TableFormat) -> Callable[[Path, Path], int]:
+        def write(data: Path, place: Path) -> int:
+            opened = replace(open_own(data, schema=certificate.schema), labels=certificate.labels)
+            return write_opened(opened, place, schema=certificate.schema, file_format=wanted)
+
+        return write
+
     write_folder(
         folder,
         certificate,
@@ -43,12 +56,13 @@ def write_release(
         data_format=file_format,
         force=force,
         sign_with=None if sign_with is None else Path(sign_with),
+        copies={own: copied(own) for own in dict.fromkeys(copies) if own != file_format},
     )
 
 
-def open_data(folder: Path, certificate: Certificate) -> OpenedTable:
-    """The data that the certificate names, and no other."""
-    path = data_path(folder, certificate)
+def open_data(folder: Path, certificate: Certificate, copy: DataFile | None = None) -> OpenedTable:
+    """The data that the certificate names, or a copy of them, and no other."""
+    path = file_path(folder, copy or certificate.data)
     if path.is_file():
         with path.open("rb") as file:
             if file.read(4) == FIRST_FEATHER:

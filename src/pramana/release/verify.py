@@ -26,6 +26,7 @@ from pramana.numeric import records_that
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.checks import Check, State, Verdict
 from pramana.release.contents import CERTIFICATE, data_path, fingerprint, holds, read_certificate
+from pramana.release.copies import copies_checked
 from pramana.release.explained import explanations
 from pramana.release.makers import NewKeys
 from pramana.release.signing import has_signature_of
@@ -72,6 +73,7 @@ def verify_folder(
     if data.ok:
         try:
             checks.extend(_records(certificate, open_data(folder, certificate), progress))
+            checks.extend(copies_checked(folder, certificate))
         except PramanaError as error:
             checks.append(Check.of("table", False, str(error)))
         except UNFORESEEN:
