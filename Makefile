@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: help demo test test-spark test-snippets check bench clean setup java
+.PHONY: help demo test test-spark test-snippets check bench clean setup java test-browser chromium collect-demo test-postgres postgresql
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -20,6 +20,16 @@ test-snippets: .venv/.developer ## run what release folders say in R and SPSS; n
 	@command -v Rscript >/dev/null && command -v pspp >/dev/null || \
 	  { echo "The snippets need R and PSPP: apt-get install r-base-core pspp." >&2; exit 2; }
 	@$(BIN)/python -m pytest -q tests/release/test_explained.py
+
+test-browser: chromium .venv/.browser ## run every test that needs a real browser; installs Playwright, needs Chromium
+	@PRAMANA_TEST_BROWSER=1 $(BIN)/python -m pytest -q tests/browser
+
+test-postgres: postgresql .venv/.developer ## run every test that needs a real PostgreSQL
+	@PRAMANA_TEST_POSTGRES=1 $(BIN)/python -m pytest -q tests/postgres
+
+collect-demo: .venv/.user ## a survey of 5,000 simulated people, from the page to the release
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[collect]'
+	@$(BIN)/pramana collect demo
 
 check: .venv/.developer ## ruff, mypy strict, import-linter, doctests
 	$(BIN)/ruff check .
@@ -47,6 +57,10 @@ clean:           ## remove what the other commands made
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ .venv/.user
 
+.venv/.browser: .venv/.developer
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[browser]'
+	@touch $@
+
 .venv/.spark: .venv/.developer
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark]'
 	@touch $@
@@ -60,3 +74,15 @@ clean:           ## remove what the other commands made
 java:
 	@"$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])' || \
 	  { echo "Spark needs a Java runtime of version 17 or later, and none was found. Install one, or set JAVA_HOME." >&2; exit 2; }
+
+# Debian's packages are installed by name where they are missing and may be; otherwise it is said what to install.
+INSTALL = [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
+
+chromium:
+	@command -v chromium >/dev/null || { $(INSTALL) chromium >/dev/null; } || \
+	  { echo "The tests in a browser need Chromium, and none was found. Install the package 'chromium'." >&2; exit 2; }
+
+postgresql:
+	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { $(INSTALL) postgresql >/dev/null; } || \
+	  { echo "These tests need PostgreSQL, and none was found. Install the package 'postgresql'." >&2; exit 2; }

@@ -22,7 +22,7 @@ from tests.cli.conftest import MARKER, Run, people_csv
 COMMAND = [sys.executable, "-c", "from pramana.cli.app import main; main()"]
 VERBS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
 LEAVES = [verb for verb in VERBS if verb != "collect"]
-LEAVES += [f"collect {own}" for own in ("new", "serve", "invite", "status", "close")]
+LEAVES += [f"collect {own}" for own in ("new", "serve", "invite", "status", "close", "demo")]
 
 
 def process(command: str, **options: object) -> subprocess.CompletedProcess[str]:

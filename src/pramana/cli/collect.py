@@ -116,26 +116,41 @@ def invite(
     note(f"{number:,} codes stand in {to}. Send one to each person, and then remove the file.")
 
 
-def status(folder: SurveyFolder, database: Database = None, as_json: AsJson = False) -> None:
-    """Say how many answers came, and what a release of them would promise.
+def status(
+    folder: SurveyFolder,
+    by: Annotated[
+        list[str] | None, option("--by", "Estimate this table so far.", metavar="COLUMNS")
+    ] = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say how many answers came, and what a release of them would promise and tell.
 
     Example:
       pramana collect status survey/
+      pramana collect status survey/ --by travel
     """
+    from pramana.cli.options import names_of
     from pramana.cli.rendering import bullet, out, show_json
-    from pramana.collect.closing import status_of
+    from pramana.collect.closing import collected_release, status_of
     from pramana.collect.folder import load_survey, opened_store
 
     definition, _ = load_survey(folder)
+    names = names_of(by)
     with opened_store(folder, definition, database) as store:
         found = status_of(definition, store)
+        table = collected_release(definition, store).crosstab(*names) if names else None
     if as_json:
-        show_json(found.to_json())
+        show_json(found.to_json() | ({} if table is None else {"estimate": table.to_json()}))
         return
     console = out()
     console.print(f"{found.answers:,} answers of {found.expected:,} expected.")
     for sentence in found.sentences:
         bullet(console, sentence)
+    for sentence in found.suspicions:
+        bullet(console, sentence, style="yellow")
+    if table is not None:
+        console.print(str(table), markup=False)
 
 
 def close(
@@ -168,5 +183,51 @@ def close(
     note(f"Check it: pramana verify {to}")
 
 
-for verb in (new, serve, invite, status, close):
+def demo(
+    number: Annotated[int, option("--people", "How many answer.", metavar="NUMBER")] = 5000,
+    to: Annotated[Path, option("--output", "Where to.", short="-o", metavar="FOLDER")] = Path(
+        "collect-demo"
+    ),
+    as_json: AsJson = False,
+) -> None:
+    """A survey of people who do not exist, from the page to the release.
+
+    They answer through HTTP, as a page would; only the simulation knows what is true.
+
+    Example:
+      pramana collect demo
+    """
+    from pramana.cli.rendering import note, out, show_json, table_of
+    from pramana.collect import demo as play
+    from pramana.collect.closing import close_survey
+    from pramana.collect.folder import new_survey, opened_store
+
+    source, survey, release = to / "survey.toml", to / "survey", to / "release"
+    to.mkdir(parents=True)
+    source.write_text(play.SURVEY.format(expected=number))
+    definition, _ = new_survey(source, survey)
+    simulated = play.people(number, seed=2026)
+    with play.serving(survey) as port:
+        if not as_json:
+            out().print(f"{number:,} people answer at http://127.0.0.1:{port}/ ...", markup=False)
+        statuses = play.answer_all(definition, simulated, port=port)
+    with opened_store(survey, definition) as store:
+        closed = close_survey(definition, store, release)
+    truth = play.truth_of(simulated, "travel")
+    rows = [
+        (cell["travel"], f"{truth.get(cell['travel'], 0):,}", f"{cell['estimate']:,.0f}",
+         f"{cell['low']:,.0f} to {cell['high']:,.0f}")
+        for cell in closed.crosstab("travel").cells
+    ]  # fmt: skip
+    if as_json:
+        accepted = statuses.count(200)
+        show_json({"people": number, "accepted": accepted, "release": str(release), "travel": rows})
+        return
+    out().print(f"{statuses.count(200):,} were accepted. How they get to work:", markup=False)
+    out().print(table_of(("travel", "truth", "estimate", "95 % interval"), rows,
+                         right=("truth", "estimate", "95 % interval")))  # fmt: skip
+    note(f"Check it: pramana verify {release}")
+
+
+for verb in (new, serve, invite, status, close, demo):
     collect.command(help=help_of(verb))(verb)

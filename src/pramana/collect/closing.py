@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from pramana.collect.channel import AnswerChannel
 from pramana.collect.definition import Definition
+from pramana.collect.manipulation import suspicions
 from pramana.collect.store import Store
 from pramana.errors import InputError
 from pramana.formats.opening import open_table
@@ -109,12 +110,14 @@ class Status:
         expected: how many were expected.
         k: the Pk-anonymity of a release of these answers alone, for who knows that no more came.
         sentences: what a release of them would promise.
+        suspicions: counts that no truth explains.
     """
 
     answers: int
     expected: int
     k: float | None
     sentences: tuple[str, ...]
+    suspicions: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """As ``pramana collect status --json`` gives it."""
@@ -123,6 +126,7 @@ class Status:
             "expected": self.expected,
             "k": self.k,
             "sentences": list(self.sentences),
+            "suspicions": list(self.suspicions),
         }
 
 
@@ -132,4 +136,5 @@ def status_of(definition: Definition, store: Store) -> Status:
     promised = definition.promised(answers) if answers >= 2 else ()
     k = next((one.k for one in promised if isinstance(one, PkAnonymity)), None)
     sentences = tuple(one.sentence() for one in promised)
-    return Status(answers, definition.survey.expected, k, sentences)
+    odd = tuple(one.sentence() for one in suspicions(definition.channel, store.tally()))
+    return Status(answers, definition.survey.expected, k, sentences, odd)

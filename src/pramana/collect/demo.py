@@ -1,0 +1,165 @@
+"""A survey of people who do not exist: they answer through HTTP, and only this module knows them.
+
+Each simulated person opens a connection, randomises by the channel of the definition as a page
+would, and sends the record. Then the survey is closed, and what the release says stands beside the
+truth of the simulation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from pramana.collect.definition import Definition, respond
+from pramana.collect.survey import SKIPPED
+from pramana.errors import InputError
+from pramana.randomness import Keystream
+
+__all__ = ["SURVEY", "answer_all", "people", "serving", "truth_of"]
+
+SURVEY: Final = """title = "How we live"
+office = "Office of a town that does not exist"
+about = "To plan buses and cycle paths."
+expected = {expected}
+k = 20
+
+[[questions]]
+name = "age"
+text = "How old are you?"
+bins = [0, 18, 30, 45, 65, 120]
+
+[[questions]]
+name = "employed"
+text = "Are you employed?"
+answers = ["yes", "no"]
+
+[[questions]]
+name = "travel"
+text = "How do you get to work?"
+answers = ["on foot", "bicycle", "bus", "car"]
+ask_if = {{ employed = ["yes"] }}
+"""
+
+CONNECTIONS: Final = 16
+PATIENCE: Final = 30
+AGES: Final = ("[0, 18)", "[18, 30)", "[30, 45)", "[45, 65)", "[65, 120]")
+SHARES: Final = {"age": (0.18, 0.33, 0.52, 0.8), "travel": (0.15, 0.4, 0.7)}
+
+
+def people(number: int, *, seed: int) -> list[dict[str, str]]:
+    """The truth of the simulation: who works, and how they get there, depends on their age."""
+    drawn = Keystream.from_seed(seed).uniforms("survey", 0, 3 * number).reshape(number, 3)
+    found = []
+    for age, work, way in drawn.tolist():
+        old = sum(age >= bound for bound in SHARES["age"])
+        employed = work < (0.1, 0.7, 0.85, 0.75, 0.1)[old]
+        travel = ("on foot", "bicycle", "bus", "car")[
+            sum(way >= bound * (1.2 if old < 2 else 0.8) for bound in SHARES["travel"])
+        ]
+        found.append(
+            {
+                "age": AGES[old],
+                "employed": "yes" if employed else "no",
+                "travel": travel if employed else SKIPPED,
+            }
+        )
+    return found
+
+
+def truth_of(simulated: Sequence[Mapping[str, str]], name: str) -> dict[str, int]:
+    """How many gave which answer."""
+    return dict(Counter(person[name] for person in simulated))
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[int]:
+    """A collector of its own process; gives its port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    command = ["collect", "serve", str(folder), "--port", str(port)]
+    program = "from pramana.cli.app import main; main()"
+    process = subprocess.Popen([sys.executable, "-c", program, *command])  # noqa: S603 - our own
+    try:
+        _wait_for(port, process)
+        yield port
+    finally:
+        process.terminate()
+        process.wait(timeout=PATIENCE)
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+    raise InputError("The collector could not be started: is 'pramana[collect]' installed?")
+
+
+def answer_all(
+    definition: Definition, simulated: Sequence[Mapping[str, str]], *, port: int
+) -> list[int]:
+    """Everybody answers through HTTP; gives the status of each reply."""
+    return asyncio.run(_answer_all(definition, simulated, port))
+
+
+async def _answer_all(
+    definition: Definition, simulated: Sequence[Mapping[str, str]], port: int
+) -> list[int]:
+    parts = [simulated[at::CONNECTIONS] for at in range(CONNECTIONS)]
+    found = await asyncio.gather(*(_answer_some(definition, part, port) for part in parts))
+    return [status for part in found for status in part]
+
+
+async def _answer_some(
+    definition: Definition, simulated: Sequence[Mapping[str, str]], port: int
+) -> list[int]:
+    """One connection, one person after the other."""
+    if not simulated:
+        return []
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    tokens = Keystream.from_system()
+    statuses = []
+    for number, person in enumerate(simulated):
+        writer.write(_request(definition, person, tokens, number))
+        await writer.drain()
+        statuses.append(await _status(reader))
+    writer.close()
+    await writer.wait_closed()
+    return statuses
+
+
+def _request(
+    definition: Definition, person: Mapping[str, str], tokens: Keystream, number: int
+) -> bytes:
+    channel = definition.channel
+    form = {
+        "survey": definition.identity,
+        "record": respond(definition, person).spelled(widths=channel.widths),
+        "token": tokens.words("tokens", 4 * number, 4).tobytes().hex(),
+        "work": "",
+    }
+    body = json.dumps(form).encode()
+    head = f"POST /answer HTTP/1.1\r\nHost: demo\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+async def _status(reader: asyncio.StreamReader) -> int:
+    head = await reader.readuntil(b"\r\n\r\n")
+    lines = head.decode("latin-1").split("\r\n")
+    length = next(int(x.split(":")[1]) for x in lines if x.lower().startswith("content-length"))
+    await reader.readexactly(length)
+    return int(lines[0].split()[1])

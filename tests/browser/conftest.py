@@ -1,0 +1,127 @@
+"""Debian's Chromium, driven by Playwright; only ``make test-browser`` comes here.
+
+With PRAMANA_TEST_BROWSER nothing is skipped: what is missing fails, and says what to install.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pramana.collect.definition import Definition
+from pramana.collect.folder import new_survey
+from tests.collect.conftest import survey_text
+
+collect_ignore_glob = [] if os.environ.get("PRAMANA_TEST_BROWSER") else ["test_*.py"]
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+         "--disable-background-networking", "--disable-component-update"]  # fmt: skip
+COMMAND = [sys.executable, "-c", "from pramana.cli.app import main; main()"]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """One browser for all tests."""
+    from playwright.sync_api import sync_playwright
+
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
+    assert path is not None, "No Chromium was found. Install the package 'chromium'."
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def context(chromium: Any) -> Iterator[Any]:
+    """A browser without a past; a page that logs an error fails its test."""
+    found = chromium.new_context(viewport={"width": 390, "height": 800})
+    errors: list[str] = []
+    found.on("weberror", lambda error: errors.append(str(error.error)))
+    yield found
+    found.close()
+    assert not errors
+
+
+@pytest.fixture
+def page(context: Any) -> Any:
+    """A page of that browser, of the width of a phone."""
+    return context.new_page()
+
+
+class Survey:
+    """A survey that is being served."""
+
+    def __init__(self, folder: Path, *, port: int) -> None:
+        self.folder = folder
+        self.address = f"http://127.0.0.1:{port}/"
+        self.port = port
+        self.definition = Definition.load(folder)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Begin to listen, and wait until it does."""
+        self._process = subprocess.Popen(
+            [*COMMAND, "collect", "serve", str(self.folder), "--port", str(self.port)]
+        )
+        for _ in range(300):
+            try:
+                socket.create_connection(("127.0.0.1", self.port), timeout=5).close()
+            except OSError:
+                time.sleep(0.1)
+            else:
+                return
+        raise AssertionError("The collector does not answer.")
+
+    def stop(self) -> None:
+        """End it."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(timeout=30)
+            self._process = None
+
+    def records(self) -> list[str]:
+        """What was kept."""
+        from pramana.collect.folder import opened_store
+
+        with opened_store(self.folder, self.definition) as store:
+            return list(store.records())
+
+
+def free_port() -> int:
+    """A port that nobody listens at."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@pytest.fixture(params=["retention", "reports"])
+def served(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Survey]:
+    """A survey of whole records, and one of reports."""
+    yield from serving(tmp_path, survey_text(request.param))
+
+
+@pytest.fixture
+def served_whole(tmp_path: Path) -> Iterator[Survey]:
+    """A survey of whole records."""
+    yield from serving(tmp_path, survey_text("retention"))
+
+
+def serving(folder: Path, text: str) -> Iterator[Survey]:
+    """A survey that is served until the test ends."""
+    source = folder / "survey.toml"
+    source.write_text(text)
+    new_survey(source, folder / "survey")
+    survey = Survey(folder / "survey", port=free_port())
+    survey.start()
+    yield survey
+    survey.stop()

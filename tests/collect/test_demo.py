@@ -1,0 +1,26 @@
+"""The demonstration: people answer through HTTP, and the release tells the simulation's truth."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pramana.cli.app import main
+from pramana.release.verify import verify_folder
+
+
+def test_the_demonstration_ends_in_a_release_near_the_truth(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every answer is acknowledged and there; estimates lie within five times their width."""
+    command = ["collect", "demo", "--people", "400", "-o", str(tmp_path / "demo"), "--json"]
+    with pytest.raises(SystemExit, match="0"):
+        main(command)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["people"], told["accepted"]) == (400, 400)
+    assert verify_folder(tmp_path / "demo" / "release").valid
+    for _, truth, estimate, interval in told["travel"]:
+        low, high = (float(end.replace(",", "")) for end in interval.split(" to "))
+        assert abs(float(estimate) - float(truth)) <= 2.5 * (high - low)

@@ -1,0 +1,202 @@
+"""The collector as a process: what it takes, what it refuses, and what survives its death."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pramana.collect.definition import Definition, respond
+from pramana.collect.folder import new_survey, opened_store
+from tests.collect.conftest import PERSON, survey_text
+
+COMMAND = [sys.executable, "-c", "from pramana.cli.app import main; main()"]
+AT_ONCE = 20
+
+
+class Collector:
+    """A collector on a port of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.definition = Definition.load(folder)
+        self.said = folder.with_name("said.txt")
+        with socket.socket() as found:
+            found.bind(("127.0.0.1", 0))
+            self.port = int(found.getsockname()[1])
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self.said.open("ab") as said:
+            self.process = subprocess.Popen(
+                [*COMMAND, "collect", "serve", str(self.folder), "--port", str(self.port)],
+                stderr=said,
+            )
+        for _ in range(600):
+            try:
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+            except OSError:
+                time.sleep(0.05)
+            else:
+                return
+        raise AssertionError("The collector does not answer.")
+
+    def kill(self, how: signal.Signals = signal.SIGKILL) -> None:
+        assert self.process is not None
+        self.process.send_signal(how)
+        self.process.wait(timeout=30)
+
+    def body(self, number: int, **other: str) -> bytes:
+        """An answer as a page sends it."""
+        record = respond(self.definition, PERSON).spelled(widths=self.definition.channel.widths)
+        form = {"survey": self.definition.identity, "record": record, "token": f"{number:064x}",
+                "work": ""}  # fmt: skip
+        return json.dumps(form | other).encode()
+
+    async def post(self, body: bytes) -> int:
+        """The status of the reply; 0 where there is none."""
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+            head = f"POST /answer HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
+            writer.write(head.encode() + b"Connection: close\r\n\r\n" + body)
+            await writer.drain()
+            line = await reader.readline()
+            writer.close()
+        except OSError:
+            return 0
+        return int(line.split()[1]) if line else 0
+
+    def posted(self, body: bytes) -> int:
+        return asyncio.run(self.post(body))
+
+    def tokens(self) -> int:
+        """How many records are kept; the folder is opened as the office would."""
+        with opened_store(self.folder, self.definition) as store:
+            return store.count()
+
+
+@pytest.fixture
+def collector(tmp_path: Path) -> Iterator[Collector]:
+    """A collector that listens."""
+    source = tmp_path / "survey.toml"
+    source.write_text(survey_text("reports"))
+    new_survey(source, tmp_path / "survey")
+    found = Collector(tmp_path / "survey")
+    found.start()
+    yield found
+    if found.process is not None and found.process.poll() is None:
+        found.kill()
+
+
+def test_what_no_page_sends_is_refused(collector: Collector) -> None:
+    """Malformed, foreign, nested, long, outside the channel; the next answer is taken."""
+    wrong = [
+        b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 4000, b"x" * 5000,
+        collector.body(1, survey="0" * 64), collector.body(1, record="9.999"),
+        collector.body(1, record="<script>"), collector.body(1, token="g" * 64),
+        collector.body(1, token=""), collector.body(1, work="1"),
+        collector.body(1, more="x"), collector.body(1).replace(b'"work": ""', b'"work": 1'),
+    ]  # fmt: skip
+    assert [collector.posted(body) for body in wrong] == [400] * len(wrong)
+    assert collector.posted(collector.body(1)) == 200
+    assert collector.tokens() == 1
+
+
+def test_a_slow_sender_holds_nobody_up(collector: Collector) -> None:
+    """A body that never comes is given up; others are answered meanwhile."""
+    slow = [socket.create_connection(("127.0.0.1", collector.port)) for _ in range(50)]
+    for one in slow:
+        one.sendall(b"POST /answer HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+    assert collector.posted(collector.body(1)) == 200
+    for one in slow:
+        one.close()
+
+
+def test_the_collector_says_nothing_about_who_sends(collector: Collector) -> None:
+    """Nothing is printed, and no header names the server or the time."""
+    with socket.create_connection(("127.0.0.1", collector.port)) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        reply = b""
+        while part := connection.recv(65536):
+            reply += part
+    head = reply.split(b"\r\n\r\n")[0].lower()
+    assert b"server:" not in head
+    assert b"date:" not in head
+    assert b"set-cookie" not in head
+    assert b"no-store" in head
+    collector.posted(collector.body(1))
+    collector.kill(signal.SIGTERM)
+    assert collector.said.read_bytes() == b""
+
+
+@pytest.mark.parametrize("kills", [int(os.environ.get("PRAMANA_KILLS", "4"))])
+def test_every_acknowledged_answer_survives_a_kill_once(collector: Collector, kills: int) -> None:
+    """Killed at random moments under load; what was acknowledged is there, retries count once."""
+    acknowledged: set[int] = set()
+    sent: dict[int, bytes] = {}
+
+    async def one(token: int) -> None:
+        sent[token] = collector.body(token)
+        if await collector.post(sent[token]) == 200:
+            acknowledged.add(token)
+
+    async def load(first: int, seconds: float) -> int:
+        token, end = first, time.monotonic() + seconds
+        tasks: set[asyncio.Task[None]] = set()
+        while time.monotonic() < end:
+            while len(tasks) < AT_ONCE:
+                tasks.add(asyncio.create_task(one(token)))
+                token += 1
+            _, tasks = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        collector.kill()
+        await asyncio.gather(*tasks)
+        return token
+
+    token = 0
+    for round_ in range(kills):
+        token = asyncio.run(load(token, 0.2 + 0.37 * round_ % 0.5))
+        with opened_store(collector.folder, collector.definition) as store:
+            kept = store.count()
+        assert len(acknowledged) <= kept <= len(sent)
+        collector.start()
+    # Everybody sends again, also who was acknowledged: each counts once in the end.
+    statuses = [collector.posted(body) for body in sent.values()]
+    assert statuses == [200] * len(sent)
+    assert collector.tokens() == len(sent)
+    assert len(acknowledged) > 0
+
+
+def test_proof_of_work_is_asked_for(tmp_path: Path) -> None:
+    """Without it an answer is refused; with it taken; by hand, bits counted from the left."""
+    import hashlib
+    import itertools
+
+    from pramana.collect.server import read_answer
+    from pramana.errors import InputError
+
+    source = tmp_path / "survey.toml"
+    source.write_text(survey_text("reports", extra="work = 8\n"))
+    definition, _ = new_survey(source, tmp_path / "survey")
+    record = respond(definition, PERSON).spelled(widths=definition.channel.widths)
+    form = {"survey": definition.identity, "record": record, "token": "0" * 64, "work": ""}
+    text = f"{definition.identity}.{form['token']}.{record}."
+    good = next(
+        number
+        for number in itertools.count()
+        if hashlib.sha256(f"{text}{number}".encode()).hexdigest().startswith("00")
+    )
+    with pytest.raises(InputError, match="proof of work"):
+        read_answer(definition, json.dumps(form).encode())
+    read_answer(definition, json.dumps(form | {"work": str(good)}).encode())
+    if good:
+        with pytest.raises(InputError, match="proof of work"):
+            read_answer(definition, json.dumps(form | {"work": "0"}).encode())
