@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pyarrow as pa
 import pytest
 
@@ -62,7 +64,7 @@ def test_an_estimate_shows_its_table(people, plan):
     table = pm.protect(people, plan, seed=1).crosstab("sex", "region")
     lines = repr(table).splitlines()
 
-    assert lines[0].split() == ["sex", "region", "count", "se", "low", "high"]
+    assert lines[0].split() == ["sex", "region", "count", "unbiased", "se", "low", "high"]
     assert len(lines) == 1 + 8 + 1
     assert lines[-1].startswith(f"{table.method}: ")
 
@@ -121,3 +123,37 @@ def test_a_schema_gives_its_columns_by_name(plan):
     assert "sex" in plan.schema._repr_html_()
     with pytest.raises(pm.errors.UnknownColumn, match="no column 'height'"):
         plan.schema["height"]
+
+
+def _public():
+    """Every public verb, and every public method of what verbs give."""
+    for name in pm.__all__:
+        own = getattr(pm, name)
+        if inspect.isfunction(own):
+            yield name, own
+        elif inspect.isclass(own):
+            for verb, method in inspect.getmembers(own, inspect.isroutine):
+                mine = getattr(method, "__module__", "") or ""
+                if verb[0] != "_" and mine.startswith("pramana"):
+                    yield f"{name}.{verb}", method
+
+
+def test_a_completer_can_read_every_public_signature():
+    """No ``**anything``: whatever a verb takes has a name."""
+    loose = [
+        name
+        for name, verb in _public()
+        if any(p.kind is p.VAR_KEYWORD for p in inspect.signature(verb).parameters.values())
+    ]
+    assert not loose
+
+
+def test_contrasts_and_tests_show_themselves(people, plan):
+    """A line at the prompt and in a notebook."""
+    release = pm.protect(people, plan, seed=1)
+    gap = release.crosstab("sex").difference("f", "m")
+    assert repr(gap).startswith("count, f less m: ")
+    assert gap._repr_html_().startswith("<p>count, f less m")
+    test = release.independence("sex", "region")
+    assert "freedom" in repr(test)
+    assert test._repr_html_().startswith("<p>")

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from pramana.table.domains import Bins, Categories
     from pramana.table.recoding import Noise, Recoding
     from pramana.table.schema import Column, Impossible, Role, Schema
+    from pramana.workloads.learning import ReleasedFeatures, learn
     from pramana.workloads.trees import mine_tree
 
 __all__ = [
@@ -117,6 +118,7 @@ __all__ = [
     "Recoding",
     "Regression",
     "Release",
+    "ReleasedFeatures",
     "Reports",
     "Resample",
     "Retention",
@@ -138,6 +140,7 @@ __all__ = [
     "compare",
     "describe",
     "design",
+    "learn",
     "load",
     "make_keys",
     "mine_tree",
@@ -180,6 +183,7 @@ _PLACES = {
     "table.domains": "Bins Categories",
     "table.recoding": "Noise Recoding",
     "table.schema": "Column Impossible Role Schema",
+    "workloads.learning": "ReleasedFeatures learn",
     "workloads.trees": "mine_tree",
 }
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names.split()}

@@ -22,6 +22,7 @@ from pramana.estimation.channels import Channels
 from pramana.estimation.em import divide, expected_truth
 from pramana.estimation.layout import Layout
 from pramana.estimation.moments import Moments
+from pramana.shown import Shown
 from pramana.types import FloatArray
 
 __all__ = ["WEIGHTED", "IndependenceTest", "chi_square_tail", "independence_test"]
@@ -32,8 +33,8 @@ WEIGHTED: Final = (
 )
 
 
-@dataclass(frozen=True)
-class IndependenceTest:
+@dataclass(frozen=True, repr=False)
+class IndependenceTest(Shown):
     """The outcome of a test of independence.
 
     Attributes:
@@ -51,6 +52,15 @@ class IndependenceTest:
     p_value: float
     method: str
     why: str
+
+    def shown(self) -> tuple[str, list[str]]:
+        """The statistic, and what makes it valid."""
+        names = " and ".join(self.by)
+        head = (
+            f"Independence of {names}: {self.method} {self.statistic:,.4g} on {self.degrees} "
+            f"degrees of freedom, p = {self.p_value:.3g}"
+        )
+        return head, [self.why]
 
     def to_json(self) -> dict[str, Any]:
         """A plain form."""

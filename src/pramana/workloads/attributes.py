@@ -6,6 +6,7 @@ an unordered one as one column a level. Missing numbers are nan, which trees tak
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +15,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pramana.engines.choose import open_truth
 from pramana.errors import UnknownColumn
 from pramana.table.codec import encode_released
 from pramana.table.domains import Bins, Categories, Label, label_text
-from pramana.table.schema import Column
-from pramana.types import FloatArray, IntArray
+from pramana.table.schema import Column, Schema
+from pramana.types import FloatArray, IntArray, TableLike
 
-__all__ = ["Attribute", "attribute_of", "codes_in_test", "feature_names", "feature_table"]
+__all__ = [
+    "Attribute",
+    "attribute_of",
+    "codes_in_test",
+    "feature_names",
+    "feature_table",
+    "raw_records",
+]
 
 
 MOST_LEVELS = 64
@@ -83,6 +92,20 @@ def attribute_of(name: str, column: Column, values: pa.ChunkedArray) -> tuple[At
     coded = plain.dictionary_encode(null_encoding="encode")
     labels = tuple(coded.dictionary.to_pylist())
     return Attribute(name, labels, column), coded.indices.to_numpy().astype(np.int64)
+
+
+def raw_records(attributes: Sequence[Attribute], table: TableLike, *more: str) -> pa.Table:
+    """The columns of a file or data frame of true records, recoded as they were for the release."""
+    schema = Schema(tuple(own.column for own in attributes if own.column is not None))
+    opened = open_truth(table, schema)
+    names = [*(own.name for own in attributes), *more]
+    lacking = [name for name in names if name not in opened.schema.names]
+    if lacking:
+        raise UnknownColumn(
+            f"The records must have the columns of the release; the table lacks {len(lacking)}: "
+            f"{', '.join(lacking[:5])}."
+        )
+    return opened.to_arrow(names)
 
 
 def codes_in_test(attribute: Attribute, values: pa.ChunkedArray) -> NDArray[Any]:

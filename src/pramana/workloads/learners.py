@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from pramana.errors import MissingExtra
 from pramana.types import FloatArray
 
-__all__ = ["default_tree", "logistic_regression", "scikit_learn"]
+__all__ = ["default_regressor", "default_tree", "logistic_regression", "scikit_learn"]
 
 
 LEAF = 0.002
@@ -53,3 +53,10 @@ def default_tree(records: int, draws: int = 1) -> Any:
     trees = scikit_learn("tree")
     leaf = max(5, round(LEAF * records)) * draws
     return trees.DecisionTreeClassifier(criterion="entropy", min_samples_leaf=leaf, random_state=0)
+
+
+def default_regressor(records: int) -> Any:
+    """A regression tree with leaves as large as those of a tree of classes."""
+    trees = scikit_learn("tree")
+    leaf = max(5, round(LEAF * records))
+    return trees.DecisionTreeRegressor(min_samples_leaf=leaf, random_state=0)

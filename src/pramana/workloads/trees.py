@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pramana.engines.choose import open_source
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
 from pramana.estimation.channels import Channels
 from pramana.estimation.layout import Layout
@@ -33,11 +32,12 @@ from pramana.workloads.attributes import (
     codes_in_test,
     feature_names,
     feature_table,
+    raw_records,
 )
 from pramana.workloads.learners import default_tree, scikit_learn
 from pramana.workloads.target_model import draw_records, fit_target_model
 
-__all__ = ["Accuracy", "MinedTree", "mine_tree"]
+__all__ = ["Accuracy", "LearnFrom", "MinedTree", "ReleasedColumns", "draws_for", "mine_tree"]
 
 LearnFrom = Literal["posterior", "rank", "none"]
 REBUILDS = ("posterior", "rank", "none")
@@ -110,13 +110,12 @@ class MinedTree:
 
     def predict(self, table: Any) -> list[Label]:
         """The class of each record of a file or data frame with the release's columns."""
-        codes = self._codes(open_source(table).to_arrow())
+        codes = self._codes(raw_records(self.attributes, table))
         return [self.classes[code] for code in codes.tolist()]
 
     def test(self, table: Any) -> Accuracy:
         """How often the class is found on clean records."""
-        rows = open_source(table).to_arrow()
-        _require([self.target, *(own.name for own in self.attributes)], rows)
+        rows = raw_records(self.attributes, table, self.target)
         known = {label_text(label): place for place, label in enumerate(self.classes)}
         truth = [known.get(label_text(label), -1) for label in rows[self.target].to_pylist()]
         return Accuracy.of(np.array(truth), self._codes(rows), len(self.classes))
@@ -152,7 +151,6 @@ class MinedTree:
         return form
 
     def _codes(self, table: pa.Table) -> NDArray[np.int64]:
-        _require([own.name for own in self.attributes], table)
         values = [codes_in_test(own, table[own.name]) for own in self.attributes]
         x = feature_table(list(self.attributes), values)
         codes: NDArray[np.int64] = np.asarray(self.learner.predict(x)).astype(np.int64)
@@ -181,15 +179,10 @@ def mine_tree(
         draws: how many rebuilt tables to learn from; more for small tables if not given.
         seed: for the same result again; the draws are of no one's truth, so any seed will do.
     """
-    if rebuild not in REBUILDS:
-        raise InvalidNumber(f"rebuild must be one of {', '.join(REBUILDS)}, got {rebuild!r}.")
     opened = release if isinstance(release, Release) else load_release(release)
-    columns = _Columns.of(opened, target)
-    if rebuild == "posterior" and draws is None:
-        draws = int(np.clip(ENOUGH_ROWS // max(columns.records, 1), 1, MOST_DRAWS))
-    draws = draws if rebuild == "posterior" and draws else 1
+    columns = ReleasedColumns.of(opened, target)
     keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
-    tables = columns.rebuilt(rebuild, draws, keystream)
+    tables = columns.rebuilt(rebuild, draws_for(columns.records, rebuild, draws), keystream)
     x = np.concatenate([feature_table(columns.attributes, own) for own, _ in tables])
     y = np.concatenate([codes for _, codes in tables])
     model = default_tree(columns.records, len(tables)) if learner is None else learner
@@ -204,8 +197,17 @@ def mine_tree(
     )
 
 
+def draws_for(records: int, rebuild: LearnFrom, draws: int | None) -> int:
+    """How many rebuilt tables to learn from: those asked for, or more for small tables."""
+    if rebuild not in REBUILDS:
+        raise InvalidNumber(f"rebuild must be one of {', '.join(REBUILDS)}, got {rebuild!r}.")
+    if rebuild != "posterior":
+        return 1
+    return draws or int(np.clip(ENOUGH_ROWS // max(records, 1), 1, MOST_DRAWS))
+
+
 @dataclass(frozen=True, eq=False)
-class _Columns:
+class ReleasedColumns:
     """The released columns as a learner needs them."""
 
     target: Attribute
@@ -216,7 +218,8 @@ class _Columns:
     weight: FloatArray | None
 
     @classmethod
-    def of(cls, release: Release, target: str) -> _Columns:
+    def of(cls, release: Release, target: str) -> ReleasedColumns:
+        """Of a release, for a target."""
         table, schema = release.opened.to_arrow(), release.certificate.schema
         names = [c.name for c in schema.columns if c.role is not Role.WEIGHT]
         if target not in names:
@@ -242,6 +245,7 @@ class _Columns:
 
     @property
     def records(self) -> int:
+        """How many there are."""
         return len(self.classes)
 
     def rebuilt(
@@ -308,12 +312,3 @@ def _mechanism(release: Release) -> Mechanism:
             "Learn from them as they are: rebuild='none', on the command line --rebuild none."
         )
     return Mechanism(())
-
-
-def _require(names: list[str], table: pa.Table) -> None:
-    lacking = [name for name in names if name not in table.column_names]
-    if lacking:
-        raise UnknownColumn(
-            f"The test file must have the release's columns; it lacks {len(lacking)}: "
-            f"{', '.join(lacking[:5])}."
-        )

@@ -1,0 +1,132 @@
+"""Learning from a release and scoring raw records, through scikit-learn's own doors."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.validation import check_is_fitted
+from tests.workloads.test_trees import people, release_of, schema_of
+
+import pramana as pm
+from pramana import api
+from pramana.errors import InvalidNumber, InvalidTable, MissingExtra, NotCovered, UnknownColumn
+from pramana.matrices import UniformMixture
+from pramana.methods.given import GivenMatrices
+from pramana.table.domains import Bins, Categories
+from pramana.table.schema import Column, Role, Schema
+
+SALARY = Schema(
+    (
+        Column("age", Role.KEY, Bins((20, 40, 60, 80)), missing="refuse"),
+        Column("sex", Role.KEY, Categories(("F", "M")), missing="refuse"),
+        Column("salary", Role.SENSITIVE),
+        Column("w", Role.WEIGHT),
+    )
+)
+
+
+def workers(n: int, seed: int) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    age, sex = rng.uniform(20, 80, n), rng.choice(["F", "M"], n)
+    salary = 1000 + 20 * age + 500 * (sex == "M") + rng.normal(0, 50, n)
+    return pa.table({"age": age, "sex": sex, "salary": salary, "w": rng.choice([1.0, 2.0], n)})
+
+
+@pytest.fixture(scope="module")
+def sick():
+    return release_of(people(20_000, 1), schema_of(randomise_class=True), gamma=6)
+
+
+@pytest.fixture(scope="module")
+def paid():
+    table = workers(6_000, 3)
+    matrices = {c.name: UniformMixture.of(c.labels, gamma=8) for c in SALARY.randomised}
+    return api.protect(
+        table, api.design(SALARY, data=table, method=GivenMatrices(matrices)), seed=1
+    )
+
+
+def test_raw_records_become_what_the_release_has(sick):
+    """Bins by their centres, levels apart; beyond the edges the outer bin, unknown ones nothing."""
+    features = pm.ReleasedFeatures.of(sick, target="sick")
+    raw = pd.DataFrame({"age": [20.0, 34.9, 35.0, 200.0], "town": ["s", None, "w", "mars"]})
+
+    assert list(features.get_feature_names_out()) == [
+        "age", "town=n", "town=s", "town=w", "town=missing",
+    ]  # fmt: skip
+    assert features.transform(raw).tolist() == [
+        [27.5, 0, 1, 0, 0],
+        [27.5, 0, 0, 0, 1],
+        [42.5, 0, 0, 1, 0],
+        [72.5, 0, 0, 0, 0],
+    ]
+    check_is_fitted(features)
+    again = pickle.loads(pickle.dumps(clone(features).fit(raw)))  # noqa: S301 - our own
+    assert np.array_equal(again.transform(raw), features.transform(raw))
+
+
+def test_a_model_of_a_release_scores_raw_records(sick):
+    """The rule of two columns is found, by labels, for any learner; naive records find less."""
+    clean = people(3_000, 2).to_pandas()
+    tree = pm.learn(sick, "sick", seed=1)
+    near = pm.learn(sick, "sick", learner=KNeighborsClassifier(50), seed=1)
+
+    assert set(tree.predict(clean)) == {"no", "yes"}
+    assert tree.score(clean, clean["sick"]) > 0.93
+    assert near.score(clean, clean["sick"]) > 0.9
+    assert tree.predict_proba(clean).shape == (3_000, 2)
+    mined = pm.mine_tree(sick, target="sick", seed=1, test=clean)
+    assert tree.score(clean, clean["sick"]) == pytest.approx(mined.accuracy.value, abs=0.02)
+
+
+def test_a_transformer_stands_in_pipelines_of_others(sick):
+    """Fitted to raw records too: it learns nothing of them."""
+    raw = people(2_000, 4).to_pandas()
+    own = make_pipeline(
+        pm.ReleasedFeatures.of(sick, target="sick"), LogisticRegression(max_iter=500)
+    )
+    own.fit(raw, raw["sick"])
+    assert own.score(raw, raw["sick"]) > 0.6
+
+
+def test_numbers_released_as_they_are_can_be_predicted(paid):
+    """With weights; rebuilt records give the effect of a randomised column back, released ones as
+    they stand a good part less."""
+    clean = workers(2_000, 5).to_pandas()
+    model = pm.learn(paid, "salary", learner=LinearRegression(), seed=2)
+    naive = pm.learn(paid, "salary", learner=LinearRegression(), rebuild="none")
+    names = list(model[0].get_feature_names_out())
+    effect = dict(zip(names, model[1].coef_, strict=True))
+    plain = dict(zip(names, naive[1].coef_, strict=True))
+
+    assert effect["sex=M"] - effect["sex=F"] == pytest.approx(500, abs=60)
+    assert plain["sex=M"] - plain["sex=F"] < 430
+    assert model.score(clean, clean["salary"]) > naive.score(clean, clean["salary"])
+    assert pm.learn(paid, "salary", seed=1).score(clean, clean["salary"]) > 0.6
+
+
+def test_refusals(sick, paid, monkeypatch):
+    """Each in one line."""
+    with pytest.raises(UnknownColumn, match="lacks 1: town"):
+        pm.ReleasedFeatures.of(sick, target="sick").transform(pd.DataFrame({"age": [30.0]}))
+    with pytest.raises(UnknownColumn, match="target"):
+        pm.learn(sick, "nobody")
+    with pytest.raises(InvalidNumber, match="rebuild"):
+        pm.learn(sick, "sick", rebuild="magic")
+    with pytest.raises(NotCovered, match="takes no weights"):
+        pm.learn(paid, "sex", learner=KNeighborsClassifier())
+    with pytest.raises(InvalidTable, match="made of a release"):
+        pm.ReleasedFeatures().fit()
+    monkeypatch.setitem(sys.modules, "sklearn.base", None)
+    monkeypatch.delitem(sys.modules, "pramana.workloads.learning")
+    with pytest.raises(MissingExtra, match=r"pramana\[mining\]"):
+        pm.learn(sick, "sick")
