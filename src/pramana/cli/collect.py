@@ -207,7 +207,7 @@ def demo(
     source.write_text(play.SURVEY.format(expected=number))
     definition, _ = new_survey(source, survey)
     simulated = play.people(number, seed=2026)
-    with play.serving(survey) as port:
+    with play.serving(survey) as (port, _):
         if not as_json:
             out().print(f"{number:,} people answer at http://127.0.0.1:{port}/ ...", markup=False)
         statuses = play.answer_all(definition, simulated, port=port)

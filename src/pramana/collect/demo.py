@@ -81,8 +81,8 @@ def truth_of(simulated: Sequence[Mapping[str, str]], name: str) -> dict[str, int
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[int]:
-    """A collector of its own process; gives its port."""
+def serving(folder: Path) -> Iterator[tuple[int, int]]:
+    """A collector in a process of its own; gives its port and the number of the process."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
@@ -91,7 +91,7 @@ def serving(folder: Path) -> Iterator[int]:
     process = subprocess.Popen([sys.executable, "-c", program, *command])  # noqa: S603 - our own
     try:
         _wait_for(port, process)
-        yield port
+        yield port, process.pid
     finally:
         process.terminate()
         process.wait(timeout=PATIENCE)

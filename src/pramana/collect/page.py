@@ -38,6 +38,7 @@ WORDS: Final = {
     "review": "This will be sent",
     "review_words": "Chance has changed your answers, or left them as they are. Only what stands "
     "in the last column leaves this device. Chance decides once: it cannot be tried again.",
+    "chance": "The probability that it is sent as you said it was at most",
     "said": "You said",
     "sent": "Will be sent",
     "exactly": "Letter by letter:",

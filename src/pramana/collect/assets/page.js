@@ -201,8 +201,21 @@
     const wrong = element("p", "", { class: "error", role: "alert" });
     const go = button(text.send, () => deliver(record, wrong, go));
     const save = button(text.save, () => saved(record), true);
-    screen(element("h2", text.review), element("p", text.review_words), element("div", table, { class: "card" }),
+    screen(element("h2", text.review), element("p", text.review_words), element("p", chances(record)),
+      element("div", table, { class: "card" }),
       element("p", [`${text.exactly} `, element("code", record)]), wrong, element("div", [go, save], { class: "buttons" }));
+  }
+
+  // How likely it is that an answer is sent as it was given, rounded up.
+  function chances(record) {
+    const draws = channel.asked[Number(record.split(".")[0])].draws;
+    const each = draws.map((draw) => {
+      const moved = BigInt(draw.cells.length - 1) * BigInt(draw.other);
+      return Number(((TOTAL - moved) * 100n + TOTAL - 1n) / TOTAL);
+    });
+    const low = Math.min(...each);
+    const high = Math.max(...each);
+    return `${text.chance} ${low === high ? low : `${low} % ${text.to} ${high}`} %.`;
   }
 
   async function work(token, record) {
