@@ -268,6 +268,8 @@ def _stream(path: Path, dialect: Dialect) -> Iterator[pa.RecordBatch]:
 def _explained(path: Path, dialect: Dialect) -> InvalidTable:
     """What is wrong with a file that could not be read, found by one thread that counts rows."""
     wrong: list[Any] = []
+    if dialect.encoding.startswith("utf-8"):  # Arrow shows a row as text, whatever its bytes are
+        dialect = replace(dialect, encoding="latin-1")
     try:
         for _ in _reader(path, dialect, wrong=wrong):
             pass
@@ -292,6 +294,8 @@ def _reader(
             wrong.append(row)
         return "error"
 
+    heard = note if wrong is not None else None
+
     with pa.input_stream(str(path), compression="detect") as stream:
         yield from csv.open_csv(
             stream,
@@ -302,7 +306,7 @@ def _reader(
                 block_size=BLOCK,
                 use_threads=wrong is None,
             ),
-            parse_options=_parse_options(dialect, note),
+            parse_options=_parse_options(dialect, heard),
             convert_options=csv.ConvertOptions(
                 column_types=dict.fromkeys(dialect.names, CODED),
                 null_values=[""],
@@ -312,7 +316,7 @@ def _reader(
         )
 
 
-def _parse_options(dialect: Dialect, note: Callable[[Any], str]) -> Any:
+def _parse_options(dialect: Dialect, note: Callable[[Any], str] | None) -> Any:
     from pyarrow import csv
 
     return csv.ParseOptions(

@@ -13,11 +13,13 @@ import pyarrow as pa
 from pramana.errors import InvalidTable
 from pramana.formats.arrow_messages import records_of, stream_part
 from pramana.formats.base import BROKEN, RecordStream, broken, whole
+from pramana.formats.child import read_in_child
 from pramana.formats.names import require_distinct_names
+from pramana.table.labels import Labels
 from pramana.table.opened import BATCH, OpenedTable, Part, placed, plain_text
 from pramana.table.stamps import FileStamp
 
-__all__ = ["FEATHER", "FeatherFormat"]
+__all__ = ["FEATHER", "FeatherFormat", "read_here"]
 
 FIRST: Final = b"FEA1"
 UNREADABLE: Final = (*BROKEN, struct.error, InvalidTable, IndexError)
@@ -58,6 +60,16 @@ class FeatherFormat:
 FEATHER: Final = FeatherFormat()
 
 
+def read_here(path: Path) -> tuple[pa.Table, Labels]:
+    """What a file of the first Feather holds, read by this process."""
+    from pyarrow import feather
+
+    try:
+        return plain_text(whole(feather.read_table(pa.BufferReader(path.read_bytes())))), Labels()
+    except UNREADABLE:
+        raise broken(path) from None
+
+
 class _ArrowContent:
     """A file that was read into memory: its records are unpacked once, at the first pass."""
 
@@ -73,9 +85,7 @@ class _ArrowContent:
         """What the file says of itself."""
         content = pa.py_buffer(path.read_bytes())
         if bytes(content[:4]) == FIRST:
-            from pyarrow import feather
-
-            table = plain_text(whole(feather.read_table(pa.BufferReader(content))))
+            table, _ = read_in_child(__name__, path, title="Feather")
             held = cls(content, table.schema, table.num_rows)
             held._table = table
             return held

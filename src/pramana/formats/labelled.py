@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -15,18 +16,21 @@ import pyarrow.compute as pc
 
 from pramana.errors import InvalidTable, MissingExtra, Notice
 from pramana.formats.base import RecordStream
+from pramana.formats.child import read_in_child
 from pramana.formats.faithful import require_same
 from pramana.formats.names import require_distinct_names
 from pramana.table.domains import Label
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
 
-__all__ = ["open_labelled", "write_labelled"]
+__all__ = ["open_labelled", "read_here", "write_labelled"]
 
 PACKAGES: dict[TableFormat, str] = {"sav": "SPSS", "dta": "Stata", "sas7bdat": "SAS"}
 EXACT = 2**53
 SPSS_DATE = 92
 """Where the head of an SPSS file has the date and the time of writing."""
+ROOM = 2**20
+"""Bytes that must still find room for a full disk not to be the reason of a failure."""
 HEADER, STATA_DATE = 4096, b"<timestamp>\x11"
 STATA_CODES: dict[str, int] = {letter: 2147483622 + at for at, letter in enumerate(ascii_lowercase)}
 """How Stata keeps .a to .z in a column of long integers."""
@@ -52,6 +56,14 @@ def open_labelled(path: Path, file_format: TableFormat) -> OpenedTable:
     come as they are, and ``labels.missing`` names them; fitted to a schema, randomised columns
     keep each of them apart, and in the others they are missing.
     """
+    _pyreadstat("Reading", file_format)
+    title = PACKAGES[file_format]
+    table, labels = read_in_child(__name__, path, title=title, file_format=file_format)
+    return _opened(table, path, file_format, labels)
+
+
+def read_here(path: Path, *, file_format: TableFormat) -> tuple[pa.Table, Labels]:
+    """What an SPSS, Stata or SAS file holds, read by this process: its own files, or as a child."""
     library = _pyreadstat("Reading", file_format)
     read = getattr(library, f"read_{file_format}")
     try:
@@ -67,8 +79,7 @@ def open_labelled(path: Path, file_format: TableFormat) -> OpenedTable:
         raise InvalidTable(f"{path} has no records.")
     table = pa.table({name: _column(name, _coded(values)) for name, values in columns.items()})
     labels = _labels(about)
-    labels = replace(labels, missing=_missing_values(table, about, labels))
-    return _opened(table, path, file_format, labels)
+    return table, replace(labels, missing=_missing_values(table, about, labels))
 
 
 def _opened(table: pa.Table, path: Path, file_format: TableFormat, labels: Labels) -> OpenedTable:
@@ -189,13 +200,23 @@ def write_labelled(path: Path, records: RecordStream, file_format: TableFormat) 
     try:
         getattr(library, f"write_{file_format}")(frame, str(path), **options)
     except (library.ReadstatError, library.PyreadstatError):
+        _require_space(path)
         raise InvalidTable(
             f"The records hold values that {PACKAGES[file_format]} files cannot keep. Write "
             "parquet or feather."
         ) from None
     _undate(path, file_format)
     if table.num_rows:
-        require_same(table, open_labelled(path, file_format).to_arrow(), file_format)
+        require_same(table, read_here(path, file_format=file_format)[0], file_format)
+
+
+def _require_space(path: Path) -> None:
+    """Say so where a file could not be written because there is no room: the library does not."""
+    with path.with_name("room").open("wb") as file:
+        file.write(bytes(ROOM))
+        file.flush()
+        os.fsync(file.fileno())
+    path.with_name("room").unlink()
 
 
 def _codes_of(table: pa.Table, labels: Labels) -> dict[str, tuple[Label, ...]]:

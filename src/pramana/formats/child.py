@@ -1,0 +1,181 @@
+"""Reading in another process, where a library may crash over a broken file.
+
+The libraries behind SPSS, Stata and SAS files, and behind the first Feather, believe what a file
+says of its own lengths. Over one that lies they may write where they must not, and the process is
+gone. So they run in a child, which is started once and kept, and hands over what it read as Arrow
+data; when it dies or does not answer, that is one line here, and the next file gets a new child. It
+ends when this process ends, however that is.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from pramana.errors import InvalidTable, PramanaError
+from pramana.formats.base import BROKEN, whole
+from pramana.table.labels import Labels
+
+__all__ = ["read_in_child", "serve"]
+
+PATIENCE: Final = 60.0
+"""Seconds for a file, and one more for each of its megabytes."""
+
+SERVE: Final = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from pramana.formats.child import serve; serve()"
+)
+ROOMS: Final = ("pramana.formats.labelled", "pramana.formats.feather")
+
+
+def read_in_child(room: str, path: Path, *, title: str, **how: str) -> tuple[pa.Table, Labels]:
+    """What ``read_here`` of a room reads from a file, read by a process of its own.
+
+    ``title`` is what messages call such files; ``how`` goes to ``read_here``.
+    """
+    with _LOCK, _child() as process:
+        patience = PATIENCE + path.stat().st_size / 1e6
+        late = threading.Timer(patience, process.kill)
+        late.start()
+        try:
+            return _answer(process, {"room": room, "path": str(path.absolute()), "how": how})
+        except BROKEN as error:
+            if isinstance(error, PramanaError):
+                raise
+            process.kill()
+            raise InvalidTable(
+                f"{path} cannot be read as {title}: the library that reads such files broke down "
+                "over it. It is broken, cut short, or not what its ending says."
+            ) from None
+        finally:
+            late.cancel()
+
+
+def _answer(process: subprocess.Popen[bytes], asked: dict[str, Any]) -> tuple[pa.Table, Labels]:
+    """Ask the child, and take over what it says."""
+    assert process.stdin is not None  # noqa: S101
+    assert process.stdout is not None  # noqa: S101
+    process.stdin.write(json.dumps(asked).encode() + b"\n")
+    process.stdin.flush()
+    told = json.loads(process.stdout.readline())
+    if "refused" in told:
+        raise _refusal(told["kind"], told["refused"])
+    with pa.ipc.open_stream(pa.PythonFile(process.stdout, "r")) as stream:
+        table = whole(stream.read_all(), records=told["records"])
+    return table, _labels(told["labels"])
+
+
+def _refusal(kind: str, message: str) -> PramanaError:
+    found = getattr(import_module("pramana.errors"), kind, InvalidTable)
+    made: PramanaError = found(message)
+    return made
+
+
+_LOCK: Final = threading.Lock()
+_RUNNING: dict[int, subprocess.Popen[bytes]] = {}
+"""The child of a process, by the number of the process: one that was forked has none yet."""
+
+
+@contextmanager
+def _child() -> Iterator[subprocess.Popen[bytes]]:
+    process = _RUNNING.get(os.getpid())
+    if process is None or process.poll() is not None:
+        process = _RUNNING[os.getpid()] = _started()
+    try:
+        yield process
+    except PramanaError as error:
+        if process.poll() is not None or "broke down" in str(error):
+            _end(process)
+        raise
+    except BaseException:  # half an answer may be in the pipe
+        _end(process)
+        raise
+
+
+def _started() -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-c", SERVE, json.dumps([str(place) for place in sys.path])]
+    process = subprocess.Popen(  # noqa: S603
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,  # libraries print what they stumble over
+        start_new_session=True,  # an interruption is ours to hear
+    )
+    atexit.register(_end_own, os.getpid())
+    return process
+
+
+def _end_own(number: int) -> None:
+    """At the end of the process that started it, and not of one that was forked from that."""
+    if os.getpid() == number and number in _RUNNING:
+        _end(_RUNNING[number])
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+    process.wait()
+    for own, running in list(_RUNNING.items()):
+        if running is process:
+            del _RUNNING[own]
+
+
+def serve() -> None:
+    """Read the files that are asked for, one a line, until nobody asks any more."""
+    source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints is no answer
+    warnings.simplefilter("ignore")
+    for line in source:
+        asked = json.loads(line)
+        _serve_one(asked, sink)
+        sink.flush()
+
+
+def _serve_one(asked: dict[str, Any], sink: Any) -> None:
+    if asked["room"] not in ROOMS:
+        raise ValueError("no such room")
+    read: Callable[..., tuple[pa.Table, Labels]] = import_module(asked["room"]).read_here
+    try:
+        table, labels = read(Path(asked["path"]), **asked["how"])
+    except PramanaError as error:
+        told = {"refused": str(error), "kind": type(error).__name__}
+        sink.write(json.dumps(told).encode() + b"\n")
+        return
+    told = {"records": table.num_rows, "labels": _spelled(labels)}
+    sink.write(json.dumps(told).encode() + b"\n")
+    with pa.ipc.new_stream(pa.PythonFile(sink, "w"), table.schema) as writer:
+        writer.write_table(table)
+
+
+def _spelled(labels: Labels) -> dict[str, Any]:
+    """Labels as JSON has them: names of values may be numbers there as pairs."""
+    return {
+        "variables": dict(labels.variables),
+        "values": {name: list(own.items()) for name, own in labels.values.items()},
+        "measures": dict(labels.measures),
+        "missing": {name: list(own) for name, own in labels.missing.items()},
+    }
+
+
+def _labels(form: dict[str, Any]) -> Labels:
+    return Labels(
+        form["variables"],
+        {name: dict(own) for name, own in form["values"].items()},
+        form["measures"],
+        {name: tuple(own) for name, own in form["missing"].items()},
+    )

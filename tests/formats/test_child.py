@@ -1,0 +1,63 @@
+"""Files are read by another process where a library may crash, and its death is one line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import pyarrow as pa
+import pyarrow.feather
+import pytest
+
+from pramana.errors import InvalidTable
+from pramana.formats import child
+from pramana.formats.door import write_table
+from pramana.formats.opening import open_table
+from pramana.table.labels import Labels
+
+PEOPLE = pa.table({"sex": ["F", "M"], "age": [3, 4]})
+
+
+def test_what_the_child_reads_is_what_was_written(tmp_path):
+    """Records, labels, values that stand for missing; one child reads file after file."""
+    labels = Labels({"age": "in years"}, {"age": {3: "three"}}, missing={"age": (4,)})
+    for number in range(2):
+        path = tmp_path / f"{number}.sav"
+        write_table(PEOPLE, path, file_format="sav", labels=labels)
+        opened = open_table(path)
+        assert opened.to_arrow().equals(PEOPLE)
+        assert opened.labels.values == {"age": {3: "three"}}
+        assert opened.labels.missing == {"age": (4,)}
+    assert len(child._RUNNING) == 1
+
+
+def test_a_death_of_the_child_is_one_line_and_the_next_file_is_read(tmp_path):
+    """Whatever kills it: a fault in a library, the system, a person."""
+    path = tmp_path / "a.sav"
+    write_table(PEOPLE, path, file_format="sav")
+    open_table(path)
+    os.kill(child._RUNNING[os.getpid()].pid, signal.SIGSTOP)
+    running = child._RUNNING[os.getpid()]
+    stopper = threading.Timer(0.2, running.kill)
+    stopper.start()
+    with pytest.raises(InvalidTable, match="broke down over it"):
+        open_table(path)
+    assert open_table(path).rows == 2
+    begin = time.monotonic()
+    child._end(child._RUNNING[os.getpid()])
+    assert time.monotonic() - begin < 5
+
+
+@pytest.mark.filterwarnings("ignore:Feather V1")
+def test_the_first_feather_is_read_there_too(tmp_path):
+    """Its library believes every offset."""
+    path = tmp_path / "a.feather"
+    pyarrow.feather.write_feather(PEOPLE, path, version=1)
+    assert open_table(path).to_arrow().equals(PEOPLE)
+    content = bytearray(path.read_bytes())
+    content[-60:-20] = b"\xff" * 40
+    path.write_bytes(bytes(content))
+    with pytest.raises(InvalidTable, match="cannot be read"):
+        open_table(path)
