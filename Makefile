@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: help demo test test-spark test-snippets check bench clean setup java test-browser chromium collect-demo test-postgres postgresql
+.PHONY: help demo test test-spark test-snippets test-faults check bench clean setup java test-browser chromium collect-demo test-postgres postgresql
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -30,6 +30,9 @@ test-postgres: postgresql .venv/.developer ## run every test that needs a real P
 collect-demo: .venv/.user ## a survey of 5,000 simulated people, from the page to the release
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[collect]'
 	@$(BIN)/pramana collect demo
+
+test-faults: .venv/.developer ## kills, pairs at once, full disks (as root) and mutated inputs: an hour or more
+	@$(BIN)/python -m benchmarks faults
 
 check: .venv/.developer ## ruff, mypy strict, import-linter, doctests
 	$(BIN)/ruff check .

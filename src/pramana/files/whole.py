@@ -25,6 +25,7 @@ __all__ = [
     "forget_placed",
     "placed",
     "require_free",
+    "require_name",
     "require_not_here",
     "whole_file",
     "whole_folder",
@@ -49,6 +50,7 @@ def forget_placed() -> None:
 
 def require_free(path: Path, *, force: bool) -> None:
     """Refuse a place for a file that is taken, before any work is done."""
+    require_name(path)
     if not path.absolute().parent.is_dir():
         raise InputError(f"The folder {path.absolute().parent} must exist to hold {path.name}.")
     if not os.path.lexists(path):
@@ -76,7 +78,8 @@ def whole_file(path: Path, *, force: bool = False, mode: int | None = None) -> I
     With ``force`` a file of that name is replaced, and its permissions are kept unless a ``mode``
     is given.
     """
-    path = _absolute(path)
+    require_name(path)
+    path = path.absolute()
     with _beside(path) as place:
         yield place
         if mode is None and force and path.is_file():
@@ -99,7 +102,8 @@ def whole_folder(path: Path, *, may_go: Callable[[Path], None] | None = None) ->
     A folder that has the name already is removed when the new one stands, if ``may_go`` is given
     and does not refuse it; if anything in it has changed since then, it is put back.
     """
-    path = _absolute(path)
+    require_name(path)
+    path = path.absolute()
     with _beside(path) as place:
         place.mkdir()
         yield place
@@ -153,11 +157,10 @@ def _name_leftovers(parent: Path) -> None:
     )
 
 
-def _absolute(path: Path) -> Path:
-    """The place with a name of its own at the end."""
+def require_name(path: Path) -> None:
+    """Refuse a place without a name of its own at the end, such as a dot."""
     if path.name in ("", ".."):
         raise InputError(f"{path} must end in a name: that of what is to be written.")
-    return path.absolute()
 
 
 def _move(place: Path, path: Path) -> None:

@@ -153,8 +153,8 @@ def _serve_one(asked: dict[str, Any], sink: Any) -> None:
     try:
         table, labels = read(Path(asked["path"]), **asked["how"])
     except PramanaError as error:
-        told = {"refused": str(error), "kind": type(error).__name__}
-        sink.write(json.dumps(told).encode() + b"\n")
+        refusal = {"refused": str(error), "kind": type(error).__name__}
+        sink.write(json.dumps(refusal).encode() + b"\n")
         return
     told = {"records": table.num_rows, "labels": _spelled(labels)}
     sink.write(json.dumps(told).encode() + b"\n")

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from pramana.errors import InputError, OutputExists
-from pramana.files import read_file, write_whole
+from pramana.files import read_file, require_name, write_whole
 from pramana.release.certificate import Certificate
 
 __all__ = ["has_signature_of", "make_keys", "sign", "signature_of"]
@@ -35,6 +35,7 @@ def make_keys(path: Path) -> tuple[Path, Path]:
     A private key that lies there without its public half gets it: whoever was cut off between the
     two asks again.
     """
+    require_name(path)
     public_path = path.with_name(path.name + ".pub")
     half = path.is_file() and not os.path.lexists(public_path)
     if half:

@@ -1,0 +1,402 @@
+"""Mutated tables of every format, schemas, certificates and command lines."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import random
+import shutil
+import signal
+import warnings
+from collections import Counter
+from pathlib import Path
+
+from benchmarks._fault_verbs import MARKER, SCHEMA, make_template
+from benchmarks.mutations import MUTATIONS
+
+SLOWEST = 30
+"""Seconds after which a case counts as a hang."""
+
+ALLOWED = 2**33
+"""Bytes of address space: what asks for more is refused, and must say so."""
+
+
+class HangError(BaseException):
+    """A case that does not end."""
+
+
+def try_inputs(place: Path, *, number: int, seed: int) -> tuple[Counter, list[str]]:
+    """Try so many cases in workers, which are forked anew where one dies."""
+    ends: Counter = Counter()
+    wrong: list[str] = []
+    folder = place / "inputs"
+    make_template(folder)
+    shutil.rmtree(folder / "tmp")
+    sources = _sources(folder)
+    at = 0
+    while at < number:
+        reader, writer = os.pipe()
+        child = os.fork()
+        if not child:
+            os.close(reader)
+            _work(folder, sources, range(at, number), seed, writer)
+        os.close(writer)
+        at = _heard(reader, at, ends, wrong)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status:
+            wrong.append(f"case {at - 1} of seed {seed}: the process ended with {status}")
+            ends["crashed"] += 1
+    return ends, wrong
+
+
+def _heard(reader: int, at: int, ends: Counter, wrong: list[str]) -> int:
+    """Take down what a worker says; the case that comes next."""
+    with os.fdopen(reader, errors="replace") as pipe:
+        for line in pipe:
+            word, _, rest = line.rstrip("\n").partition(" ")
+            if word == "begin":
+                at = int(rest) + 1
+            elif word == "wrong":
+                wrong.append(rest)
+            else:
+                ends[rest] += 1
+    return at
+
+
+def _work(folder: Path, sources: dict[str, bytes], cases: range, seed: int, writer: int) -> None:
+    """Try cases until all are done."""
+    code = 0
+    try:
+        os.chdir(folder)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        signal.signal(signal.SIGALRM, _hangs)
+        warnings.simplefilter("ignore")
+        for case in cases:
+            os.write(writer, f"begin {case}\n".encode())
+            chance = random.Random(f"{seed}-{case}")
+            kind = chance.choice(list(TRIALS))
+            signal.alarm(SLOWEST)
+            try:
+                told = TRIALS[kind](folder, sources, chance)
+            except HangError:
+                told = "hang"
+            except BaseException as error:
+                told = f"traceback {type(error).__name__}: {error}"
+            signal.alarm(0)
+            end, problem = _judged(told)
+            os.write(writer, f"end {kind}: {end}\n".encode())
+            if problem:
+                shown = " ".join(problem.split())[:300]
+                os.write(writer, f"wrong case {case} of seed {seed}, {kind}: {shown}\n".encode())
+    except BaseException:
+        code = 71
+    finally:
+        os._exit(code)
+
+
+def _hangs(number, frame):
+    del number, frame
+    raise HangError
+
+
+def _judged(told: str) -> tuple[str, str]:
+    """How a case ended, and what is wrong with that."""
+    if told == "hang":
+        return "hang", told
+    if told.startswith("traceback") or "Traceback" in told:
+        return "traceback", told
+    if "unforeseen" in told:
+        return "unforeseen", told
+    if MARKER in told:
+        return "cell shown", told.replace(MARKER, "<cell>")
+    return ("refused" if told else "taken"), ""
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def _sources(folder: Path) -> dict[str, bytes]:
+    """A small table in every format."""
+    import gzip
+
+    import pyarrow as pa
+    import pyarrow.feather
+    import pyarrow.parquet as pq
+
+    from pramana.formats.door import write_table
+
+    table = pq.read_table(folder / "people.parquet").slice(0, 40)
+    coded = table.set_column(1, "sex", table.column("sex").dictionary_encode())
+    for name in ("csv", "parquet", "sav", "dta", "feather"):
+        write_table(table, folder / f"small.{name}", file_format=name)
+    pq.write_table(coded, folder / "coded.parquet", compression="zstd", data_page_version="2.0")
+    with pa.ipc.new_stream(folder / "stream.arrow", coded.schema) as writer:
+        writer.write_table(coded)
+    with pa.ipc.new_file(folder / "file.arrow", coded.schema) as writer:
+        writer.write_table(coded, max_chunksize=16)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pyarrow.feather.write_feather(table, folder / "first.feather", version=1)
+    (folder / "small.csv.gz").write_bytes(gzip.compress((folder / "small.csv").read_bytes()))
+    (folder / "other.csv").write_bytes((folder / "small.csv").read_text().encode("utf-16"))
+    names = ("small.csv", "small.parquet", "small.sav", "small.dta", "small.feather",
+             "coded.parquet", "stream.arrow", "file.arrow", "first.feather", "small.csv.gz",
+             "other.csv")  # fmt: skip
+    return {name: (folder / name).read_bytes() for name in names}
+
+
+def mutated(content: bytes, chance: random.Random) -> bytes:
+    """Some bytes flipped, overwritten, left out, doubled, moved, or cut off at the end."""
+    made = bytearray(content)
+    for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
+        if made:
+            at, long = chance.randrange(len(made)), chance.choice((1, 1, 2, 4, 8, 40))
+            chance.choice(CHANGES)(made, at, long, chance)
+    return bytes(made)
+
+
+def _flip(made, at, _long, chance):
+    made[at] ^= 1 << chance.randrange(8)
+
+
+def _noise(made, at, long, chance):
+    made[at : at + long] = bytes(chance.randrange(256) for _ in range(long))
+
+
+def _extreme(made, at, long, chance):
+    made[at : at + long] = chance.choice((b"\x00", b"\xff", b"\x7f", b"\x80")) * long
+
+
+def _less(made, at, long, _chance):
+    del made[at : at + long]
+
+
+def _double(made, at, long, _chance):
+    made[at:at] = made[at : at + long]
+
+
+def _strange(made, at, _long, chance):
+    made[at:at] = chance.choice(STRANGE)
+
+
+def _number(made, at, _long, chance):
+    size = chance.choice((1, 2, 4, 8))
+    number = chance.choice((0, 1, -1, 2**15, 2**31 - 1, -(2**31), 2**40, 2**62))
+    made[at : at + size] = (number % 256**size).to_bytes(size, "little")
+
+
+def _moved(made, at, long, chance):
+    other = chance.randrange(len(made))
+    made[at : at + long] = made[other : other + long]
+
+
+def _cut(made, at, _long, _chance):
+    del made[at:]
+
+
+CHANGES = (_flip, _noise, _extreme, _less, _double, _strange, _number, _moved, _cut)
+STRANGE = (b'"', b"\\", b'""', b"\r", b"\n", b",", b";", b"\xef\xbb\xbf", b"\xff\xfe", b"\x00",
+           b"nan", b"1e999", b"-0", b"=", b"'", b"\xc3", b"\xed\xa0\x80", b"9" * 30)  # fmt: skip
+
+
+def _table(folder: Path, sources: dict[str, bytes], chance: random.Random) -> str:
+    """A mutated table, described and read to its end."""
+    import pramana as pm
+    from pramana.errors import PramanaError
+    from pramana.formats.opening import open_table
+
+    heavy = ("small.sav", "small.dta", "first.feather")  # a child reads them: slower
+    names = [name for name in sources if name not in heavy or chance.random() < 0.2]
+    name = chance.choice(names)
+    path = folder / f"mutant.{name.split('.', 1)[1]}"
+    path.write_bytes(mutated(sources[name], chance))
+    try:
+        opened = open_table(path)
+        for _ in opened.batches():
+            pass
+        if chance.random() < 0.3:
+            pm.describe(opened)
+    except PramanaError as error:
+        return str(error) or "refused"
+    return ""
+
+
+# -- schemas ---------------------------------------------------------------------------------------
+
+
+ENTRIES = (
+    "role", "categories", "ordered", "bins", "release", "missing", "missing_values", "exempt",
+    "randomise", "declared", "round", "recode", "steps", "top", "bottom", "noise", "values",
+    "keys", "strata", "tables", "weight", "[columns.sex]", "impossible", "choices", "columns",
+)  # fmt: skip
+TOML_VALUES = (
+    '"key"', '"sensitive"', '"plain"', '"weight"', '"identifier"', "true", "false", "0", "1", "-1",
+    "nan", "inf", "-inf", "1e400", "9999999999999999999999", "[]", "[[]]", "{}", '""', '"draw"',
+    '"centre"', '"category"', '"keep"', '"refuse"', '["F", "M"]', '["F", "F"]', "[0, 50, 100]",
+    "[100, 0]", "[nan, 1]", '["sex*age"]', '["sex"]', "[1, 2]", "1979-05-27", '"\\u0000"',
+    "{F = 1}", '[{sex = ["F"], age = ["[0, 20)"]}]', "[-inf, 50, inf]", "0.5",
+)  # fmt: skip
+
+
+def _schema(folder: Path, sources: dict[str, bytes], chance: random.Random) -> str:
+    """A mutated schema, with a table."""
+    import pramana as pm
+    from pramana.errors import PramanaError
+    from pramana.table.schema import Schema
+
+    del sources
+    text = SCHEMA
+    if chance.random() < 0.2:
+        text = mutated(text.encode(), chance).decode(errors="replace")
+    else:
+        lines = text.splitlines()
+        for _ in range(chance.choice((1, 2, 3))):
+            at = chance.randrange(2, len(lines) + 1)
+            entry = f"{chance.choice(ENTRIES)} = {chance.choice(TOML_VALUES)}"
+            lines[at : at + chance.choice((0, 0, 1))] = [entry]
+        text = "\n".join(lines[chance.choice((0, 0, 0, 1, 3)) :])
+    path = folder / "mutant.toml"
+    path.write_text(text)
+    try:
+        schema = Schema.load(path)
+        pm.design(schema, pm.PkAnonymity(k=2), data=folder / "small.csv")
+    except PramanaError as error:
+        return _without_own(str(error) or "refused", text)
+    return ""
+
+
+def _without_own(told: str, text: str) -> str:
+    """A schema may name what it likes; what it says is no cell."""
+    return told.replace(MARKER, "") if MARKER in text else told
+
+
+# -- certificates ----------------------------------------------------------------------------------
+
+
+def _certificate(folder: Path, sources: dict[str, bytes], chance: random.Random) -> str:
+    """A mutated certificate, verified and loaded."""
+    from pramana.errors import PramanaError
+    from pramana.readings.release import load_release
+    from pramana.release.verify import verify_folder
+
+    del sources
+    place = folder / "mutant-release"
+    if not place.exists():
+        shutil.copytree(folder / "old", place)
+    whole = (folder / "old" / "certificate.json").read_bytes()
+    if chance.random() < 0.5:
+        (place / "certificate.json").write_bytes(mutated(whole, chance))
+    else:
+        shutil.rmtree(place)
+        shutil.copytree(folder / "old", place)
+        chance.choice(MUTATIONS)[1](place, chance, [folder / "old"])
+        whole = b""  # that none claims too much is what the benchmark of mutations asks
+    try:
+        verdict = verify_folder(place)
+        if verdict.valid and whole and (place / "certificate.json").read_bytes() != whole:
+            return "traceback: an altered certificate verifies"
+        load_release(place)
+    except PramanaError:
+        return "refused"
+    return ""
+
+
+# -- command lines ---------------------------------------------------------------------------------
+
+
+FILES = (
+    "people.csv",
+    "schema.toml",
+    "old",
+    "nobody",
+    "",
+    ".",
+    "/",
+    "old/data.csv",
+    "key.pub",
+    "small.sav",
+    "diary.txt",
+    "-",
+    "\udcff",
+    "a\nb",
+    "x" * 300,
+    "/dev/null",
+    "old.html",
+)
+VALUES = (
+    "2",
+    "0",
+    "-1",
+    "nan",
+    "inf",
+    "1e9",
+    "sex",
+    "sex,age",
+    ",",
+    "sex=F",
+    "income>3",
+    "=",
+    "a~b",
+    "sex ~ age",
+    "posterior",
+    "csv",
+    "\x00",
+    "ü",
+    "1:2",
+    "0.5",
+    "retention",
+    "utf-7",
+)
+OPTIONS = ("--schema", "--k", "--epsilon", "--method", "--by", "--where", "--mean", "--keys",
+           "--original", "--knowledge", "--json", "--force", "-o", "--format", "--seed", "--alpha",
+           "--encoding", "--csv", "--share", "--level", "--target", "--sensitive", "--weight",
+           "--rho1", "--rho2", "--xi", "--delta", "--central-epsilon", "--width", "--matrix",
+           "--tables", "--external", "--records", "--remove", "--sign", "--budget-k", "--help",
+           "--more", "--missing", "--independence", "--unweighted", "--family")  # fmt: skip
+VERBS = ("describe", "design", "protect", "verify", "estimate", "regress", "rebuild", "audit",
+         "attack", "report", "ledger", "keygen", "clean", "linkage")  # fmt: skip
+
+
+def _command(folder: Path, sources: dict[str, bytes], chance: random.Random) -> str:
+    """A command line of words that belong there and words that do not."""
+    del folder, sources
+    words = [chance.choice(VERBS)]
+    if chance.random() < 0.7:
+        words.append(chance.choice(USUAL.get(words[0], FILES)))
+    for _ in range(chance.choice((0, 1, 2, 3, 4))):
+        words.append(chance.choice(OPTIONS))
+        if chance.random() < 0.8:
+            words.append(chance.choice((*FILES, *VALUES)))
+    if "-o" in words or "keygen" in words:
+        words = [word for word in words if word not in ("/", "old", ".")]
+    return _said(words)
+
+
+USUAL = {"describe": ("people.csv",), "protect": ("people.csv",), "verify": ("old",),
+         "design": ("people.csv",), "estimate": ("old",), "audit": ("people.csv", "old"),
+         "report": ("old",), "regress": ("old",), "rebuild": ("old",)}  # fmt: skip
+
+
+def _said(words: list[str]) -> str:
+    """What a command says on stderr, if it fails; the rest is not looked at."""
+    from pramana.cli.app import main
+
+    out, err = io.StringIO(), io.StringIO()
+    code: object = None
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main(words)
+        except SystemExit as left:
+            code = left.code
+    told = err.getvalue()
+    if MARKER in out.getvalue() and words[0] not in ("protect", "rebuild", "describe", "estimate"):
+        return f"{MARKER} on stdout of {words}"
+    if code not in (0, 1, 2, None):
+        return f"traceback: exit {code} of {words}"
+    if code == 2 and len(told.strip().splitlines()) != 1:
+        return f"traceback: {told!r} of {words}"
+    return f"{told} of {words}" if code == 2 else told if "unforeseen" in told else ""
+
+
+TRIALS = {"table": _table, "schema": _schema, "certificate": _certificate, "command": _command}

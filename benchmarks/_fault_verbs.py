@@ -1,0 +1,283 @@
+"""Every verb that writes, in a box of its own, and what must hold of the box whatever happens."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import signal
+import sys
+import time
+import traceback
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+MARKER = "SECRET4711"
+"""Stands in the cells of the true table only."""
+
+SCHEMA = """
+[columns.name]
+role = "identifier"
+[columns.sex]
+role = "key"
+categories = ["F", "M"]
+[columns.age]
+role = "key"
+bins = [0, 20, 40, 60, 80, 100]
+[columns.income]
+role = "sensitive"
+"""
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A command that writes, and the names that it may write or change."""
+
+    name: str
+    words: str
+    targets: tuple[str, ...]
+    replaces: bool = False
+
+
+PROTECT = "protect people.csv --schema schema.toml --k 2 -o new"
+VERBS = (
+    Verb("protect", PROTECT, ("new",)),
+    Verb("protect parquet", PROTECT.replace("people.csv", "people.parquet"), ("new",)),
+    Verb("protect feather", f"{PROTECT} --format feather", ("new",)),
+    Verb("protect sav", f"{PROTECT} --format sav", ("new",)),
+    Verb("protect dta", f"{PROTECT} --format dta", ("new",)),
+    Verb("protect --sign", f"{PROTECT} --sign key", ("new",)),
+    Verb("protect --ledger", f"{PROTECT} --ledger L", ("new", "L", "L.key", "L.lock")),
+    Verb("protect --force", f"{PROTECT[:-3]}old --force", ("old",), replaces=True),
+    Verb("describe", "describe people.csv -o new.toml", ("new.toml",)),
+    Verb("describe --force", "describe people.csv -o old.toml --force", ("old.toml",), True),
+    Verb("keygen", "keygen office", ("office", "office.pub")),
+    Verb("report", "report old --external -o new.html", ("new.html",)),
+    Verb("report --force", "report old --external -o old.html --force", ("old.html",), True),
+    Verb("compare", "compare people.csv --schema schema.toml --k 2 -o new.html", ("new.html",)),
+    Verb("rebuild", "rebuild old -o new.parquet --method rank", ("new.parquet",)),
+    Verb("rebuild --force", "rebuild old -o old.parquet --method rank --force", ("old.parquet",),
+         True),
+    Verb("demo", "demo --records 200 --k 5", ("demo-data", "demo-release")),
+)  # fmt: skip
+EXPERIMENT = Verb("experiment", "experiment run ghatak --quick -o new", ("new",))
+
+
+COMMON = ("duckdb", "rich.console", "rich.table", "pramana.api", "pramana.protecting",
+          "pramana.planning", "pramana.readings.release", "pramana.release.verify",
+          "pramana.assess.report", "pramana.cli.targets", "pramana.formats.csv",
+          "pramana.formats.parquet", "pramana.table.describe", "pramana.readings.published",
+          "pramana.methods.retention", "pramana.risk.verbatim")  # fmt: skip
+"""What most commands load: it is loaded before anything is forked."""
+
+
+def make_template(folder: Path, *, records: int = 400) -> None:
+    """What every box holds: tables, a schema, a release and files to replace, things of others."""
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet as pq
+
+    for name in COMMON:
+        import_module(name)
+    folder.mkdir(parents=True)
+    draw = np.random.default_rng(7)
+    people = pa.table({
+        "name": [f"{MARKER}n{at}" for at in range(records)],
+        "sex": draw.choice(["F", "M"], records), "age": draw.integers(0, 100, records),
+        "income": [f"{MARKER}i{at}" for at in range(records)],
+    })  # fmt: skip
+    pa.csv.write_csv(people, folder / "people.csv")
+    pq.write_table(people, folder / "people.parquet")
+    (folder / "schema.toml").write_text(SCHEMA)
+    (folder / "old.toml").write_text(SCHEMA)
+    (folder / "diary.txt").write_text("mine")
+    (folder / ".hidden").mkdir()
+    (folder / ".hidden" / "diary.txt").write_text("mine too")
+    (folder / "tmp").mkdir()
+    for words in (f"{PROTECT[:-3]}old", "keygen key", "rebuild old -o old.parquet --method rank",
+                  "report old --external -o old.html"):  # fmt: skip
+        code = run_in_fork(folder, words)
+        if code:
+            raise SystemExit(f"'{words}' failed: {told(folder)}")
+
+
+def box_of(template: Path, place: Path) -> Path:
+    """A fresh copy of the template."""
+    shutil.rmtree(place, ignore_errors=True)
+    for name in ("out", "err"):
+        place.with_name(f"{place.name}.{name}").unlink(missing_ok=True)
+    shutil.copytree(template, place, symlinks=True)
+    return place
+
+
+def enter(folder: Path, words: str, *, said: Path | None = None) -> None:
+    """Run a command in this process, which is a fork, as the entry point does, and leave.
+
+    What it says goes to files beside the folder, or to others.
+    """
+    said = said or folder
+    code = 70
+    try:
+        os.chdir(folder)
+        os.environ["TMPDIR"] = str(folder / "tmp")
+        for number, name in ((1, "out"), (2, "err")):
+            place = said.with_name(f"{said.name}.{name}")
+            os.dup2(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
+        sys.stdout, sys.stderr = (os.fdopen(at, "w", closefd=False) for at in (1, 2))
+        from pramana.cli.app import main
+
+        main(words.split())
+    except SystemExit as left:
+        code = left.code if isinstance(left.code, int) else 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def started(folder: Path, words: str) -> int:
+    """A command in a fork: its number."""
+    number = os.fork()
+    if not number:
+        enter(folder, words)
+    return number
+
+
+def run_in_fork(folder: Path, words: str) -> int:
+    """The exit code of a command."""
+    return os.waitstatus_to_exitcode(os.waitpid(started(folder, words), 0)[1])
+
+
+def told(folder: Path) -> str:
+    """What the last command in a box said on stderr."""
+    return (folder.parent / f"{folder.name}.err").read_text(errors="replace")
+
+
+def killed_after(folder: Path, words: str, seconds: float) -> None:
+    """Run a command and kill it after a while."""
+    number = started(folder, words)
+    time.sleep(seconds)
+    os.kill(number, signal.SIGKILL)
+    os.waitpid(number, 0)
+
+
+def import_what_verbs_need(verbs, template: Path, place: Path) -> None:
+    """Load here what commands load, so that a fork begins at once; nothing is run here."""
+    for verb in verbs:
+        reader, writer = os.pipe()
+        number = os.fork()
+        if not number:
+            _run_and_tell(template, place, verb, writer)
+        os.close(writer)
+        with os.fdopen(reader) as pipe:
+            names = pipe.read().split()
+        os.waitpid(number, 0)
+        for name in names:
+            if name.split(".")[0] in ("pramana", "pyarrow", "numpy", "scipy", "duckdb", "rich"):
+                try:
+                    import_module(name)
+                except ImportError:
+                    continue
+
+
+def _run_and_tell(template: Path, place: Path, verb: Verb, writer: int) -> None:
+    try:
+        folder = box_of(template, place)
+        os.chdir(folder)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        from pramana.cli.app import main
+
+        main(verb.words.split())
+    except BaseException:
+        os.write(writer, " ".join(sys.modules).encode())
+    finally:
+        os._exit(0)
+
+
+# -- what must hold --------------------------------------------------------------------------------
+
+
+def content(folder: Path) -> dict[str, str]:
+    """Every file of a box, by a digest."""
+    found = {}
+    for place in sorted(folder.rglob("*")):
+        name = str(place.relative_to(folder))
+        if place.is_symlink():
+            found[name] = f"link to {place.readlink()}"
+        elif place.is_file():
+            found[name] = hashlib.sha256(place.read_bytes()).hexdigest()
+        else:
+            found[name] = "folder"
+    return found
+
+
+def faults(folder: Path, before: dict[str, str], verb: Verb) -> list[str]:
+    """What must not be: foreign files touched, something partial or gone, leftovers unnamed."""
+    from pramana.files import leftovers
+
+    wrong = []
+    named = {one.folder.name for one in leftovers(folder)}
+    after = content(folder)
+    for name in sorted(before.keys() | after.keys()):
+        first = name.split("/")[0]
+        if first in verb.targets or before.get(name) == after.get(name):
+            continue
+        if first in named:
+            continue
+        if first.startswith(".pramana-"):
+            wrong.append(f"unmentioned leftover {name}")
+        else:
+            wrong.append(f"foreign file {name} was touched")
+    for target in verb.targets:
+        own = {n: d for n, d in after.items() if n.split("/")[0] == target}
+        if own == {n: d for n, d in before.items() if n.split("/")[0] == target}:
+            continue
+        if not own:
+            wrong.append(f"{target} is gone")
+        elif not is_whole(folder, target):
+            wrong.append(f"{target} is partial")
+    return wrong
+
+
+def is_whole(folder: Path, target: str) -> bool:
+    """Whether what a verb wrote is all that it writes."""
+    from pramana import api
+    from pramana.formats.opening import open_table
+    from pramana.table.schema import Schema
+
+    place = folder / target
+    try:
+        if target in ("new", "old", "demo-release"):
+            return _is_experiment(place) or bool(api.verify(place).valid)
+        if target == "demo-data":  # two files, one after the other, each of them whole
+            return all(_is_whole_table(one) for one in place.glob("*.parquet"))
+        if target.endswith(".toml"):
+            return bool(Schema.load(place).names)
+        if target.endswith(".html"):
+            return place.read_text().rstrip().endswith("</html>")
+        if target.endswith(".parquet"):
+            return bool(open_table(place).to_arrow().num_rows)
+        if target in ("L", "L.key"):
+            return api.Ledger.load(folder / "L") is not None
+        if target == "office":
+            return b"PRIVATE" in place.read_bytes()
+        return target in ("L.lock", "office.pub")
+    except Exception:
+        return False
+
+
+def _is_experiment(place: Path) -> bool:
+    page = place / "README.md"
+    return page.exists() and "Experiment `" in page.read_text()
+
+
+def _is_whole_table(path: Path) -> bool:
+    from pramana.formats.opening import open_table
+
+    return bool(open_table(path).to_arrow().num_rows)

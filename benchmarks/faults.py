@@ -1,0 +1,238 @@
+"""Kills, pairs at once, full disks and mutated inputs: nothing is lost, destroyed or shown.
+
+- kills: every verb that writes, killed at random moments and at every call that changes the file
+  system (ptrace): nothing partial, nothing gone, no foreign file touched, no leftover unnamed.
+- pairs: the same verb twice at once to one place: exactly one wins, and the other says so.
+- disks: every verb on disks with room for less and less: all, or nothing and one line.
+- inputs: tables of every format, schemas, certificates and command lines, mutated: no traceback,
+  nothing unforeseen, no crash, no hang, and no cell in a message.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from benchmarks import _fault_inputs, _tracer
+from benchmarks._fault_verbs import (
+    EXPERIMENT,
+    VERBS,
+    box_of,
+    content,
+    enter,
+    faults,
+    import_what_verbs_need,
+    killed_after,
+    make_template,
+    run_in_fork,
+    started,
+    told,
+)
+from benchmarks._measure import Result
+
+PARTS = ("kills", "calls", "pairs", "disks", "inputs")
+
+
+def arguments(parser):
+    """How many of each; a part with none is left out."""
+    parser.add_argument("--kills", type=int, default=1000, help="kills at random moments")
+    parser.add_argument("--calls", type=int, default=60, help="kills at calls, at most, a verb")
+    parser.add_argument("--pairs", type=int, default=200)
+    parser.add_argument("--disks", type=int, default=50, help="sizes of disks, over all verbs")
+    parser.add_argument("--inputs", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", choices=PARTS, help="one part alone")
+    parser.add_argument("--verbs", nargs="*", help="only these verbs")
+    parser.add_argument("--experiment", action="store_true", help="experiments too: slow")
+
+
+def run(options):
+    """Try everything; the rows say how often, the notes what went wrong."""
+    wrong: list[str] = []
+    rows: list[tuple[str, str, str]] = []
+    chance = random.Random(options.seed)
+    verbs = [v for v in (*VERBS, *([EXPERIMENT] if options.experiment else [])) if
+             not options.verbs or v.name in options.verbs]  # fmt: skip
+    with tempfile.TemporaryDirectory(prefix="pramana-faults-") as held:
+        place = Path(held)
+        parts = [options.only] if options.only else [one for one in PARTS if getattr(options, one)]
+        if set(parts) - {"inputs"}:
+            make_template(place / "template")
+            import_what_verbs_need(verbs, place / "template", place / "box")
+        for part in parts:
+            begin = time.monotonic()
+            ends, found = TRIALS[part](place, verbs, options, chance)
+            wrong += found
+            rows += [(part, what, f"{number:,}") for what, number in sorted(ends.items())]
+            rows.append((part, "seconds", f"{time.monotonic() - begin:,.0f}"))
+    for one in wrong:
+        print(one)
+    notes = [f"{len(wrong)} wrong."]
+    return Result("Faults", ("trial", "what", "number"), rows, notes)
+
+
+# -- kills -----------------------------------------------------------------------------------------
+
+
+def _kills(place, verbs, options, chance):
+    """Kills at random moments of the time that a verb takes."""
+    ends, wrong = Counter(), []
+    template, before = place / "template", content(place / "template")
+    lasts = {}
+    for verb in verbs:
+        box = box_of(template, place / "box")
+        begin = time.monotonic()
+        code = run_in_fork(box, verb.words)
+        lasts[verb] = time.monotonic() - begin
+        if code:
+            wrong.append(f"{verb.name} leaves with {code} undisturbed: {told(box)[:200]}")
+        wrong += [f"{verb.name} undisturbed: {one}" for one in faults(box, before, verb)]
+    for number in range(options.kills):
+        verb = verbs[number % len(verbs)]
+        box = box_of(template, place / "box")
+        killed_after(box, verb.words, chance.random() * lasts[verb] * 1.1)
+        _judge(box, before, verb, f"kill {number}", ends, wrong)
+    return ends, wrong
+
+
+def _calls(place, verbs, options, chance):
+    """Kills at the calls that change the file system, every one or an even choice of them."""
+    ends, wrong = Counter(), []
+    if not _tracer.can_trace():
+        return Counter({"left out: needs Linux on x86-64": 1}), wrong
+    template, before = place / "template", content(place / "template")
+    for verb in verbs:
+        box = box_of(template, place / "box")
+        calls, _ = _tracer.traced(lambda box=box, verb=verb: enter(box, verb.words))
+        numbers = range(1, len(calls) + 1)
+        if len(numbers) > options.calls:
+            numbers = sorted(chance.sample(numbers, options.calls))
+        for number in numbers:
+            box = box_of(template, place / "box")
+            run = lambda box=box, verb=verb: enter(box, verb.words)  # noqa: E731
+            seen, _ = _tracer.traced(run, kill_at=number)
+            at = seen[-1] if seen else "end"
+            _judge(box, before, verb, f"killed at call {number} ({at})", ends, wrong)
+    return ends, wrong
+
+
+def _judge(box, before, verb, when, ends, wrong):
+    """What a kill left: nothing wrong, and what is left can be removed when told."""
+    from pramana.files import leftovers, remove_leftovers
+
+    found = faults(box, before, verb)
+    left = leftovers(box)
+    ends[f"{verb.name}: {'leftovers, named' if left else 'nothing left'}"] += 1
+    remove_leftovers(box)
+    rest = [name for name in content(box) if name.startswith(".pramana-")]
+    if rest:
+        found.append(f"leftover not removed: {rest[0]}")
+    if any((box / "tmp").iterdir()):
+        found.append("a temporary file was left")
+    wrong += [f"{verb.name}, {when}: {one}" for one in found]
+
+
+# -- two at once -----------------------------------------------------------------------------------
+
+
+def _pairs(place, verbs, options, chance):
+    """Two of the same at once."""
+    ends, wrong = Counter(), []
+    template, before = place / "template", content(place / "template")
+    own = [verb for verb in verbs if not verb.replaces and verb.name != "demo"]
+    for number in range(options.pairs if own else 0):
+        verb = own[number % len(own)]
+        box = box_of(template, place / "box")
+        first = started(box, verb.words)
+        time.sleep(chance.random() * 0.02)
+        second = started(box, verb.words)
+        codes = sorted(os.waitstatus_to_exitcode(os.waitpid(one, 0)[1]) for one in (first, second))
+        ends[f"{verb.name}: {codes}"] += 1
+        found = faults(box, before, verb)
+        if codes != [0, 2]:
+            found.append(f"exit codes {codes}")
+        if not any(word in told(box) for word in ("appeared while", "exists already")):
+            found.append(f"the second says {told(box)[:200]!r}")
+        if any(name.startswith(".pramana-") for name in content(box)):
+            found.append("something was left")
+        wrong += [f"{verb.name}, pair {number}: {one}" for one in found]
+    return ends, wrong
+
+
+# -- full disks ------------------------------------------------------------------------------------
+
+
+def _disks(place, verbs, options, chance):
+    """Every verb with room for some share of what it needs."""
+    ends, wrong = Counter(), []
+    disk = place / "disk"
+    disk.mkdir()
+    if not _mounted(disk, 64 * 2**20):
+        return Counter({"left out: needs to mount a disk (tmpfs), as root": 1}), wrong
+    try:
+        for verb in verbs:
+            need = 1.3 * _on_disk(place, disk, verb, None, ends, wrong)
+            for number in range(options.disks):
+                room = int(need * (number + chance.random()) / options.disks)
+                _on_disk(place, disk, verb, room, ends, wrong)
+    finally:
+        subprocess.run(["umount", str(disk)], check=False)
+    return ends, wrong
+
+
+def _on_disk(place, disk, verb, room, ends, wrong):
+    """A verb with so much room, or plenty; how much it took."""
+    _mounted(disk, 2**28, again=True)
+    box = box_of(place / "template", disk / "box")
+    before, used = content(box), _used(disk)
+    if room is not None:
+        _mounted(disk, used + room, again=True)
+    (place / "said.err").unlink(missing_ok=True)
+    number = os.fork()
+    if not number:
+        enter(box, verb.words, said=place / "said")
+    code = os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
+    said = told(place / "said")
+    found = faults(box, before, verb)
+    ends[f"{verb.name}: exit {code}"] += 1
+    if code not in (0, 1, 2) or "Traceback" in said or "unforeseen" in said:
+        found.append(f"exit {code}, {said[:200]!r}")
+    if code and not any(word in said for word in ("No space left", "memory")):
+        found.append(f"does not say that the disk is full: {said[:200]!r}")
+    if code and "Nothing was written" in said and content(box) != before:
+        found.append(f"says that nothing was written: {set(content(box)) - set(before)}")
+    if any(name.startswith(".pramana-") for name in content(box)):
+        found.append("something was left")
+    wrong += [f"{verb.name}, room for {room} bytes: {one}" for one in found]
+    return _used(disk) - used
+
+
+def _used(disk):
+    found = os.statvfs(disk)
+    return (found.f_blocks - found.f_bfree) * found.f_frsize
+
+
+def _mounted(disk, size, *, again=False):
+    """A small disk in memory; another size of the same one if it is there already."""
+    how = f"{'remount,' if again else ''}size={max(size, 4096)}"
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", how, "tmpfs", str(disk)], capture_output=True, check=False
+    )
+    return done.returncode == 0
+
+
+# -- inputs ----------------------------------------------------------------------------------------
+
+
+def _inputs(place, verbs, options, chance):
+    """Mutated inputs, in workers: one that dies is found by the case that it had announced."""
+    del verbs, chance
+    return _fault_inputs.try_inputs(place, number=options.inputs, seed=options.seed)
+
+
+TRIALS = {"kills": _kills, "calls": _calls, "pairs": _pairs, "disks": _disks, "inputs": _inputs}
