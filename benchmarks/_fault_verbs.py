@@ -61,6 +61,9 @@ VERBS = (
     Verb("rebuild", "rebuild old -o new.parquet --method rank", ("new.parquet",)),
     Verb("rebuild --force", "rebuild old -o old.parquet --method rank --force", ("old.parquet",),
          True),
+    Verb("protect --csv --stata", f"{PROTECT.replace('people.csv', 'people.parquet')} --csv --stata",
+         ("new",)),
+    Verb("collect new", "collect new survey.toml -o new-survey", ("new-survey",)),
     Verb("demo", "demo --records 200 --k 5", ("demo-data", "demo-release")),
 )  # fmt: skip
 EXPERIMENT = Verb("experiment", "experiment run ghatak --quick -o new", ("new",))
@@ -80,6 +83,8 @@ def make_template(folder: Path, *, records: int = 400) -> None:
     import pyarrow.csv
     import pyarrow.parquet as pq
 
+    from pramana.collect.demo import SURVEY
+
     for name in COMMON:
         import_module(name)
     folder.mkdir(parents=True)
@@ -93,6 +98,7 @@ def make_template(folder: Path, *, records: int = 400) -> None:
     pq.write_table(people, folder / "people.parquet")
     (folder / "schema.toml").write_text(SCHEMA)
     (folder / "old.toml").write_text(SCHEMA)
+    (folder / "survey.toml").write_text(SURVEY.format(expected=500))
     (folder / "diary.txt").write_text("mine")
     (folder / ".hidden").mkdir()
     (folder / ".hidden" / "diary.txt").write_text("mine too")
@@ -248,6 +254,7 @@ def faults(folder: Path, before: dict[str, str], verb: Verb) -> list[str]:
 def is_whole(folder: Path, target: str) -> bool:
     """Whether what a verb wrote is all that it writes."""
     from pramana import api
+    from pramana.collect.folder import load_survey
     from pramana.formats.opening import open_table
     from pramana.table.schema import Schema
 
@@ -255,6 +262,8 @@ def is_whole(folder: Path, target: str) -> bool:
     try:
         if target in ("new", "old", "demo-release"):
             return _is_experiment(place) or bool(api.verify(place).valid)
+        if target == "new-survey":
+            return bool(load_survey(place))
         if target == "demo-data":  # two files, one after the other, each of them whole
             return all(_is_whole_table(one) for one in place.glob("*.parquet"))
         if target.endswith(".toml"):

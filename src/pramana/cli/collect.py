@@ -201,10 +201,11 @@ def demo(
     from pramana.collect import demo as play
     from pramana.collect.closing import close_survey
     from pramana.collect.folder import new_survey, opened_store
+    from pramana.files import write_whole
 
     source, survey, release = to / "survey.toml", to / "survey", to / "release"
     to.mkdir(parents=True)
-    source.write_text(play.SURVEY.format(expected=number))
+    write_whole(source, play.SURVEY.format(expected=number))
     definition, _ = new_survey(source, survey)
     simulated = play.people(number, seed=2026)
     with play.serving(survey) as (port, _):
