@@ -61,8 +61,7 @@ VERBS = (
     Verb("rebuild", "rebuild old -o new.parquet --method rank", ("new.parquet",)),
     Verb("rebuild --force", "rebuild old -o old.parquet --method rank --force", ("old.parquet",),
          True),
-    Verb("protect --csv --stata", f"{PROTECT.replace('people.csv', 'people.parquet')} --csv --stata",
-         ("new",)),
+    Verb("protect --csv --stata", f"{PROTECT.replace('.csv', '.parquet')} --csv --stata", ("new",)),
     Verb("collect new", "collect new survey.toml -o new-survey", ("new-survey",)),
     Verb("demo", "demo --records 200 --k 5", ("demo-data", "demo-release")),
 )  # fmt: skip
