@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -24,7 +24,8 @@ from pramana.readings.release import Release, load_release
 from pramana.release.certificate import WITH_MATRICES, Certificate
 from pramana.release.folder import require_counted, require_free
 from pramana.release.stored import write_release
-from pramana.risk.verbatim import measure_verbatim
+from pramana.risk.verbatim import Verbatim, measure_verbatim
+from pramana.risk.watching import Watch
 from pramana.table.domains import Label
 from pramana.table.groups import group_sizes
 from pramana.table.labels import Labels
@@ -32,6 +33,9 @@ from pramana.table.opened import OpenedTable, TableFormat
 from pramana.types import Progress, TableLike
 
 __all__ = ["protect"]
+
+WATCHED = ("published", "withheld")
+"""Kinds of releases in which every record has a label in every column that has labels."""
 
 
 def protect(
@@ -48,6 +52,7 @@ def protect(
     people: str | None = None,
     copies: Sequence[TableFormat] = (),
     progress: Progress | None = None,
+    seen: Callable[[Verbatim], None] | None = None,
 ) -> Release:
     """Randomise and shuffle a table as planned.
 
@@ -66,12 +71,20 @@ def protect(
             table was changed; where not given, the columns tell.
         copies: further formats to write the same records in, beside the data file: csv, dta, sav.
         progress: is told how many more records are done.
+        seen: is told how many records stand in the release word for word, for the owner's eyes;
+            not where the records lie on many machines.
     """
     if copies and to is None:
         raise InputError("Copies lie beside the data file: give a folder to write to.")
     if to is not None:
         require_free(Path(to), force=force)
     opened = open_source(table, schema=plan.schema)
+    if not engine_for(opened).on_one_machine:
+        seen = None
+    watch = None
+    if seen is not None and plan.method.kind in WATCHED:
+        watch = Watch(plan.schema, opened.rows)
+        opened = watch.truth(opened)
     keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
     _require_ledger(ledger, budget, people, seed, to)
     with (
@@ -83,6 +96,7 @@ def protect(
         made = leaving(made, plan.method.published_schema(plan.schema))
         if plan.method.kind == "withheld" and engine_for(opened).on_one_machine:
             made, plan = _copies_counted(made, plan, opened)
+        made = made if watch is None else watch.released(made)
         labels = opened.labels.released(plan.schema, partial(_occurring, opened))
         certificate = _certificate(plan, keystream, labels)
         if booking is not None:
@@ -92,7 +106,9 @@ def protect(
                 released = replace(made.to_opened(), labels=labels)
                 opened.require_unchanged()
                 require_counted(certificate, released.rows)
-                return Release(certificate, released, like=empty_like(table))
+                release = Release(certificate, released, like=empty_like(table))
+                _tell(seen, watch, release, opened)
+                return release
             file_format = file_format or _writable(opened.format)
 
             def write(path: Path) -> int:
@@ -111,7 +127,23 @@ def protect(
                 sign_with=sign_with,
                 copies=copies,
             )
-    return load_release(to)
+    release = load_release(to)
+    _tell(seen, watch, release, opened)
+    return release
+
+
+def _tell(
+    seen: Callable[[Verbatim], None] | None,
+    watch: Watch | None,
+    release: Release,
+    opened: OpenedTable,
+) -> None:
+    """What was counted while records passed; counted now where not all of them were seen whole."""
+    if seen is None:
+        return
+    counted = None if watch is None else watch.result()
+    schema = release.certificate.true_schema
+    seen(counted or measure_verbatim(schema, opened, release.opened))
 
 
 def _require_ledger(

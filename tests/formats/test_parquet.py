@@ -9,7 +9,7 @@ import pytest
 
 from pramana.engines.duckdb.sums import grouped_sums
 from pramana.engines.local.table import LocalTable
-from pramana.engines.sums import SumsAsked
+from pramana.engines.sums import SumsAsked, sum_name
 from pramana.errors import InvalidTable
 from pramana.formats.base import RecordStream
 from pramana.formats.opening import open_table
@@ -54,8 +54,8 @@ def test_sums_read_the_folder_where_it_lies(folder):
     """The database takes the Parquet files and nothing else."""
     sums = grouped_sums(open_table(folder), SumsAsked(("sex",), value="x")).sort_by("sex")
 
-    assert sums["n"].to_pylist() == [4, 2]
-    assert sums["wy"].to_pylist() == [6, 1]
+    assert sums[sum_name("n")].to_pylist() == [4, 2]
+    assert sums[sum_name("wy")].to_pylist() == [6, 1]
 
 
 @pytest.mark.parametrize(

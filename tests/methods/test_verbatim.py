@@ -6,12 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import pramana as pm
+from pramana.engines.local.table import LocalTable
 from pramana.errors import Copies, InvalidSchema
+from pramana.formats.opening import open_table
 from pramana.methods.grouped import Permute, Resample
 from pramana.numeric import SHARES
+from pramana.risk.verbatim import measure_verbatim
+from pramana.risk.watching import Watch
 from pramana.table.domains import Categories
 from pramana.table.schema import Column, Impossible, Role, Schema
 
@@ -137,3 +142,45 @@ def test_fixed_matrices_tell_nothing_of_the_truth_beside_them():
     plan = pm.design(schema(), pm.PkAnonymity(k=5), data=people())
 
     assert "verbatim" not in pm.protect(people(), plan, seed=1).certificate.figures
+
+
+@pytest.mark.parametrize(
+    ("method", "asked"),
+    [
+        ("retention", pm.PkAnonymity(k=2)),
+        (pm.Invariant(stay=0.5), None),
+        ("reports", pm.PkAnonymity(k=2)),
+        ("permute", pm.KAnonymity(k=5)),
+        ("centroid", pm.KAnonymity(k=5)),
+    ],
+)
+@pytest.mark.parametrize("saved", [True, False])
+def test_what_is_told_while_records_pass_is_what_is_counted_afterwards(
+    method, asked, saved, tmp_path
+):
+    """Every kind of release, on the way to a folder and in memory."""
+    table, described, told = people(income=True), schema(income=True), []
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=100)
+    targets = () if asked is None else (asked,)
+    plan = pm.design(described, *targets, data=tmp_path / "t.parquet", method=method)
+    to = tmp_path / "out" if saved else None
+    release = pm.protect(tmp_path / "t.parquet", plan, to=to, seed=3, seen=told.append)
+
+    assert told == [pm.verbatim(release, table)]
+    assert told[0].records == 600
+
+
+def test_a_watch_that_has_not_seen_all_says_nothing():
+    """A place that passes twice counts once, and one that never passed is missed."""
+    table = people()
+    watch = Watch(schema(), 600)
+    opened = watch.truth(open_table(table))
+    made = watch.released(LocalTable.of(table))
+    for _ in range(2):
+        list(opened.batches())
+        assert watch.result() is None
+    list(opened.batches(["a", "b"]))
+    made.to_arrow()
+
+    assert watch.result() == measure_verbatim(schema(), open_table(table), open_table(table))
+    assert watch.result().share == 1

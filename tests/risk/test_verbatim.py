@@ -16,7 +16,13 @@ from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.numeric import SHARES
-from pramana.risk.verbatim import Verbatim, measure_verbatim, verbatim_of
+from pramana.risk.verbatim import (
+    Verbatim,
+    _of_texts,
+    measure_verbatim,
+    numbers_of,
+    verbatim_of,
+)
 from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Column, Role, Schema
 
@@ -84,6 +90,31 @@ def test_the_same_as_counting_records(one, two):
         len(alone),
         sum(seen[record] > 0 for record in alone),
     )
+
+
+short = st.none() | st.text(max_size=4) | st.sampled_from(["", "a", "aa", "b"])
+texts = st.lists(short, max_size=20)
+
+
+@given(texts, st.integers(0, 3), st.integers(0, 3))
+def test_texts_have_one_number_exactly_where_they_are_equal(values, before, after):
+    """Also empty and missing ones, and in a slice of a longer array."""
+    array = pa.array(["ab"] * before + values + ["ba"] * after, pa.string())
+    numbers = _of_texts(array.slice(before, len(values))).tolist()
+
+    assert {(v, n) for v, n in zip(values, numbers, strict=True)} == dict(
+        zip(values, numbers, strict=True)
+    ).items()
+    assert len(set(numbers)) == len(set(values))
+
+
+def test_records_that_swap_their_values_are_others():
+    """A sum of numbers a value tells which column a value stands in."""
+    keys = tuple(Column(name, Role.KEY, Categories(tuple(range(50)))) for name in "xyz")
+    cells = np.stack(np.meshgrid(*[np.arange(50)] * 3), axis=-1).reshape(-1, 3)
+    batch = pa.record_batch({name: cells[:, at] for at, name in enumerate("xyz")})
+
+    assert len(set(numbers_of(keys, batch, released=False).tolist())) == 50**3
 
 
 def test_how_a_value_is_stored_does_not_matter():

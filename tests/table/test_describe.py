@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pramana.api import describe
@@ -173,3 +176,29 @@ def test_completing_does_not_hide_values_outside_a_declared_domain():
     table = pa.table({"a": [1, 2, 3]})
     with pytest.raises(OutsideDomain, match="1 record of 'a'"):
         encode(complete(schema, open_table(table)).column("a"), table["a"])
+
+
+def test_a_file_that_states_that_nothing_is_missing_is_believed_and_checked(tmp_path):
+    """Columns with a domain are then not read before the release; a file without counts is."""
+    table = pa.table({"sex": ["F", "M"] * 3, "size": [1, 2, None] * 2, "x": [0.5, np.nan] * 3})
+    domains = {"sex": Categories(("F", "M")), "size": Categories((1, 2)), "x": Bins((0, 1, 2))}
+    schema = Schema(tuple(Column(name, Role.KEY, own) for name, own in domains.items()))
+    for stated in (True, False):
+        pq.write_table(table, tmp_path / "t.parquet", write_statistics=stated)
+        opened = open_table(tmp_path / "t.parquet", schema=schema)
+        assert opened.never_missing is not None
+        assert [opened.never_missing(name) for name in ("sex", "size")] == [stated, False]
+        policies = [column.missing for column in complete(schema, opened).columns]
+        assert policies == ["refuse", "category", "category"]
+
+
+def test_a_file_that_lies_about_missing_values_is_refused(tmp_path):
+    """What it states decides only what is read when: a missing value is refused all the same."""
+    pq.write_table(pa.table({"sex": ["F", None]}), tmp_path / "t.parquet")
+    opened = open_table(tmp_path / "t.parquet")
+    lying = replace(opened, never_missing=lambda _: True)
+    schema = Schema((Column("sex", Role.KEY, Categories(("F", "M"))),))
+
+    (column,) = complete(schema, lying).columns
+    with pytest.raises(OutsideDomain, match="1 record of 'sex' is missing"):
+        encode(column, lying.to_arrow()["sex"])

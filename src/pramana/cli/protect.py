@@ -153,6 +153,7 @@ def protect(
     api.require_free(place, force=force)
     data = api.read(table, engine=engine, master=master, encoding=encoding)
     plan, opened = plan_for(context.obj, schema=schema, table=data, method=method)
+    told: list[Verbatim] = []
     with progress_bar("Protecting", total=PASSES * plan.records) as advance:
         release = api.protect(
             opened,
@@ -167,8 +168,9 @@ def protect(
             people=people,
             copies=[form for form, on in (("csv", csv), ("dta", stata), ("sav", spss)) if on],
             progress=advance,
+            seen=told.append,
         )
-    seen = api.verbatim(release, opened) if api.ENGINES[engine].on_one_machine else None
+    seen = told[0] if told else None
     if as_json:
         copies = None if seen is None else seen.to_json()
         kept = {} if ledger is None else {"together": _together(ledger).to_json()}

@@ -119,7 +119,21 @@ def _opened(place: Path, schema: pa.Schema, files: tuple[_File, ...]) -> OpenedT
 
     rows = sum(file.metadata.num_rows for file in files)
     stamps = tuple(file.stamp for file in files)
-    return OpenedTable(schema, rows, "parquet", place, parts, files=stamps, fit=fit)
+    never_missing = partial(_never_missing, files)
+    return OpenedTable(
+        schema, rows, "parquet", place, parts, files=stamps, fit=fit, never_missing=never_missing
+    )
+
+
+def _never_missing(files: Sequence[_File], name: str) -> bool:
+    """Whether all row groups state that no value of a column is missing."""
+    for file in files:
+        at = file.schema.get_field_index(name)
+        for group in range(file.metadata.num_row_groups):
+            stated = file.metadata.row_group(group).column(at).statistics
+            if stated is None or not stated.has_null_count or stated.null_count:
+                return False
+    return True
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,8 @@ records. Two different records share a number with a chance of about one in 10^1
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -53,12 +52,14 @@ class Verbatim:
         found: how many of them can be paired with an equal released record.
         uniques: the records that are equal to no other in the truth.
         uniques_found: how many of those stand in the release.
+        sampled: whether the table has more records than were looked at.
     """
 
     records: int
     found: int
     uniques: int
     uniques_found: int
+    sampled: bool = False
 
     @property
     def share(self) -> float:
@@ -81,8 +82,9 @@ class Verbatim:
 
     def sentence(self) -> str:
         """The exact figures, for the owner."""
+        of = "records in a random sample" if self.sampled else "records"
         return (
-            f"{self.found:,} of {self.records:,} records ({percent_up(self.share)}) stand in the "
+            f"{self.found:,} of {self.records:,} {of} ({percent_up(self.share)}) stand in the "
             f"release word for word, over all released columns; of the {self.uniques:,} that are "
             f"unique in the truth {self.uniques_found:,} ({percent_up(self.unique_share)})."
         )
@@ -102,6 +104,7 @@ class Verbatim:
         """The exact figures as a plain form: for the owner only."""
         return {
             "records": self.records,
+            "sampled": self.sampled,
             "found": self.found,
             "share": self.share,
             "uniques": self.uniques,
@@ -130,13 +133,19 @@ def measure_verbatim(
         ])
         for table, side, wanted in ((truth, False, names), (released, True, [*names, *marks]))
     )  # fmt: skip
-    return verbatim_of(own, theirs)
+    return replace(verbatim_of(own, theirs), sampled=truth.rows > most)
 
 
 def verbatim_of(truth: Words, released: Words) -> Verbatim:
     """From one number a record: equal records have equal numbers."""
-    values, counts = np.unique(truth, return_counts=True)
-    seen = _occurrences(released, values)
+    own, theirs = np.sort(truth), np.sort(released)
+    starts = np.ones(len(own), np.bool_)
+    starts[1:] = own[1:] != own[:-1]
+    begins: IntArray = np.flatnonzero(starts).astype(np.int64)
+    values = own[begins]
+    counts: IntArray = np.append(begins[1:], len(own)).astype(np.int64)[: len(begins)] - begins
+    first = np.searchsorted(theirs, values, side="left")
+    seen = _times(theirs, values, first, counts)
     alone = counts == 1
     return Verbatim(
         records=len(truth),
@@ -146,13 +155,15 @@ def verbatim_of(truth: Words, released: Words) -> Verbatim:
     )
 
 
-def _occurrences(numbers: Words, values: Words) -> IntArray:
-    """How often each of the sorted ``values`` occurs among ``numbers``."""
-    if not len(values):
-        return np.zeros(0, np.int64)
-    ordered = np.sort(numbers)
-    high = np.searchsorted(ordered, values, side="right")
-    return np.asarray(high - np.searchsorted(ordered, values, side="left"), dtype=np.int64)
+def _times(ordered: Words, values: Words, first: IntArray, most: IntArray) -> IntArray:
+    """How often each value occurs from ``first`` on; once is enough where ``most`` is one."""
+    there = first < len(ordered)
+    there[there] = ordered[first[there]] == values[there]
+    seen = there.astype(np.int64)
+    several = np.flatnonzero(there & (most > 1))
+    last = np.searchsorted(ordered, values[several], side="right")
+    seen[several] = last - first[several]
+    return seen
 
 
 def _numbers(
@@ -170,35 +181,43 @@ def _numbers(
 
 
 def numbers_of(columns: Sequence[Column], batch: pa.RecordBatch, *, released: bool) -> Words:
-    """One number a record: the same for records that agree in all of these columns."""
+    """One number a record: the same for records that agree in all of these columns.
+
+    The sum of a number a value: as if drawn at random, and others for each column.
+    """
     total = np.zeros(batch.num_rows, np.uint64)
     for place, column in enumerate(columns, start=1):
-        values = _column_numbers(column, batch.column(column.name), released=released)
-        apart = np.uint64(place * int(ODD) % 2**64)  # the same value elsewhere counts anew
-        total = _mixed(total * MIX + _mixed(values + apart))
+        total += _column_numbers(column, batch.column(column.name), place, released=released)
     return total
 
 
-def _mixed(numbers: Words) -> Words:
-    """Numbers spread over all 64 bits, one to one."""
-    numbers = (numbers ^ (numbers >> np.uint64(31))) * MIX
-    return numbers ^ (numbers >> np.uint64(29))
+def _mixed(numbers: Words, place: int) -> Words:
+    """Numbers spread over all 64 bits, one to one; the same value elsewhere is another."""
+    spread = numbers + np.uint64(place * int(ODD) % 2**64)
+    for shift, factor in ((30, MIX), (27, np.uint64(0x94D049BB133111EB))):
+        spread ^= spread >> np.uint64(shift)
+        spread *= factor
+    return spread ^ (spread >> np.uint64(31))
 
 
-def _column_numbers(column: Column, array: pa.Array, *, released: bool) -> Words:
-    """Codes where there is a domain, else numbers as themselves and text by a digest."""
+def _column_numbers(column: Column, array: pa.Array, place: int, *, released: bool) -> Words:
+    """By codes where there is a domain, else by numbers themselves and by a digest of texts."""
     if column.coded:
         try:
-            return (encode_released if released else encode)(column, array).astype(np.uint64)
+            codes = (encode_released if released else encode)(column, array)
         except OutsideDomain:
             if not released:
                 raise  # a centre of several values is none of them: it stands for itself
+        else:
+            each = _mixed(np.arange(len(column.labels), dtype=np.uint64), place)
+            taken: Words = pa.array(each).take(pa.array(codes)).to_numpy()
+            return taken
     array = flat(comparable(array))
     if pa.types.is_boolean(array.type):
         array = array.cast(pa.int8())
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
-        return _of_numbers(array)
-    return _of_texts(array)
+        return _mixed(_of_numbers(array), place)
+    return _mixed(_of_texts(array), place)
 
 
 def _of_numbers(array: pa.Array) -> Words:
@@ -216,11 +235,13 @@ def _of_numbers(array: pa.Array) -> Words:
 
 
 def _of_texts(array: pa.Array) -> Words:
-    """A digest of each different text; missing apart."""
-    coded = array.dictionary_encode()
-    digests = [
-        int.from_bytes(hashlib.blake2b(str(text).encode(), digest_size=8).digest(), "little")
-        for text in coded.dictionary.to_pylist()
-    ]
-    places = np.asarray(pc.fill_null(coded.indices, len(digests)))
-    return np.asarray(np.array([*digests, int(ODD)], dtype=np.uint64)[places])
+    """A digest of each text, missing apart: the sum of a number for each byte at its place."""
+    texts = array.cast(pa.large_binary())
+    ends = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset :][: len(texts) + 1]
+    data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)[int(ends[0]) : int(ends[-1])]
+    begins, lengths = ends[:-1] - ends[0], np.diff(ends)
+    places = np.arange(len(data), dtype=np.int64) - np.repeat(begins, lengths)
+    sums = np.zeros(len(data) + 1, np.uint64)  # differences of sums modulo 2**64 are exact
+    np.cumsum(_mixed((places * 256 + data).astype(np.uint64), 0), out=sums[1:])
+    digests = sums[begins + lengths] - sums[begins] + lengths.astype(np.uint64)
+    return np.where(np.asarray(array.is_null()), ODD, digests)

@@ -331,13 +331,28 @@ def complete(schema: Schema, table: OpenedTable) -> Schema:
     ]
     if not open_ended:
         return schema
-    tallies = tally(table, [column.name for column in open_ended])
+    seen = [column.name for column in open_ended if not _stated_whole(column, table)]
+    tallies = tally(table, seen)
     spoken = {name for rule in schema.impossible for name in rule.columns if None in rule[name]}
     return schema.replace_columns(
-        _completed(column, tallies[column.name], table, stratum=column.name in schema.strata,
-                   spoken=column.name in spoken)
+        _completed(
+            column,
+            tallies.get(column.name, Tally("none")),
+            table,
+            stratum=column.name in schema.strata,
+            spoken=column.name in spoken,
+        )
         for column in open_ended
-    )  # fmt: skip
+    )
+
+
+def _stated_whole(column: Column, table: OpenedTable) -> bool:
+    """Whether a column with a domain is known to have no missing values without being read."""
+    if column.domain is None or table.never_missing is None or column.name in table.recoded:
+        return False
+    kind = table.schema.field(column.name).type
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return not pa.types.is_floating(kind) and table.never_missing(column.name)
 
 
 def _completed(
