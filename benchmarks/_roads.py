@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 SIZES = (2, 5, 10, 18, 12, 3, 50, 7)
@@ -79,6 +81,23 @@ def release(source: Path, target: Path) -> None:
     import pramana as pm
 
     pm.protect(source, whole_plan(pq.read_metadata(source).num_rows), to=target)
+
+
+def command(source: Path, target: Path) -> None:
+    """The same as it is typed: ``pramana protect``, from its start to its last line."""
+    from pramana.cli.app import main
+
+    described = source.with_suffix(".toml")
+    if not described.exists():
+        described.write_text(plan()[0].to_toml())
+    options = ["--schema", str(described), "--k", "100", "-o", str(target)]
+    sys.argv = ["pramana", "protect", str(source), *options]
+    try:
+        with redirect_stdout(StringIO()):
+            main()
+    except SystemExit as left:
+        if left.code:
+            raise
 
 
 def whole_plan(records: int):

@@ -28,12 +28,13 @@ def test_the_sampler_is_measured_on_both_roads():
 
 def test_protecting_is_compared_with_the_bare_engine():
     """Ratios to DuckDB's shuffled copy, each road in a process of its own."""
-    roads = ["duckdb_shuffled", "pramana"]
+    roads = ["duckdb_shuffled", "pramana", "command"]
     result = protect.run(
         _options(protect, "--records", "20000", "--rounds", "1", "--roads", *roads)
     )
 
-    assert len(result.rows) == 2
+    assert len(result.rows) == 3
+    assert 0 < float(result.rows[-1][-2]) < 100  # cores busy
     assert result.rows[0][2] == "1.00 x"
     assert all(float(row[-1]) > 0 for row in result.rows)
 
