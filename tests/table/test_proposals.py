@@ -58,7 +58,7 @@ NAMES = [f"person {i}" for i in range(1_000)]
         ("constant", [1] * 50, Role.PLAIN, "single value"),
         ("empty", pa.nulls(50), Role.PLAIN, "no values"),
         ("email", FEW, Role.KEY, "few values"),
-        ("race", RNG.integers(0, 28, 1_000) ** 3, Role.KEY, "bins"),
+        ("race", RNG.integers(0, 28, 1_000) ** 3, Role.KEY, "codes"),
     ],
 )
 def test_roles_with_their_reasons(name, values, role, why):

@@ -18,9 +18,10 @@ from pramana.table.codec import encode
 from pramana.table.counts import Counter, Counts
 from pramana.table.domains import Domain, Label, label_text
 from pramana.table.opened import OpenedTable
-from pramana.table.proposals import Proposal, propose_domain, propose_role
+from pramana.table.proposals import Proposal, propose_domain, propose_role, visibility
 from pramana.table.recoded import recoded
 from pramana.table.recoding import Recoding
+from pramana.table.relations import Follows, following, standing_together
 from pramana.table.schema import Column, Missing, Role, Schema
 from pramana.table.suspects import (
     Suspect,
@@ -33,6 +34,9 @@ from pramana.table.suspects import (
 from pramana.table.tally import Tally, ValueKind, tally
 
 __all__ = ["Description", "Profile", "complete", "describe"]
+
+MOST_KEYS = 8
+"""No more keys than these are proposed: each costs precision."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +167,10 @@ def describe(
                                             for n, (r, _) in first.items())))  # fmt: skip
         tallies |= tally(table, list(first))
     roles = _roles(tallies, given, table.rows)
+    follows = following(table, tallies)
+    roles |= _households(table, tallies, roles, given)
+    roles |= _derived(roles, given, follows)
+    roles |= _fewer_keys(tallies, roles, given)
     columns, profiles = [], []
     for name, seen in tallies.items():
         recoding, how = first.get(name, (Recoding(), ""))
@@ -214,6 +222,51 @@ def _proposals(
 
 def _quoted(value: Label) -> str:
     return f"'{value}'" if isinstance(value, str) else label_text(value)
+
+
+def _households(
+    table: OpenedTable,
+    tallies: Mapping[str, Tally],
+    roles: Mapping[str, Proposal],
+    given: Mapping[str, Role],
+) -> dict[str, Proposal]:
+    """Columns whose values stand together, a few records each: they number households."""
+    why = "records with one value stand together, a few each, as those of a household do"
+    return {
+        name: Proposal(Role.IDENTIFIER, why)
+        for name, seen in tallies.items()
+        if name not in given
+        and name not in table.recoded
+        and seen.kind in ("integer", "text")
+        and roles[name].role in (Role.KEY, Role.IDENTIFIER)
+        and standing_together(table, name, seen)
+    }
+
+
+def _derived(
+    roles: Mapping[str, Proposal], given: Mapping[str, Role], follows: Mapping[str, Follows]
+) -> dict[str, Proposal]:
+    """Columns that follow from another one go: randomised they contradict it, kept they tell it."""
+    return {
+        name: Proposal(Role.IDENTIFIER, f"{own.words}: dropped, as it would tell that one")
+        for name, own in follows.items()
+        if name not in given and roles[name].role is Role.KEY
+    }
+
+
+def _fewer_keys(
+    tallies: Mapping[str, Tally], roles: Mapping[str, Proposal], given: Mapping[str, Role]
+) -> dict[str, Proposal]:
+    """Of many keys those by which people are recognised most easily; why the others are none."""
+    keys = [name for name, own in roles.items() if own.role is Role.KEY and name not in given]
+    if len(keys) <= MOST_KEYS or Role.KEY in given.values():
+        return {}
+    best = sorted(keys, key=lambda name: -visibility(name, tallies[name]))[:MOST_KEYS]
+    why = (
+        f"not among the {MOST_KEYS} columns by which people are recognised most easily, and taken "
+        "as unknown to outsiders: make it a key if they may know it"
+    )
+    return {name: Proposal(Role.SENSITIVE, why) for name in keys if name not in best}
 
 
 def _given(names: Sequence[str], lists: Mapping[Role, Sequence[str]]) -> dict[str, Role]:

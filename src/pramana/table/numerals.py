@@ -7,7 +7,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["NOT_A_NUMBER", "are_decimal", "are_integers"]
+__all__ = ["NOT_A_NUMBER", "are_decimal", "are_integers", "decimals"]
 
 INTEGER: Final = r"^(0|-?[1-9][0-9]{0,17})$"
 DECIMAL: Final = r"^-?(0|[1-9][0-9]{0,17})?(\.[0-9]*)?([eE][-+]?[0-9]{1,3})?$"
@@ -31,7 +31,11 @@ def are_decimal(texts: pa.Array) -> bool:
     >>> are_decimal(pa.array(["1", "-.5", "2e3"])), are_decimal(pa.array(["1", "."]))
     (True, False)
     """
-    decimal = pc.and_(
+    return bool(pc.all(decimals(texts)).as_py())
+
+
+def decimals(texts: pa.Array) -> pa.Array:
+    """Which of them are numbers."""
+    return pc.and_(
         pc.match_substring_regex(texts, DECIMAL), pc.match_substring_regex(texts, HAS_DIGIT)
     )
-    return bool(pc.all(decimal).as_py())

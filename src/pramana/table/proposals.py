@@ -18,13 +18,15 @@ from pramana.table.domains import Bins, Categories, Domain, Label
 from pramana.table.schema import CATEGORY_LIMIT, Role
 from pramana.table.tally import Tally
 
-__all__ = ["Proposal", "propose_bins", "propose_domain", "propose_role"]
+__all__ = ["Proposal", "propose_bins", "propose_domain", "propose_role", "visibility"]
 
 FEW_NUMBERS = 20  # distinct numbers up to which each is a category
 FEW_TEXTS = 100  # distinct texts up to which they are surely categories
 FEW_CODES = 100  # whole numbers up to here may be codes of something, and are no amounts
 MANY_TEXTS = 1_000  # and up to which they may be, if each is frequent
 FREQUENT = 20
+SPARSE = 3  # times as many numbers lie between codes as occur
+WORDS = 5  # of a text that somebody wrote
 BINS = 10
 ROUNDNESS = 1.25  # a cut is rounded to a step of about the width of the two bins beside it
 NEARLY = 0.9  # of the records have a value of their own
@@ -41,9 +43,24 @@ ROW_NUMBERS = re.compile(
     r"^_?index(_level_\d+)?_?$|^row(_?(number|num|nr|no|index|id))?$|^unnamed_\d+"
 )
 MONEY = re.compile(
-    r"income|salar|wage|earn|cost|expend|totexp|tax|debt|asset|revenue|sales|profit|saving|charge|"
+    r"income|^[ph]incp|wagp|salar|wage|earn|cost|expend|totexp|tax|debt|asset|revenue|sales|profit|saving|charge|"
     r"payment|price|amount|capital|wealth|fica|pension|dividend|rent$"
 )
+CODES = re.compile(
+    r"^occ|occup|^ind(p|ustry|$)|naics|^soc|isco|nace|puma|^pob|birth_?place|countr|ancst|ancest|"
+    r"fips|_code$|^code|municip"
+)
+VISIBLE = (
+    r"^age|_age|born|birth(?!.*child)|^dob",
+    r"sex|gender",
+    r"state$|region|county|puma|zip|postal|district|munic|urb|division",
+    r"race|ethnic|rac1p|hisp|ancestry|ancstry",
+    r"marit|civil|^msp$|^mar$",
+    r"educ|^edu|schl|degree|yearsch",
+    r"occup|^occ|profession|^job",
+    r"citizen|nativ|national|^pob|language|english",
+)
+"""What strangers see or know of a person, most visible first."""
 HEALTH = re.compile(
     r"health|diagnos|disease|cancer|diab|hiv|icd|drug|religio|sexual|convict|illness"
 )
@@ -55,6 +72,15 @@ class Proposal:
 
     role: Role
     why: str
+
+
+def visibility(name: str, tally: Tally) -> float:
+    """How easily people are recognised by a column: what all can see, then what tells most."""
+    rank = next((at for at, words in enumerate(VISIBLE) if re.search(words, name.lower())), None)
+    seen = len(VISIBLE) - rank if rank is not None else 0
+    shares = tally.numbers / max(int(tally.numbers.sum()), 1)
+    entropy = float(-(shares * np.log2(np.maximum(shares, 1e-300))).sum())
+    return 10.0 * seen + min(entropy, 9.0)
 
 
 def propose_role(name: str, tally: Tally, records: int) -> Proposal:
@@ -85,6 +111,8 @@ def _role_of_number(name: str, tally: Tally, records: int) -> Proposal:
         return Proposal(Role.IDENTIFIER, row)
     if tally.distinct > FEW_CODES and _has_long_tail(tally):
         return Proposal(Role.SENSITIVE, "it has many values with a long tail, as amounts have")
+    if are_codes(name, tally):
+        return Proposal(Role.KEY, f"{_amount(tally)} codes without order: consider fewer")
     return Proposal(Role.KEY, f"a number with many values ({_amount(tally)}): bins proposed")
 
 
@@ -92,6 +120,8 @@ def _role_of_text(name: str, tally: Tally, records: int) -> Proposal:
     named = tally.kind == "text" and IDENTIFIERS.search(name)
     if named and tally.distinct > FEW_NUMBERS:
         return Proposal(Role.IDENTIFIER, "its name speaks of an identifier")
+    if is_free_text(tally, records):
+        return Proposal(Role.IDENTIFIER, "free text, which may name people: dropped")
     if _nearly_unique(tally, records) and tally.distinct > FEW_NUMBERS:
         return Proposal(Role.IDENTIFIER, "nearly every record has a value of its own")
     if HEALTH.search(name) or MONEY.search(name):
@@ -108,6 +138,32 @@ def _role_of_text(name: str, tally: Tally, records: int) -> Proposal:
 
 def _amount(tally: Tally) -> str:
     return f"{tally.distinct:,}" if tally.complete else f"more than {tally.distinct:,}"
+
+
+def are_codes(name: str, tally: Tally) -> bool:
+    """Whether whole numbers are codes of something: by name, or as few between them occur.
+
+    Numbers that were rounded leave gaps of one size, which are no sign of codes.
+    """
+    if tally.kind != "integer" or not FEW_NUMBERS < tally.distinct <= MANY_TEXTS:
+        return False
+    if CODES.search(name.lower()):
+        return True
+    values, _ = _distribution(tally)
+    if values[0] < 0 or not tally.complete:
+        return False
+    gaps = np.diff(values)
+    step = float(np.gcd.reduce(gaps.astype(np.int64)))
+    return bool(values[-1] - values[0] > SPARSE * step * len(values) and np.median(gaps) > step)
+
+
+def is_free_text(tally: Tally, records: int) -> bool:
+    """Whether texts are written by people: long, and hardly ever the same."""
+    if tally.kind != "text" or not tally.distinct:
+        return False
+    texts = tally.values.slice(0, FREQUENT * FREQUENT).to_pylist()
+    words = float(np.mean([len(text.split()) for text in texts]))
+    return words >= WORDS and tally.distinct > max(FEW_TEXTS, records / FREQUENT)
 
 
 def _nearly_unique(tally: Tally, records: int) -> bool:
@@ -161,7 +217,8 @@ def propose_domain(
     """
     number = tally.kind in ("integer", "number")
     infinite = number and math.inf in (tally.highest, -(tally.lowest or 0))
-    if number and not categories and (infinite or tally.distinct > FEW_NUMBERS) and not known:
+    listed = categories or known or are_codes(name, tally)
+    if number and (infinite or tally.distinct > FEW_NUMBERS) and not listed:
         return propose_bins(tally)
     if infinite:
         raise InvalidTable(f"'{name}' holds infinite numbers, which are no categories: map them.")

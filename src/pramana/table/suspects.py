@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.table.domains import Categories, Domain, Label, label_text
-from pramana.table.numerals import are_decimal
+from pramana.table.numerals import decimals
 from pramana.table.recoding import Recoding
 from pramana.table.tally import Tally
 
@@ -33,6 +34,7 @@ STAND_INS = frozenset(
     ("?", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "unknown", "missing", "-", "--", ".",
      "*", "refused", "inapplicable")
 )  # fmt: skip
+MOST_LOOKED_AT = 50_000  # values; of more than that none is a code
 FEW = 3  # codes that a column of numbers may have beside them
 ENOUGH = 5  # numbers that make the others look like codes
 NINES = frozenset(
@@ -84,6 +86,8 @@ def looks_missing(tally: Tally, codes: Collection[str] = ()) -> list[Suspect]:
     """
     if not tally.complete or tally.distinct < 2:
         return []
+    if tally.distinct > MOST_LOOKED_AT:
+        return []
     numbers = dict(zip(tally.values.to_pylist(), tally.numbers.tolist(), strict=True))
     if tally.kind == "text":
         found = _among_texts(tally, numbers, codes)
@@ -110,13 +114,16 @@ def among_numbers(tally: Tally, known: Collection[str] = ()) -> list[str]:
     """The few texts of a column that is of numbers but for them; none where it is not."""
     if tally.kind != "text" or not tally.complete:
         return []
-    texts = [text for text in tally.values.to_pylist() if text.strip()]
-    others = [text for text in texts if not are_decimal(pa.array([text.strip()]))]
-    ours = len(texts) - len(others)
+    trimmed = pc.utf8_trim_whitespace(tally.values)
+    strange = pc.and_(pc.not_equal(trimmed, ""), pc.invert(decimals(trimmed)))
+    if not 0 < (pc.sum(strange).as_py() or 0) <= FEW:
+        return []
+    others = tally.values.filter(strange).to_pylist()
+    ours = tally.distinct - len(others)
     # Codes such as A1 beside 11 are no missing values: those are single letters or words.
     words = not any(letter.isdigit() for text in others for letter in text)
     enough = 1 if known and set(others) <= set(known) else ENOUGH
-    return others if 0 < len(others) <= FEW and ours >= enough and words else []
+    return others if ours >= enough and words else []
 
 
 def _among_numbers(numbers: dict[Any, int]) -> list[Suspect]:
@@ -184,15 +191,14 @@ def top_of(tally: Tally, k: int) -> float | None:
     """A round number that at least ``k`` records reach, where fewer reach the highest value."""
     if tally.kind not in ("integer", "number") or not tally.complete or tally.distinct <= 2 * k:
         return None
-    pairs = sorted(zip(tally.values.to_pylist(), tally.numbers.tolist(), strict=True))
-    if pairs[-1][1] >= k:
+    values = np.asarray(tally.values, dtype=np.float64)
+    order = np.argsort(-values)
+    order = order[np.isfinite(values[order])]
+    held = np.cumsum(tally.numbers[order])
+    if not len(held) or held[0] >= k or held[-1] < k:
         return None
-    held = 0
-    for value, number in reversed(pairs):
-        held += number
-        if held >= k:
-            return _rounded_down(value) if value > 0 else None
-    return None
+    cut = float(values[order[int(np.searchsorted(held, k))]])
+    return _rounded_down(cut) if cut > 0 else None
 
 
 def _rounded_down(value: float) -> float:

@@ -26,6 +26,7 @@ MOST_VALUES = 2_000_000
 """Distinct values up to which a column is counted exactly."""
 
 COMPACT = 200_000
+CODE = r"^-?[0-9]{1,18}$"  # texts of digits sort as the numbers that they spell
 
 
 @dataclass
@@ -74,6 +75,8 @@ class Tally:
         """The distinct values as labels, sorted, or all categories where the type orders them."""
         if self.order:
             return self.order
+        if self.kind == "text" and pc.all(pc.match_substring_regex(self.values, CODE)).as_py():
+            return tuple(sorted(self.values.to_pylist(), key=lambda text: (int(text), text)))
         return tuple(self.values.take(pc.sort_indices(self.values)).to_pylist())
 
     def without(self, labels: Sequence[Label]) -> Tally:
