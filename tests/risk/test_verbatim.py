@@ -16,6 +16,7 @@ from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.numeric import SHARES
+from pramana.risk import verbatim
 from pramana.risk.verbatim import (
     Verbatim,
     _of_texts,
@@ -106,6 +107,18 @@ def test_texts_have_one_number_exactly_where_they_are_equal(values, before, afte
         zip(values, numbers, strict=True)
     ).items()
     assert len(set(numbers)) == len(set(values))
+
+
+def test_texts_have_the_same_numbers_whatever_the_blocks(monkeypatch):
+    """One text a block, a few, or all at once."""
+    array = pa.array([f"text {at % 70}" * (at % 5) if at % 9 else None for at in range(500)])
+    found = []
+    for size in (1, 300, 2**20):
+        monkeypatch.setattr(verbatim, "BYTES", size)
+        found.append(_of_texts(array).tolist())
+
+    assert found[0] == found[1] == found[2]
+    assert len(set(found[0])) == len(set(array.to_pylist()))
 
 
 def test_records_that_swap_their_values_are_others():

@@ -34,6 +34,9 @@ __all__ = ["MIX", "Verbatim", "measure_verbatim", "numbers_of", "verbatim_of"]
 
 MOST_RECORDS = 20_000_000
 
+BYTES = 2**17
+"""Texts of about so many bytes are looked at together."""
+
 ODD, MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
@@ -235,7 +238,14 @@ def _of_numbers(array: pa.Array) -> Words:
 
 
 def _of_texts(array: pa.Array) -> Words:
-    """A digest of each text, missing apart: the sum of a number for each byte at its place."""
+    """A digest of each text, missing apart; a block of them at a time, which stays in the cache."""
+    block = max(1, BYTES * len(array) // max(array.nbytes, 1))
+    parts = [_digests(array.slice(begin, block)) for begin in range(0, len(array), block)]
+    return np.concatenate([np.zeros(0, np.uint64), *parts])
+
+
+def _digests(array: pa.Array) -> Words:
+    """For each text the sum of a number for each byte at its place."""
     texts = array.cast(pa.large_binary())
     ends = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset :][: len(texts) + 1]
     data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)[int(ends[0]) : int(ends[-1])]
