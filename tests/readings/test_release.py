@@ -114,6 +114,25 @@ def test_an_in_memory_release_gives_what_its_folder_gives(release, tmp_path):
     )
 
 
+def test_labels_are_the_same_whatever_the_format(tmp_path):
+    """Whole numbers in a column of decimals: 1 from CSV and from Parquet."""
+    table = pa.table({"sex": ["F", "M"] * 50, "rooms": [1.0, 2.0, None, 2.0] * 25})
+    schema = Schema(
+        (Column("sex", Role.KEY, Categories(("F", "M"))), Column("rooms", Role.SENSITIVE))
+    )
+    release = api.protect(
+        table, api.design(schema, data=table, method=Retention(retention=0.5)), seed=1
+    )
+
+    texts = []
+    for kind in ("csv", "parquet"):
+        saved = release.save(tmp_path / kind, file_format=kind)
+        found = saved.crosstab("rooms").to_arrow().column("rooms")
+        texts.append([str(value) for value in found])
+
+    assert texts == [["1", "2", "None"]] * 2
+
+
 @pytest.mark.parametrize(
     ("question", "error", "message"),
     [

@@ -100,17 +100,19 @@ def _show_table(found: TableAudit) -> None:
     rows = [(word, f"{number:,}") for word, number in found.histogram.items()]
     console.print(table_of(("alike records", "records"), rows, right=("records",)))
     console.print()
+    few = found.asked > 2  # fewer than two alike is unique
     subsets = [
         (
             ", ".join(subset.keys),
-            f"{subset.violations:,}",
+            *([f"{subset.violations:,}"] if few else []),
             f"{subset.uniques:,}",
             f"{subset.smallest:,}",
             "" if subset.expected is None else f"{subset.expected:,.1f}",
         )
         for subset in found.subsets[:SHOWN]
     ]
-    heads = ("worst keys", f"fk < {found.asked:g}", "unique", "smallest", "expected")
+    below = [f"fk < {found.asked:g}"] if few else []
+    heads = ("worst keys", *below, "unique", "smallest", "expected")
     console.print(table_of(heads, subsets, right=heads[1:]))
     console.print(f"Missing values: {found.missing}.")
 

@@ -47,9 +47,7 @@ def show_estimate(estimate: Estimate) -> None:
         (
             *(_label(cell[name]) for name in estimate.names),
             *(_number(cell[name]) for name in figures),
-            "none"
-            if estimate.no_interval
-            else f"{_number(cell['low'])} to {_number(cell['high'])}",
+            "none" if estimate.no_interval else _ends(cell["low"], cell["high"]),
             _bar(cell["estimate"], longest),
         )
         for cell in cells[:MOST_ROWS]
@@ -142,6 +140,12 @@ def write_csv(found: Estimate | Regression) -> None:
 
 def _label(label: object) -> str:
     return "missing" if label is None else str(label)
+
+
+def _ends(low: float, high: float) -> str:
+    return (
+        "no bound" if math.isinf(low) and math.isinf(high) else f"{_number(low)} to {_number(high)}"
+    )
 
 
 def _number(value: float | None) -> str:

@@ -18,7 +18,7 @@ from pramana.types import FloatArray
 
 __all__ = ["USUAL_STRENGTH", "strength_of", "surprise_of", "usual_part"]
 
-USUAL_STRENGTH: Final = 0.12
+USUAL_STRENGTH: Final = 0.1
 """The mean of Cramer's V over pairs of columns, before any data are seen."""
 
 
@@ -54,7 +54,7 @@ def usual_part(strength: float, errors: float) -> float:
     The error of V is V / errors; the most probable V under Normal noise is V - error^2 / mean.
 
     >>> usual_part(0.3, 3.0), usual_part(0.3, 1.0), usual_part(0.3, 30.0) > 0.99
-    (0.7222222222222222, 0.0, True)
+    (0.6666666666666667, 0.0, True)
     """
     if errors <= 0:
         return 0.0

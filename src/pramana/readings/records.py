@@ -180,11 +180,16 @@ def _moments(layout: Layout, rows: Codes, table: pa.Table) -> Moments:
 
 
 def _as_found(column: pa.ChunkedArray) -> tuple[Codes, tuple[Label, ...]]:
-    """Codes and labels of a column without a declared domain: the values that occur, in order."""
+    """Codes and labels of a column without a declared domain: the values that occur, in order.
+
+    Whole numbers are labelled as such, whatever type a format has made of them.
+    """
     values = column.combine_chunks()
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     found = values.to_pylist()
+    if pa.types.is_floating(values.type) and all(v is None or v.is_integer() for v in found):
+        found = [None if value is None else int(value) for value in found]
     labels = sorted(set(found) - {None}) + ([None] if None in found else [])
     places = {label: place for place, label in enumerate(labels)}
     return np.array([places[value] for value in found], dtype=np.int64), tuple(labels)

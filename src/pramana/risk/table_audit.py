@@ -102,9 +102,14 @@ class TableAudit(Shown):
         ]
         worst = next((s for s in self.subsets if len(s.keys) < len(self.keys)), None)
         if worst is not None and worst.violations:
+            few = (
+                f"{worst.violations:,} with fewer than {self.asked:g} alike and "
+                if self.asked > 2
+                else ""
+            )
             lines.append(
-                f"The worst few keys are {', '.join(worst.keys)}: {worst.violations:,} violations "
-                f"and {worst.uniques:,} uniques by these alone."
+                f"The worst few keys are {', '.join(worst.keys)}: {few}{worst.uniques:,} unique by "
+                "these alone."
             )
         return lines
 
