@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         UnknownColumn,
     )
     from pramana.estimation.regression_results import Regression
+    from pramana.estimation.replicates import Replicates
     from pramana.estimation.results import Estimate
     from pramana.guarantees.base import Guarantee
     from pramana.guarantees.breach import PrivacyBreach
@@ -119,6 +120,7 @@ __all__ = [
     "Regression",
     "Release",
     "ReleasedFeatures",
+    "Replicates",
     "Reports",
     "Resample",
     "Retention",
@@ -163,6 +165,7 @@ _PLACES = {
     "methods.plan": "Plan",
     "methods.reports": "Reports",
     "methods.retention": "Retention",
+    "estimation.replicates": "Replicates",
     "estimation.results": "Estimate",
     "estimation.regression_results": "Regression",
     "guarantees.correct_match": "CorrectMatch",

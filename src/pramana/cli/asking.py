@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from pramana.cli.options import option
+from pramana.cli.options import names_of, option
+
+if TYPE_CHECKING:
+    from pramana.estimation.replicates import Replicates
 
 __all__ = [
     "AsCsv",
     "CountMethod",
+    "Fay",
     "Filter",
     "Infer",
     "Level",
     "ModelFamily",
     "RebuildMethod",
+    "ReplicateColumns",
+    "ReplicatesBy",
+    "ReplicationKind",
     "ShareOf",
     "Simultaneous",
     "Unweighted",
+    "replicates_of",
 ]
 
 
@@ -60,6 +68,16 @@ class ModelFamily(StrEnum):
     POISSON = "poisson"
 
 
+class ReplicationKind(StrEnum):
+    """How replicate weights were made."""
+
+    BRR = "brr"
+    FAY = "fay"
+    JACKKNIFE = "jackknife"
+    BOOTSTRAP = "bootstrap"
+    SDR = "sdr"
+
+
 Filter: TypeAlias = Annotated[
     list[str] | None,
     option("--where", "sex=F, region=north|south or income>=50000; may repeat.", metavar="FILTER"),
@@ -71,4 +89,34 @@ Simultaneous: TypeAlias = Annotated[
 Unweighted: TypeAlias = Annotated[
     bool, option("--unweighted", "Count every record once, whatever its weight.")
 ]
+ReplicateColumns: TypeAlias = Annotated[
+    list[str] | None,
+    option(
+        "--replicates",
+        "Columns of replicate weights: PWGTP* or names with commas.",
+        metavar="COLUMNS",
+        seldom=True,
+    ),
+]
+ReplicatesBy: TypeAlias = Annotated[
+    ReplicationKind,
+    option("--replication", "How they were made; sdr is that of the ACS.", seldom=True),
+]
+Fay: TypeAlias = Annotated[
+    float | None,
+    option("--fay", "For --replication fay: what a half keeps.", metavar="NUMBER", seldom=True),
+]
 AsCsv: TypeAlias = Annotated[bool, option("--csv", "Give the table as CSV.", seldom=True)]
+
+
+def replicates_of(
+    columns: list[str] | None, kind: ReplicationKind, fay: float | None
+) -> Replicates | None:
+    """Replicate weights as they were named, or none."""
+    from pramana.estimation.replicates import Replicates
+
+    names = names_of(columns)
+    if not names:
+        return None
+    starred = names[0] if len(names) == 1 else tuple(names)
+    return Replicates(starred, kind=kind.value, fay=fay)

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pramana.cli.asking import (
     AsCsv,
     CountMethod,
+    Fay,
     Filter,
     Infer,
     Level,
+    ReplicateColumns,
+    ReplicatesBy,
+    ReplicationKind,
     ShareOf,
     Simultaneous,
     Unweighted,
+    replicates_of,
 )
 from pramana.cli.options import AsJson, ReleaseFolder, names_of, option
 from pramana.errors import InputError
@@ -61,6 +66,9 @@ def estimate(
     ] = Infer.RECORDS,
     simultaneous: Simultaneous = False,
     unweighted: Unweighted = False,
+    replicates: ReplicateColumns = None,
+    replication: ReplicatesBy = ReplicationKind.BRR,
+    fay: Fay = None,
     independence: Annotated[
         bool, option("--independence", "Chi-square test: are the two columns independent?")
     ] = False,
@@ -118,6 +126,7 @@ def estimate(
         "infer": infer.value,
         "simultaneous": simultaneous,
         "weighted": not unweighted,
+        "replicates": replicates_of(replicates, replication, fay),
     }
     shares = {"method": method.value, "share": share.value if share else False}
     of = {"mean": mean, "total": total, "proportion": proportion, "quantile": quantile}

@@ -117,11 +117,15 @@ def show_regression(found: Regression) -> None:
 def show_independence(test: IndependenceTest) -> None:
     """The test in words."""
     console = out()
-    words = {"pearson": "Chi-square", "likelihood-ratio": "Likelihood ratio"}
+    words = {
+        "pearson": "Chi-square",
+        "likelihood-ratio": "Likelihood ratio",
+        "rao-scott": "Chi-square corrected for weights",
+    }
     bullet(
         console,
-        f"{words.get(test.method, test.method)} {test.statistic:,.4g} on {test.degrees} degrees of "
-        f"freedom, p = {test.p_value:.3g}.",
+        f"{words.get(test.method, test.method)} {test.statistic:,.4g} on {test.degrees:.4g} "
+        f"degrees of freedom, p = {test.p_value:.3g}.",
     )
     told = "are not independent" if test.p_value < 0.05 else "may be independent"
     bullet(console, f"At the level of 5 %, {test.by[0]} and {test.by[1]} {told}.")

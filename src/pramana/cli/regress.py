@@ -6,12 +6,17 @@ from typing import Annotated
 
 from pramana.cli.asking import (
     AsCsv,
+    Fay,
     Filter,
     Infer,
     Level,
     ModelFamily,
+    ReplicateColumns,
+    ReplicatesBy,
+    ReplicationKind,
     Simultaneous,
     Unweighted,
+    replicates_of,
 )
 from pramana.cli.options import AsJson, ReleaseFolder, argument, option
 
@@ -31,6 +36,9 @@ def regress(
     ] = Infer.POPULATION,
     simultaneous: Simultaneous = False,
     unweighted: Unweighted = False,
+    replicates: ReplicateColumns = None,
+    replication: ReplicatesBy = ReplicationKind.BRR,
+    fay: Fay = None,
     as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
@@ -55,6 +63,7 @@ def regress(
         infer=infer.value,
         simultaneous=simultaneous,
         weighted=not unweighted,
+        replicates=replicates_of(replicates, replication, fay),
     )
     if as_json:
         show_json(found.to_json())

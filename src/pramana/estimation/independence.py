@@ -28,8 +28,8 @@ from pramana.types import FloatArray
 __all__ = ["WEIGHTED", "IndependenceTest", "chi_square_tail", "independence_test"]
 
 WEIGHTED: Final = (
-    "The test of independence does not cover weighted records. Test the records without their "
-    "weights: weighted=False, on the command line --unweighted."
+    "In this kind of release the test of independence does not cover weighted records. Test them "
+    "without their weights: weighted=False, on the command line --unweighted."
 )
 
 
@@ -42,13 +42,13 @@ class IndependenceTest(Shown):
         statistic: The test statistic; chi-squared if the columns are independent.
         degrees: Its degrees of freedom.
         p_value: The probability of so large a statistic under independence.
-        method: ``pearson`` or ``likelihood-ratio``.
+        method: ``pearson``, ``likelihood-ratio``, or ``rao-scott`` with weights.
         why: One sentence on what makes the test valid.
     """
 
     by: tuple[str, str]
     statistic: float
-    degrees: int
+    degrees: float
     p_value: float
     method: str
     why: str
@@ -57,7 +57,7 @@ class IndependenceTest(Shown):
         """The statistic, and what makes it valid."""
         names = " and ".join(self.by)
         head = (
-            f"Independence of {names}: {self.method} {self.statistic:,.4g} on {self.degrees} "
+            f"Independence of {names}: {self.method} {self.statistic:,.4g} on {self.degrees:.4g} "
             f"degrees of freedom, p = {self.p_value:.3g}"
         )
         return head, [self.why]
@@ -78,11 +78,11 @@ def independence_test(moments: Moments, layout: Layout) -> IndependenceTest:
     """Test whether the two columns of ``layout.by`` are independent in the population."""
     if len(layout.by) != 2:
         raise NotCovered(f"A test of independence takes two columns, got {len(layout.by)}.")
-    if moments.weighted:
-        raise NotCovered(WEIGHTED)
     if moments.count <= 0:
         raise InvalidTable("There are no released records to test.")
     channels = Channels(layout)
+    if moments.weighted:
+        return _weighted(moments, layout, channels)
     if len(layout.axes) == 2 and all(axis.whole for axis in layout.axes):
         channels.solve(np.zeros(layout.shape))  # refuses a matrix that hides the dependence
         return _pearson(moments.records, layout)
@@ -94,7 +94,22 @@ def independence_test(moments: Moments, layout: Layout) -> IndependenceTest:
     )
 
 
-def chi_square_tail(statistic: float, degrees: int) -> float:
+def _weighted(moments: Moments, layout: Layout, channels: Channels) -> IndependenceTest:
+    from pramana.estimation.weighted_independence import weighted_statistic
+
+    statistic, degrees = weighted_statistic(moments, channels)
+    return IndependenceTest(
+        (layout.by[0], layout.by[1]),
+        statistic,
+        degrees,
+        chi_square_tail(statistic, degrees),
+        "rao-scott",
+        "the statistic of weighted shares is corrected for how they really vary, weights and "
+        "randomisation included.",
+    )
+
+
+def chi_square_tail(statistic: float, degrees: float) -> float:
     """The probability of so large a statistic under independence."""
     from scipy.special import chdtrc
 

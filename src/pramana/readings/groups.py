@@ -29,7 +29,7 @@ from pramana.estimation.grouped import (
     grouped_totals,
     without_interval,
 )
-from pramana.estimation.independence import IndependenceTest
+from pramana.estimation.independence import WEIGHTED, IndependenceTest
 from pramana.estimation.quantiles import estimate_quantiles
 from pramana.estimation.rebuild import Rebuild
 from pramana.estimation.regression import Family
@@ -136,6 +136,8 @@ class GroupsReading:
 
     def independence(self, asked: Asked) -> IndependenceTest:
         """Of two keys; of a key and another column there is no test."""
+        if self.records.changed(asked.names) and asked.weighted and self.records.weight is not None:
+            raise NotCovered(WEIGHTED)
         found = self.plain.independence(asked)
         if not self.records.changed(asked.names):
             return found

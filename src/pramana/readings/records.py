@@ -51,10 +51,13 @@ class ReleasedRecords:
 
     certificate: Certificate
     opened: OpenedTable
+    weigh_by: str | None = None
 
     @property
     def weight(self) -> str | None:
-        """The column of weights, where there is one."""
+        """The column of weights, where there is one: a replicate of it where one was named."""
+        if self.weigh_by is not None:
+            return self.weigh_by
         weight = self.certificate.schema.weight
         return None if weight is None else weight.name
 

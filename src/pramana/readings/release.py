@@ -6,23 +6,25 @@ reading of the certificate's kind makes of the sums what can honestly be made of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from pramana.engines.choose import as_kind, write_opened
-from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
+from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
 from pramana.estimation.counts import CountMethod
 from pramana.estimation.independence import IndependenceTest
 from pramana.estimation.quantiles import require_shares
 from pramana.estimation.rebuild import REBUILDS, Rebuild
 from pramana.estimation.regression import Family
 from pramana.estimation.regression_results import Regression
+from pramana.estimation.replicates import Replicates, replicated_estimate, replicated_regression
 from pramana.estimation.results import Estimate
 from pramana.estimation.variance import Inference, Question
 from pramana.files import require_free
@@ -141,7 +143,12 @@ class Release:
     @property
     def reading(self) -> Reading:
         """Who answers: the reading of the certificate's kind."""
-        return READINGS[self.certificate.kind](ReleasedRecords(self.certificate, self.opened))
+        return self._weighed_by(None)
+
+    def _weighed_by(self, name: str | None) -> Reading:
+        """The same with another column of weights."""
+        records = ReleasedRecords(self.certificate, self.opened, weigh_by=name)
+        return READINGS[self.certificate.kind](records)
 
     def crosstab(
         self,
@@ -153,6 +160,7 @@ class Release:
         infer: Inference = "records",
         simultaneous: bool = False,
         weighted: bool = True,
+        replicates: Replicates | None = None,
     ) -> Estimate:
         """Counts (or shares) of the true table, with standard errors and intervals.
 
@@ -166,17 +174,23 @@ class Release:
             infer: about these ``records``, or about the ``population`` they were drawn from.
             simultaneous: whether all intervals shall hold together.
             weighted: whether the weights are used, where the release has any.
+            replicates: columns of replicate weights for the errors about the population.
         """
         if share not in SHARES:
             raise InvalidNumber(
                 f"share must be one of {', '.join(map(str, SHARES))}, got {share!r}."
             )
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
-        if share in ("row", "column"):
-            found = shares_within(self.reading, asked, share, method=method)
-        else:
-            found = self.reading.counts(asked, method=method, share=bool(share))
-        return self._answer(found, asked)
+
+        def ask(reading: Reading, how: CountMethod) -> Estimate:
+            if share in ("row", "column"):
+                return shares_within(reading, asked, share, method=how)
+            return reading.counts(asked, method=how, share=bool(share))
+
+        unbiased: CountMethod = "inverse" if self.certificate.kind == "published" else "auto"
+        return self._answer(
+            ask(self.reading, method), asked, replicates, lambda reading: ask(reading, unbiased)
+        )
 
     def mean(
         self,
@@ -188,10 +202,26 @@ class Release:
         infer: Inference = "records",
         simultaneous: bool = False,
         weighted: bool = True,
+        replicates: Replicates | None = None,
     ) -> Estimate:
-        """The mean of a column released as it is, by groups of the true table."""
+        """The mean of a column released as it is, by groups of the true table.
+
+        Args:
+            of: a column of numbers.
+            by: the columns of the table, randomised or not.
+            where: which records, by their true values.
+            level: of the intervals.
+            infer: about these ``records``, or about the ``population`` they were drawn from.
+            simultaneous: whether all intervals shall hold together.
+            weighted: whether the weights are used, where the release has any.
+            replicates: columns of replicate weights for the errors about the population.
+        """
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
-        return self._answer(self.reading.mean(asked, of), asked)
+
+        def ask(reading: Reading) -> Estimate:
+            return reading.mean(asked, of)
+
+        return self._answer(ask(self.reading), asked, replicates, ask)
 
     def total(
         self,
@@ -203,10 +233,18 @@ class Release:
         infer: Inference = "records",
         simultaneous: bool = False,
         weighted: bool = True,
+        replicates: Replicates | None = None,
     ) -> Estimate:
-        """The total of a column released as it is, by groups of the true table."""
+        """The total of a column released as it is, by groups of the true table.
+
+        The arguments are those of ``mean``.
+        """
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
-        return self._answer(self.reading.total(asked, of), asked)
+
+        def ask(reading: Reading) -> Estimate:
+            return reading.total(asked, of)
+
+        return self._answer(ask(self.reading), asked, replicates, ask)
 
     def proportion(
         self,
@@ -218,6 +256,7 @@ class Release:
         infer: Inference = "records",
         simultaneous: bool = False,
         weighted: bool = True,
+        replicates: Replicates | None = None,
     ) -> Estimate:
         """The share beyond a number of a column released as it is, by groups of the true table.
 
@@ -229,9 +268,14 @@ class Release:
             infer: about these ``records``, or about the ``population`` they were drawn from.
             simultaneous: whether all intervals shall hold together.
             weighted: whether the weights are used, where the release has any.
+            replicates: columns of replicate weights for the errors about the population.
         """
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
-        return self._answer(self.reading.proportion(asked, beyond_of(beyond)), asked)
+
+        def ask(reading: Reading) -> Estimate:
+            return reading.proportion(asked, beyond_of(beyond))
+
+        return self._answer(ask(self.reading), asked, replicates, ask)
 
     def quantile(
         self,
@@ -244,6 +288,7 @@ class Release:
         infer: Inference = "records",
         simultaneous: bool = False,
         weighted: bool = True,
+        replicates: Replicates | None = None,
     ) -> Estimate:
         """Quantiles of a column released as it is, by groups of the true table.
 
@@ -258,10 +303,20 @@ class Release:
             infer: about these ``records``, or about the ``population`` they were drawn from.
             simultaneous: whether all intervals shall hold together.
             weighted: whether the weights are used, where the release has any.
+            replicates: columns of replicate weights for the errors about the population.
         """
         shares = require_shares([q] if isinstance(q, int | float) else list(q))
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
-        return self._answer(self.reading.quantile(asked, of, shares=shares), asked)
+        if replicates is not None and replicates.kind == "jackknife":
+            raise NotCovered(
+                "A jackknife gives no valid error of a quantile. Ask for shares beyond a number, "
+                "or leave the replicates out."
+            )
+
+        def ask(reading: Reading) -> Estimate:
+            return reading.quantile(asked, of, shares=shares)
+
+        return self._answer(ask(self.reading), asked, replicates, ask)
 
     def independence(
         self, first: str, second: str, *, where: Where = None, weighted: bool = True
@@ -272,8 +327,7 @@ class Release:
             first: a column, randomised or not.
             second: another one.
             where: which records, by their true values.
-            weighted: ``False`` tests the records without their weights; a release that has any
-                cannot be tested with them.
+            weighted: whether the weights are used, where the release has any and its kind allows.
         """
         asked = Asked((first, second), conditions_of(where), weighted=weighted)
         return self.reading.independence(asked)
@@ -288,6 +342,7 @@ class Release:
         infer: Inference = "population",
         simultaneous: bool = False,
         weighted: bool = True,
+        replicates: Replicates | None = None,
     ) -> Regression:
         """Coefficients of a model of the true records, with standard errors and intervals.
 
@@ -301,9 +356,16 @@ class Release:
                 what the same fit on the truth would give.
             simultaneous: whether all intervals shall hold together.
             weighted: whether the weights are used, where the release has any.
+            replicates: columns of replicate weights for the errors about the population.
         """
         asked = self._asked((), where, level, infer, simultaneous, weighted)
         found = self.reading.regress(asked, formula, family=family)
+        if replicates is not None:
+            others = [
+                self._weighed_by(name).regress(asked, formula, family=family).coefficients
+                for name in self._replicates(replicates, asked)
+            ]
+            found = replicated_regression(found, others, replicates)
         return replace(found, weight=self._weight(asked), like=self.like)
 
     def rebuild(self, *, method: Rebuild = "posterior", seed: int | None = None) -> Any:
@@ -355,8 +417,47 @@ class Release:
         names = (by,) if isinstance(by, str) else tuple(by)
         return Asked(names, conditions_of(where), question, weighted)
 
-    def _answer(self, found: Estimate, asked: Asked) -> Estimate:
+    def _answer(
+        self,
+        found: Estimate,
+        asked: Asked,
+        replicates: Replicates | None,
+        again: Callable[[Reading], Estimate],
+    ) -> Estimate:
+        """The answer, with errors by replicate weights where they are named."""
+        if replicates is not None:
+            others = [
+                again(self._weighed_by(name)) for name in self._replicates(replicates, asked, found)
+            ]
+            figures = [np.asarray(own.unbiased) for own in others]
+            found = replicated_estimate(found, figures, replicates, asked.question)
         return replace(found, weight=self._weight(asked), like=self.like)
+
+    def _replicates(
+        self, replicates: Replicates, asked: Asked, found: Estimate | None = None
+    ) -> tuple[str, ...]:
+        """The columns of replicate weights; refused where they would not mean what they say."""
+        if asked.question.infer != "population":
+            raise InvalidNumber(
+                'Replicate weights speak about the population: ask with infer="population", on the '
+                "command line --infer population."
+            )
+        if self._weight(asked) is None:
+            raise InvalidNumber(
+                "Replicate weights go with a weight, and this question has none: the release must "
+                "have a column of role weight, and weighted must not be False."
+            )
+        names = replicates.columns_in(self.opened.schema.names)
+        records = ReleasedRecords(self.certificate, self.opened)
+        for name in names:
+            records.require_number(name)
+        drawn = self.certificate.kind == "groups" and records.changed(asked.names)
+        if records.changed(names) or drawn or (found is not None and found.no_interval):
+            raise NotCovered(
+                "Replicate weights compare records that were randomised one by one, beside weights "
+                "released as they are. This release, or this question, is not of that kind."
+            )
+        return names
 
     def _weight(self, asked: Asked) -> str | None:
         weight = self.certificate.schema.weight

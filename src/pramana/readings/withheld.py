@@ -19,7 +19,7 @@ import pyarrow as pa
 from pramana.engines.sums import Condition
 from pramana.errors import NotCovered
 from pramana.estimation.counts import CountMethod, require_method
-from pramana.estimation.independence import IndependenceTest
+from pramana.estimation.independence import WEIGHTED, IndependenceTest
 from pramana.estimation.rebuild import Rebuild
 from pramana.estimation.regression import Family
 from pramana.estimation.regression_results import Regression
@@ -110,6 +110,8 @@ class WithheldReading:
         filtered = self.records.changed([condition.column for condition in asked.where])
         if filtered:
             self._refuse(filtered, "Filter on columns released as they are")
+        if self.records.changed(asked.names) and asked.weighted and self.records.weight is not None:
+            raise NotCovered(WEIGHTED)
         found = self.plain.independence(asked)
         if not changed:
             return found
