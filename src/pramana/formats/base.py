@@ -79,6 +79,11 @@ FORMATS: Final[Registry[Format]] = Registry(
         "sav": "pramana.formats.sav:SAV",
         "dta": "pramana.formats.dta:DTA",
         "sas7bdat": "pramana.formats.sas7bdat:SAS",
+        "xport": "pramana.formats.xport:XPORT",
+        "xlsx": "pramana.formats.spreadsheet:XLSX",
+        "ods": "pramana.formats.spreadsheet:ODS",
+        "r": "pramana.formats.rdata:R",
+        "duckdb": "pramana.formats.database:DUCKDB_FILE",
     },
 )
 """The formats of files, by name."""

@@ -25,7 +25,12 @@ from pramana.table.opened import OpenedTable, TableFormat
 
 __all__ = ["open_labelled", "read_here", "write_labelled"]
 
-PACKAGES: dict[TableFormat, str] = {"sav": "SPSS", "dta": "Stata", "sas7bdat": "SAS"}
+PACKAGES: dict[TableFormat, str] = {
+    "sav": "SPSS",
+    "dta": "Stata",
+    "sas7bdat": "SAS",
+    "xport": "SAS transport",
+}
 EXACT = 2**53
 SPSS_DATE = 92
 """Where the head of an SPSS file has the date and the time of writing."""
@@ -67,7 +72,7 @@ def read_here(path: Path, *, file_format: TableFormat) -> tuple[pa.Table, Labels
     library = _pyreadstat("Reading", file_format)
     read = getattr(library, f"read_{file_format}")
     try:
-        told = {} if file_format == "sas7bdat" else {"user_missing": True}
+        told = {"user_missing": True} if file_format in ("sav", "dta") else {}
         columns, about = read(str(path), output_format="dict", **told)
     except (library.ReadstatError, library.PyreadstatError, ValueError, OSError):
         raise InvalidTable(

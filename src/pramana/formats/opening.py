@@ -19,6 +19,7 @@ from pramana.formats.base import COMPRESSED, FORMATS, Format, format_of
 from pramana.formats.csv import CSV
 from pramana.formats.frames import open_frame
 from pramana.formats.parquet import open_parts
+from pramana.formats.part_of import PartOf
 from pramana.table.domains import Categories
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
@@ -112,15 +113,16 @@ def open_own(path: Path, *, schema: Schema) -> OpenedTable:
 
 
 def _open_file(path: Path, opener: Callable[[Path], OpenedTable] | None = None) -> OpenedTable:
-    if not path.exists():
-        raise InvalidTable(f"{path} does not exist.")
-    if path.is_dir():
-        return open_parts(path)
-    member = FORMATS[format_of(path)]
-    if not path.is_file():
-        raise InvalidTable(f"{path} must be a file that holds a table, and is a pipe or a device.")
-    before = FileStamp.of(path)
-    _require_content(path, member)
+    file = PartOf.of(path).file  # without the name of a sheet, an object or a table in it
+    if not file.exists():
+        raise InvalidTable(f"{file} does not exist.")
+    if file.is_dir():
+        return open_parts(file)
+    member = FORMATS[format_of(file)]
+    if not file.is_file():
+        raise InvalidTable(f"{file} must be a file that holds a table, and is a pipe or a device.")
+    before = FileStamp.of(file)
+    _require_content(file, member)
     try:
         return member.open(path) if opener is None else opener(path)
     finally:  # also where it could not be read: that may be why
@@ -138,7 +140,7 @@ def _require_content(path: Path, expected: Format) -> None:
         raise InvalidTable(f"{path} is empty.")
     if beginning.startswith(expected.marks):
         return
-    told = ARCHIVES | {mark: member.title for member in FORMATS.values() for mark in member.marks}
+    told = {mark: member.title for member in FORMATS.values() for mark in member.marks} | ARCHIVES
     found = next((title for mark, title in told.items() if beginning.startswith(mark)), None)
     if found is not None and not (path.suffix.lower() in COMPRESSED and "gzip" in found):
         raise InvalidTable(f"{path} holds {found} data, whatever its ending says. Rename it.")

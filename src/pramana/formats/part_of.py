@@ -1,0 +1,56 @@
+"""Which table of a file that holds several: ``people.xlsx#Sheet2``, ``survey.rda#adults``.
+
+Behind the mark stands the name of a sheet, an object or a table; for sheets also the row of the
+names of columns, as in ``people.xlsx#Sheet2!3``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pramana.errors import InvalidTable
+
+__all__ = ["PartOf", "chosen"]
+
+
+@dataclass(frozen=True)
+class PartOf:
+    """A file, and what was said about the table in it.
+
+    >>> PartOf.of(Path("people.xlsx#Sheet2!3"))
+    PartOf(file=PosixPath('people.xlsx'), name='Sheet2', header=3)
+    """
+
+    file: Path
+    name: str | None = None
+    header: int = 1
+
+    @classmethod
+    def of(cls, path: Path) -> PartOf:
+        """What a path says; a file that is there under the whole name is that file."""
+        file, mark, part = path.name.partition("#")
+        if not mark or path.exists():
+            return cls(path)
+        name, _, row = part.partition("!")
+        if row and not (row.isdigit() and int(row) > 0):
+            raise InvalidTable(f"Behind the ! of {path} must stand the row of the column names.")
+        return cls(path.with_name(file), name or None, int(row or 1))
+
+
+def chosen(part: PartOf, names: Sequence[str], *, what: str, first: bool = False) -> str:
+    """The name asked for, or the only one; the ``first`` of several where that is usual."""
+    if not names:
+        raise InvalidTable(f"{part.file} holds no {what}.")
+    listed = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+    if part.name is None:
+        if len(names) == 1 or first:
+            return names[0]
+        raise InvalidTable(
+            f"{part.file} holds {len(names)} {what}s: say which, as {part.file.name}#NAME. It has: "
+            f"{listed}."
+        )
+    if part.name not in names:
+        raise InvalidTable(f"{part.file} has no {what} '{part.name}'. It has: {listed}.")
+    return part.name

@@ -1,0 +1,62 @@
+"""Files of R: one object (.rds) or several by name (.rda, .RData), by the package rdata."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from pramana.errors import InvalidTable, MissingExtra
+from pramana.formats.base import RecordStream
+from pramana.formats.frames import open_frame
+from pramana.formats.part_of import PartOf, chosen
+from pramana.table.opened import OpenedTable, TableFormat
+
+__all__ = ["R", "RFormat"]
+
+
+class RFormat:
+    """Data frames that R has saved."""
+
+    name: ClassVar[TableFormat] = "r"
+    title: ClassVar[str] = "R"
+    endings: ClassVar[tuple[str, ...]] = (".rds", ".rda", ".rdata")
+    marks: ClassVar[tuple[bytes, ...]] = (b"\x1f\x8b", b"\xfd7zXZ", b"RDX", b"X\n")
+    writes: ClassVar[bool] = False
+
+    def open(self, path: Path) -> OpenedTable:
+        """Open a data frame; factors come as their labels, in their order."""
+        part = PartOf.of(path)
+        frames = _frames(part.file)
+        frame = frames[chosen(part, list(frames), what="data frame")]
+        table = open_frame(frame.reset_index(drop=True)).to_arrow()
+        return OpenedTable.of_arrow(table, kind=self.name, source=path)
+
+    def write(self, path: Path, records: RecordStream) -> None:
+        """Refused: nothing here writes such files."""
+        del path, records
+        raise InvalidTable("Files of R can be read but not written. Write csv or parquet.")
+
+
+def _frames(file: Path) -> dict[str, Any]:
+    try:
+        import pandas as pd
+        import rdata
+    except ImportError:
+        raise MissingExtra(
+            "Reading files of R needs an extra: pip install 'pramana[files]'."
+        ) from None
+    read = rdata.read_rds if file.suffix.lower() == ".rds" else rdata.read_rda
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on classes that it does not know
+            found = read(file)
+    except Exception:  # whatever a damaged file makes of it; its words may show rows
+        raise InvalidTable(
+            f"{file} cannot be read as R: it is broken, or not what its ending says."
+        ) from None
+    objects = found if isinstance(found, dict) else {"the object": found}
+    return {name: own for name, own in objects.items() if isinstance(own, pd.DataFrame)}
+
+
+R: Final = RFormat()

@@ -1,0 +1,126 @@
+"""Spreadsheets of Excel and OpenDocument, by calamine.
+
+The first sheet is read, or the one that is named; the first row names the columns, or the one that
+is told. Empty cells are missing. A column of whole numbers is one, though such files keep all
+numbers floating; one of numbers and texts is of texts.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar, Final
+
+import pyarrow as pa
+
+from pramana.errors import InvalidTable, MissingExtra
+from pramana.formats.base import RecordStream
+from pramana.formats.names import require_distinct_names
+from pramana.formats.part_of import PartOf, chosen
+from pramana.table.domains import label_text
+from pramana.table.opened import OpenedTable, TableFormat
+
+__all__ = ["ODS", "XLSX", "SpreadsheetFormat"]
+
+EXACT = 2**53
+
+
+def _calamine() -> ModuleType:
+    try:
+        import python_calamine
+    except ImportError:
+        raise MissingExtra(
+            "Reading spreadsheets needs an extra: pip install 'pramana[files]'."
+        ) from None
+    module: ModuleType = python_calamine
+    return module
+
+
+class SpreadsheetFormat:
+    """Files of one kind of spreadsheet."""
+
+    name: ClassVar[TableFormat]
+    title: ClassVar[str]
+    endings: ClassVar[tuple[str, ...]]
+    marks: ClassVar[tuple[bytes, ...]] = (b"PK\x03\x04",)
+    writes: ClassVar[bool] = False
+
+    def open(self, path: Path) -> OpenedTable:
+        """Open a sheet; empty cells are missing."""
+        part, library = PartOf.of(path), _calamine()
+        try:
+            book = library.CalamineWorkbook.from_path(str(part.file))
+            sheet = chosen(part, list(book.sheet_names), what="sheet", first=True)
+            rows = book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
+        except InvalidTable:
+            raise
+        except (library.CalamineError, OSError, ValueError):
+            raise InvalidTable(
+                f"{part.file} cannot be read as {self.title}: it is broken, cut short, or locked."
+            ) from None
+        table = _table(rows, part, sheet)
+        return OpenedTable.of_arrow(table, kind=self.name, source=path)
+
+    def write(self, path: Path, records: RecordStream) -> None:
+        """Refused: nothing here writes such files."""
+        del path, records
+        raise InvalidTable(f"{self.title} can be read but not written. Write csv or parquet.")
+
+
+def _table(rows: list[list[Any]], part: PartOf, sheet: str) -> pa.Table:
+    where = f"sheet '{sheet}' of {part.file}"
+    if len(rows) < part.header:
+        raise InvalidTable(f"{where} has {len(rows)} rows, and names were to be in {part.header}.")
+    body = rows[part.header :]
+    while body and not any(cell not in ("", None) for cell in body[-1]):
+        body.pop()
+    if not body:
+        raise InvalidTable(f"{where} has names of columns and no records.")
+    names, columns = [], []
+    for at, head in enumerate(rows[part.header - 1]):
+        cells = [None if row[at] == "" else row[at] for row in body]
+        name = " ".join(str(head).split())
+        if not name and all(cell is None for cell in cells):
+            continue
+        names.append(name or f"column_{at + 1}")
+        columns.append(_column(cells))
+    require_distinct_names(names, where=where)
+    return pa.table(dict(zip(names, columns, strict=True)))
+
+
+def _column(cells: list[Any]) -> pa.Array:
+    """One type for all cells: numbers, dates, truth values, or else texts."""
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds <= {int, float}:
+        whole = all(c is None or (float(c).is_integer() and abs(c) < EXACT) for c in cells)
+        if whole and kinds:
+            return pa.array([None if c is None else int(c) for c in cells], pa.int64())
+        return pa.array([None if c is None else float(c) for c in cells], pa.float64())
+    if kinds == {dt.date}:
+        return pa.array(cells, pa.date32())
+    if kinds <= {dt.date, dt.datetime}:
+        return pa.array(cells, pa.timestamp("us"))
+    if kinds in ({bool}, {str}, {dt.time}):
+        return pa.array(cells)
+    return pa.array([None if c is None else label_text(c) for c in cells], pa.string())
+
+
+class XlsxFormat(SpreadsheetFormat):
+    """Files of Excel."""
+
+    name: ClassVar[TableFormat] = "xlsx"
+    title: ClassVar[str] = "Excel"
+    endings: ClassVar[tuple[str, ...]] = (".xlsx", ".xlsm")
+
+
+class OdsFormat(SpreadsheetFormat):
+    """Files of OpenDocument."""
+
+    name: ClassVar[TableFormat] = "ods"
+    title: ClassVar[str] = "OpenDocument"
+    endings: ClassVar[tuple[str, ...]] = (".ods",)
+
+
+XLSX: Final = XlsxFormat()
+ODS: Final = OdsFormat()

@@ -1,0 +1,218 @@
+"""Spreadsheets, files of R, SAS transport, databases, compressed text: read and released.
+
+Files are made here, by what writes such files: zipped XML by hand, R's own format by rdata,
+transport files by pyreadstat, databases by DuckDB.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import zipfile
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyreadstat
+import pytest
+import rdata
+
+import pramana as pm
+from pramana.api import open_source
+from pramana.errors import InvalidTable
+
+ROWS = [("F", 31, dt.date(1990, 5, 17), 1.5), ("M", None, dt.date(1985, 1, 2), 2.0)] * 30
+FRAME = pd.DataFrame(ROWS, columns=["sex", "age", "born", "pay"])
+
+
+def _cell(at: str, value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return f'<c r="{at}" t="inlineStr"><is><t>{value}</t></is></c>'
+    if isinstance(value, dt.date):
+        return f'<c r="{at}" s="1"><v>{(value - dt.date(1899, 12, 30)).days}</v></c>'
+    return f'<c r="{at}"><v>{value}</v></c>'
+
+
+def _sheet(rows: list[tuple[object, ...]]) -> str:
+    lines = "".join(
+        f'<row r="{n}">'
+        + "".join(_cell(f"{'ABCD'[i]}{n}", v) for i, v in enumerate(row))
+        + "</row>"
+        for n, row in enumerate(rows, 1)
+    )
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    return f'<worksheet xmlns="{main}"><sheetData>{lines}</sheetData></worksheet>'
+
+
+def xlsx(path, **sheets: list[tuple[object, ...]]):
+    """A workbook of inline texts, numbers and dates."""
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    rel = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    names = list(sheets)
+    with zipfile.ZipFile(path, "w") as file:
+        kinds = "".join(
+            f'<Override PartName="/xl/worksheets/s{i}.xml" ContentType="application/'
+            'vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/>'
+            for i in range(len(names))
+        )
+        file.writestr("[Content_Types].xml",
+            f'<Types xmlns="{package}/content-types"><Default Extension="rels" ContentType='
+            '"application/vnd.openxmlformats-package.relationships+xml"/><Override PartName='
+            '"/xl/workbook.xml" ContentType="application/vnd.openxmlformats-officedocument.'
+            f'spreadsheetml.sheet.main+xml"/>{kinds}</Types>')  # fmt: skip
+        file.writestr("_rels/.rels",
+            f'<Relationships xmlns="{package}/relationships"><Relationship Id="r" Type='
+            f'"{rel}/officeDocument" Target="xl/workbook.xml"/></Relationships>')  # fmt: skip
+        listed = "".join(
+            f'<sheet name="{n}" sheetId="{i + 1}" r:id="s{i}"/>' for i, n in enumerate(names)
+        )
+        file.writestr(
+            "xl/workbook.xml",
+            f'<workbook xmlns="{main}" xmlns:r="{rel}"><sheets>{listed}</sheets></workbook>',
+        )
+        targets = (
+            "".join(
+                f'<Relationship Id="s{i}" Type="{rel}/worksheet" Target="worksheets/s{i}.xml"/>'
+                for i in range(len(names))
+            )
+            + f'<Relationship Id="st" Type="{rel}/styles" Target="styles.xml"/>'
+        )
+        file.writestr(
+            "xl/_rels/workbook.xml.rels",
+            f'<Relationships xmlns="{package}/relationships">{targets}</Relationships>',
+        )
+        file.writestr(
+            "xl/styles.xml",
+            f'<styleSheet xmlns="{main}"><cellXfs count="2"><xf numFmtId="0"/>'
+            '<xf numFmtId="14"/></cellXfs></styleSheet>',
+        )
+        for i, rows in enumerate(sheets.values()):
+            file.writestr(f"xl/worksheets/s{i}.xml", _sheet(rows))
+    return path
+
+
+def ods(path, rows: list[tuple[object, ...]]):
+    """A sheet of OpenDocument."""
+
+    def cell(value):
+        if value is None:
+            return "<table:table-cell/>"
+        if isinstance(value, str):
+            return ('<table:table-cell office:value-type="string"><text:p>'
+                    f"{value}</text:p></table:table-cell>")  # fmt: skip
+        if isinstance(value, dt.date):
+            return f'<table:table-cell office:value-type="date" office:date-value="{value}"/>'
+        return f'<table:table-cell office:value-type="float" office:value="{value}"/>'
+
+    body = "".join(f"<table:table-row>{''.join(map(cell, row))}</table:table-row>" for row in rows)
+    space = "urn:oasis:names:tc:opendocument:xmlns"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        file.writestr(
+            "META-INF/manifest.xml", f'<manifest:manifest xmlns:manifest="{space}:manifest:1.0"/>'
+        )
+        file.writestr(
+            "content.xml",
+            f'<office:document-content xmlns:office="{space}:office:1.0" '
+            f'xmlns:table="{space}:table:1.0" xmlns:text="{space}:text:1.0"><office:body>'
+            f'<office:spreadsheet><table:table table:name="people">{body}</table:table>'
+            "</office:spreadsheet></office:body></office:document-content>",
+        )
+    return path
+
+
+HEAD = ("sex", "age", "born", "pay")
+
+
+def made(kind: str, folder):
+    """The same sixty records as a file of each kind."""
+    path = folder / f"people.{kind}"
+    if kind == "xlsx":
+        return xlsx(path, people=[HEAD, *ROWS])
+    if kind == "ods":
+        return ods(path, [HEAD, *ROWS])
+    if kind in ("rds", "rda"):
+        plain = FRAME.assign(born=FRAME["born"].map(str)).astype({"sex": object, "born": object})
+        write = rdata.write_rds if kind == "rds" else rdata.write_rda
+        write(path, plain if kind == "rds" else {"people": plain, "n": 3})
+    elif kind == "xpt":
+        pyreadstat.write_xport(FRAME, str(path))
+    elif kind == "duckdb":
+        with duckdb.connect(str(path)) as base:
+            base.register("frame", pa.Table.from_pandas(FRAME))
+            base.execute("create table people as select * from frame")
+    else:
+        with pa.CompressedOutputStream(
+            str(path), {"csv.gz": "gzip", "csv.zst": "zstd"}[kind]
+        ) as out:
+            out.write(FRAME.to_csv(index=False).encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    "kind", ["xlsx", "ods", "rds", "rda", "xpt", "duckdb", "csv.gz", "csv.zst"]
+)
+def test_a_file_of_each_kind_is_read_described_and_released(kind, tmp_path):
+    """The same values, dates as dates or as their texts; describe makes years of them."""
+    path = made(kind, tmp_path)
+    table = open_source(path).to_arrow()
+
+    assert table.column_names == list(HEAD)
+    assert table["sex"].cast(pa.string()).to_pylist() == ["F", "M"] * 30
+    assert table["age"].cast(pa.float64()).fill_null(-1).to_pylist() == [31, -1] * 30
+    assert [str(day)[:10] for day in table["born"].to_pylist()[:2]] == ["1990-05-17", "1985-01-02"]
+    assert table["pay"].to_pylist()[:2] == [1.5, 2.0]
+    schema = pm.describe(path, keys=["sex", "born"], sensitive=["age", "pay"])
+    assert schema.column("born").domain.labels == (1985, 1990)
+    plan = pm.design(schema, pm.PkAnonymity(k=3), data=path)
+    pm.protect(path, plan, to=tmp_path / "release")
+    assert pm.verify(tmp_path / "release", original=path).valid
+
+
+def test_a_sheet_is_named_and_the_row_of_names_is_told(tmp_path):
+    """The first sheet where none is named; one that is not there is refused with those that are."""
+    notes = [("A file about people",), (), HEAD, *ROWS]
+    path = xlsx(tmp_path / "people.xlsx", intro=[("x",), (1,)], data=notes)
+
+    assert open_source(path).schema.names == ["x"]
+    assert open_source(f"{path}#data!3").rows == 60
+    with pytest.raises(InvalidTable, match=r"no sheet 'dta'. It has: intro, data"):
+        open_source(f"{path}#dta")
+    with pytest.raises(InvalidTable, match="row of the column names"):
+        open_source(f"{path}#data!x")
+    with pytest.raises(InvalidTable, match="has 62 rows|has 63 rows"):
+        open_source(f"{path}#data!99")
+
+
+def test_one_of_several_frames_or_tables_must_be_named(tmp_path):
+    """Objects that are no data frames do not count."""
+    path = tmp_path / "all.rda"
+    rdata.write_rda(path, {"a": FRAME[["age"]], "b": FRAME[["pay"]]})
+    assert open_source(f"{path}#b").schema.names == ["pay"]
+    with pytest.raises(InvalidTable, match=r"2 data frames: say which, as all.rda#NAME"):
+        open_source(path)
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "ods", "rds", "xpt", "duckdb"])
+def test_a_broken_file_is_refused_in_one_line(kind, tmp_path):
+    """Cut short in the middle, and without a word of what is in it."""
+    path = made(kind, tmp_path)
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2 + 1])
+    with pytest.raises(InvalidTable) as refused:
+        open_source(path)
+    assert "\n" not in str(refused.value)
+    assert "1990" not in str(refused.value)
+
+
+def test_numbers_and_texts_in_one_column_are_texts(tmp_path):
+    """A code beside numbers; describe takes it out where it means missing."""
+    rng = np.random.default_rng(1)
+    rows = [("pay", "ok"), *[(int(v), True) for v in rng.integers(0, 999, 50)], ("N", False)]
+    rows = [(a, "yes" if b is True else "no" if b is False else b) for a, b in rows]
+    path = xlsx(tmp_path / "people.xlsx", people=rows)
+    assert pa.types.is_string(open_source(path).schema.field("pay").type)
+    assert pm.describe(path).column("pay").recoding.missing_codes == ("N",)
