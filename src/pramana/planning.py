@@ -10,7 +10,7 @@ from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, PramanaErro
 from pramana.guarantees.base import Guarantee
 from pramana.methods.base import Method
 from pramana.methods.expected_error import ExpectedError
-from pramana.methods.people import People
+from pramana.methods.people import People, require_coded
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
 from pramana.table.domains import Bins
@@ -29,6 +29,7 @@ def design(
     records: int | None = None,
     smallest_group: int | None = None,
     method: str | Method | None = None,
+    looked_at: bool = False,
 ) -> Plan:
     """Find what to do to each record so that every guarantee asked is met at the least loss.
 
@@ -41,6 +42,8 @@ def design(
             are released as they are and may be known (role plain, strata).
         method: a method with its options, such as ``pm.Retention(spread="equal")``, or the name of
             one of ``METHODS``; the usual one for the guarantees asked where not stated.
+        looked_at: that every value will be looked at anyway, by who protects at once: values that
+            the schema does not list are then refused there and not here.
     """
     chosen = _chosen(method, guarantees)
     # A description is a schema that remembers what it saw; a plan must not.
@@ -49,6 +52,8 @@ def design(
     if data is not None:
         opened = open_source(data, schema=schema)
         people = People.found(schema, opened, numbers_stay=chosen.takes_numbers)
+        if not looked_at:
+            require_coded(people.schema, opened)
     elif records is not None:
         people = People.expected(schema, records, smallest_group)
     else:

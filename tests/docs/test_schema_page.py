@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
+import jsonschema
+import pyarrow as pa
 import pytest
 
 import pramana as pm
+from pramana.cli.app import main
+from pramana.table.json_schema import json_schema
 from pramana.table.toml_form import ENTRIES, TOP
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "schema.md").read_text()
@@ -28,3 +33,60 @@ def test_every_entry_is_on_the_page_and_in_an_example():
     shown = "\n".join(EXAMPLES)
     for entry in {*ENTRIES, *TOP} - {"columns", "declared", "plain", "weight", "release"}:
         assert re.search(rf"^{entry} = ", shown, re.MULTILINE), entry
+
+
+def test_the_form_for_editors_has_every_entry_and_takes_every_example():
+    """What it refuses is refused on reading too."""
+    form = json_schema()
+    column = form["properties"]["columns"]["additionalProperties"]
+
+    assert set(column["properties"]) == set(ENTRIES)
+    assert set(form["properties"]) == set(TOP)
+    for example in EXAMPLES:
+        jsonschema.validate(tomllib.loads(example), form)
+    wrong = tomllib.loads('[columns.age]\nrole = "key"\nround = 0')
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(wrong, form)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "what"),
+    [
+        ("[columns.age]\nrole = 'key'\nbins = [3, 1]\n", "line 3, bins", "rise strictly"),
+        ("[columns.age]\nrol = 'key'\n", "line 2, rol", "unknown entry"),
+        ("[columns.\"a b\"]\nrole = 'kye'\n", "line 2, role", "must be one of"),
+        ("keyz = ['age']\n", "line 1, keyz", "unknown entry"),
+        ("[columns.sex]\nrole = 'key'\n\n[columns.pay]\nrole = 'key'\nnoise = 3\n",
+         "line 6, noise", "noise must read"),
+        ("[columns.sex]\ncategories = ['F', 'M']\n", "line 1", "must have a role"),
+        ("[columns.sex]\nrole = 'key'\nmerge = {'o' = ['a']}\nmissing_codes = ['a']\n",
+         "line 3, merge", "every value once"),
+        ("strata = ['x']\n[columns.sex]\nrole = 'key'\n", "line 1, strata", "must name columns"),
+    ],
+)  # fmt: skip
+def test_errors_of_a_schema_file_name_line_and_key(tmp_path, capsys, text, place, what):
+    """One line, exit 2."""
+    path = tmp_path / "schema.toml"
+    path.write_text(text)
+    with pytest.raises(SystemExit) as left:
+        main(["schema", str(path)])
+    said = capsys.readouterr().err
+
+    assert left.value.code == 2
+    assert said.count("\n") == 1
+    assert f"{path}, {place}: " in said
+    assert what in said
+
+
+def test_design_refuses_what_protect_would_refuse(tmp_path):
+    """Values outside the domain, and noise on what is no number; with the number of records."""
+    people = pa.table({"sex": ["F", "M", "x", "y"] * 5, "pay": ["a"] * 20})
+    sex = pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M")), missing="refuse")
+    asked = pm.DifferentialPrivacy(epsilon=2)
+    with pytest.raises(pm.OutsideDomain, match="10 records of 'sex'"):
+        pm.design(pm.Schema((sex, pm.Column("pay", pm.Role.SENSITIVE))), asked, data=people)
+    noise = pm.Recoding(noise=pm.Noise("normal", 1))
+    fine = pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M", "x", "y")), missing="refuse")
+    noisy = pm.Schema((fine, pm.Column("pay", pm.Role.SENSITIVE, recoding=noise)))
+    with pytest.raises(pm.InvalidTable, match="'pay' must be a number"):
+        pm.design(noisy, asked, data=people)

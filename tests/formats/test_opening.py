@@ -177,8 +177,8 @@ def test_files_that_are_not_what_their_ending_says(tmp_path):
 
 def test_an_unknown_ending_is_refused_with_those_known(tmp_path):
     """No guessing."""
-    (tmp_path / "t.xlsx").write_text("x")
-    refused(tmp_path / "t.xlsx", r"Known: \.csv")
+    (tmp_path / "t.qqq").write_text("x")
+    refused(tmp_path / "t.qqq", r"Known: \.csv")
 
 
 def test_duplicate_column_names(tmp_path):

@@ -40,7 +40,8 @@ def argument(text: str, *, metavar: str | None = None, case_sensitive: bool = Tr
 
 
 TableFile: TypeAlias = Annotated[
-    Path, argument("The true table: CSV, Parquet, Arrow, SPSS, Stata, SAS, Excel, R.", metavar="FILE")
+    Path,
+    argument("The true table: CSV, Parquet, Arrow, SPSS, Stata, SAS, Excel, R.", metavar="FILE"),
 ]
 ReleaseFolder: TypeAlias = Annotated[Path, argument("A release folder.", metavar="RELEASE")]
 SchemaFile: TypeAlias = Annotated[

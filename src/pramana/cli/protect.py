@@ -152,7 +152,7 @@ def protect(
     place, form = _place(to), _format(file_format)
     api.require_free(place, force=force)
     data = api.read(table, engine=engine, master=master, encoding=encoding)
-    plan, opened = plan_for(context.obj, schema=schema, table=data, method=method)
+    plan, opened = plan_for(context.obj, schema=schema, table=data, method=method, looked_at=True)
     told: list[Verbatim] = []
     with progress_bar("Protecting", total=PASSES * plan.records) as advance:
         release = api.protect(

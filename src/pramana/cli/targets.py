@@ -27,6 +27,7 @@ def plan_for(
     method: str | None = None,
     records: int | None = None,
     smallest_group: int | None = None,
+    looked_at: bool = False,
 ) -> tuple[Plan, Any]:
     """The plan, and the table that it was made for: opened, to be handed on."""
     from pramana import api
@@ -50,6 +51,7 @@ def plan_for(
         records=records,
         smallest_group=smallest_group,
         method=chosen,
+        looked_at=looked_at,
     )
     if plan.records < FEWEST:
         raise InvalidTable("A release needs at least two records, got 1: nobody hides alone.")

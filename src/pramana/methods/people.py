@@ -10,7 +10,7 @@ from functools import cached_property, partial
 import pyarrow as pa
 
 from pramana.engines.choose import counts_of, smallest_attached, smallest_crowd
-from pramana.errors import InvalidNumber, OutsideDomain
+from pramana.errors import InvalidNumber, InvalidTable, OutsideDomain
 from pramana.guarantees.base import Evidence
 from pramana.matrices.mechanism import Mechanism
 from pramana.table.codec import Refused, count_refused, refuse
@@ -19,7 +19,7 @@ from pramana.table.groups import smallest_group
 from pramana.table.opened import OpenedTable, is_number
 from pramana.table.schema import Column, Schema
 
-__all__ = ["People", "refused_in_all"]
+__all__ = ["People", "refused_in_all", "require_coded"]
 
 
 @dataclass(frozen=True)
@@ -144,10 +144,19 @@ def refused_in_all(schema: Schema, opened: OpenedTable) -> Iterator[None]:
     try:
         yield
     except OutsideDomain:
-        for column in (*schema.randomised, *schema.binned):
+        require_coded(schema, opened)
+        raise
+
+
+def require_coded(schema: Schema, opened: OpenedTable) -> None:
+    """Refuse a table with values outside its domains, or with noise on what is no number."""
+    for column in schema.noisy:
+        if not is_number(kind := opened.schema.field(column.name).type):
+            raise InvalidTable(f"'{column.name}' must be a number to add noise, and is {kind}.")
+    for column in (*schema.randomised, *schema.binned):
+        if column.domain is not None:
             parts = opened.summaries(partial(_refused, column), [column.name])
             refuse(column, sum(parts, start=Refused()))
-        raise
 
 
 def _refused(column: Column, batches: Iterable[pa.RecordBatch]) -> Refused:

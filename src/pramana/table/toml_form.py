@@ -20,6 +20,7 @@ from pramana.files import read_file
 from pramana.table.domains import Bins, Categories, Domain, Label
 from pramana.table.recoding import Noise, Recoding
 from pramana.table.schema import Column, Impossible, Role, Schema
+from pramana.table.toml_lines import place_of
 
 __all__ = ["entry_of", "read_schema", "read_schema_file", "write_schema"]
 
@@ -59,7 +60,9 @@ def read_schema_file(path: Path) -> Schema:
     try:
         return read_schema(text)
     except PramanaError as error:
-        raise type(error)(f"{path}: {error}") from None
+        place = place_of(text, str(error))
+        where = f"{path}, {place}" if place else str(path)
+        raise type(error)(f"{where}: {error}") from None
 
 
 def read_schema(text: str) -> Schema:
