@@ -13,6 +13,7 @@ from pramana.model.climb import ClassClimb, margins_of
 from pramana.model.drawing import draw_records
 from pramana.model.latent_classes import Blend, LatentClasses
 from pramana.model.observed import Answers, Feature, Observed
+from pramana.model.whole_records import WholeRecords
 from pramana.randomness import Keystream
 
 SIZES = (3, 4, 2, 5)
@@ -86,8 +87,9 @@ def test_whole_records_through_channels():
         features.append(Feature.of_channel(axis, matrix))
         noise = rng.integers(0, size, len(truth))
         released.append(np.where(rng.random(len(truth)) < 0.5, truth, noise))
-    answers = Answers.of_records(range(4), released, base=0.0, gain=1.0)
-    found = fit_model(Observed(SIZES, tuple(features), (answers,)), Keystream.from_seed(1))
+    group = np.zeros(len(released[0]), dtype=np.int64)
+    records = WholeRecords(SIZES, (tuple(features),), group, tuple(released))
+    found = fit_model(records, Keystream.from_seed(1))
     for pair in itertools.combinations(range(4), 2):
         assert np.abs(found.table(pair) - model.table(pair)).sum() < 0.06
 

@@ -11,24 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from pramana.estimation.channels import Channels
-from pramana.estimation.regularised_em import fit
 from pramana.randomness import Keystream, Stream
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["draw_from_joint", "draw_given_table", "likelihood_of"]
-
-
-def draw_from_joint(
-    places: list[IntArray], channels: Channels, keystream: Keystream
-) -> list[IntArray]:
-    """Estimate the joint distribution by the regularised EM, and draw every record from it."""
-    shape = channels.layout.shape
-    flat = np.ravel_multi_index(tuple(places), shape)
-    released = np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
-    table = released
-    if channels.randomised:
-        table = fit(released, channels).table
-    return draw_given_table(places, table, channels, keystream)
+__all__ = ["draw_given_table", "likelihood_of"]
 
 
 def draw_given_table(

@@ -1,78 +1,147 @@
-"""Draw true records from the model of the whole table, given what was released of each.
+"""Draw true records from a model of the whole table, given what was released of each.
 
-The model (pramana.model) decides by records held out how much dependence can be told from noise:
-where none can, records get the estimated margins and nothing that is not there. It is for thin
-releases, in which a cell of a typical pair of columns has the weight of few records: n p_a**2
-p_b**2 over the number of cells, p being what the matrices keep. Where there is more to go by, or
-columns stand beside that are released as they are, the estimated tables tell more of the dependence
-than classes do.
+Three kinds of model are weighed by the exact likelihood of records held out: independent columns,
+latent classes (pramana.model), and, where classes find dependence and the table is small enough,
+the whole joint table by the regularised EM, which knows dependence of every form. Where no
+dependence can be told from noise, records get the estimated margins and nothing that is not there.
+
+A release is rich where a cell of a typical pair of columns has the weight of many records:
+n p_a**2 p_b**2 over the number of cells, p being what the matrices keep. There the estimated tables
+themselves tell more than a few classes can: the joint table, or all pairs (pairwise.py).
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
 from pramana.estimation.channels import Channels
-from pramana.estimation.joint import likelihood_of
-from pramana.model.choose import fit_model
+from pramana.estimation.joint import draw_given_table, likelihood_of
+from pramana.estimation.pairwise import draw_from_pairs
+from pramana.estimation.ranked import ranked
+from pramana.estimation.regularised_em import fit
+from pramana.model.choose import fit_model, refit
 from pramana.model.drawing import draw_given
-from pramana.model.observed import Answers, Feature, Observed
+from pramana.model.latent_classes import Blend
+from pramana.model.observed import Feature
+from pramana.model.whole_records import MOST_HELD, WholeRecords
 from pramana.randomness import Keystream
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["draw_from_model"]
+__all__ = ["JOINT_CELLS", "draw_from_model"]
 
-THIN = 2.0
-"""Below so many effective records in a cell of the median pair, a release is thin."""
+JOINT_CELLS = 200_000
+"""Up to so many cells the whole joint distribution is a candidate."""
 
-MOST_NUMBERS = 250_000
-"""Different released records times columns: with more, a fit to whole records takes minutes."""
+RICH = 40.0
+"""From so many effective records in a cell of the median pair on, a release is rich."""
+
+TINY = 1e-300
+PARTS = 3
+"""One part of so many is held out to choose between classes and the joint table."""
 
 
 def draw_from_model(
     places: list[IntArray], channels: Channels, keystream: Keystream
-) -> tuple[list[IntArray], str] | None:
-    """The records and how they were drawn; ``None`` where the model is not the one to take.
+) -> tuple[list[IntArray], str]:
+    """The records, and how they were drawn."""
+    evidence = _evidence(places, channels)
+    small = prod(evidence.sizes) <= JOINT_CELLS
+    if _weight(evidence) >= RICH:
+        if not small:
+            return draw_from_pairs(places, channels, keystream), "all estimated pairs of columns."
+        return _from_joint(evidence, channels, keystream), "the estimated joint distribution."
+    blend = fit_model(evidence, keystream)
+    if blend.setting is None:
+        margins = [profile[:, 0] for profile in blend.models[0].profiles]
+        return ranked(places, channels, margins=margins), blend.why
+    if small and _joint_is_better(evidence, channels, blend, keystream):
+        why = "the joint distribution, which explains records held out better than latent classes."
+        return _from_joint(evidence, channels, keystream), why
+    return _drawn(evidence, blend, keystream), blend.why
 
-    It knows no matrices that differ by stratum, and would take minutes for very many records.
-    """
+
+def _weight(evidence: WholeRecords) -> float:
+    """The weight of a cell of the median pair of axes, in records released as they are."""
+    features = evidence.channels[0]
+    kept = [1.0 if own.base is None else 1.0 - float(own.base.sum()) for own in features]
+    share = [part**2 / own.size for part, own in zip(kept, features, strict=True)]
+    pairs = [a * b for a, b in itertools.combinations(share, 2)]
+    return len(evidence.group) * float(np.median(pairs or share))
+
+
+def _from_joint(evidence: WholeRecords, channels: Channels, keystream: Keystream) -> list[IntArray]:
+    """Every record drawn given the joint distribution by the regularised EM."""
+    table = _counted(evidence.codes, evidence.sizes)
+    if channels.randomised:
+        table = fit(table, channels).table
+    return draw_given_table(list(evidence.codes), table, channels, keystream)
+
+
+def _evidence(places: list[IntArray], channels: Channels) -> WholeRecords:
+    """The records with what is seen of each axis, by stratum where matrices depend on it."""
     axes = range(len(places))
-    plain = any(axis.step is None for axis in channels.layout.axes)
-    if plain or len(places) < 2 or any(len(channels.closure((axis,))) > 1 for axis in axes):
-        return None
-    features = tuple(_feature(axis, places, channels) for axis in axes)
-    if _effective(features, len(places[0])) >= THIN:
-        return None
-    answers = Answers.of_records(axes, places, base=0.0, gain=1.0)
-    if answers.cells.size > MOST_NUMBERS:
-        return None
-    observed = Observed(channels.layout.shape, features, (answers,))
-    blend = fit_model(observed, keystream, quick=True)
-    model = blend.merged()
-    if len(model.weights) == 1:
-        pairs = zip(places, model.profiles, strict=True)
-        return [_handed_out(seen, margin[:, 0]) for seen, margin in pairs], blend.why
-    return draw_given(blend, features, places, keystream), blend.why
+    seen = [likelihood_of(axis, places, channels) for axis in axes]
+    sizes = channels.layout.shape
+    strata = [codes // size for (_, codes), size in zip(seen, sizes, strict=True)]
+    patterns, group = np.unique(np.stack(strata, axis=1), axis=0, return_inverse=True)
+    features = tuple(
+        tuple(_feature(axis, seen[axis][0], int(pattern[axis]), channels) for axis in axes)
+        for pattern in patterns
+    )
+    return WholeRecords(sizes, features, group.ravel().astype(np.int64), tuple(places))
 
 
-def _handed_out(seen: IntArray, margin: FloatArray) -> IntArray:
-    """The margin, handed out to records in the order of what was released of them: as by rank."""
-    ends = np.rint(np.cumsum(margin / margin.sum()) * len(seen)).astype(np.int64)
-    found = np.empty(len(seen), dtype=np.int64)
-    found[np.argsort(seen, kind="stable")] = np.searchsorted(ends, np.arange(len(seen)), "right")
+def _feature(axis: int, rows: FloatArray, stratum: int, channels: Channels) -> Feature:
+    """What is seen of an axis in a stratum: its value through the matrix."""
+    size = channels.layout.shape[axis]
+    if channels.layout.axes[axis].step is None:
+        return Feature(axis, size)
+    own = rows[stratum * size : (stratum + 1) * size]
+    return Feature.of_channel(axis, np.ascontiguousarray(own.T))
+
+
+def _drawn(evidence: WholeRecords, blend: Blend, keystream: Keystream) -> list[IntArray]:
+    found = [np.empty_like(codes) for codes in evidence.codes]
+    for number, features in enumerate(evidence.channels):
+        rows = np.flatnonzero(evidence.group == number)
+        seen = [codes[rows] for codes in evidence.codes]
+        drawn = draw_given(blend, features, seen, keystream, group=number)
+        for whole, part in zip(found, drawn, strict=True):
+            whole[rows] = part
     return found
 
 
-def _effective(features: tuple[Feature, ...], records: int) -> float:
-    """The weight of a cell of the median pair of axes, in records released as they are."""
-    kept = [1.0 if own.base is None else 1.0 - float(own.base.sum()) for own in features]
-    share = [part**2 / own.size for part, own in zip(kept, features, strict=True)]
-    return records * float(np.median([a * b for a, b in itertools.combinations(share, 2)]))
+# -- the joint table, beside classes -------------------------------------------------------
 
 
-def _feature(axis: int, places: list[IntArray], channels: Channels) -> Feature:
-    """What is seen of an axis: its value through the matrix."""
-    rows, _ = likelihood_of(axis, places, channels)
-    return Feature.of_channel(axis, np.ascontiguousarray(rows.T))
+def _joint_is_better(
+    evidence: WholeRecords, channels: Channels, blend: Blend, keystream: Keystream
+) -> bool:
+    """Whether the joint table makes records held out more likely than the classes do."""
+    assert blend.setting is not None  # noqa: S101 - whoever calls has looked
+    rest, held = next(evidence.parts(PARTS, keystream))
+    if not len(rest) or not len(held):
+        return False
+    held = held[:MOST_HELD]
+    climb = refit(evidence.fitted(rest), blend.setting, keystream)
+    judged = evidence.judged(held)
+    classes = climb.held_counts(judged) @ climb.held_out(judged)
+    table = fit(_counted([codes[rest] for codes in evidence.codes], evidence.sizes), channels).table
+    own = tuple(codes[held] for codes in evidence.codes)
+    logs = np.log(np.maximum(channels.forward(table)[own], TINY))
+    if evidence.kept:
+        others = tuple(axis for axis in range(table.ndim) if axis not in evidence.kept)
+        beside = table.sum(axis=others)[tuple(own[axis] for axis in evidence.kept)]
+        logs -= np.log(np.maximum(beside, TINY))
+    else:
+        logs -= np.log(table.sum())
+    return float(logs.sum()) > float(classes)
+
+
+def _counted(codes: Sequence[IntArray], shape: tuple[int, ...]) -> FloatArray:
+    flat = np.ravel_multi_index(tuple(codes), shape)
+    return np.bincount(flat, minlength=prod(shape)).reshape(shape).astype(np.float64)

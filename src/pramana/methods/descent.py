@@ -23,14 +23,18 @@ FLAT = 1e-8
 ROUNDS = 200
 
 
-def least(function: Callable[[FloatArray], float], start: FloatArray) -> FloatArray:
+def least(
+    function: Callable[[FloatArray], FloatArray | float], start: FloatArray, *, rows: bool = False
+) -> FloatArray:
     """Where the function is least, downhill from ``start``.
+
+    With ``rows`` it takes several places at once, one a row, and gives a value for each.
 
     >>> least(lambda x: float((x[0] - 3) ** 2 + (x[0] + x[1]) ** 4), np.zeros(2)).round(2)[0]
     np.float64(3.0)
     """
-    here, height = np.asarray(start, dtype=np.float64), function(start)
-    slope = _slope(function, here)
+    here, height = np.asarray(start, dtype=np.float64), float(function(start))
+    slope = _slope(function, here, rows)
     inverse = np.eye(len(here))
     for _ in range(ROUNDS):
         way = -inverse @ slope
@@ -39,14 +43,14 @@ def least(function: Callable[[FloatArray], float], start: FloatArray) -> FloatAr
         there, lower = _downhill(function, here, height, way, float(slope @ way))
         if np.abs(slope).max() < FLAT or height - lower <= 1e-12 * abs(height):
             return there if lower < height else here
-        after = _slope(function, there)
+        after = _slope(function, there, rows)
         inverse = _curved(inverse, there - here, after - slope)
         here, height, slope = there, lower, after
     return here
 
 
 def _downhill(
-    function: Callable[[FloatArray], float],
+    function: Callable[[FloatArray], FloatArray | float],
     here: FloatArray,
     height: float,
     way: FloatArray,
@@ -56,15 +60,21 @@ def _downhill(
     length = min(1.0, 2.0 / float(np.abs(way).max() or 1.0))
     while length > 1e-12:
         there = here + length * way
-        lower = function(there)
+        lower = float(function(there))
         if lower <= height + 1e-4 * length * fall:
             return there, lower
         length /= 2
     return here, height
 
 
-def _slope(function: Callable[[FloatArray], float], at: FloatArray) -> FloatArray:
+def _slope(
+    function: Callable[[FloatArray], FloatArray | float], at: FloatArray, rows: bool
+) -> FloatArray:
     moves = STEP * np.eye(len(at))
+    if rows:
+        ends = np.asarray(function(np.vstack([at + moves, at - moves])))
+        slope: FloatArray = (ends[: len(at)] - ends[len(at) :]) / (2 * STEP)
+        return slope
     return np.array([(function(at + m) - function(at - m)) / (2 * STEP) for m in moves])
 
 

@@ -3,8 +3,8 @@
 A table T is estimated from every set S that holds it. With retention
 p_S = (gamma - 1) / (gamma + D_S - 1), D_S the number of possible cells of S, and pi_S the share of
 records asked for S, the information about T is info_T = sum over S of pi_S p_S**2, and the
-expected L1 error of its estimate, truths spread evenly, is sqrt(2 (D_T - 1) / (pi n info_T)) as a
-share of the records, for many cells. The shares minimise
+expected L1 error of its estimate about sqrt(2 D_T / (pi n info_T)) as a share of the records
+(SetShares.error has it without the "about"). The shares minimise
 
     sum over the tables wanted of w_T sqrt(D_T / info_T),
 
@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pramana.errors import InvalidNumber
+from pramana.methods.expected_error import likely_shares, mean_squares
 from pramana.numeric import TOTAL
 from pramana.types import FloatArray
 
@@ -67,13 +68,25 @@ class SetShares:
         return math.fsum(share * kept**2 for asked, share, kept in parts if wanted <= set(asked))
 
     def error(self, table: Sequence[str], cells: int, *, records: int) -> float:
-        """The expected L1 error of a table as a share of the records, truths spread evenly."""
+        """The expected L1 error of a table as a share of the records.
+
+        For truths as uneven as real tables are, of people who are all there are: each answers one
+        set, and the sets are averaged by their precision.
+        """
         found = self.information(table)
         if found <= 0:
             return math.inf
-        one = 1 / cells
-        variance = max(one * (1 - one) * (1 / found - 1), 0) / records
-        return float(math.sqrt(2 / math.pi) * cells * math.sqrt(variance))
+        wanted = set(table)
+        parts = zip(self.sets, self.shares, self.retentions, strict=True)
+        holding = [(share, kept) for asked, share, kept in parts if wanted <= set(asked)]
+        share, kept = np.array(holding).T
+        weight = share * kept**4 / found**2
+        inside, outside = mean_squares(kept, np.full(len(kept), 1 / cells))
+        true = likely_shares(1 / cells)
+        seen = true * (weight @ inside) + (1 - true) * (weight @ outside)
+        variance = seen - true**2 * weight.sum() - true * (1 - true)
+        spread = float(np.sqrt(np.maximum(variance, 0)).mean())
+        return cells * spread * math.sqrt(2 / math.pi / records)
 
 
 def retention_of(cells: int, gamma: float) -> float:

@@ -23,7 +23,7 @@ import numpy as np
 
 from pramana.errors import Infeasible, InvalidNumber
 from pramana.guarantees.base import Amplified, Guarantee, Searched
-from pramana.guarantees.evaluate import claims
+from pramana.guarantees.evaluate import attained, lacks
 from pramana.matrices.families import with_fixed
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import TransitionMatrix
@@ -36,6 +36,7 @@ from pramana.methods.steps import StepDomain, step_domains
 from pramana.numeric import LARGEST_DIAL, largest_dial, require_number
 from pramana.release.certificate import Certificate
 from pramana.table.schema import require_domains, require_keys
+from pramana.types import FloatArray
 
 __all__ = ["Retention"]
 
@@ -265,17 +266,21 @@ def _best_retentions(dial: float, sizes: Sequence[int], model: ErrorModel) -> li
     if math.isinf(dial) or dial <= 0 or len(sizes) == 1:
         return [_retention(dial / len(sizes), size) for size in sizes]
 
-    def retentions(scores: Any) -> list[float]:
-        shares = np.exp(scores - np.max(scores))
-        shares *= dial / shares.sum()
-        return [_retention(part, size) for part, size in zip(shares.tolist(), sizes, strict=True)]
+    counts = np.array(sizes, dtype=np.float64)
 
-    def objective(scores: Any) -> float:
-        return math.log(max(model.mean(retentions(scores)), 1e-300))
+    def retentions(scores: FloatArray) -> FloatArray:
+        shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        shares *= dial / shares.sum(axis=-1, keepdims=True)
+        excess = np.expm1(np.minimum(shares, IDENTITY_DIAL))
+        return np.where(shares >= IDENTITY_DIAL, 1.0, excess / (excess + counts))
+
+    def objective(scores: FloatArray) -> FloatArray:
+        found: FloatArray = np.log(np.maximum(model.means(retentions(scores)), 1e-300))
+        return found
 
     equal = _common_retention(dial, sizes)
     start = np.log([math.log1p(size * equal / (1 - equal)) + 1e-12 for size in sizes])
-    better = retentions(least(objective, start))
+    better: list[float] = retentions(least(objective, start, rows=True)).tolist()
     return (
         better if model.mean(better) <= model.mean([equal] * len(sizes)) else [equal] * len(sizes)
     )
@@ -297,9 +302,11 @@ def _within(
     """
     for trim in (0.0, *(10.0**-power for power in range(15, 5, -1))):
         mechanism = _mechanism(steps, [rho * (1 - trim) for rho in retentions])
-        found = claims(people.fixed(mechanism), asked)
-        if all(claim.holds for claim in found):
-            return mechanism, tuple(claim.attained for claim in found)
+        evidence = people.fixed(mechanism)
+        covered = [goal for goal in asked if lacks(type(goal), evidence) is None]
+        computed = tuple(type(goal).evaluate(evidence, asked=goal) for goal in covered)
+        if all(own.implies(goal) for own, goal in zip(computed, covered, strict=True)):
+            return mechanism, attained(evidence, asked, computed=computed)
     raise Infeasible(f"{list(asked)} cannot be met in integers over 2**64: loosen it slightly.")
 
 

@@ -16,21 +16,21 @@ from itertools import islice
 import numpy as np
 
 from pramana.model.climb import ClassClimb, margins_of
-from pramana.model.latent_classes import Blend
-from pramana.model.observed import Observed
+from pramana.model.latent_classes import Blend, FitSetting
+from pramana.model.observed import FitEvidence, Observed
 from pramana.randomness import Keystream
 from pramana.types import FloatArray
 
-__all__ = ["FitSetting", "fit_model"]
+__all__ = ["fit_model", "refit"]
 
 FOLDS = 3
 PULLS = (1.0, 4.0, 16.0)
-CHECKS = (10, 15, 20, 30, 40, 60, 80, 120, 160, 240)
+CHECKS = (10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 480, 960)
 """Steps after which the records held out are looked at."""
 
 MOST_CLASSES = 64
 LARGE = 120_000
-"""From so many numbers of cells on one part is held out once and one prior is tried: with so much
+"""From so many numbers of cells on one part is held out once and two priors are tried: with so much
 to go by, neither the choice nor the prior hangs on chance."""
 
 WORK = 4.0e6
@@ -38,15 +38,6 @@ WORK = 4.0e6
 
 FITS = 12
 """The fits that are averaged in the end, where the work allows it."""
-
-
-@dataclass(frozen=True)
-class FitSetting:
-    """How to fit: the number of classes, pseudo-records of the prior, steps."""
-
-    classes: int
-    pull: float
-    steps: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,30 +66,38 @@ class HeldOut:
         return float(np.sqrt(self.counts @ (gains - mean) ** 2))
 
 
-def fit_model(
-    observed: Observed, keystream: Keystream, *, fits: int = FITS, quick: bool = False
-) -> Blend:
-    """The model of all axes, chosen and fitted: an average of several fits.
-
-    ``quick`` holds out one part once and tries one prior and one fit, as for very many records.
-    """
-    margins = margins_of(observed, keystream)
-    chosen = choose(observed, keystream, quick=quick) if len(observed.sizes) > 1 else None
+def fit_model(evidence: FitEvidence, keystream: Keystream, *, fits: int = FITS) -> Blend:
+    """The model of all axes, chosen and fitted: an average of several fits."""
+    observed = evidence.whole
+    chosen = choose(evidence, keystream) if len(observed.sizes) > 1 else None
     if chosen is None:
+        margins = margins_of(observed, keystream)
         climb = ClassClimb(observed, margins, classes=1, pull=1.0, fits=1, keystream=keystream)
         return Blend(
             climb.models(), "independent columns: no dependence shows in what was held out."
         )
     setting, gain = chosen
-    side_by_side = _fits(observed, setting.classes, fits)
-    climb = ClassClimb(observed, margins, classes=setting.classes, pull=setting.pull,
-                  fits=side_by_side, keystream=keystream)  # fmt: skip
-    models = climb.run(setting.steps).models()
+    models = refit(observed, setting, keystream, fits=fits).models()
     why = (
         f"{setting.classes} latent classes, average of {len(models)} fits: "
         f"the log-likelihood of records held out is {gain:.0f} above independence."
     )
-    return Blend(models, why)
+    return Blend(models, why, setting)
+
+
+def refit(
+    observed: Observed, setting: FitSetting, keystream: Keystream, *, fits: int = FITS
+) -> ClassClimb:
+    """Fits with a setting already chosen."""
+    climb = ClassClimb(
+        observed,
+        margins_of(observed, keystream),
+        classes=setting.classes,
+        pull=setting.pull,
+        fits=_fits(observed, setting.classes, fits),
+        keystream=keystream,
+    )
+    return climb.run(setting.steps)
 
 
 def _fits(observed: Observed, classes: int, most: int) -> int:
@@ -110,18 +109,19 @@ def _size(observed: Observed) -> int:
     return sum(answers.cells.size for answers in observed.answers)
 
 
-def choose(
-    observed: Observed, keystream: Keystream, *, quick: bool = False
-) -> tuple[FitSetting, float] | None:
+def choose(evidence: FitEvidence, keystream: Keystream) -> tuple[FitSetting, float] | None:
     """The setting to fit with and its gain, or ``None`` for independence."""
-    large = quick or _size(observed) > LARGE
-    parts = islice(observed.folds(FOLDS, keystream), 1 if large else FOLDS)
+    observed = evidence.whole
+    large = evidence.dear or _size(observed) > LARGE
+    parts = islice(evidence.folds(FOLDS, keystream), 1 if large else FOLDS)
     folds = [_Fold(*part, keystream) for part in parts]
-    pulls = PULLS[1:2] if large else PULLS
+    if not folds:
+        return None
+    pulls = PULLS[:2] if large else PULLS
     scores: list[HeldOut] = []
     classes, best = 2, 0.0
     while classes <= MOST_CLASSES:
-        fits = 1 if quick else _fits(observed, classes, 4)
+        fits = 1 if evidence.dear else _fits(observed, classes, 4)
         found = [
             score for pull in pulls for score in _scores(folds, classes, pull, fits, keystream)
         ]

@@ -5,6 +5,7 @@ cell u of a answer with probability p_u, released c_u times, the likelihood is
 c_u log(base + gain p_u): one step hands the mass w_u = c_u gain / (base + gain p_u) times
 q_r prod theta to the classes and to the values seen, and adds pseudo-records in proportion to the
 margins (a Dirichlet prior), so that a class about which little is known looks like everybody.
+Columns beside, released as they are, are seen whether or not the answer comes from the base.
 
 What comes from the base tells nothing and is left out, not shared out among all truths: the
 likelihood climbed is the same, the steps are many times longer. Several fits from different
@@ -108,7 +109,7 @@ class ClassClimb:
     def held_out(self, held: Observed) -> FloatArray:
         """The log-likelihood that the average of the fits gives one release of each cell held out.
 
-        In the order of :meth:`held_counts`.
+        Given what stands beside it; in the order of :meth:`held_counts`.
         """
         seen = self._seen()
         parts = [table.log_likelihoods(seen, self.weights) for table in tables_of(held)]
@@ -142,10 +143,10 @@ def margins_of(observed: Observed, keystream: Keystream, *, steps: int = 100) ->
 
 def tables_of(observed: Observed) -> list[AnsweredCells]:
     """Questions of the same width and the same law, put together so that each is one array."""
-    alike: dict[int, list[Answers]] = {}
+    alike: dict[tuple[int, int], list[Answers]] = {}
     for answer in observed.answers:
         if len(answer.counts):
-            alike.setdefault(len(answer.features), []).append(answer)
+            alike.setdefault((len(answer.features), answer.beside), []).append(answer)
     return [AnsweredCells.of(group, observed.features) for group in alike.values()]
 
 
@@ -156,6 +157,7 @@ class AnsweredCells:
     Attributes:
         rows: One row a cell, for each of its features the row of what was seen, all features
             stacked one below the other.
+        beside: So many features, the first ones, were released as they are.
     """
 
     rows: IntArray
@@ -163,6 +165,7 @@ class AnsweredCells:
     base: FloatArray
     gain: FloatArray
     sizes: tuple[int, ...]
+    beside: int
 
     @classmethod
     def of(cls, answers: list[Answers], features: tuple[Feature, ...]) -> AnsweredCells:
@@ -177,46 +180,70 @@ class AnsweredCells:
             np.repeat([answer.base for answer in answers], lengths).astype(np.float64),
             np.repeat([answer.gain for answer in answers], lengths).astype(np.float64),
             sizes,
+            answers[0].beside,
         )
 
     @cached_property
-    def incidence(self):  # type: ignore[no-untyped-def]
-        """Rows of what was seen by cells, 1 where a cell has it."""
+    def told(self):  # type: ignore[no-untyped-def]
+        """Rows of what was answered by cells, 1 where a cell has it."""
+        return self._incidence(self.rows[:, self.beside :])
+
+    @cached_property
+    def stands_beside(self):  # type: ignore[no-untyped-def]
+        """The same of what stands beside."""
+        return self._incidence(self.rows[:, : self.beside])
+
+    def _incidence(self, rows: IntArray):  # type: ignore[no-untyped-def]
         from scipy.sparse import csr_array
 
-        cells, width = self.rows.shape
+        cells, width = rows.shape
         places = np.repeat(np.arange(cells), width)
         shape = (sum(self.sizes), cells)
-        return csr_array((np.ones(cells * width), (self.rows.ravel(), places)), shape=shape)
+        return csr_array((np.ones(cells * width), (rows.ravel(), places)), shape=shape)
 
-    def _joint(self, seen: list[FloatArray], weights: FloatArray) -> FloatArray:
-        """q_r prod theta of every cell, by fits times classes."""
+    def _joints(
+        self, seen: list[FloatArray], weights: FloatArray
+    ) -> tuple[FloatArray | None, FloatArray]:
+        """q_r prod theta of what stands beside each cell, and of all of it: by fits times classes.
+
+        ``None`` where nothing stands beside.
+        """
         stacked = np.concatenate(seen)
-        joint = stacked[self.rows[:, 0]]
-        for place in range(1, self.rows.shape[1]):
+        joint = np.repeat(weights.ravel()[None, :], len(self.rows), axis=0)
+        kept = None
+        for place in range(self.rows.shape[1]):
+            if self.beside and place == self.beside:
+                kept = joint.copy()
             joint *= stacked[self.rows[:, place]]
-        joint *= weights.ravel()
-        return joint
+        return kept, joint
 
     def add_masses(
         self, seen: list[FloatArray], weights: FloatArray, masses: list[FloatArray]
     ) -> FloatArray:
         """Hand the mass of every cell to what was seen; its sum by class is given back."""
-        joint = self._joint(seen, weights)
-        shaped = joint.reshape(len(joint), *weights.shape)
-        chance = self.base[:, None] + self.gain[:, None] * shaped.sum(axis=2)
-        shaped *= (self.gain * self.counts)[:, None, None] / np.maximum(chance, TINY)[:, :, None]
-        handed = self.incidence @ joint
+        kept, joint = self._joints(seen, weights)
+        shape = (len(joint), *weights.shape)
+        below = 1.0 if kept is None else kept.reshape(shape).sum(axis=2)
+        chance = self.base[:, None] * below + self.gain[:, None] * joint.reshape(shape).sum(axis=2)
+        share = (self.counts[:, None] / np.maximum(chance, TINY))[:, :, None]
+        joint = (joint.reshape(shape) * (share * self.gain[:, None, None])).reshape(joint.shape)
+        handed = self.told @ joint
+        if kept is not None:
+            kept = (kept.reshape(shape) * (share * self.base[:, None, None])).reshape(joint.shape)
+            joint += kept
+            handed += self.stands_beside @ joint
         start = 0
         for mass, size in zip(masses, self.sizes, strict=True):
             mass += handed[start : start + size]
             start += size
-        classes: FloatArray = shaped.sum(axis=0)
+        classes: FloatArray = joint.reshape(shape).sum(axis=0)
         return classes
 
     def log_likelihoods(self, seen: list[FloatArray], weights: FloatArray) -> FloatArray:
         """The log-likelihood of one release of each cell under the average of all fits."""
-        joint = self._joint(seen, weights)
+        kept, joint = self._joints(seen, weights)
         chance = joint.sum(axis=1) / len(weights)
+        if kept is not None:
+            chance /= np.maximum(kept.sum(axis=1) / len(weights), TINY)
         found: FloatArray = np.log(np.maximum(self.base + self.gain * chance, TINY))
         return found

@@ -3,8 +3,9 @@
 Each record has exactly the distribution of the model. Together they are spread evenly: classes get
 their number of records by systematic sampling, and inside a class the values of an axis are handed
 out by levels of a sequence that fills [0, 1) evenly (steps of the golden ratio from a random
-start), to the records in the order of the axes drawn before. Tables of one and two columns come
-out closer to the model than those of independent draws, so nothing is lost that was estimated.
+start), to the records in the order of the axes drawn before: those first that are asked for most
+often together with it. Tables of one and two columns come out closer to the model than those of
+independent draws, so nothing is lost that was estimated.
 """
 
 from __future__ import annotations
@@ -29,8 +30,17 @@ KEYS = 2
 """By so many of the axes drawn before records are sorted: more would change little."""
 
 
-def draw_records(blend: Blend, records: int, keystream: Keystream) -> list[IntArray]:
-    """One array of values an axis, in random order of records."""
+def draw_records(
+    blend: Blend, records: int, keystream: Keystream, *, together: FloatArray | None = None
+) -> list[IntArray]:
+    """One array of values an axis, in random order of records.
+
+    Args:
+        blend: the model.
+        records: how many.
+        keystream: where chance comes from.
+        together: axes by axes, how much a table of both matters; all alike where not given.
+    """
     model = blend.merged()
     cumulated = _cumulated(model.weights[:, None])[:, 0]
     start = float(keystream.uniforms("draw classes", 0, 1)[0])
@@ -40,21 +50,28 @@ def draw_records(blend: Blend, records: int, keystream: Keystream) -> list[IntAr
     ).astype(np.int64)
     drawn: list[IntArray] = []
     for axis in range(len(model.profiles)):
-        drawn.append(_axis(model, axis, classes, drawn, keystream))
+        before = [(place, drawn[place]) for place in _keys(axis, together, keystream)]
+        drawn.append(_axis(model, axis, classes, before, keystream))
     order = keystream.permutation(records, "draw order")
     return [column[order] for column in drawn]
 
 
 def draw_given(
-    blend: Blend, features: Sequence[Feature], seen: Sequence[IntArray], keystream: Keystream
+    blend: Blend,
+    features: Sequence[Feature],
+    seen: Sequence[IntArray],
+    keystream: Keystream,
+    *,
+    group: int = 0,
 ) -> list[IntArray]:
     """The values of each record given what was seen of it: one feature an axis, one code a record.
 
     First the class, by how likely it makes all that was seen; then each axis within the class. An
-    axis that was seen as it is stays as it is.
+    axis that was seen as it is stays as it is. Groups of records draw from streams of their own.
     """
     model, records = blend.merged(), len(seen[0])
-    chosen = _class_given(model, features, seen, keystream.uniforms("given class", 0, records))
+    levels = keystream.uniforms(Stream("given class", group), 0, records)
+    chosen = _class_given(model, features, seen, levels)
     drawn = []
     for axis, (feature, codes) in enumerate(zip(features, seen, strict=True)):
         if feature.moves is None or feature.base is None:
@@ -64,7 +81,7 @@ def draw_given(
         classes, values = np.divmod(pairs, feature.size)
         channel = feature.moves + feature.base
         cumulated = _cumulated(model.profiles[axis][:, classes] * channel[:, values])
-        levels = keystream.uniforms(Stream("given", axis), 0, records)
+        levels = keystream.uniforms(Stream("given", group, axis), 0, records)
         flat = (cumulated + np.arange(len(pairs))).T.ravel()
         found = np.searchsorted(flat, levels + places, side="right") - places * len(cumulated)
         drawn.append(np.clip(found, 0, len(cumulated) - 1).astype(np.int64))
@@ -99,8 +116,20 @@ def _cumulated(shares: FloatArray) -> FloatArray:
     return sums
 
 
+def _keys(axis: int, together: FloatArray | None, keystream: Keystream) -> list[int]:
+    """The axes drawn before that matter most beside this one; among equals, chance picks."""
+    places: list[int] = keystream.permutation(axis, Stream("draw keys", axis)).tolist()
+    if together is not None:
+        places.sort(key=lambda place: -together[axis, place])
+    return places[:KEYS]
+
+
 def _axis(
-    model: LatentClasses, axis: int, classes: IntArray, before: list[IntArray], keystream: Keystream
+    model: LatentClasses,
+    axis: int,
+    classes: IntArray,
+    before: list[tuple[int, IntArray]],
+    keystream: Keystream,
 ) -> IntArray:
     """The values of one axis, records of a class standing together."""
     records, number = len(classes), len(model.weights)
@@ -121,14 +150,18 @@ def _axis(
 
 
 def _key(
-    axis: int, classes: IntArray, before: list[IntArray], model: LatentClasses, keystream: Keystream
+    axis: int,
+    classes: IntArray,
+    before: list[tuple[int, IntArray]],
+    model: LatentClasses,
+    keystream: Keystream,
 ) -> Words:
-    """What to sort by: the class, then two axes drawn before, picked by chance, then chance."""
+    """What to sort by: the class, then axes drawn before, then chance."""
     number = len(model.weights)
     key, span = classes.astype(np.uint64), number
-    for place in keystream.permutation(len(before), Stream("draw keys", axis))[:KEYS].tolist():
+    for place, values in before:
         size = len(model.profiles[place])
-        key = key * np.uint64(size) + before[place].astype(np.uint64)
+        key = key * np.uint64(size) + values.astype(np.uint64)
         span *= size
     bits = np.uint64(span.bit_length())
     words = keystream.words(Stream("draw axis", axis), 0, len(classes))

@@ -9,7 +9,16 @@ import numpy as np
 
 from pramana.types import FloatArray
 
-__all__ = ["Blend", "LatentClasses"]
+__all__ = ["Blend", "FitSetting", "LatentClasses"]
+
+
+@dataclass(frozen=True)
+class FitSetting:
+    """How to fit: the number of classes, pseudo-records of the prior, steps."""
+
+    classes: int
+    pull: float
+    steps: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +49,12 @@ class Blend:
     Attributes:
         models: The fits.
         why: One sentence on how they were chosen.
+        setting: How they were fitted; ``None`` for independent columns.
     """
 
     models: tuple[LatentClasses, ...]
     why: str
+    setting: FitSetting | None = None
 
     @property
     def sizes(self) -> tuple[int, ...]:

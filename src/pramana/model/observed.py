@@ -12,13 +12,19 @@ release that comes from it tells nothing, and leaving it out makes every step of
 Answers are the joint cells of some features, with counts. With p the model's probability of a
 cell, the probability of its release is proportional to ``base + gain * p``: for a report by a
 uniform mixture base 1 and gain gamma - 1, for a whole record that went through independent steps
-base 0 and gain 1 (its steps are the channels of its features).
+base 0 and gain 1 (its steps are the channels of its features). Where columns stand beside that
+were released as they are, with z the probability of what they say, it is ``base * z + gain * p``.
+
+What a model is fitted to and how it is judged need not be the same: whole records are fitted to by
+their pairs, of which there are few however many records there are, and judged by all that each
+record held out says together (``FitEvidence``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -26,7 +32,7 @@ from pramana.errors import InvalidTable
 from pramana.randomness import Keystream, Stream
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["Answers", "Feature", "Observed"]
+__all__ = ["Answers", "Feature", "FitEvidence", "Observed"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +83,7 @@ class Answers:
         counts: How often each was released.
         base: See the head of the module.
         gain: See the head of the module.
+        beside: So many features, the first ones, were released as they are.
     """
 
     features: tuple[int, ...]
@@ -84,28 +91,44 @@ class Answers:
     counts: FloatArray
     base: float
     gain: float
+    beside: int = 0
 
     @classmethod
     def of_table(
-        cls, features: Sequence[int], table: FloatArray, *, base: float, gain: float
+        cls,
+        features: Sequence[int],
+        table: FloatArray,
+        *,
+        base: float,
+        gain: float,
+        beside: int = 0,
     ) -> Answers:
         """From counts with one axis a feature."""
         cells = np.argwhere(table > 0).astype(np.int64)
         counts = table[table > 0].astype(np.float64)
-        return cls(tuple(features), cells, counts, base, gain)
-
-    @classmethod
-    def of_records(
-        cls, features: Sequence[int], codes: Sequence[IntArray], *, base: float, gain: float
-    ) -> Answers:
-        """From records, one array of codes a feature."""
-        cells, counts = np.unique(np.stack(codes, axis=1), axis=0, return_counts=True)
-        return cls(tuple(features), cells.astype(np.int64), counts.astype(np.float64), base, gain)
+        return cls(tuple(features), cells, counts, base, gain, beside)
 
     def with_counts(self, counts: FloatArray) -> Answers:
         """The same cells, counted otherwise; those without a count are left out."""
         some = counts > 0
-        return Answers(self.features, self.cells[some], counts[some], self.base, self.gain)
+        return replace(self, cells=self.cells[some], counts=counts[some])
+
+
+class FitEvidence(Protocol):
+    """What a model is fitted to, and by which it is judged.
+
+    Attributes:
+        dear: Whether judging takes long: one part is then held out once, and two priors tried.
+    """
+
+    dear: ClassVar[bool]
+
+    @property
+    def whole(self) -> Observed:
+        """All that was released, to fit to."""
+
+    def folds(self, number: int, keystream: Keystream) -> Iterator[tuple[Observed, Observed]]:
+        """Parts by chance: what to fit to without each, and how to judge by it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +140,8 @@ class Observed:
         features: What can be seen.
         answers: What was seen, and how often.
     """
+
+    dear: ClassVar[bool] = False
 
     sizes: tuple[int, ...]
     features: tuple[Feature, ...]
@@ -130,6 +155,11 @@ class Observed:
     def records(self) -> float:
         """How many records were released."""
         return float(sum(answer.counts.sum() for answer in self.answers))
+
+    @property
+    def whole(self) -> Observed:
+        """Itself: reports of one set each are fitted to as they are."""
+        return self
 
     def folds(self, number: int, keystream: Keystream) -> Iterator[tuple[Observed, Observed]]:
         """The records in ``number`` parts by chance: all but one part, and that part."""

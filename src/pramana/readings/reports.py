@@ -193,7 +193,7 @@ class ReportsReading:
         schema = self.records.certificate.schema
         model, axes = self._model(keystream)
         table = self.records.opened.to_arrow().drop_columns([ASKED])
-        places = draw_records(model, table.num_rows, keystream)
+        places = draw_records(model, table.num_rows, keystream, together=self._together(axes))
         for axis, drawn in zip(axes, places, strict=True):
             for name, codes in zip(axis.columns, axis.codes(axis.columns, schema), strict=True):
                 words = keystream.words(Stream("rebuild", "inside", name), 0, len(drawn))
@@ -217,6 +217,14 @@ class ReportsReading:
     def _model(self, keystream: Keystream) -> tuple[Blend, tuple[_Axis, ...]]:
         view = _ModelView(self.records.certificate.schema, self.mechanism)
         return fit_model(_observed(self, view), keystream), view.axes
+
+    def _together(self, axes: tuple[_Axis, ...]) -> FloatArray:
+        """How often two axes are asked for together."""
+        found = np.zeros((len(axes), len(axes)))
+        for one in self.mechanism.sets:
+            told = [bool(set(axis.columns) & set(one.columns)) for axis in axes]
+            found += one.share * np.outer(told, told)
+        return found
 
     def _modelled(self, asked: Asked, changed: list[str], *, share: bool) -> Estimate:
         """A table that no report holds, from the model; without errors."""

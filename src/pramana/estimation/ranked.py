@@ -1,0 +1,85 @@
+"""Margins handed out to records in the order of what was released of them [Dowd, Alg. 2]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from pramana.estimation.channels import Channels
+from pramana.estimation.counts import clip
+from pramana.types import FloatArray, IntArray
+
+__all__ = ["ranked", "whole_numbers"]
+
+
+def whole_numbers(shares: FloatArray, total: int) -> IntArray:
+    """Integers in proportion to ``shares`` that sum to ``total``: largest remainders go up.
+
+    >>> whole_numbers(np.array([0.5, 0.3, 0.2]), 7).tolist()
+    [4, 2, 1]
+    """
+    exact = shares * (total / shares.sum())
+    numbers: IntArray = np.floor(exact).astype(np.int64)
+    short = total - int(numbers.sum())
+    numbers[np.argsort(numbers - exact, kind="stable")[:short]] += 1
+    return numbers
+
+
+def ranked(
+    places: list[IntArray], channels: Channels, *, margins: Sequence[FloatArray] | None = None
+) -> list[IntArray]:
+    """[Dowd, Alg. 2], on each axis by itself; within strata where the matrix depends on them.
+
+    With ``margins`` from elsewhere, their mean with the estimated ones is handed out: an unbiased
+    estimate with its negative counts cut off and one that is most likely err in different ways.
+    """
+    found = []
+    for axis, seen in enumerate(places):
+        strata = [place for place in channels.closure((axis,)) if place != axis]
+        shape = [channels.layout.shape[place] for place in strata]
+        group = np.zeros(len(seen), dtype=np.int64)
+        for place, size in zip(strata, shape, strict=True):
+            group = group * size + places[place]
+        margin = None if margins is None else margins[axis]
+        found.append(_rank_groups(seen, group, axis, strata, channels, margin))
+    return found
+
+
+def _rank_groups(
+    seen: IntArray,
+    group: IntArray,
+    axis: int,
+    strata: list[int],
+    channels: Channels,
+    margin: FloatArray | None,
+) -> IntArray:
+    if channels.layout.axes[axis].step is None:
+        return seen
+    size, sizes = channels.layout.shape[axis], [channels.layout.shape[s] for s in strata]
+    table = np.bincount(group * size + seen, minlength=prod(sizes) * size)
+    sub = Channels(channels.layout.only([*strata, axis]))
+    estimates = sub.solve(table.reshape(*sizes, size).astype(np.float64)).reshape(-1, size)
+    order = np.lexsort((seen, group))
+    result = np.empty_like(seen)
+    handed = [
+        np.repeat(np.arange(size), whole_numbers(_shares(estimate, counts, margin), counts.sum()))
+        for estimate, counts in zip(estimates, table.reshape(-1, size), strict=True)
+        if counts.any()
+    ]
+    result[order] = np.concatenate(handed)
+    return result
+
+
+def _shares(estimate: FloatArray, counts: IntArray, margin: FloatArray | None) -> FloatArray:
+    """What to hand out, in proportion: an estimate without negative counts, or its mean.
+
+    Where nothing was moved, the counts as they are.
+    """
+    if np.array_equal(estimate, counts):
+        return estimate
+    own = clip(estimate)
+    if not own.any():
+        own = np.ones(len(own))
+    return own if margin is None else own / own.sum() + margin / margin.sum()
