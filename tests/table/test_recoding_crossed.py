@@ -201,6 +201,10 @@ def test_errors_of_means_allow_for_noise(law, method):
 
     assert 0.45 < np.mean(squares) < 1.85
     assert whole["se"] == pytest.approx(np.sqrt(300 * noise.variance), rel=0.01)
+    with pytest.raises(pm.NotCovered, match="released with noise"):
+        release.quantile("pay")
+    with pytest.raises(pm.NotCovered, match="released with noise"):
+        release.proportion("pay>=10")
     with pytest.raises(pm.NotCovered, match="released with noise|some reports only"):
         release.regress("sex ~ pay", family="logistic")
 

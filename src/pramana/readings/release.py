@@ -145,6 +145,10 @@ class Release:
         """Who answers: the reading of the certificate's kind."""
         return self._weighed_by(None)
 
+    def _require_without_noise(self, name: str) -> None:
+        """Refuse shares and quantiles of numbers that carry noise: it moves them."""
+        ReleasedRecords(self.certificate, self.opened).require_without_noise([name])
+
     def _weighed_by(self, name: str | None) -> Reading:
         """The same with another column of weights."""
         records = ReleasedRecords(self.certificate, self.opened, weigh_by=name)
@@ -272,6 +276,8 @@ class Release:
         """
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
 
+        self._require_without_noise(beyond_of(beyond).column)
+
         def ask(reading: Reading) -> Estimate:
             return reading.proportion(asked, beyond_of(beyond))
 
@@ -312,6 +318,8 @@ class Release:
                 "A jackknife gives no valid error of a quantile. Ask for shares beyond a number, "
                 "or leave the replicates out."
             )
+
+        self._require_without_noise(of)
 
         def ask(reading: Reading) -> Estimate:
             return reading.quantile(asked, of, shares=shares)
