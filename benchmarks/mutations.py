@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -28,8 +29,13 @@ from benchmarks._measure import Result
 
 CERTIFICATE = "certificate.json"
 SLOWEST = 5.0
-OWN_WORD = {"expected_error", "figures", "options", "seed", "signature", "digest", "guarantees"}
+OWN_WORD = {"seed", "signature", "digest", "guarantees"}
 """Fields that only the owner can speak for; claims are compared by what they promise."""
+
+OWN_FIGURES = {"standard_errors", "verbatim", "within_group_share"}
+OWN_OPTIONS = {"clustering", "closeness", "distinct", "max_size", "response_weight", "responses",
+               "allow_verbatim"}  # fmt: skip
+"""Counted by the owner, or how groups were formed: the verdict says that it is the owner's word."""
 
 _WATCHED: list[str] = []
 _WATCHING = [False]
@@ -49,6 +55,7 @@ def run(options):
     _watch()
     chance = random.Random(options.seed)
     ends: Counter[tuple[str, str]] = Counter()
+    why: Counter[str] = Counter()
     wrong: list[str] = []
     slowest = 0.0
     with tempfile.TemporaryDirectory() as place:
@@ -66,16 +73,50 @@ def run(options):
             if time.monotonic() - start > SLOWEST:
                 problem = problem or "too slow"
             ends[kind, end] += 1
+            if end == "valid":
+                why[_why(folder, base)] += 1
             if problem:
                 wrong.append(f"mutation {number} ({kind} of {base.name}): {problem}")
     rows = [(kind, end, f"{count:,}") for (kind, end), count in sorted(ends.items())]
     notes = [f"{options.number:,} mutations, slowest {slowest:.2f} s, {len(wrong)} wrong."]
+    told = [f"valid: {text}: {count:,}" for text, count in sorted(why.items())]
     return Result(
         "Mutated releases",
         ("mutation", "verdict", "number"),
         rows,
-        notes + wrong[:20],
+        notes + wrong[:20] + told,
     )
+
+
+def _why(folder, base):
+    """In what a valid mutant differs from the release that it was made of."""
+    one, other = (_leaves(_form(place)) for place in (base, folder))
+    paths = sorted(path for path in {*one, *other} if one.get(path) != other.get(path))
+    kinds = sorted({re.sub(r"\[\d+\]", "[]", path) for path in paths} - {"digest"})
+    files = [
+        file.name
+        for file in sorted(base.iterdir())
+        if file.name != CERTIFICATE and not _same(folder / file.name, file)
+    ]
+    more = sorted({file.name for file in folder.iterdir()} - {file.name for file in base.iterdir()})
+    parts = [f"certificate {', '.join(kinds)}"] * bool(kinds)
+    parts += [f"{name} gone or changed" for name in files] + [f"{name} added" for name in more]
+    return "; ".join(parts) or "nothing differs"
+
+
+def _same(path, other):
+    return path.is_file() and not path.is_symlink() and path.read_bytes() == other.read_bytes()
+
+
+def _leaves(tree, path=""):
+    """Every value that is no container, by its path."""
+    if isinstance(tree, dict):
+        parts = [(f"{path}.{name}".lstrip("."), own) for name, own in tree.items()]
+    elif isinstance(tree, list):
+        parts = [(f"{path}[{at}]", own) for at, own in enumerate(tree)]
+    else:
+        return {path: repr(tree)}
+    return {key: own for at, part in parts for key, own in _leaves(part, at).items()}
 
 
 def _ended(verify_folder, load_release, folder, base):
@@ -114,6 +155,9 @@ def _claims_more(folder, base):
     before, after = read_certificate(base), read_certificate(folder)
     one, other = before.to_json(), after.to_json()
     changed = {name for name in one if one[name] != other[name]} - OWN_WORD
+    for name, free in (("figures", OWN_FIGURES), ("options", OWN_OPTIONS)):
+        if all(own in free for own in _differing(one[name], other[name])):
+            changed.discard(name)
     known = _known_methods()
     if known.get(after.method, known[before.method]) == known[before.method]:
         changed.discard("method")  # of the same kind, and nothing that a stranger could see
@@ -126,6 +170,11 @@ def _claims_more(folder, base):
         if claim.name not in promised:
             return f"valid with {claim.attained}, which was not claimed"
     return f"valid with another {', '.join(sorted(changed))}" if changed else None
+
+
+def _differing(one, other):
+    """The names under which two objects differ."""
+    return {name for name in {*one, *other} if repr(one.get(name)) != repr(other.get(name))}
 
 
 def _done(mechanism):
@@ -198,11 +247,20 @@ def _bases(place):
         "invariant": pm.design(Schema(columns), data=people, method=pm.Invariant(stay=0.6)),
         "resample": pm.design(Schema(columns), pm.KAnonymity(k=4), data=people, method="resample"),
         "centroid": pm.design(Schema(columns), pm.KAnonymity(k=4), data=people, method="centroid"),
-    }
+        "permute": pm.design(Schema(columns), pm.KAnonymity(k=4), data=people, method="permute"),
+        "gaussian": pm.design(Schema(columns), pm.KAnonymity(k=4), data=people, method="gaussian"),
+        "reports": pm.design(Schema(columns), pm.PkAnonymity(k=5), data=people, method="reports"),
+        "inverse": pm.design(Schema(columns), pm.CorrectMatch(xi=0.5), data=people,
+                             method="inverse-frequency"),
+        "optimal": pm.design(Schema(columns), pm.SpontaneousRecognition(alpha=0.5, width=2),
+                             data=people, method="optimal"),
+    }  # fmt: skip
     for name, plan in plans.items():
         pm.protect(people, plan, to=place / name, seed=1)
-    pm.protect(people, plans["retention"], to=place / "text", seed=2, file_format="csv")
-    return [place / name for name in (*plans, "text")]
+    formats = ("csv", "feather", "sav", "dta")
+    for name in formats:
+        pm.protect(people, plans["retention"], to=place / name, seed=2, file_format=name)
+    return [place / name for name in (*plans, *formats)]
 
 
 # -- mutations of certificates ---------------------------------------------------------------------

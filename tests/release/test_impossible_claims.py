@@ -99,6 +99,14 @@ def test_no_release_keeps_what_no_release_can(releases, name, claimed):
         )
 
 
+@pytest.mark.parametrize("name", ["resample", "centroid", "inverse-frequency"])
+def test_what_nobody_can_compute_is_stated_as_it_was_asked(releases, name):
+    """A figure beyond what was asked would tell the counts, and nobody could check it."""
+    (own,) = releases[name].certificate.claims
+    assert own.asked == own.attained
+    assert failed(releases[name], claims=(Claim(own.attained),)) == {own.name}
+
+
 def test_fixed_matrices_come_with_no_figure_of_the_truth(releases):
     """Not even a possible one, unless it was asked for."""
     own = releases["retention"].certificate.claims

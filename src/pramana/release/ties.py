@@ -331,6 +331,9 @@ def _claim(certificate: Certificate, claim: Claim, found: Guarantee | None) -> C
     bound = claim.attained.impossible(certificate.evidence)
     if bound is not None:
         return Check.of(claim.name, False, f"no release can keep it: {bound}")
+    if certificate.kind not in WITH_MATRICES and claim.asked != claim.attained:
+        told = "where nobody can compute it again, what was asked is stated and nothing else"
+        return Check.of(claim.name, False, told)
     fixed = certificate.kind in WITH_MATRICES and not certificate.data_dependent
     if fixed and claim.asked is None and only_the_owner(type(claim.attained)):
         return Check.of(claim.name, False, "matrices that know no data come with no such figure")
