@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pramana.errors import InvalidTable
 
-__all__ = ["records_of", "stream_part"]
+__all__ = ["packings_of", "records_of", "stream_part"]
 
 MARK: Final = b"ARROW1"
 BEGINNING: Final = 8
@@ -25,6 +25,7 @@ BEGINNING: Final = 8
 MOST_TIMES: Final = {0: 260, 1: 50_000}
 """How much smaller than its content LZ4 and ZSTD can make a buffer, and a little more."""
 
+PACKINGS: Final = {0: "LZ4", 1: "ZSTD"}
 HEADERS: Final = {"record batch": 0, "dictionary": 1}
 
 
@@ -55,6 +56,18 @@ def records_of(stream: pa.Buffer) -> int:
         _require_lengths(batch, message.body)
         total += length if message.type == "record batch" else 0
     return total
+
+
+def packings_of(stream: pa.Buffer) -> set[str]:
+    """How the buffers of the messages are packed, by the names that Parquet has for it."""
+    found = set()
+    for message in _messages(stream):
+        if message.type in HEADERS:
+            header = _header(bytes(message.metadata))
+            batch = header if message.type == "record batch" else header.child(1)
+            if batch.place(3) is not None:
+                found.add(PACKINGS.get(batch.child(3).number(0, "<b"), "unknown"))
+    return found
 
 
 def _messages(stream: pa.Buffer) -> Iterator[pa.Message]:

@@ -26,6 +26,12 @@ __all__ = ["central_epsilon", "laws_of", "meets", "mixture_above"]
 MOST_PAIRS = 1_000
 """At most so many pairs of truths are looked at one by one."""
 
+MOST_STEPS = 64
+"""Of more steps the product of their laws is not formed."""
+
+MOST_WORK = 500_000
+"""At most so many atoms of all their laws together: a reader must not be kept waiting."""
+
 
 def central_epsilon(
     mechanism: Mechanism, *, crowd: int, delta: float, most: float = math.inf
@@ -54,13 +60,26 @@ def laws_of(mechanism: Mechanism) -> list[list[BlanketLaw]]:
     chosen: list[Sequence[BlanketLaw]] = []
     for step, laws in zip(mechanism.steps, pairs, strict=True):
         chosen.append(laws if laws is not None else [_mixture_law(step)])
-    while math.prod(map(len, chosen)) > MOST_PAIRS:  # the widest step first
+    while _too_much(chosen):  # the widest step first
         widest = max(range(len(chosen)), key=lambda position: len(chosen[position]))
         chosen[widest] = [_mixture_law(mechanism.steps[widest])]
+    any_channel = [BlanketLaw.of_any_channel(Fraction(mechanism.gamma))]
+    mixtures = all(isinstance(m, UniformMixture) for step in mechanism for m in step.matrices)
+    if len(chosen) > MOST_STEPS or (not mixtures and _atoms(chosen) > MOST_WORK):
+        return [any_channel]
     exact = [BlanketLaw.of_steps(laws) for laws in itertools.product(*chosen)]
-    if all(isinstance(matrix, UniformMixture) for step in mechanism for matrix in step.matrices):
-        return [exact]
-    return [exact, [BlanketLaw.of_any_channel(Fraction(mechanism.gamma))]]
+    return [exact] if mixtures else [exact, any_channel]
+
+
+def _too_much(chosen: Sequence[Sequence[BlanketLaw]]) -> bool:
+    """Whether some step has several laws, and all together are too many, or too large."""
+    pairs = math.prod(map(len, chosen))
+    return pairs > 1 and (pairs > MOST_PAIRS or pairs * _atoms(chosen) > MOST_WORK)
+
+
+def _atoms(chosen: Sequence[Sequence[BlanketLaw]]) -> int:
+    """How many atoms a product of one law of each step has, if none are alike."""
+    return math.prod(max(len(law.chance) for law in laws) for laws in chosen)
 
 
 def _law_of_reports(mechanism: Reporting) -> BlanketLaw:

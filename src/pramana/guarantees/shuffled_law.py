@@ -34,6 +34,9 @@ ROUNDING = 2.0**-51
 MOST_ATOMS = 200_000
 """Above this, atoms of a product are moved to the corners of a grid."""
 
+MANY_STEPS = 24
+"""With more steps the number of atoms falls, so that no more work is done for all of them."""
+
 GRID = 0.02
 """The width of a cell of that grid, in logarithms of A and of B."""
 
@@ -108,12 +111,13 @@ class BlanketLaw:
     @classmethod
     def of_steps(cls, laws: Iterable[BlanketLaw]) -> BlanketLaw:
         """Of independent steps: pairs multiply."""
-        whole = cls(np.ones(1), np.ones(1), np.ones(1), 0.0)
-        for law in laws:
-            whole = whole._times(law)
+        whole, steps = cls(np.ones(1), np.ones(1), np.ones(1), 0.0), list(laws)
+        most = MOST_ATOMS * MANY_STEPS // max(MANY_STEPS, len(steps))
+        for law in steps:
+            whole = whole._times(law, most=most)
         return whole
 
-    def _times(self, law: BlanketLaw) -> BlanketLaw:
+    def _times(self, law: BlanketLaw, *, most: int = MOST_ATOMS) -> BlanketLaw:
         own, other, chance = (
             np.outer(mine, theirs).ravel()
             for mine, theirs in (
@@ -123,11 +127,11 @@ class BlanketLaw:
             )
         )
         error = self.error + law.error + ROUNDING
-        own, other, chance, most = _merged(own, other, chance)
-        if len(chance) > MOST_ATOMS:
+        own, other, chance, times = _merged(own, other, chance)
+        if len(chance) > most:
             own, other, chance, met = _spread_on_grid(own, other, chance)
-            most += met + 16
-        return BlanketLaw(own, other, chance, error + most * ROUNDING)
+            times += met + 16
+        return BlanketLaw(own, other, chance, error + times * ROUNDING)
 
     @property
     def ratio(self) -> float:

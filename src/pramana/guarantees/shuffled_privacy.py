@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ShuffledPrivacy", "usual_delta"]
 
+BEYOND = 25.0
+"""Above this local epsilon no crowd of this world hides anything worth a search: it is stated."""
+
 
 @dataclass(frozen=True, slots=True)
 class ShuffledPrivacy(Guarantee):
@@ -97,7 +100,7 @@ class ShuffledPrivacy(Guarantee):
         require_number("the number of records", crowd, low=1)
         require_number("delta", delta, low=0, high=1, high_open=True)
         local = _local(mechanism)
-        if crowd == 1 or delta == 0:
+        if crowd == 1 or delta == 0 or local > BEYOND:
             return cls(local, 0.0)
         from pramana.guarantees.shuffled_channels import central_epsilon
 
@@ -119,7 +122,8 @@ class ShuffledPrivacy(Guarantee):
         """Whether matrices and crowd are enough for it: quicker than to evaluate them."""
         mechanism, crowd = _covered(evidence)
         delta = self._delta_for(evidence)
-        if crowd == 1 or delta == 0 or _local(mechanism) <= self.epsilon:
+        local = _local(mechanism)
+        if crowd == 1 or delta == 0 or local <= self.epsilon or local > BEYOND:
             return _local(mechanism) <= self.epsilon
         from pramana.guarantees.shuffled_channels import meets
 

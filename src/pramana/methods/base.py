@@ -52,6 +52,9 @@ class Method(Protocol):
     """The figures of its certificates that only the owner can count, by name; ``None`` where it
     does not say what follows from the rest."""
 
+    keeps_rules: ClassVar[bool] = True
+    """Whether it can keep to combinations that the schema calls impossible."""
+
     takes_numbers: ClassVar[bool] = False
     """Whether a key may be a number without bins."""
 

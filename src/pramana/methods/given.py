@@ -90,6 +90,7 @@ class GivenMatrices(Method):
     aims: ClassVar[tuple[str, ...]] = ()
     tells: ClassVar[frozenset[str] | None] = frozenset()
     kind: ClassVar[Kind] = "published"
+    keeps_rules: ClassVar[bool] = False
     origin: ClassVar[str] = "brought by the owner; assumed not to have been made from the data"
 
     def __post_init__(self) -> None:

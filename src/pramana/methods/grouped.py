@@ -215,6 +215,8 @@ class Grouped(Method):
         require_kinds(cls, certificate.options)
         own = cls(**certificate.options)
         (k,) = (c.attained.k for c in certificate.claims if isinstance(c.attained, KAnonymity))
+        if certificate.schema.impossible and not own.real_keys:
+            raise InvalidSchema("Such keys may be impossible together.")
         if set(own.responses) - set(certificate.schema.names):
             raise InvalidSchema("A response must be a released column.")
         return own.disclosed(), own._told(k)

@@ -250,6 +250,7 @@ class Invariant(Method):
     aims: ClassVar[tuple[str, ...]] = ()
     tells: ClassVar[frozenset[str] | None] = frozenset({"standard_errors", "verbatim"})
     kind: ClassVar[Kind] = "withheld"
+    keeps_rules: ClassVar[bool] = False
     data_dependent: ClassVar[bool] = True
 
     @classmethod

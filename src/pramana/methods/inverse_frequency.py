@@ -340,6 +340,7 @@ class InverseFrequency(Method):
     aims: ClassVar[tuple[str, ...]] = ("correct-match",)
     tells: ClassVar[frozenset[str] | None] = frozenset({"standard_errors", "verbatim"})
     kind: ClassVar[Kind] = "withheld"
+    keeps_rules: ClassVar[bool] = False
     data_dependent: ClassVar[bool] = True
 
     @classmethod

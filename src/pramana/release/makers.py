@@ -35,6 +35,9 @@ class Maker(Protocol):
     new_keys: ClassVar[NewKeys | None]
     """Where keys come from, if the kind is ``groups``."""
 
+    keeps_rules: ClassVar[bool]
+    """Whether it can keep to combinations that the schema calls impossible."""
+
     tells: ClassVar[frozenset[str] | None]
     """The figures that only the owner can count, by name; ``None`` where it does not say."""
 

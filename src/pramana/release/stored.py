@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import struct
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pramana.engines.choose import write_opened
-from pramana.errors import NotARelease
-from pramana.formats.base import FORMATS
+from pramana.errors import InvalidTable, NotARelease
+from pramana.formats.arrow_messages import packings_of, stream_part
+from pramana.formats.base import BROKEN, FORMATS, broken
 from pramana.formats.opening import open_own
+from pramana.formats.parquet import parts_of
 from pramana.release.certificate import Certificate, DataFile
 from pramana.release.contents import file_path, read_certificate
 from pramana.release.folder import write_folder
 from pramana.table.opened import OpenedTable, TableFormat
 
-FIRST_FEATHER: Final = b"FEA1"
-"""The first Feather, in which the library believes every offset: for files of one's own only."""
+REFUSED: Final = (b"FEA1", b"$FL3")
+"""The first Feather, in which the library believes every offset, and SPSS files that are packed as
+a whole: for files of one's own only."""
+
+MODEST: Final = {"UNCOMPRESSED", "SNAPPY", "LZ4", "LZ4_RAW"}
+"""How columns of a release may be packed: what these unpack is bounded by the size of the file."""
+
+MOST_RECORDS: Final = 5_000_000
+MOST_A_BYTE: Final = 50
+"""More records than this, beyond the first millions, hide in no byte that was drawn at random."""
 
 __all__ = ["open_data", "read_certificate", "write_release"]
 
@@ -62,9 +73,45 @@ def write_release(
 
 def open_data(folder: Path, certificate: Certificate, copy: DataFile | None = None) -> OpenedTable:
     """The data that the certificate names, or a copy of them, and no other."""
-    path = file_path(folder, copy or certificate.data)
+    data = copy or certificate.data
+    path = file_path(folder, data)
+    if data is None or data.format not in FORMATS or not FORMATS[data.format].writes:
+        raise _foreign(path)
     if path.is_file():
         with path.open("rb") as file:
-            if file.read(4) == FIRST_FEATHER:
-                raise NotARelease(f"{path.name} is of a form that no release is written in.")
-    return open_own(path, schema=certificate.schema)
+            if file.read(4) in REFUSED:
+                raise _foreign(path)
+    if data.format in ("parquet", "feather"):
+        _require_modest(path, data.format)
+    opened = open_own(path, schema=certificate.schema)
+    if opened.rows > MOST_RECORDS + MOST_A_BYTE * data.size:
+        raise NotARelease(f"{path.name} is too small for the records that it states.")
+    return opened
+
+
+def _foreign(path: Path) -> NotARelease:
+    return NotARelease(f"{path.name} is of a form that no release is written in.")
+
+
+def _require_modest(path: Path, data_format: str) -> None:
+    """Refuse columns that are packed so hard that a small file fills any memory."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    files = parts_of(path) if path.is_dir() else [path]
+    try:
+        if data_format == "feather":
+            packed = packings_of(stream_part(pa.py_buffer(path.read_bytes())))
+        else:
+            packed = {own for file in files for own in _codecs(parquet.read_metadata(file))}
+    except (*BROKEN, InvalidTable, struct.error, IndexError):
+        raise broken(path) from None
+    if not packed <= MODEST:
+        raise _foreign(path)
+
+
+def _codecs(metadata: Any) -> Iterator[str]:
+    """How the columns of a Parquet file are packed."""
+    for at in range(metadata.num_row_groups):
+        group = metadata.row_group(at)
+        yield from (group.column(place).compression for place in range(group.num_columns))

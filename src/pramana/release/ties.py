@@ -70,6 +70,8 @@ def _method(certificate: Certificate) -> Check:
     maker = MAKERS[certificate.method]
     made = (maker.kind, maker.data_dependent, maker.new_keys)
     stated = (certificate.kind, certificate.data_dependent, certificate.figures.get("keys"))
+    if certificate.schema.impossible and not maker.keeps_rules:
+        return Check.of("method", False, f"{certificate.method} takes no impossible combinations")
     good = stated == made
     words = "what the certificate holds" if good else "not what the certificate holds"
     return Check.of("method", good, f"{words} is what {certificate.method} makes")

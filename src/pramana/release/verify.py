@@ -49,6 +49,10 @@ UNFORESEEN: Final = (
 """What data may still raise that somebody made to be raised: a check that fails, and no more."""
 
 
+MOST_UNPACKED: Final = 2**30
+"""So many bytes may the texts of a batch of records have."""
+
+
 def verify_folder(
     folder: str | Path, *, key: str | Path | None = None, progress: Progress | None = None
 ) -> Verdict:
@@ -135,13 +139,10 @@ def _records(
         yield Check.of("records", False, told)
         return
     seen = _Seen(certificate)
-    for batch in opened.batches():
-        if seen.records + batch.num_rows > certificate.records:
-            yield Check.of("records", False, f"more records than {certificate.records:,}")
-            return
-        seen.look_at(batch)
-        if progress is not None:
-            progress(batch.num_rows)
+    wrong = _look(seen, opened, progress)
+    if wrong is not None:
+        yield Check.of("records", False, wrong)
+        return
     same = seen.records == certificate.records
     yield Check.of("records", same, f"{seen.records:,} records, {certificate.records:,} are stated")
     for name, refused in seen.refused.items():
@@ -165,6 +166,41 @@ def _records(
         detail = f"{smallest:,} or more records share all columns released as they are"
         good = smallest == certificate.attached
         yield Check.of("attached columns", good, f"{detail}, {certificate.attached:,} are stated")
+
+
+def _look(seen: _Seen, opened: OpenedTable, progress: Progress | None) -> str | None:
+    """All records in one pass; what is wrong with them, should that end it."""
+    most = seen.certificate.records
+    for batch in _packed(opened).batches():
+        if _unpacked(batch) > MOST_UNPACKED:
+            return "texts that would fill the memory"
+        if seen.records + batch.num_rows > most:
+            return f"more records than {most:,}"
+        seen.look_at(batch)
+        if progress is not None:
+            progress(batch.num_rows)
+    return None
+
+
+def _packed(opened: OpenedTable) -> OpenedTable:
+    """The table with each text once, where the file has it so: written out it may be any length."""
+    texts = [item.name for item in opened.schema if _is_text(item.type)]
+    return opened.fitted(coded=texts) if opened.format == "parquet" else opened
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _unpacked(batch: pa.RecordBatch) -> int:
+    """How many bytes the texts of a batch would take, each written out for every record."""
+    total = 0
+    for column in batch.columns:
+        if pa.types.is_dictionary(column.type) and _is_text(column.type):
+            lengths = pc.fill_null(pc.binary_length(column.dictionary), 0).cast(pa.int64())
+            total += pc.sum(lengths.take(column.indices)).as_py() or 0
+    return total
 
 
 def _crowd(certificate: Certificate, seen: _Seen) -> Check:
