@@ -41,7 +41,7 @@ def test_every_column_gets_a_role_and_a_reason():
     roles = {profile.name: str(profile.role) for profile in found.profiles}
     assert roles == {
         "id": "identifier", "sex": "key", "age": "key", "work": "key",
-        "income": "sensitive", "wgt": "weight", "wgt2": "plain",
+        "income": "sensitive", "wgt": "weight", "wgt2": "identifier",
     }  # fmt: skip
     assert all(profile.why for profile in found.profiles)
     assert found.column("sex").domain == Categories(("F", "M"))
@@ -62,7 +62,7 @@ def test_given_roles_are_taken_as_given():
     assert roles["income"] == ("key", "as given")
     assert roles["sex"] == ("plain", "as given")
     assert roles["wgt2"] == ("weight", "as given")
-    assert roles["wgt"][0] == "plain"
+    assert roles["wgt"][0] == "identifier"
     assert roles["age"] == ("identifier", "as given")
     assert isinstance(found.column("income").domain, Bins)
 

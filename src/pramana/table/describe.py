@@ -30,6 +30,7 @@ from pramana.table.suspects import (
     merge_of_rare,
     proposed_recoding,
     top_of,
+    weight_step,
 )
 from pramana.table.tally import Tally, ValueKind, tally
 
@@ -215,6 +216,12 @@ def _proposals(
         what = "1 value is" if number == 1 else f"{number} of {seen.distinct} values are"
         entry = entry_of("merge", {"other": list(values)})
         yield entry, f"{what} held by fewer than {k} records"
+    step = weight_step(seen, k) if column.role is Role.WEIGHT else None
+    if step is not None:
+        yield (
+            entry_of("round", step),
+            f"fewer than {k} records share some weights, and are told by it",
+        )
     top = top_of(seen, k) if column.role is Role.SENSITIVE else None
     if top is not None:
         yield entry_of("top", top), f"fewer than {k} records hold the highest value"
@@ -297,8 +304,8 @@ def _roles(
         roles[name] = propose_role(name, seen, records)
         if roles[name].role is Role.WEIGHT:
             if weighted:
-                why = "its name speaks of weights, and there is another weight: released as it is"
-                roles[name] = Proposal(Role.PLAIN, why)
+                why = "a second weight: dropped, as released it would tell people apart"
+                roles[name] = Proposal(Role.IDENTIFIER, why)
             weighted = True
     return roles
 

@@ -28,6 +28,7 @@ __all__ = [
     "merge_of_rare",
     "proposed_recoding",
     "top_of",
+    "weight_step",
 ]
 
 STAND_INS = frozenset(
@@ -199,6 +200,17 @@ def top_of(tally: Tally, k: int) -> float | None:
         return None
     cut = float(values[order[int(np.searchsorted(held, k))]])
     return _rounded_down(cut) if cut > 0 else None
+
+
+def weight_step(tally: Tally, k: int) -> float | None:
+    """Steps for a weight, ten up to the largest tenth of them; none where all are shared."""
+    if not tally.complete or not tally.distinct or int(tally.numbers.min()) >= k:
+        return None
+    values = np.asarray(tally.values, dtype=np.float64)
+    order = np.argsort(values)
+    shares = np.cumsum(tally.numbers[order]) / max(int(tally.numbers.sum()), 1)
+    most = float(values[order[int(np.searchsorted(shares, 0.9))]])
+    return _rounded_down(most / 10) if most > 0 else None
 
 
 def _rounded_down(value: float) -> float:
