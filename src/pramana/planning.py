@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from pramana.methods.expected_error import ExpectedError
 from pramana.methods.people import People, require_coded
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
+from pramana.methods.retention import whole_record_errors
 from pramana.table.domains import Bins
 from pramana.table.schema import Schema
 from pramana.types import TableLike
@@ -20,6 +22,9 @@ from pramana.types import TableLike
 __all__ = ["design", "reports_instead", "usual_method"]
 
 NO_ERRORS = ExpectedError(())
+
+CLEARLY = 0.95
+"""Reports are chosen where their error is below this share of that of whole records."""
 
 
 def design(
@@ -41,7 +46,9 @@ def design(
         smallest_group: without data: the fewest records that share the values of the columns that
             are released as they are and may be known (role plain, strata).
         method: a method with its options, such as ``pm.Retention(spread="equal")``, or the name of
-            one of ``METHODS``; the usual one for the guarantees asked where not stated.
+            one of ``METHODS``. Where not stated, the usual one for the guarantees asked; and if the
+            schema states the tables that will be asked for, whole records or reports, whichever
+            is expected to be less in error on these.
         looked_at: that every value will be looked at anyway, by who protects at once: values that
             the schema does not list are then refused there and not here.
     """
@@ -58,7 +65,41 @@ def design(
         people = People.expected(schema, records, smallest_group)
     else:
         raise InvalidNumber("A design needs the number of records, or the data to count them.")
-    return chosen.design(people, guarantees)
+    plan = chosen.design(people, guarantees)
+    return _less_in_error(plan, people) if method is None and people.schema.tables else plan
+
+
+def _less_in_error(plan: Plan, people: People) -> Plan:
+    """This plan for whole records, or one for reports that keeps the same promise with less error.
+
+    Whole records answer questions that nobody has thought of, so that reports must be clearly
+    better on those that were.
+    """
+    reports = METHODS["reports"]
+    if plan.method.name != "retention" or not {own.name for own in plan.asked} <= set(reports.aims):
+        return plan
+    try:
+        other = reports().design(people, plan.asked)
+    except PramanaError:
+        return plan
+    theirs = dict((other.expected_error or NO_ERRORS).tables)
+    asked = {frozenset(table) for table in people.schema.tables}
+    tables = [table for table in theirs if len(table) > 1 or frozenset(table) in asked]
+    tables = tables or list(theirs)
+    own = _mean(whole_record_errors(plan, tables))
+    instead = _mean([theirs[table] for table in tables])
+    chosen, left = (other, plan) if instead < CLEARLY * own else (plan, other)
+    least, more = (instead, own) if chosen is other else (own, instead)
+    choice = (
+        f"Method {chosen.method.name} was chosen: the tables asked for are off by about "
+        f"{_percent(least)} of the records on average, and by {_percent(more)} for the same "
+        f"promise with --method {left.method.name}."
+    )
+    return replace(chosen, figures={**chosen.figures, "choice": choice})
+
+
+def _mean(errors: Sequence[float]) -> float:
+    return math.fsum(errors) / len(errors)
 
 
 def reports_instead(plan: Plan) -> str | None:
@@ -67,7 +108,7 @@ def reports_instead(plan: Plan) -> str | None:
     One sentence with the expected error of a typical two-way table by both methods: the median
     of those that will be asked for, or of all pairs.
     """
-    if plan.method.name == "reports" or plan.expected_error is None:
+    if plan.method.name == "reports" or plan.expected_error is None or "choice" in plan.figures:
         return None
     group = None if plan.crowd == plan.records else plan.crowd
     try:

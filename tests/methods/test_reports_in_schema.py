@@ -8,7 +8,7 @@ import pytest
 
 import pramana as pm
 from pramana import api
-from pramana.errors import InvalidSchema
+from pramana.errors import Infeasible, InvalidSchema
 from pramana.table.schema import Schema
 from pramana.table.toml_form import read_schema, write_schema
 
@@ -60,7 +60,7 @@ def test_reports_ask_for_the_tables_of_the_schema_unless_others_are_stated():
 def test_a_design_tells_what_reports_would_give():
     """The median pair, by both methods; nothing where reports cannot keep the promise."""
     schema = read_schema(TEXT)
-    plan = pm.design(schema, pm.PkAnonymity(k=20), records=5_000)
+    plan = pm.design(schema, pm.PkAnonymity(k=20), records=5_000, method="retention")
     told = api.reports_instead(plan)
     other = pm.design(schema, pm.PkAnonymity(k=20), records=5_000, method="reports")
     errors = [dict(one.expected_error.tables)["age", "income"] for one in (plan, other)]
@@ -69,6 +69,53 @@ def test_a_design_tells_what_reports_would_give():
     assert f"{100 * errors[1]:.2g} % for the same promise with --method reports" in told
     assert errors[1] < errors[0]
     assert api.reports_instead(other) is None
+
+
+def errors_of(plan, tables):
+    """The mean expected error of the tables."""
+    known = {frozenset(table): error for table, error in plan.expected_error.tables}
+    return np.mean([known[frozenset(table)] for table in tables])
+
+
+def test_design_chooses_what_is_least_in_error_on_the_tables_stated():
+    """Six columns at k = 20: reports; one column alone: whole records, which are as good. A method
+    that is stated is taken, and so is the usual one where no tables are stated."""
+    schema, promise = read_schema(TEXT), pm.PkAnonymity(k=20)
+    pairs = (("age", "income"), ("sex", "region"))
+    stated = Schema(schema.columns, tables=pairs)
+    alone = Schema(schema.columns[:1], tables=(("age",),))
+    chosen = pm.design(stated, promise, records=5_000)
+    either = [pm.design(stated, promise, records=5_000, method=m) for m in ("retention", "reports")]
+    errors = [errors_of(plan, pairs) for plan in either]
+
+    assert chosen.method.name == "reports"
+    assert errors[1] < errors[0]
+    assert f"{100 * errors[1]:.2g} % of the records" in chosen.figures["choice"]
+    assert (
+        f"{100 * errors[0]:.2g} % for the same promise with --method retention"
+        in (chosen.figures["choice"])
+    )
+    assert pm.design(alone, promise, records=5_000).method.name == "retention"
+    assert pm.design(Schema(schema.columns), promise, records=5_000).method.name == "retention"
+    assert "choice" not in either[0].figures
+
+
+def test_where_reports_cannot_keep_the_promise_whole_records_are_chosen():
+    """A column kept missing would be told as it is: reports refuse, nothing is said of them."""
+    two = 'categories = ["f", "m"]'
+    schema = read_schema(TEXT.replace(two, f'{two}\nexempt = ["m"]'))
+    with pytest.raises(Infeasible, match="no finite epsilon"):
+        pm.design(schema, pm.PkAnonymity(k=20), records=5_000)
+
+
+def test_tables_may_name_columns_that_stand_beside():
+    """A kept column needs no report: the table of age and a kept income asks for age alone."""
+    text = TEXT.replace('[columns.income]\nrole = "key"\ncategories = [1, 2, 3, 4, 5, 6]',
+                        '[columns.income]\nrole = "sensitive"')  # fmt: skip
+    plan = pm.design(read_schema(text), pm.PkAnonymity(k=20), records=5_000, method="reports")
+
+    assert {"age"} <= {name for one in plan.mechanism.sets for name in one.columns}
+    assert all("income" not in one.columns for one in plan.mechanism.sets)
 
 
 def test_the_expected_error_of_pairs_is_what_is_measured():

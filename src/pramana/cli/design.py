@@ -92,6 +92,8 @@ def design(
         show_json(plan.to_json() | (matrices_of_plan(plan) if show_matrix else {}))
         return
     show_plan(plan)
+    if "choice" in plan.figures:
+        bullet(out(), plan.figures["choice"])
     instead = api.reports_instead(plan) if method is None else None
     if instead is not None:
         command = _command(context.obj.numbers, table, schema, records)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +15,16 @@ from pramana.errors import InputError, InvalidTable
 if TYPE_CHECKING:
     from pramana.methods.base import Method
     from pramana.methods.plan import Plan
+    from pramana.table.schema import Schema
     from pramana.types import TableLike
 
 __all__ = ["method_of", "plan_for"]
 
 FEWEST = 2
+TABLES = "--tables"
+"""By itself this option chooses no method: it says what the choice is to be made for."""
+
+PAIRS = "pairs"
 
 
 def plan_for(
@@ -41,8 +49,12 @@ def plan_for(
     method = method or _told_by(asked)
     aims = None if method is None else api.METHODS[method].aims
     guarantees = api.asked_by_letters(asked.numbers, aims=aims, schema=described)
-    kind = api.METHODS[method] if method else api.usual_method([one.name for one in guarantees])
-    chosen = method_of(kind, asked.options)
+    chosen: Method | None = None
+    if method is None and set(asked.options) == {TABLES}:
+        described = _with_tables(described, asked.options[TABLES])
+    elif method is not None or asked.options:
+        kind = api.METHODS[method] if method else api.usual_method([one.name for one in guarantees])
+        chosen = method_of(kind, asked.options)
     opened = None if table is None else api.open_source(table, schema=described)
     plan = api.design(
         described,
@@ -56,6 +68,18 @@ def plan_for(
     if plan.records < FEWEST:
         raise InvalidTable("A release needs at least two records, got 1: nobody hides alone.")
     return plan, opened
+
+
+def _with_tables(schema: Schema, texts: Sequence[str]) -> Schema:
+    """The schema with the tables that will be asked for; the word pairs stands for all pairs."""
+    from pramana.methods.reports import tables_of
+
+    names = [column.name for column in schema.randomised]
+    tables: list[tuple[str, ...]] = []
+    for table in tables_of(texts):
+        all_pairs = table == (PAIRS,) and PAIRS not in names
+        tables += itertools.combinations(names, 2) if all_pairs else [table]
+    return replace(schema, tables=tuple(tables))
 
 
 def method_of(method: type[Method], options: dict[str, Any]) -> Method:

@@ -7,6 +7,7 @@ each. They are never changed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 from pramana.matrices import Label
 from pramana.types import IntArray
 
-__all__ = ["Companion", "companion_of"]
+__all__ = ["Companion", "companion_of", "company_of"]
 
 MOST_VALUES = 40
 """A column of more values is too thinly spread to say much, as a name or a postcode is."""
@@ -68,3 +69,9 @@ def _of_numbers(numbers: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Compan
     codes[np.isnan(numbers)] = len(edges) + 1
     used, codes = np.unique(codes, return_inverse=True)
     return Companion(tuple(int(code) for code in used), codes.astype(np.int64))
+
+
+def company_of(table: pa.Table, names: Sequence[str]) -> dict[str, Companion]:
+    """Columns released as they are that can tell something about the randomised ones."""
+    found = {name: companion_of(table.column(name)) for name in names}
+    return {name: companion for name, companion in found.items() if companion is not None}

@@ -139,18 +139,21 @@ class Reports(Method):
             pairs = itertools.combinations(names, 2)
             return dict.fromkeys(pairs, 1.0) or {names: 1.0}
         wanted: dict[Set, float] = {}
+        beside = {column.name for column in schema.released_as_is}
         for table in tables:
-            for name in table:
+            told = [name for name in table if name not in beside]  # the others stand beside anyway
+            for name in told:
                 if name not in names:
                     raise UnknownColumn(
-                        f"tables names '{name}', which is not randomised. "
+                        f"tables names '{name}', which is not released. "
                         f"Randomised are: {', '.join(names)}."
                     )
-            if len(set(table)) != len(table):
+            if len(set(told)) != len(told):
                 raise InvalidNumber(f"Table {'*'.join(table)} must name each column once.")
-            ordered = tuple(sorted(table, key=names.index))
-            wanted[ordered] = wanted.get(ordered, 0.0) + 1.0
-        return wanted
+            ordered = tuple(sorted(told, key=names.index))
+            if ordered:
+                wanted[ordered] = wanted.get(ordered, 0.0) + 1.0
+        return wanted or {names: 1.0}
 
     def release(self, plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
         """Every record asked for one set, its answer drawn, then shuffled."""
@@ -309,8 +312,11 @@ def _mechanism(shares: SetShares, domain: _Cells, dial: float) -> Reporting:
 def _expected(
     shares: SetShares, wanted: Mapping[Set, float], domain: _Cells, records: int
 ) -> ExpectedError:
-    """The errors of single columns and of the tables asked for that some set holds."""
-    tables = [*((name,) for name in domain.names), *wanted]
+    """The errors of single columns and of the tables asked for; of the pairs in larger ones."""
+    tables: list[Set] = [(name,) for name in domain.names]
+    for table in wanted:
+        held = shares.information(table) > 0
+        tables += [table] if held else list(itertools.combinations(table, 2))
     errors: Callable[[Set], float] = lambda table: shares.error(  # noqa: E731
         table, domain.count(table), records=records
     )

@@ -38,7 +38,7 @@ from pramana.release.certificate import Certificate
 from pramana.table.schema import require_domains, require_keys
 from pramana.types import FloatArray
 
-__all__ = ["Retention"]
+__all__ = ["Retention", "whole_record_errors"]
 
 Spread = Literal["equal", "best"]
 
@@ -127,6 +127,19 @@ class Retention(Method):
         matrices = {step.columns: step.matrix for step in mechanism}
         retentions = [_kept(step, matrices[step.columns]) for step in steps]
         return ErrorModel(steps, records=certificate.records).at(retentions)
+
+
+def whole_record_errors(plan: Plan, tables: Sequence[tuple[str, ...]]) -> list[float]:
+    """The expected errors of some tables under a plan of this method."""
+    steps = step_domains(plan.schema)
+    model = ErrorModel(steps, records=plan.records, tables=tables)
+    found: list[float] = model.errors(_retentions(steps, plan.mechanism)).tolist()
+    return found
+
+
+def _retentions(steps: Sequence[StepDomain], mechanism: Mechanism) -> list[float]:
+    matrices = {step.columns: step.matrix for step in mechanism}
+    return [_kept(step, matrices[step.columns]) for step in steps]
 
 
 NOTHING = 1e-15

@@ -19,7 +19,7 @@ from pramana.model.observed import Feature
 from pramana.randomness import Keystream, Stream
 from pramana.types import FloatArray, IntArray, Words
 
-__all__ = ["draw_given", "draw_records"]
+__all__ = ["draw_beside", "draw_given", "draw_records"]
 
 GOLDEN = (5**0.5 - 1) / 2
 TINY = 1e-300
@@ -54,6 +54,35 @@ def draw_records(
         drawn.append(_axis(model, axis, classes, before, keystream))
     order = keystream.permutation(records, "draw order")
     return [column[order] for column in drawn]
+
+
+def draw_beside(
+    blend: Blend,
+    seen: Sequence[IntArray],
+    keystream: Keystream,
+    *,
+    together: FloatArray | None = None,
+) -> list[IntArray]:
+    """The values of the first axes of each record, given those of the last ones, in their order.
+
+    First the class, by how likely it makes what stands beside; then the axes, spread evenly over
+    the records of each class.
+    """
+    model, records = blend.merged(), len(seen[0])
+    first = len(model.profiles) - len(seen)
+    beside = LatentClasses(model.weights, model.profiles[first:])
+    features = [Feature(axis, len(profile)) for axis, profile in enumerate(beside.profiles)]
+    levels = keystream.uniforms(Stream("beside class"), 0, records)
+    chosen = _class_given(beside, features, seen, levels)
+    order = np.argsort(chosen, kind="stable")
+    classes = chosen[order]
+    drawn: list[IntArray] = []
+    for axis in range(first):
+        before = [(place, drawn[place]) for place in _keys(axis, together, keystream)]
+        drawn.append(_axis(model, axis, classes, before, keystream))
+    back = np.empty_like(order)
+    back[order] = np.arange(records)
+    return [column[back] for column in drawn]
 
 
 def draw_given(

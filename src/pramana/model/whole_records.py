@@ -22,10 +22,13 @@ from pramana.model.observed import Answers, Feature, Observed
 from pramana.randomness import Keystream
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["MOST_HELD", "WholeRecords"]
+__all__ = ["MOST_HELD", "WholeRecords", "different"]
 
 FEW = 100_000
 """Up to so many codes, records times axes, are fitted to as whole records."""
+
+MOST_FLAT = 2**62
+"""Records with fewer possible cells are told apart by one number each."""
 
 MOST_HELD = 10_000
 """So many records of each part are enough to judge by."""
@@ -98,7 +101,7 @@ class WholeRecords:
         answers = []
         for number, own in self._groups(rows[:most]):
             places = tuple(number * len(axes) + axis for axis in axes)
-            cells, counts = _different([self.codes[axis][own] for axis in axes])
+            cells, counts = different([self.codes[axis][own] for axis in axes])
             answers.append(Answers(places, cells, counts, 0.0, 1.0, beside=len(self.kept)))
         return self._observed(answers)
 
@@ -123,7 +126,15 @@ def _counted(codes: Sequence[IntArray], shape: Sequence[int]) -> FloatArray:
     return np.bincount(flat, minlength=prod(shape)).astype(np.float64).reshape(shape)
 
 
-def _different(codes: Sequence[IntArray]) -> tuple[IntArray, FloatArray]:
-    """The different records, one row each, and how often each occurs."""
-    cells, counts = np.unique(np.stack(codes, axis=1), axis=0, return_counts=True)
+def different(codes: Sequence[IntArray]) -> tuple[IntArray, FloatArray]:
+    """The different records of some codes, one row each, and how often each occurs."""
+    if not len(codes[0]):
+        return np.zeros((0, len(codes)), dtype=np.int64), np.zeros(0)
+    sizes = [int(code.max()) + 1 for code in codes]
+    if prod(sizes) < MOST_FLAT:
+        flat = np.ravel_multi_index(tuple(codes), sizes)
+        found, counts = np.unique(flat, return_counts=True)
+        cells = np.stack(np.unravel_index(found, sizes), axis=1)
+    else:
+        cells, counts = np.unique(np.stack(codes, axis=1), axis=0, return_counts=True)
     return cells.astype(np.int64), counts.astype(np.float64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,7 +9,7 @@ import pyarrow as pa
 
 from pramana.engines.sums import Condition
 from pramana.errors import NotCovered
-from pramana.estimation.companions import Companion, companion_of
+from pramana.estimation.companions import company_of
 from pramana.estimation.counts import CountMethod, estimate_counts
 from pramana.estimation.independence import IndependenceTest, independence_test
 from pramana.estimation.layout import Layout
@@ -97,7 +96,7 @@ class PublishedReading:
         names = list(dict.fromkeys((*mechanism.strata, *mechanism.columns)))
         codes, labels = self.records.coded(table, names)
         others = [column.name for column in schema.released_as_is if column is not schema.weight]
-        company = _company(table, [name for name in others if name not in names])
+        company = company_of(table, [name for name in others if name not in names])
         codes |= {name: companion.codes for name, companion in company.items()}
         labels |= {name: companion.labels for name, companion in company.items()}
         layout = Layout.of_records(
@@ -133,9 +132,3 @@ class PublishedReading:
                 f"'{of}' is randomised; means, totals, quantiles and shares beyond a number are of "
                 f"columns released as they are. Ask for the table of '{of}' instead."
             )
-
-
-def _company(table: pa.Table, names: Sequence[str]) -> dict[str, Companion]:
-    """Columns released as they are that can tell something about the randomised ones."""
-    found = {name: companion_of(table.column(name)) for name in names}
-    return {name: companion for name, companion in found.items() if companion is not None}

@@ -1,7 +1,8 @@
 """Reports of some columns of each record: a table comes from every report that holds it.
 
-What no report holds comes from the model of the whole table (pramana.model), and says so: the
-model smooths, and no error of it can be stated. Rebuilt records are drawn from the same model.
+What no report holds comes from the model of the whole table (pramana.model), and says so: its
+errors are those of fitting it anew, without what it smooths away. Rebuilt records are drawn from
+the same model, given the columns beside that were released as they are.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import pyarrow.compute as pc
 
 from pramana.engines.sums import Condition, SumsAsked, grouped_sums, sums_in
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, TooLarge
+from pramana.estimation.companions import Companion, company_of
 from pramana.estimation.counts import CountMethod, require_method
 from pramana.estimation.independence import WEIGHTED, IndependenceTest, chi_square_tail
 from pramana.estimation.quantiles import Curve, quantiles_of, stacked
@@ -29,9 +31,11 @@ from pramana.estimation.results import Estimate
 from pramana.estimation.variance import Ratio, bounded_interval, normal_interval
 from pramana.matrices.reporting import AskedSet, Reporting
 from pramana.matrices.transition import Label
+from pramana.model.beside import ReportsBeside, SetAnswers
+from pramana.model.bootstrap import refitted_spread
 from pramana.model.choose import fit_model
 from pramana.model.climb import ClassClimb
-from pramana.model.drawing import draw_records
+from pramana.model.drawing import draw_beside, draw_records
 from pramana.model.latent_classes import Blend
 from pramana.model.observed import Answers, Feature, Observed
 from pramana.randomness import Keystream, Stream
@@ -51,6 +55,9 @@ Inside: TypeAlias = dict[str, tuple[Label, ...]]
 
 LIMIT = "the limit that a value reaches"
 MOST_CELLS = 200_000
+FIXED = Keystream.from_seed(0)
+"""A table from the model depends on the release and on nothing else."""
+
 STEPS = 400
 """Steps to the most likely table of a pair: both sides of a test must have arrived."""
 
@@ -89,6 +96,11 @@ class ReportsReading:
                 "come from the model where no report holds them: leave the method out."
             )
         if not self.mechanism.containing(changed):
+            if method == "inverse":
+                raise NotCovered(
+                    f"No report holds {' and '.join(changed)} together, so that there is nothing "
+                    "to undo. Leave the method out: the table then comes from a model, and says so."
+                )
             return self._modelled(asked, changed, share=share)
         sums = _Sums.of(self, asked)
         found = sums.totals(sums.weights())
@@ -182,7 +194,7 @@ class ReportsReading:
         return _independence(self, (asked.by[0], asked.by[1]))
 
     def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:
-        """Whole records drawn from the model; columns released as they are stay where they are."""
+        """Whole records drawn from the model, given columns released as they are, which stay."""
         if method not in REBUILDS:
             raise InvalidNumber(f"method must be one of {', '.join(REBUILDS)}, got {method!r}.")
         if method == "rank":
@@ -191,9 +203,19 @@ class ReportsReading:
                 "method out, and records are drawn from the model of the whole table."
             )
         schema = self.records.certificate.schema
-        model, axes = self._model(keystream)
-        table = self.records.opened.to_arrow().drop_columns([ASKED])
-        places = draw_records(model, table.num_rows, keystream, together=self._together(axes))
+        table = self.records.opened.to_arrow()
+        view = _ModelView(schema, self.mechanism)
+        axes, together = view.axes, self._together(view.axes)
+        names = [one.name for one in schema.released_as_is if one is not schema.weight]
+        company = company_of(table, [name for name in names if name != ASKED])
+        if company:
+            beside = [own.codes for own in company.values()]
+            model = fit_model(self._beside(view, table, list(company.values())), keystream)
+            places = draw_beside(model, beside, keystream, together=together)
+        else:
+            model = fit_model(_observed(self, view), keystream)
+            places = draw_records(model, table.num_rows, keystream, together=together)
+        table = table.drop_columns([ASKED])
         for axis, drawn in zip(axes, places, strict=True):
             for name, codes in zip(axis.columns, axis.codes(axis.columns, schema), strict=True):
                 words = keystream.words(Stream("rebuild", "inside", name), 0, len(drawn))
@@ -214,9 +236,26 @@ class ReportsReading:
 
     # -- the model -------------------------------------------------------------------------
 
-    def _model(self, keystream: Keystream) -> tuple[Blend, tuple[_Axis, ...]]:
-        view = _ModelView(self.records.certificate.schema, self.mechanism)
-        return fit_model(_observed(self, view), keystream), view.axes
+    def _beside(
+        self, view: _ModelView, table: pa.Table, company: Sequence[Companion]
+    ) -> ReportsBeside:
+        """All reports with what stands beside each."""
+        asked = table.column(ASKED).cast(pa.string())
+        sets = []
+        for one in self.mechanism.sets:
+            rows = np.flatnonzero(pc.equal(asked, one.name).to_numpy(zero_copy_only=False))
+            if len(rows):
+                codes, _ = self.records.coded(table.take(rows), one.columns)
+                told = view.answers(one, codes, np.ones(len(rows)))
+                sets.append(SetAnswers(told.features, rows, told.cells, told.gain))
+        axes = range(len(view.sizes), len(view.sizes) + len(company))
+        features = [Feature(axis, len(own.labels)) for axis, own in zip(axes, company, strict=True)]
+        return ReportsBeside(
+            (*view.sizes, *(len(own.labels) for own in company)),
+            (*view.features, *features),
+            tuple(sets),
+            tuple(own.codes for own in company),
+        )
 
     def _together(self, axes: tuple[_Axis, ...]) -> FloatArray:
         """How often two axes are asked for together."""
@@ -227,33 +266,33 @@ class ReportsReading:
         return found
 
     def _modelled(self, asked: Asked, changed: list[str], *, share: bool) -> Estimate:
-        """A table that no report holds, from the model; without errors."""
+        """A table that no report holds, from the model, with the spread of its fits."""
         if set(asked.names) != set(changed) or asked.where:
             raise NotCovered(
                 f"No report holds {' and '.join(changed)} together: their table comes from a "
                 "model, which does not know columns released as they are, nor filters."
             )
-        model, axes = self._model(Keystream.from_seed(0))
-        used = [place for place, axis in enumerate(axes) if set(axis.columns) & set(changed)]
-        joint = model.table(used)
-        schema = self.records.certificate.schema
-        labels = tuple(schema.column(name).labels for name in asked.by)
-        table = np.zeros([len(own) for own in labels])
-        places: dict[str, IntArray] = {}
-        for at, place in enumerate(used):
-            shape = [1] * at + [-1] + [1] * (len(used) - at - 1)
-            own = axes[place].codes(axes[place].columns, schema)
-            places |= dict(zip(axes[place].columns, (p.reshape(shape) for p in own), strict=True))
-        np.add.at(table, tuple(places[name] for name in asked.by), joint)
-        estimate = table if share else table * self.records.certificate.records
-        nothing = np.full(table.shape, np.nan)
+        view, keystream = _ModelView(self.records.certificate.schema, self.mechanism), FIXED
+        observed = _observed(self, view)
+        model = fit_model(observed, keystream)
+        records = self.records.certificate.records
+        times = 1 if share else records
+
+        def figure(blend: Blend) -> FloatArray:
+            return view.table(blend, asked.by) * times
+
+        estimate = figure(model)
+        se = refitted_spread(observed, model, keystream, figure)
+        low, high = _interval(estimate, se, asked, most=float(times))
         return Estimate(
-            by=asked.by, labels=labels, what="share" if share else "count", method="model",
-            why=f"no report holds these columns together; {model.why}",
-            level=asked.question.level, infer=asked.question.infer, estimate=estimate,
-            se=nothing, low=nothing, high=nothing, records=self.records.certificate.records,
-            simultaneous=asked.question.simultaneous,
-            no_interval="a model smooths, and how far it is off cannot be told from reports.",
+            by=asked.by,
+            labels=tuple(self.records.certificate.schema.column(name).labels for name in asked.by),
+            what="share" if share else "count", method="model",
+            why=f"no report holds these columns together, so that they come from a model: "
+                f"{model.why} Its errors are those of fitting it anew (bootstrap), without what "
+                "the model smooths away.",
+            level=asked.question.level, infer=asked.question.infer, estimate=estimate, se=se,
+            low=low, high=high, records=records, simultaneous=asked.question.simultaneous,
         )  # fmt: skip
 
 
@@ -584,6 +623,19 @@ class _ModelView:
     @property
     def sizes(self) -> tuple[int, ...]:
         return tuple(len(axis.cells) for axis in self.axes)
+
+    def table(self, blend: Blend, columns: Sequence[str]) -> FloatArray:
+        """The distribution of some columns under a model of the axes."""
+        used = [place for place, axis in enumerate(self.axes) if set(axis.columns) & set(columns)]
+        found = np.zeros([len(self.schema.column(name).labels) for name in columns])
+        places: dict[str, IntArray] = {}
+        for at, place in enumerate(used):
+            shape = [1] * at + [-1] + [1] * (len(used) - at - 1)
+            axis = self.axes[place]
+            own = [codes.reshape(shape) for codes in axis.codes(axis.columns, self.schema)]
+            places |= dict(zip(axis.columns, own, strict=True))
+        np.add.at(found, tuple(places[name] for name in columns), blend.table(used))
+        return found
 
     def answers(self, one: AskedSet, codes: dict[str, Codes], counts: FloatArray) -> Answers:
         """The reports of a set, from the codes of its columns."""
