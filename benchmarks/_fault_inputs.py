@@ -12,7 +12,7 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
-from benchmarks._fault_verbs import MARKER, SCHEMA, make_template
+from benchmarks._fault_verbs import MARKER, SCHEMA, make_template, run_in_fork
 from benchmarks.mutations import MUTATIONS
 
 SLOWEST = 30
@@ -33,6 +33,9 @@ def try_inputs(place: Path, *, number: int, seed: int) -> tuple[Counter, list[st
     folder = place / "inputs"
     make_template(folder)
     shutil.rmtree(folder / "tmp")
+    for form in ("parquet", "feather"):
+        run_in_fork(folder, f"protect people.csv --schema schema.toml --k 2 -o old-{form} "
+                            f"--format {form}")  # fmt: skip
     sources = _sources(folder)
     at = 0
     while at < number:
@@ -282,7 +285,8 @@ def _certificate(folder: Path, sources: dict[str, bytes], chance: random.Random)
 
     del sources
     place = folder / "mutant-release"
-    if not place.exists():
+    if not (place / "certificate.json").is_file():
+        shutil.rmtree(place, ignore_errors=True)
         shutil.copytree(folder / "old", place)
     whole = (folder / "old" / "certificate.json").read_bytes()
     if chance.random() < 0.5:
@@ -299,6 +303,27 @@ def _certificate(folder: Path, sources: dict[str, bytes], chance: random.Random)
         load_release(place)
     except PramanaError:
         return "refused"
+    return ""
+
+
+def _released(folder: Path, sources: dict[str, bytes], chance: random.Random) -> str:
+    """A release with mutated data of the same size, from which a table is estimated."""
+    from pramana.errors import PramanaError
+    from pramana.readings.release import load_release
+
+    del sources
+    base = folder / chance.choice(("old", "old-parquet", "old-feather"))
+    place = folder / f"mutant-{base.name}"
+    if not place.exists():
+        shutil.copytree(base, place)
+    name = next(base.glob("data.*")).name
+    whole = (base / name).read_bytes()
+    made = mutated(whole, chance)[: len(whole)]
+    (place / name).write_bytes(made + whole[len(made) :])
+    try:
+        load_release(place).crosstab("sex", "age")
+    except PramanaError as error:
+        return str(error) or "refused"
     return ""
 
 
@@ -399,4 +424,10 @@ def _said(words: list[str]) -> str:
     return f"{told} of {words}" if code == 2 else told if "unforeseen" in told else ""
 
 
-TRIALS = {"table": _table, "schema": _schema, "certificate": _certificate, "command": _command}
+TRIALS = {
+    "table": _table,
+    "released": _released,
+    "schema": _schema,
+    "certificate": _certificate,
+    "command": _command,
+}

@@ -14,6 +14,7 @@ from pramana.errors import InvalidTable
 from pramana.formats.base import RecordStream
 from pramana.formats.opening import open_table
 from pramana.formats.parquet import PARQUET
+from pramana.formats.parquet_footer import Chunk, chunks_of
 from pramana.table.domains import Categories
 from pramana.table.schema import Column, Role, Schema
 
@@ -126,3 +127,37 @@ def test_broken_files_and_empty_folders_are_refused(folder, tmp_path):
     part.write_bytes(part.read_bytes()[:50])
     with pytest.raises(InvalidTable, match="broken or cut short"):
         open_table(folder)
+
+
+def test_what_a_footer_says_of_its_columns_is_read_without_the_library(tmp_path):
+    """Values and missing ones of each column of each row group, as the library has them."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": [1, None, 3], "b": ["x", "y", "z"]}), path, row_group_size=2)
+    found = pq.read_metadata(path)
+    assert chunks_of(path) == [
+        [
+            Chunk(
+                found.row_group(g).column(c).num_values,
+                found.row_group(g).column(c).statistics.null_count,
+            )
+            for c in range(2)
+        ]
+        for g in range(2)
+    ]
+
+
+def test_sizes_that_do_not_fit_their_column_do_not_end_the_process(tmp_path):
+    """The library throws where nobody catches, if it is asked for such a column."""
+    from pramana.formats import parquet_footer as footer
+
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": [1, 2, 3]}), path)
+    content = path.read_bytes()
+    body, own = footer.body_and_footer(memoryview(content))
+    tree = footer._Reader(own).struct()
+    column = tree[footer.GROUPS][1][1][0][footer.COLUMNS][1][1][0][footer.CHUNK][1]
+    column[16] = (footer.STRUCT, {3: (footer.LIST, (footer.I64, [0] * 7))})
+    made = footer._struct(tree)
+    path.write_bytes(b"PAR1" + body + made + len(made).to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(InvalidTable, match="cannot be read"):
+        open_table(path).to_arrow()

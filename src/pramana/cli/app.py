@@ -21,6 +21,7 @@ from pramana.cli.options import option
 from pramana.cli.verbs import PROGRAM, Verbs
 from pramana.errors import Notice, PramanaError
 from pramana.files import forget_placed, placed
+from pramana.memory import memory_bound, require_some
 
 __all__ = ["app", "main"]
 
@@ -68,6 +69,8 @@ def _options(
         raise typer.Exit
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+        return
+    require_some()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -98,10 +101,8 @@ def _outcome(arguments: Sequence[str] | None, told: list[int]) -> int:
         return 0
     except OSError as error:
         return _fail(_system(error), BAD_INPUT)
-    except MemoryError:
-        return _fail(f"There is not enough memory for this table. {_written()}", BAD_INPUT)
     except Exception as error:
-        return _unforeseen(error)
+        return _fail(_memory(), BAD_INPUT) if _is_for_memory(error) else _unforeseen(error)
     return code if isinstance(code, int) else 0
 
 
@@ -179,6 +180,20 @@ def _system(error: OSError) -> str:
     where = f" ({error.filename})" if error.filename else ""
     reason = error.strerror or "the operating system refused to read or write"
     return f"{reason}{where}. {_written()}"
+
+
+def _is_for_memory(error: Exception) -> bool:
+    """Whether there was no memory left, by whatever name a library calls that."""
+    words = ("cannot allocate memory", "failed to map segment", "start new thread", "out of memory")
+    said = str(error).lower()
+    return isinstance(error, MemoryError) or any(word in said for word in words)
+
+
+def _memory() -> str:
+    return (
+        f"There is not enough memory: at most {memory_bound() / 2**30:.1f} GiB are taken, and the "
+        f"system gives less. Allow for more, or set PRAMANA_MEMORY lower. {_written()}"
+    )
 
 
 def _written() -> str:

@@ -42,9 +42,12 @@ def stream_part(content: pa.Buffer) -> pa.Buffer:
     return content.slice(BEGINNING, end - BEGINNING)
 
 
-def records_of(stream: pa.Buffer) -> int:
-    """The number of records that the messages state; refuses lengths that cannot be."""
-    total = 0
+def records_of(stream: pa.Buffer) -> tuple[int, int]:
+    """The number of records that the messages state, and of their bytes once they are unpacked.
+
+    Lengths that cannot be are refused.
+    """
+    total, size = 0, 0
     for message in _messages(stream):
         if message.type not in HEADERS:
             continue
@@ -53,9 +56,9 @@ def records_of(stream: pa.Buffer) -> int:
         length = batch.number(0, "<q")
         if length < 0:
             raise InvalidTable("A batch states a negative length.")
-        _require_lengths(batch, message.body)
+        size += _unpacked(batch, message.body)
         total += length if message.type == "record batch" else 0
-    return total
+    return total, size
 
 
 def packings_of(stream: pa.Buffer) -> set[str]:
@@ -79,19 +82,22 @@ def _messages(stream: pa.Buffer) -> Iterator[pa.Message]:
             return
 
 
-def _require_lengths(batch: _FlatTable, body: pa.Buffer | None) -> None:
-    """Refuse buffers that lie outside their message, or say to be longer than they can be."""
-    size = 0 if body is None else body.size
+def _unpacked(batch: _FlatTable, body: pa.Buffer | None) -> int:
+    """How long all buffers are; those outside their message, or too long to be, are refused."""
+    total, size = 0, 0 if body is None else body.size
     packed = batch.place(3)
     codec = None if packed is None else batch.child(3).number(0, "<b")
     for offset, length in batch.pairs(2):
         if offset < 0 or length < 0 or offset + length > size:
             raise InvalidTable("A buffer lies outside its message.")
         if codec is None or not length or body is None:
+            total += length
             continue
         (whole,) = struct.unpack("<q", bytes(body.slice(offset, 8))) if length >= 8 else (-2,)
         if whole < -1 or whole > length * MOST_TIMES.get(codec, 0):
             raise InvalidTable("A buffer cannot be as long as it says.")
+        total += length if whole == -1 else whole
+    return total
 
 
 def _header(content: bytes) -> _FlatTable:

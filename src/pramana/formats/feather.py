@@ -10,13 +10,14 @@ from typing import ClassVar, Final
 
 import pyarrow as pa
 
-from pramana.errors import InvalidTable
+from pramana.errors import InvalidTable, TooLarge
 from pramana.formats.arrow_messages import records_of, stream_part
 from pramana.formats.base import BROKEN, RecordStream, broken, whole
 from pramana.formats.child import read_in_child
 from pramana.formats.names import require_distinct_names
+from pramana.memory import require_memory
 from pramana.table.labels import Labels
-from pramana.table.opened import BATCH, OpenedTable, Part, placed, plain_text
+from pramana.table.opened import OpenedTable, Part, batch_rows, placed, plain_text
 from pramana.table.stamps import FileStamp
 
 __all__ = ["FEATHER", "FeatherFormat", "read_here"]
@@ -44,9 +45,12 @@ class FeatherFormat:
         stamp = FileStamp.of(path)
         try:
             held = _ArrowContent.of(path)
+            names = held.schema.names
+        except TooLarge:
+            raise
         except UNREADABLE:
             raise broken(path) from None
-        require_distinct_names(held.schema.names, where=str(path))
+        require_distinct_names(names, where=str(path))
         return held.opened(self.name, path, stamp)
 
     def write(self, path: Path, records: RecordStream) -> None:
@@ -83,6 +87,7 @@ class _ArrowContent:
     @classmethod
     def of(cls, path: Path) -> _ArrowContent:
         """What the file says of itself."""
+        require_memory(path.stat().st_size, what=str(path))
         content = pa.py_buffer(path.read_bytes())
         if bytes(content[:4]) == FIRST:
             table, _ = read_in_child(__name__, path, title="Feather")
@@ -92,13 +97,16 @@ class _ArrowContent:
         stream = stream_part(content)
         with pa.ipc.open_stream(stream) as reader:
             schema = reader.schema.remove_metadata()
-        return cls(stream, plain_text(schema.empty_table()).schema, records_of(stream))
+        records, size = records_of(stream)
+        require_memory(size + len(stream), what=str(path))
+        return cls(stream, plain_text(schema.empty_table()).schema, records)
 
     def opened(self, name: str, path: Path, stamp: FileStamp) -> OpenedTable:
         """The table."""
 
         def parts(columns: Sequence[str]) -> Iterator[Part]:
-            return placed(self.table(path).select(list(columns)).to_batches(max_chunksize=BATCH))
+            rows = batch_rows(len(columns))
+            return placed(self.table(path).select(list(columns)).to_batches(max_chunksize=rows))
 
         return OpenedTable(self.schema, self.rows, name, path, parts, files=(stamp,))
 

@@ -14,11 +14,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.errors import InvalidTable, MissingExtra, Notice
+from pramana.errors import InvalidTable, MissingExtra, Notice, TooLarge
 from pramana.formats.base import RecordStream
 from pramana.formats.child import read_in_child
 from pramana.formats.faithful import require_same
 from pramana.formats.names import require_distinct_names
+from pramana.memory import require_memory
 from pramana.table.domains import Label
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
@@ -32,6 +33,8 @@ PACKAGES: dict[TableFormat, str] = {
     "xport": "SAS transport",
 }
 EXACT = 2**53
+CELL_BYTES = 24
+"""What a value takes while such a file is read, about."""
 SPSS_DATE = 92
 """Where the head of an SPSS file has the date and the time of writing."""
 ROOM = 2**20
@@ -73,7 +76,12 @@ def read_here(path: Path, *, file_format: TableFormat) -> tuple[pa.Table, Labels
     read = getattr(library, f"read_{file_format}")
     try:
         told = {"user_missing": True} if file_format in ("sav", "dta") else {}
+        _, about = read(str(path), metadataonly=True)
+        cells = (about.number_rows or 0) * (about.number_columns or 0)
+        require_memory(cells * CELL_BYTES, what=str(path))
         columns, about = read(str(path), output_format="dict", **told)
+    except TooLarge:
+        raise
     except (library.ReadstatError, library.PyreadstatError, ValueError, OSError):
         raise InvalidTable(
             f"{path} cannot be read as {PACKAGES[file_format]}: "

@@ -19,15 +19,23 @@ import pyarrow.parquet as pq
 from pramana.errors import InvalidTable
 from pramana.formats.base import BROKEN, RecordStream, broken, whole
 from pramana.formats.names import require_distinct_names
-from pramana.formats.parquet_footer import MARK, body_and_footer, joined
+from pramana.formats.parquet_footer import MARK, Chunk, body_and_footer, chunks_of, joined
 from pramana.parallel import default_threads, in_order
-from pramana.table.opened import OpenedTable, Part, placed
+from pramana.table.opened import OpenedTable, Part, batch_rows, placed
 from pramana.table.stamps import FileStamp
 
 __all__ = ["PARQUET", "ParquetFormat", "open_parts", "parts_of"]
 
 PART_RECORDS: Final = 2**17
 """Row groups are read together up to about this number of records."""
+
+PART_CELLS: Final = 2**23
+"""Of so many cells at most, however many columns there are."""
+
+CELL_BYTES: Final = 8
+
+BUFFER: Final = 2**16
+"""Bytes of each column that are read ahead from a row group that is read in batches."""
 
 GROUP_MOST: Final = 2**21
 """Row groups with more records are read in several batches, one after the other."""
@@ -55,7 +63,7 @@ class ParquetFormat:
         encoded = partial(_encoded, records.schema)
         footers: list[tuple[bytes, int]] = []
         with path.open("wb") as file:
-            for part in in_order(encoded, records.groups, threads=default_threads()):
+            for part in in_order(encoded, records.groups, threads=default_threads(), cells=_cells):
                 body, footer = body_and_footer(memoryview(part))
                 file.write(body if footers else memoryview(part)[: len(MARK) + len(body)])
                 footers.append((footer, file.tell() - len(body)))
@@ -64,6 +72,11 @@ class ParquetFormat:
                 return
             footer = joined(footers)
             file.write(footer + len(footer).to_bytes(4, "little") + MARK)
+
+
+def _cells(group: pa.Table) -> int:
+    """As many cells as the group has bytes for: long texts count for more."""
+    return int(group.nbytes // CELL_BYTES)
 
 
 def _encoded(schema: pa.Schema, group: pa.Table) -> pa.Buffer:
@@ -127,13 +140,11 @@ def _opened(place: Path, schema: pa.Schema, files: tuple[_File, ...]) -> OpenedT
 
 def _never_missing(files: Sequence[_File], name: str) -> bool:
     """Whether all row groups state that no value of a column is missing."""
-    for file in files:
-        at = file.schema.get_field_index(name)
-        for group in range(file.metadata.num_row_groups):
-            stated = file.metadata.row_group(group).column(at).statistics
-            if stated is None or not stated.has_null_count or stated.null_count:
-                return False
-    return True
+    return all(
+        columns[file.schema.get_field_index(name)].missing == 0
+        for file in files
+        for columns in file.chunks
+    )
 
 
 @dataclass(frozen=True)
@@ -143,6 +154,7 @@ class _File:
     stamp: FileStamp
     schema: pa.Schema
     metadata: Any
+    chunks: list[list[Chunk]]
     coded: tuple[str, ...] = ()
 
     @classmethod
@@ -154,24 +166,29 @@ class _File:
                 groups = map(metadata.row_group, range(metadata.num_row_groups))
                 if sum(group.num_rows for group in groups) != metadata.num_rows:
                     raise broken(path)
-                return cls(stamp, file.schema_arrow.remove_metadata(), metadata)
-        except BROKEN:
+                schema = file.schema_arrow.remove_metadata()
+                chunks = chunks_of(path)
+                if len(schema.names) and len(chunks) != metadata.num_row_groups:
+                    raise broken(path)
+                return cls(stamp, schema, metadata, chunks)
+        except (*BROKEN, LookupError, TypeError, RecursionError):
             raise broken(path) from None
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
         """Several small row groups together, or batches of a large one."""
-        for groups, records in self._grouped():
-            if records <= GROUP_MOST:
+        for groups, records in self._grouped(len(columns)):
+            if records <= GROUP_MOST and records * len(columns) <= PART_CELLS:
                 yield Part(0, records, partial(self._load, groups, list(columns)))
             else:
                 yield from placed(self._batches(groups[0], list(columns)))
 
-    def _grouped(self) -> Iterator[tuple[list[int], int]]:
+    def _grouped(self, columns: int) -> Iterator[tuple[list[int], int]]:
+        most = min(PART_RECORDS, PART_CELLS // max(columns, 1))
         groups: list[int] = []
         total = 0
         for group in range(self.metadata.num_row_groups):
             records = self.metadata.row_group(group).num_rows
-            if groups and total + records > PART_RECORDS:
+            if groups and total + records > most:
                 yield groups, total
                 groups, total = [], 0
             groups.append(group)
@@ -186,9 +203,10 @@ class _File:
             return _one_batch(whole(table.replace_schema_metadata(None), records=records))
 
     def _batches(self, group: int, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        with self.opened() as file:
+        with self.opened(buffer_size=BUFFER) as file:
             left = self._stated(group)
-            for batch in file.iter_batches(PART_RECORDS, [group], columns):
+            rows = batch_rows(len(columns))
+            for batch in file.iter_batches(rows, [group], columns):
                 left -= batch.num_rows
                 if left < 0:
                     raise broken(self.stamp.path)
@@ -196,17 +214,16 @@ class _File:
 
     def _stated(self, group: int) -> int:
         """The records of a row group, if all of its columns state as many."""
-        found = self.metadata.row_group(group)
-        records = int(found.num_rows)
-        lengths = {found.column(at).num_values for at in range(found.num_columns)}
+        records = int(self.metadata.row_group(group).num_rows)
+        lengths = {chunk.values for chunk in self.chunks[group]}
         if lengths != {records}:
             raise broken(self.stamp.path)
         return records
 
     @contextmanager
-    def opened(self) -> Iterator[Any]:
+    def opened(self, **more: int) -> Iterator[Any]:
         """The file; errors of the library may show values, so none of them is passed on."""
-        options = {"metadata": self.metadata, "read_dictionary": list(self.coded)}
+        options = {"metadata": self.metadata, "read_dictionary": list(self.coded), **more}
         try:
             with pq.ParquetFile(self.stamp.path, **options) as file:
                 yield file

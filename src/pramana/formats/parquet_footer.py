@@ -8,10 +8,12 @@ file something lies is moved; everything else stays as the library wrote it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
-from typing import Any, Final, TypeAlias
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias
 
-__all__ = ["MARK", "body_and_footer", "joined"]
+__all__ = ["MARK", "Chunk", "body_and_footer", "chunks_of", "joined"]
 
 MARK: Final = b"PAR1"
 """With what a file begins and ends."""
@@ -26,6 +28,7 @@ ROWS, GROUPS = 3, 4  # of a file
 COLUMNS, GROUP_OFFSET, ORDINAL = 1, 5, 7  # of a row group
 CHUNK_OFFSET, CHUNK = 2, 3  # of a column of it
 PAGE_OFFSETS = (9, 10, 11)  # data, index, dictionary
+VALUES, STATISTICS, NULLS = 5, 12, 3  # of a column, of it, and of that
 
 
 def body_and_footer(file: memoryview) -> tuple[memoryview, bytes]:
@@ -33,6 +36,35 @@ def body_and_footer(file: memoryview) -> tuple[memoryview, bytes]:
     length = int.from_bytes(file[-8:-4], "little")
     end = len(file) - 8 - length
     return file[len(MARK) : end], bytes(file[end:-8])
+
+
+class Chunk(NamedTuple):
+    """What a row group says of one of its columns: how many values, and how many are missing."""
+
+    values: int
+    missing: int | None
+
+
+def chunks_of(path: Path) -> list[list[Chunk]]:
+    """The columns of every row group of a file.
+
+    Arrow says the same, and ends the process where the sizes of a column do not fit its type.
+    """
+    with path.open("rb") as file:
+        file.seek(-8, os.SEEK_END)
+        length = int.from_bytes(file.read(4), "little")
+        file.seek(-8 - length, os.SEEK_END)
+        footer = _Reader(file.read(length)).struct()
+    return [
+        [_chunk(column[CHUNK][1]) for column in group[COLUMNS][1][1]]
+        for group in footer[GROUPS][1][1]
+    ]
+
+
+def _chunk(column: Struct) -> Chunk:
+    stated = column[STATISTICS][1] if STATISTICS in column else {}
+    missing = stated[NULLS][1] if NULLS in stated else None
+    return Chunk(int(column[VALUES][1]), missing)
 
 
 def joined(footers: Iterable[tuple[bytes, int]]) -> bytes:
@@ -70,7 +102,7 @@ def _shift(fields: Struct, numbers: Iterable[int], by: int) -> None:
 
 
 class _Reader:
-    """Reads a structure from bytes that a library has just written."""
+    """Reads a structure; what is none is a ValueError, a LookupError or a RecursionError."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
@@ -109,6 +141,8 @@ class _Reader:
 
     def _bytes(self, size: int) -> bytes:
         self._at += size
+        if self._at > len(self._data):
+            raise ValueError("a footer that ends too early")
         return self._data[self._at - size : self._at]
 
     def _varint(self) -> int:

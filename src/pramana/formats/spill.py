@@ -16,12 +16,13 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from pramana.memory import memory_bound
 from pramana.table.opened import Part
 
-__all__ = ["MEMORY", "Spill"]
+__all__ = ["Spill"]
 
-MEMORY: Final = 256 * 2**20
-"""Bytes that are held before columns go to the temporary file."""
+SHARE: Final = 8
+"""Of the memory allowed that is held before columns go to the temporary file."""
 
 Place: TypeAlias = pa.Array | tuple[int, int]
 
@@ -35,9 +36,12 @@ class Spill:
     (2, [2])
     """
 
-    def __init__(self, batches: Iterable[pa.RecordBatch] = (), *, memory: int = MEMORY) -> None:
+    def __init__(
+        self, batches: Iterable[pa.RecordBatch] = (), *, memory: int | None = None
+    ) -> None:
         self.rows = 0
-        self._memory, self._held = memory, 0
+        self._memory = memory_bound() // SHARE if memory is None else memory
+        self._held = 0
         self._batches: list[tuple[int, dict[str, Place]]] = []
         self._file: int | None = None
         self._end = 0

@@ -18,6 +18,9 @@ __all__ = ["COUNT", "MOST_ATTACHED", "GroupSizes", "group_sizes", "in_bins", "sm
 MOST_ATTACHED = 100_000
 """With more combinations of attached columns than this, a person is taken to be alone."""
 
+MOST_CELLS = 2**23
+"""And with more values in them than this: a memory of wide combinations must end somewhere."""
+
 COUNT = f"{RESERVED}records"
 """The column of how many records there are: no other one can be called so."""
 
@@ -42,7 +45,7 @@ class GroupSizes:
         self._places = [
             f"c{at}" for at in range(len(columns))
         ]  # Arrow reads dots in names as paths
-        self.most = most
+        self.most = most if most is None else min(most, max(1, MOST_CELLS // max(len(columns), 1)))
         self.too_many = False
         self._parts: list[pa.Table] = []
 

@@ -21,6 +21,7 @@ __all__ = [
     "OpenedTable",
     "Part",
     "TableFormat",
+    "batch_rows",
     "is_number",
     "mapped",
     "placed",
@@ -29,6 +30,9 @@ __all__ = [
 
 BATCH = 131_072
 """Records in a batch, unless told otherwise."""
+
+BATCH_CELLS = 2**21
+"""Cells of a batch, however many columns there are: about 32 MiB."""
 
 TableFormat: TypeAlias = str
 """The name of a format, or ``frame`` for objects in memory."""
@@ -105,7 +109,8 @@ class OpenedTable:
         table = plain_text(table.replace_schema_metadata(None))
 
         def parts(columns: Sequence[str]) -> Iterator[Part]:
-            return placed(table.select(list(columns)).to_batches(max_chunksize=BATCH))
+            rows = batch_rows(len(columns))
+            return placed(table.select(list(columns)).to_batches(max_chunksize=rows))
 
         source = table if source is None else source
         return cls(table.schema, table.num_rows, kind, source, parts, **about)
@@ -183,6 +188,15 @@ def _load_mapped(
     part: Part, functions: Mapping[str, ColumnFunction], schema: pa.Schema
 ) -> pa.RecordBatch:
     return mapped(functions, schema, part.load())
+
+
+def batch_rows(columns: int) -> int:
+    """How many records a batch of so many columns has at most.
+
+    >>> batch_rows(6), batch_rows(800)
+    (131072, 2621)
+    """
+    return max(1, min(BATCH, BATCH_CELLS // max(columns, 1)))
 
 
 def plain_text(table: pa.Table) -> pa.Table:

@@ -273,12 +273,20 @@ def _within(values: pa.Array, own: Recoding) -> pa.Array:
     else:
         values = values.cast(pa.int64())
     if own.bottom is not None:
-        low = pa.scalar(own.bottom).cast(values.type)
+        low = _end(own.bottom, values.type)
         values = pc.if_else(pc.less(values, low), low, values)
     if own.top is not None:
-        high = pa.scalar(own.top).cast(values.type)
+        high = _end(own.top, values.type)
         values = pc.if_else(pc.greater(values, high), high, values)
     return values
+
+
+def _end(number: float, kind: pa.DataType) -> pa.Scalar:
+    """An end in a type; one that lies beyond the type is the type's own."""
+    if not pa.types.is_integer(kind):
+        return pa.scalar(float(number), kind)
+    limits = np.iinfo(kind.to_pandas_dtype())
+    return pa.scalar(min(max(int(number), int(limits.min)), int(limits.max)), kind)
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

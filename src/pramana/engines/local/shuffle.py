@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pramana.memory import memory_bound
 from pramana.randomness import Address, Keystream, order_of_words
 
 __all__ = ["Piece", "RowLayout", "Shuffler"]
@@ -33,8 +34,12 @@ RANGE_BITS_MOST: Final = 8
 RANGE_RECORDS: Final = 2**18
 """Ranges of about this size are ordered in the cache."""
 
-MEMORY: Final = 512 * 2**20
-"""Bytes that are held before they go to the temporary file."""
+RANGE_CELLS: Final = 2**21
+WIDE_BITS_MOST: Final = 12
+"""A range of a wide table has about so many cells: it is copied three times on its way."""
+
+SHARE: Final = 4
+"""Of the memory allowed that is held before it goes to the temporary file."""
 
 
 @dataclass(frozen=True)
@@ -141,14 +146,14 @@ class Shuffler:
         keystream: Keystream,
         stream: Address,
         records: int | None = None,
-        memory: int = MEMORY,
+        memory: int | None = None,
         folder: Path | None = None,
     ) -> None:
         self._layout = RowLayout(schema)
         self._keystream, self._stream = keystream, stream
-        wanted = RANGE_BITS_MOST if records is None else (records // RANGE_RECORDS).bit_length()
-        self._bits = min(RANGE_BITS_MOST, wanted)
-        self._memory, self._folder = memory, folder
+        self._bits = _range_bits(records, len(schema))
+        self._memory = memory_bound() // SHARE if memory is None else memory
+        self._folder = folder
         self._held: list[Piece] = []
         self._held_bytes = 0
         self._spill: _Spill | None = None
@@ -167,7 +172,7 @@ class Shuffler:
         if not self._bits:
             ends[1] = len(batch)
             return Piece(words, rows, others, ends)
-        ranges = (words >> np.uint64(64 - self._bits)).astype(np.uint8)
+        ranges = (words >> np.uint64(64 - self._bits)).astype(np.uint16)
         order = np.argsort(ranges, kind="stable")
         np.cumsum(np.bincount(ranges, minlength=2**self._bits), out=ends[1:])
         return Piece(words[order], _take_rows(rows, order), _take(others, order), ends)
@@ -200,6 +205,16 @@ class Shuffler:
         rows = _take_rows(np.concatenate([part[1] for part in parts]), order)
         others = _take(_concatenated([part[2] for part in parts]), order)
         return self._layout.unpack(rows, others, len(words))
+
+
+def _range_bits(records: int | None, columns: int) -> int:
+    """By how many leading bits of their words records are scattered; the order is the same."""
+    if records is None:
+        return RANGE_BITS_MOST
+    by_cells = records * columns // RANGE_CELLS
+    wanted = max((records // RANGE_RECORDS).bit_length(), by_cells.bit_length())
+    most = WIDE_BITS_MOST if columns > RANGE_CELLS // RANGE_RECORDS else RANGE_BITS_MOST
+    return min(most, wanted)
 
 
 class _Spill:

@@ -6,7 +6,7 @@ are read by row groups; everything else in batches as they come.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pramana.engines.base import BatchFunction, Source
-from pramana.engines.local.shuffle import MEMORY, Piece, Shuffler
+from pramana.engines.local.shuffle import Piece, Shuffler
 from pramana.errors import InvalidTable, UnknownColumn
 from pramana.formats.door import write_records
 from pramana.formats.opening import open_table
@@ -48,7 +48,7 @@ class LocalTable:
 
     source: Source
     threads: int = field(default_factory=default_threads)
-    memory: int = MEMORY
+    memory: int | None = None
     passes: int = 1
 
     @classmethod
@@ -58,7 +58,7 @@ class LocalTable:
         *,
         coded: Collection[str] = (),
         threads: int | None = None,
-        memory: int = MEMORY,
+        memory: int | None = None,
     ) -> LocalTable:
         """From a table that is open, or what can be opened on this machine.
 
@@ -93,7 +93,7 @@ class LocalTable:
             return [encode(column, batch.column(column.name)) for column in columns]
 
         parts = self.source.only(names).parts(progress)
-        for codes in in_order(coded, parts, threads=self.threads):
+        for codes in in_order(coded, parts, threads=self.threads, cells=_cells(len(names))):
             counter.add(codes)
             if progress is not None:
                 progress(len(codes[0]))
@@ -123,7 +123,8 @@ class LocalTable:
                 memory=self.memory,
             )
             scatter = partial(_scattered, shuffler)
-            for piece in in_order(scatter, source.parts(progress), threads=self.threads):
+            cells, parts = _cells(len(source.schema)), source.parts(progress)
+            for piece in in_order(scatter, parts, threads=self.threads, cells=cells):
                 shuffler.add(piece)
                 if progress is not None:
                     progress(len(piece.words))
@@ -155,7 +156,8 @@ class LocalTable:
 
     def batches(self, progress: Progress | None = None) -> Iterator[pa.RecordBatch]:
         """The records in order; ``progress`` hears of the passes before the last."""
-        return in_order(_loaded, self.source.parts(progress), threads=self.threads)
+        cells = _cells(len(self.source.schema))
+        return in_order(_loaded, self.source.parts(progress), threads=self.threads, cells=cells)
 
     def to_arrow(self, *, progress: Progress | None = None) -> pa.Table:
         """All records in memory."""
@@ -166,6 +168,11 @@ class LocalTable:
     def to_opened(self) -> OpenedTable:
         """All records in memory, opened."""
         return open_table(self.to_arrow())
+
+
+def _cells(columns: int) -> Callable[[Part], int]:
+    """How many cells a part of so many columns has."""
+    return lambda part: part.records * columns
 
 
 def _told(batches: Iterable[pa.RecordBatch], progress: Progress) -> Iterator[pa.RecordBatch]:

@@ -1,0 +1,100 @@
+"""How much memory a command may take: 2 GiB, or what PRAMANA_MEMORY says.
+
+Tables in CSV and Parquet are read, shuffled and written in parts, and what does not fit goes to a
+nameless temporary file. So the bound holds for any number of records and columns; only a single
+cell, or a few thousand records of one, can break it. Other formats are held whole, and refused
+where they cannot be within it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from pramana.errors import InvalidNumber, TooLarge
+
+__all__ = ["LEAST", "memory_bound", "require_memory", "require_some"]
+
+USUAL: Final = 2 * 2**30
+LEAST: Final = 2**29
+"""Libraries alone take most of less than that."""
+
+OWN: Final = 2**30
+"""Addresses that libraries take without memory behind them."""
+
+GROUPS: Final = (
+    "/sys/fs/cgroup/memory.max",
+    "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+)
+UNITS: Final = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+
+
+def memory_bound() -> int:
+    """Bytes: what was said, or the usual, or three quarters of what the system gives if less.
+
+    >>> memory_bound() >= LEAST
+    True
+    """
+    said = os.environ.get("PRAMANA_MEMORY", "").strip()
+    if not said:
+        return min(USUAL, 3 * _given() // 4)
+    found = re.fullmatch(r"(\d{1,12})\s*([KMGT]?)(i?B)?", said, flags=re.IGNORECASE)
+    size = int(found[1]) * 1024 ** UNITS[found[2].upper()] if found else 0
+    if size < LEAST:
+        raise InvalidNumber(
+            f"PRAMANA_MEMORY must be a size of at least {LEAST >> 20}M, such as 4G, got {said!r}."
+        )
+    return size
+
+
+@cache
+def _given() -> int:
+    """What the machine has, or the group of processes that this one belongs to may take."""
+    sizes = [USUAL * 2]
+    with suppress(OSError, ValueError, AttributeError):
+        sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for place in GROUPS:
+        with suppress(OSError, ValueError):  # none, or the word max
+            sizes.append(int(Path(place).read_text()))
+    return min(sizes)
+
+
+def require_some() -> None:
+    """Refuse to begin where libraries would break down for want of memory, in one line."""
+    bound = memory_bound()
+    if bound < LEAST:
+        raise TooLarge(
+            f"The system gives this process {_given() >> 20} MiB of memory, and "
+            f"{LEAST * 4 // 3 >> 20} MiB are the least. Allow for more."
+        )
+    space = _space()
+    if space is not None and space < bound + OWN:
+        raise TooLarge(
+            f"The address space of this process is limited to {space >> 20} MiB (ulimit -v), and "
+            f"{(bound + OWN) >> 20} MiB are needed: libraries break down with less. Raise the "
+            "limit, or set PRAMANA_MEMORY lower."
+        )
+
+
+def _space() -> int | None:
+    try:
+        import resource
+    except ImportError:  # not a POSIX system
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def require_memory(size: int, *, what: str) -> None:
+    """Refuse what has to be held whole and does not fit."""
+    bound = memory_bound()
+    if size > bound:
+        raise TooLarge(
+            f"{what} takes about {size / 2**30:.1f} GiB of memory: its format is held whole, and "
+            f"{bound / 2**30:.1f} GiB are allowed. Make it Parquet or CSV, which are read in "
+            "parts, or allow for more (PRAMANA_MEMORY=8G)."
+        )

@@ -1,0 +1,96 @@
+"""Memory does not grow with records, columns or threads; too little of it is refused."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pramana.engines.local.shuffle import Shuffler
+from pramana.errors import InvalidNumber, TooLarge
+from pramana.formats.opening import open_table
+from pramana.memory import memory_bound, require_memory
+from pramana.parallel import in_order
+from pramana.randomness import Keystream
+from pramana.table.opened import BATCH_CELLS
+
+
+def test_wide_tables_are_read_in_short_batches(tmp_path):
+    """From a row group of any size, and from memory."""
+    table = pa.table({f"c{at}": np.arange(6000) for at in range(800)})
+    pq.write_table(table, tmp_path / "wide.parquet")
+    large = pa.concat_tables([table] * 2)
+    pq.write_table(large, tmp_path / "large.parquet", row_group_size=12_000)
+    for source in (table, large, tmp_path / "large.parquet"):
+        opened = open_table(source)
+        sizes = [batch.num_rows * batch.num_columns for batch in opened.batches()]
+        assert max(sizes) <= BATCH_CELLS
+        assert sum(sizes) == opened.rows * 800
+    assert open_table(tmp_path / "large.parquet").to_arrow().equals(large)
+
+
+def test_little_is_in_flight_however_many_threads_there_are(monkeypatch):
+    """Parts of many cells wait for each other."""
+    monkeypatch.setenv("PRAMANA_MEMORY", "512M")
+    lock, held, most = threading.Lock(), [0], [0]
+
+    def load(item):
+        with lock:
+            held[0] += 1
+            most[0] = max(most[0], held[0])
+        return item
+
+    for got in in_order(load, range(40), threads=16, cells=lambda _: 2_000_000):
+        with lock:
+            held[0] -= 1
+        assert got < 40
+    assert most[0] <= 3
+
+
+@pytest.mark.parametrize("columns", [1, 12, 300])
+def test_the_order_of_a_shuffle_does_not_depend_on_the_columns(columns):
+    """Wide records are scattered into more ranges, and come in the same order."""
+    records = 30_000
+    table = pa.table({f"c{at}": np.arange(records) for at in range(columns)})
+    shuffler = Shuffler(
+        table.schema, keystream=Keystream.from_seed(1), stream="shuffle", records=records
+    )
+    for batch in table.to_batches(max_chunksize=7_000):
+        position = int(batch.column(0)[0].as_py())
+        shuffler.add(shuffler.scatter(batch, position))
+    parts = [shuffler.ordered(at).column(0) for at in range(len(shuffler.counts))]
+    found = np.concatenate([np.asarray(part) for part in parts])
+    words = Keystream.from_seed(1).words("shuffle", 0, records)
+    assert (found == np.argsort(words, kind="stable")).all()
+    assert (len(parts) > 1) == (columns == 300)
+
+
+def test_the_bound_can_be_said(monkeypatch):
+    """And what has to be held whole is refused beyond it."""
+    monkeypatch.setenv("PRAMANA_MEMORY", "1 GiB")
+    assert memory_bound() == 2**30
+    require_memory(2**30, what="it")
+    with pytest.raises(TooLarge, match="it takes about 2.0 GiB.*Parquet"):
+        require_memory(2**31, what="it")
+    for wrong in ("much", "1M", "-1G"):
+        monkeypatch.setenv("PRAMANA_MEMORY", wrong)
+        with pytest.raises(InvalidNumber, match="PRAMANA_MEMORY"):
+            memory_bound()
+
+
+def test_too_little_memory_is_refused_in_one_line_before_libraries_break_down(tmp_path):
+    """Under a limit of address space they end the process in ways of their own."""
+    command = [sys.executable, "-c", "from pramana.cli.app import main; main()"]
+    done = subprocess.run(
+        [*command, "describe", "people.csv"], cwd=tmp_path, capture_output=True, text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30)),
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "ulimit -v" in done.stderr
