@@ -284,7 +284,10 @@ class Certificate:
             raise
         except PramanaError as error:
             raise NotARelease(f"The certificate contradicts itself: {error}") from None
-        written = certificate.to_bytes()
+        try:
+            written = certificate.to_bytes()
+        except ValueError:  # a number that no certificate could state
+            raise AlteredRelease("The certificate was altered: one of its numbers is.") from None
         if written != content:
             made = json.loads(written)
             # The digest follows from all the rest, so that it is looked at last.

@@ -11,7 +11,7 @@ __all__ = ["NOT_A_NUMBER", "are_decimal", "are_integers", "decimals"]
 
 INTEGER: Final = r"^(0|-?[1-9][0-9]{0,17})$"
 DECIMAL: Final = r"^-?(0|[1-9][0-9]{0,17})?(\.[0-9]*)?([eE][-+]?[0-9]{1,3})?$"
-HAS_DIGIT: Final = r"[0-9]"
+HAS_DIGIT: Final = r"^-?\.?[0-9]"  # before the exponent
 NOT_A_NUMBER: Final = ("", "NA", "NaN", "nan", "N/A")
 """What stands for missing among numbers."""
 
@@ -28,7 +28,7 @@ def are_integers(texts: pa.Array) -> bool:
 def are_decimal(texts: pa.Array) -> bool:
     """Whether all are numbers.
 
-    >>> are_decimal(pa.array(["1", "-.5", "2e3"])), are_decimal(pa.array(["1", "."]))
+    >>> are_decimal(pa.array(["1", "-.5", "2e3"])), are_decimal(pa.array(["1", "E1"]))
     (True, False)
     """
     return bool(pc.all(decimals(texts)).as_py())
