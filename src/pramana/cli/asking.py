@@ -87,7 +87,7 @@ Simultaneous: TypeAlias = Annotated[
     bool, option("--simultaneous", "All intervals hold together.", seldom=True)
 ]
 Unweighted: TypeAlias = Annotated[
-    bool, option("--unweighted", "Count every record once, whatever its weight.")
+    bool, option("--unweighted", "Count every record once, whatever its weight.", seldom=True)
 ]
 ReplicateColumns: TypeAlias = Annotated[
     list[str] | None,

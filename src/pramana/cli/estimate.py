@@ -62,7 +62,8 @@ def estimate(
     ] = CountMethod.AUTO,
     level: Level = 0.95,
     infer: Annotated[
-        Infer, option("--infer", "About these records, or the population behind them.")
+        Infer,
+        option("--infer", "About these records, or the population behind them.", seldom=True),
     ] = Infer.RECORDS,
     simultaneous: Simultaneous = False,
     unweighted: Unweighted = False,

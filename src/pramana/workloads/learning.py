@@ -31,7 +31,7 @@ from pramana.workloads.attributes import (
     feature_table,
     raw_records,
 )
-from pramana.workloads.trees import LearnFrom, ReleasedColumns, draws_for
+from pramana.workloads.trees import LearnFrom, ReleasedColumns, draws_for, require_rebuild
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin
@@ -65,17 +65,11 @@ class ReleasedFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def of(cls, release: Release | str | Path, *, target: str | None = None) -> ReleasedFeatures:
         """All released columns but the target and the weight."""
         opened = release if isinstance(release, Release) else load_release(release)
-        table, schema = opened.opened.to_arrow(), opened.certificate.true_schema
+        schema = opened.certificate.true_schema
         names = [c.name for c in schema.columns if c.role is not Role.WEIGHT]
         if target is not None and target not in names:
             raise UnknownColumn(f"The target '{target}' is not in the release.")
-        return cls(
-            tuple(
-                attribute_of(name, schema.column(name), table[name])[0]
-                for name in names
-                if name != target
-            )
-        )
+        return cls(tuple(_attribute(opened, name) for name in names if name != target))
 
     def fit(self, X: object = None, y: object = None) -> ReleasedFeatures:  # noqa: ARG002
         """Nothing is learned from raw records: the release has said what the columns are."""
@@ -121,11 +115,11 @@ def learn(
         A ``sklearn.pipeline.Pipeline``: ``predict``, ``predict_proba`` and ``score`` take a file or
         data frame with the columns of the true table.
     """
+    require_rebuild(rebuild)
     opened = release if isinstance(release, Release) else load_release(release)
     features = ReleasedFeatures.of(opened, target=target)
     keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
-    column = opened.certificate.schema.column(target)
-    own = attribute_of(target, column, opened.opened.to_arrow([target])[target])[0]
+    own = _attribute(opened, target)
     if own.labels is None:
         x, y, weight = _numbers(opened, target, features, rebuild, keystream)
     else:
@@ -141,6 +135,13 @@ def learn(
     return Pipeline([("release", features), ("learner", model)])
 
 
+def _attribute(release: Release, name: str) -> Attribute:
+    """What a column of the release is to a learner; cells that a report was not asked for aside."""
+    values = release.opened.to_arrow([name])[name]
+    told = values.drop_null() if release.certificate.kind == "reports" else values
+    return attribute_of(name, release.certificate.true_schema.column(name), told)[0]
+
+
 def _default(target: Attribute, records: int) -> Any:
     from pramana.workloads.learners import default_regressor, default_tree
 
@@ -151,7 +152,7 @@ def _classes(
     release: Release, target: str, rebuild: LearnFrom, draws: int | None, keystream: Keystream
 ) -> tuple[FloatArray, NDArray[Any], FloatArray | None]:
     """Features, labels and weights of rebuilt records; those without a class are left out."""
-    columns = ReleasedColumns.of(release, target)
+    columns = ReleasedColumns.of(release, target, rebuild, keystream)
     tables = columns.rebuilt(rebuild, draws_for(columns.records, rebuild, draws), keystream)
     x = np.concatenate([feature_table(columns.attributes, own) for own, _ in tables])
     codes = np.concatenate([own for _, own in tables]).astype(np.int64)
@@ -173,11 +174,14 @@ def _numbers(
     keystream: Keystream,
 ) -> tuple[FloatArray, NDArray[Any], FloatArray | None]:
     """The same for a number released as it is."""
-    if rebuild == "none" or not release.certificate.schema.randomised:
+    whole = release.certificate.kind != "reports"
+    if whole and (rebuild == "none" or not release.certificate.schema.randomised):
         table: pa.Table = release.opened.to_arrow()
+    elif rebuild == "none":
+        raise NotCovered("Reports tell some columns of each record: learn from rebuilt ones.")
     else:
         table = release.rebuilt(keystream, method=rebuild)
-    columns = release.certificate.schema
+    columns = release.certificate.true_schema
     values = [
         attribute_of(own.name, columns.column(own.name), table[own.name])[1]
         for own in features.attributes

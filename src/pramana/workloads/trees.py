@@ -179,9 +179,10 @@ def mine_tree(
         draws: how many rebuilt tables to learn from; more for small tables if not given.
         seed: for the same result again; the draws are of no one's truth, so any seed will do.
     """
+    require_rebuild(rebuild)
     opened = release if isinstance(release, Release) else load_release(release)
-    columns = ReleasedColumns.of(opened, target)
     keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
+    columns = ReleasedColumns.of(opened, target, rebuild, keystream)
     tables = columns.rebuilt(rebuild, draws_for(columns.records, rebuild, draws), keystream)
     x = np.concatenate([feature_table(columns.attributes, own) for own, _ in tables])
     y = np.concatenate([codes for _, codes in tables])
@@ -197,10 +198,14 @@ def mine_tree(
     )
 
 
-def draws_for(records: int, rebuild: LearnFrom, draws: int | None) -> int:
-    """How many rebuilt tables to learn from: those asked for, or more for small tables."""
+def require_rebuild(rebuild: LearnFrom) -> None:
+    """Refuse a word that is no way to rebuild."""
     if rebuild not in REBUILDS:
         raise InvalidNumber(f"rebuild must be one of {', '.join(REBUILDS)}, got {rebuild!r}.")
+
+
+def draws_for(records: int, rebuild: LearnFrom, draws: int | None) -> int:
+    """How many rebuilt tables to learn from: those asked for, or more for small tables."""
     if rebuild != "posterior":
         return 1
     return draws or int(np.clip(ENOUGH_ROWS // max(records, 1), 1, MOST_DRAWS))
@@ -218,9 +223,17 @@ class ReleasedColumns:
     weight: FloatArray | None
 
     @classmethod
-    def of(cls, release: Release, target: str) -> ReleasedColumns:
-        """Of a release, for a target."""
-        table, schema = release.opened.to_arrow(), release.certificate.schema
+    def of(
+        cls, release: Release, target: str, rebuild: LearnFrom, keystream: Keystream
+    ) -> ReleasedColumns:
+        """Of a release, for a target; whole records are made of reports first."""
+        schema = release.certificate.true_schema
+        if release.certificate.kind != "reports":
+            table = release.opened.to_arrow()
+        elif rebuild == "none":
+            raise NotCovered("Reports tell some columns of each record: learn from rebuilt ones.")
+        else:
+            table = release.rebuilt(keystream, method=rebuild)
         names = [c.name for c in schema.columns if c.role is not Role.WEIGHT]
         if target not in names:
             raise UnknownColumn(
@@ -299,12 +312,7 @@ def _columns_of(layout: Layout, axis: Any, places: NDArray[Any]) -> dict[str, ND
 
 def _mechanism(release: Release) -> Mechanism:
     certificate = release.certificate
-    if certificate.kind == "reports":
-        raise NotCovered(
-            "A release by reports has no whole records to learn from. Rebuild it first, and learn "
-            "from the rebuilt table."
-        )
-    if certificate.mechanism is not None:
+    if certificate.mechanism is not None:  # that of reports has no steps: nothing more to undo
         return certificate.mechanism
     if certificate.schema.randomised and certificate.kind != "groups":
         raise NotCovered(
