@@ -9,6 +9,8 @@ cannot be told well from an empty one.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from pramana.errors import InvalidTable
@@ -19,6 +21,7 @@ from pramana.estimation.moments import Moments
 from pramana.estimation.results import Estimate
 from pramana.estimation.variance import (
     USUAL,
+    Inference,
     Question,
     Ratio,
     Sums,
@@ -69,19 +72,23 @@ def estimate_means(
     channels = Channels(layout)
     above, below = channels.solve(wy), channels.solve(moments.w)
 
-    def covariance(products: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-        sums = Sums(first, second, moments.count)
-        return count_covariance(channels, products, sums, infer=question.infer)
+    def ratio_about(infer: Inference) -> Ratio:
+        def covariance(products: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+            sums = Sums(first, second, moments.count)
+            return count_covariance(channels, products, sums, infer=infer)
 
-    ratio = Ratio(
-        above,
-        below,
-        v_above=np.maximum(
-            covariance(wwyy, above, above) + _noise(channels, moments, noise, question), 0
-        ),
-        cov=covariance(wwy, above, below),
-        v_below=np.maximum(covariance(moments.ww, below, below), 0),
-    )
+        added = _noise(channels, moments, noise, replace(question, infer=infer))
+        return Ratio(
+            above,
+            below,
+            v_above=np.maximum(covariance(wwyy, above, above) + added, 0),
+            cov=covariance(wwy, above, below),
+            v_below=np.maximum(covariance(moments.ww, below, below), 0),
+        )
+
+    ratio = ratio_about(question.infer)
+    if question.infer == "population":
+        ratio = ratio.at_least(ratio_about("records"))
     low, high = ratio.interval(question.z(above.size))
     return Estimate.of(
         layout,

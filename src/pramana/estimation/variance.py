@@ -13,7 +13,7 @@ variance is ``spread(W) - estimate^2 / n``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Final, Literal
@@ -200,6 +200,20 @@ class Ratio:
         variance = np.maximum(self.v_above - 2 * ratio * self.cov + ratio**2 * self.v_below, 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.below > 0, np.sqrt(variance) / self.below, np.nan)
+
+    def at_least(self, other: Ratio) -> Ratio:
+        """The same ratio, in every cell with the variances of whichever is wider.
+
+        What is said of a population holds for these records too. Both are estimated, and where few
+        records move, a release in which none did would make the first the smaller one.
+        """
+        wider = other.se > self.se
+        return replace(
+            self,
+            v_above=np.where(wider, other.v_above, self.v_above),
+            cov=np.where(wider, other.cov, self.cov),
+            v_below=np.where(wider, other.v_below, self.v_below),
+        )
 
     def interval(self, z: float) -> Interval:
         """All ratios r with |above - r below| within z standard errors of 0 [Fieller].
