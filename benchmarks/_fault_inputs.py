@@ -143,10 +143,27 @@ def _sources(folder: Path) -> dict[str, bytes]:
         pyarrow.feather.write_feather(table, folder / "first.feather", version=1)
     (folder / "small.csv.gz").write_bytes(gzip.compress((folder / "small.csv").read_bytes()))
     (folder / "other.csv").write_bytes((folder / "small.csv").read_text().encode("utf-16"))
+    _other_sources(folder, table)
     names = ("small.csv", "small.parquet", "small.sav", "small.dta", "small.feather",
              "coded.parquet", "stream.arrow", "file.arrow", "first.feather", "small.csv.gz",
-             "other.csv")  # fmt: skip
+             "other.csv", "small.xpt", "small.xlsx", "small.rds", "small.duckdb")  # fmt: skip
     return {name: (folder / name).read_bytes() for name in names}
+
+
+def _other_sources(folder: Path, table) -> None:
+    """The formats that are read only, made by what writes such files."""
+    import duckdb
+    import pyreadstat
+    import rdata
+    from tests.formats.test_more_formats import xlsx
+
+    frame = table.to_pandas().astype({"name": object, "sex": object, "income": object})
+    pyreadstat.write_xport(frame, str(folder / "small.xpt"))
+    rdata.write_rds(folder / "small.rds", frame)
+    rows = [tuple(frame.columns), *frame.itertuples(index=False, name=None)]
+    xlsx(folder / "small.xlsx", people=rows)
+    with duckdb.connect(str(folder / "small.duckdb")) as database:
+        database.sql("create table people as select * from frame")
 
 
 def mutated(content: bytes, chance: random.Random) -> bytes:
@@ -209,7 +226,14 @@ def _table(folder: Path, sources: dict[str, bytes], chance: random.Random) -> st
     from pramana.errors import PramanaError
     from pramana.formats.opening import open_table
 
-    heavy = ("small.sav", "small.dta", "first.feather")  # a child reads them: slower
+    heavy = (
+        "small.sav",
+        "small.dta",
+        "first.feather",
+        "small.xlsx",
+        "small.duckdb",
+        "small.xpt",
+    )  # a child reads them: slower
     names = [name for name in sources if name not in heavy or chance.random() < 0.2]
     name = chance.choice(names)
     path = folder / f"mutant.{name.split('.', 1)[1]}"

@@ -1,10 +1,10 @@
 """Reading in another process, where a library may crash over a broken file.
 
-The libraries behind SPSS, Stata and SAS files, and behind the first Feather, believe what a file
-says of its own lengths. Over one that lies they may write where they must not, and the process is
-gone. So they run in a child, which is started once and kept, and hands over what it read as Arrow
-data; when it dies or does not answer, that is one line here, and the next file gets a new child. It
-ends when this process ends, however that is.
+The libraries behind SPSS, Stata and SAS files, spreadsheets, databases and the first Feather
+believe what a file says of its own lengths. Over one that lies they may write where they must not,
+or give up, and the process is gone. So they run in a child, which is started once and kept, and
+hands over what it read as Arrow data; when it dies or does not answer, that is one line here, and
+the next file gets a new child. It ends when this process ends, however that is.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ SERVE: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from pramana.formats.child import serve; serve()"
 )
-ROOMS: Final = ("pramana.formats.labelled", "pramana.formats.feather")
+ROOMS: Final = tuple(
+    f"pramana.formats.{name}" for name in ("labelled", "feather", "spreadsheet", "database")
+)
 
 
 def read_in_child(room: str, path: Path, *, title: str, **how: str) -> tuple[pa.Table, Labels]:

@@ -16,12 +16,14 @@ import pyarrow as pa
 
 from pramana.errors import InvalidTable, MissingExtra
 from pramana.formats.base import RecordStream
+from pramana.formats.child import read_in_child
 from pramana.formats.names import require_distinct_names
 from pramana.formats.part_of import PartOf, chosen
 from pramana.table.domains import label_text
+from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
 
-__all__ = ["ODS", "XLSX", "SpreadsheetFormat"]
+__all__ = ["ODS", "XLSX", "SpreadsheetFormat", "read_here"]
 
 EXACT = 2**53
 
@@ -48,24 +50,31 @@ class SpreadsheetFormat:
 
     def open(self, path: Path) -> OpenedTable:
         """Open a sheet; empty cells are missing."""
-        part, library = PartOf.of(path), _calamine()
-        try:
-            book = library.CalamineWorkbook.from_path(str(part.file))
-            sheet = chosen(part, list(book.sheet_names), what="sheet", first=True)
-            rows = book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
-        except InvalidTable:
-            raise
-        except (library.CalamineError, OSError, ValueError):
-            raise InvalidTable(
-                f"{part.file} cannot be read as {self.title}: it is broken, cut short, or locked."
-            ) from None
-        table = _table(rows, part, sheet)
+        _calamine()
+        file, marked = PartOf.of(path).file, str(path.absolute())
+        table, _ = read_in_child(__name__, file, title=self.title, marked=marked, called=self.title)
         return OpenedTable.of_arrow(table, kind=self.name, source=path)
 
     def write(self, path: Path, records: RecordStream) -> None:
         """Refused: nothing here writes such files."""
         del path, records
         raise InvalidTable(f"{self.title} can be read but not written. Write csv or parquet.")
+
+
+def read_here(path: Path, *, marked: str, called: str) -> tuple[pa.Table, Labels]:
+    """A sheet of a file, read by this process."""
+    part, library = PartOf.of(Path(marked)), _calamine()
+    try:
+        book = library.CalamineWorkbook.from_path(str(path))
+        sheet = chosen(part, list(book.sheet_names), what="sheet", first=True)
+        rows = book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
+    except InvalidTable:
+        raise
+    except (library.CalamineError, OSError, ValueError):
+        raise InvalidTable(
+            f"{path} cannot be read as {called}: it is broken, cut short, or locked."
+        ) from None
+    return _table(rows, part, sheet), Labels()
 
 
 def _table(rows: list[list[Any]], part: PartOf, sheet: str) -> pa.Table:
