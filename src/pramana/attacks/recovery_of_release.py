@@ -3,11 +3,13 @@
 Values stand at the centres of their bins or at their positions. Read as truth plus noise, random
 replacement has noise that depends on the truth [Dowd, Thm 1]; an attacker who ignores that can
 still estimate its variance from the matrix and the frequencies, and filter. ``posterior`` uses what
-the attacker really knows: the mean true value given the released one.
+the attacker really knows: the mean true value given the released one. Of reports each set is
+attacked by itself: its records tell the same columns, and nothing of the others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +17,12 @@ import numpy as np
 
 from pramana.attacks.records import Records
 from pramana.attacks.recovery import Recovery, recovery_attack
+from pramana.attacks.reported import paired_cells, rerun_reports
 from pramana.attacks.rerun import rerun
-from pramana.errors import InvalidNumber, NotCovered
+from pramana.errors import InvalidNumber
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
-from pramana.randomness import Keystream
+from pramana.randomness import Keystream, Stream
 from pramana.risk.measured import FEWEST_TRIALS
 from pramana.table.domains import Bins
 from pramana.table.schema import Schema
@@ -77,36 +80,78 @@ def recovery_of_release(
     schema: Schema, mechanism: Mechanism, truth: Records, *, keystream: Keystream
 ) -> ReleaseRecovery:
     """Attack the mechanism on these people, run once more with the pairing kept."""
-    if isinstance(mechanism, Reporting):
-        raise NotCovered(
-            "Recovery filters the noise out of whole records by how their columns vary together, "
-            "and reports tell a few columns each. Measure linkage with 'pramana audit'."
-        )
     if len(truth) < FEWEST_TRIALS:
         raise InvalidNumber(f"Recovery needs at least {FEWEST_TRIALS} records, got {len(truth)}.")
-    released = rerun(mechanism, truth, keystream=keystream, stream="recovery")
-    views = [
-        _view(schema, step, truth.codes[place], released.codes[place])
-        for place, step in enumerate(mechanism)
-    ]
+    groups = list(_groups(schema, mechanism, truth, keystream))
+    if not groups:
+        raise InvalidNumber(
+            f"Recovery needs a set with at least {FEWEST_TRIALS} reports, and no set has so many."
+        )
+    parts = [_attacked(views, keystream, number) for number, views in enumerate(groups)]
+    weights = [float(views[0].before.shape[0]) for views in groups]
+    return ReleaseRecovery(
+        columns=mechanism.columns,
+        replacement=_pooled([part.replacement for part in parts], weights),
+        noise=_pooled([part.noise for part in parts], weights),
+        exact=float(np.average([part.exact for part in parts], weights=weights)),
+        released_exact=float(np.average([part.released_exact for part in parts], weights=weights)),
+        guess=float(np.average([part.guess for part in parts], weights=weights)),
+    )
+
+
+def _groups(
+    schema: Schema, mechanism: Mechanism, truth: Records, keystream: Keystream
+) -> Iterator[list[_View]]:
+    """Records that tell the same columns, as numbers: all of them, or those of each set."""
+    if not isinstance(mechanism, Reporting):
+        released = rerun(mechanism, truth, keystream=keystream, stream="recovery")
+        yield [
+            _view(schema, step, truth.codes[place], released.codes[place])
+            for place, step in enumerate(mechanism)
+        ]
+        return
+    released = rerun_reports(mechanism, truth, keystream=keystream, stream="recovery")
+    for one, own, seen in paired_cells(mechanism, truth, released):
+        if len(own) >= FEWEST_TRIALS:
+            yield [_view(schema, Step(one.columns, one.matrix), own, seen)]
+
+
+def _attacked(views: list[_View], keystream: Keystream, number: int) -> ReleaseRecovery:
+    """The attacks on records that tell the same columns."""
     original, seen, means = (
         np.concatenate([getattr(view, name) for view in views], axis=1)
         for name in ("before", "after", "means")
     )
     variance = np.concatenate([view.variance for view in views])
     attacked = recovery_attack(original, seen, variance=variance)
-    normal = keystream.normals("plain noise", 0, original.size).reshape(original.shape)
-    noisy = recovery_attack(original, original + normal * np.sqrt(variance), variance=variance)
+    normal = keystream.normals(Stream("plain noise", number), 0, original.size)
+    noisy = original + normal.reshape(original.shape) * np.sqrt(variance)
+    plain = recovery_attack(original, noisy, variance=variance)
     error = float(np.sqrt((((means - original) / np.sqrt(variance)) ** 2).mean()))
     informed = Recovery("posterior", attacked[0].noise, error, len(variance), len(variance))
     return ReleaseRecovery(
-        columns=mechanism.columns,
+        columns=(),
         replacement=(*attacked, informed),
-        noise=noisy,
+        noise=plain,
         exact=float(np.mean([view.right for view in views])),
         released_exact=float(np.mean([view.kept for view in views])),
         guess=float(np.mean([view.guess for view in views])),
     )
+
+
+def _pooled(parts: list[tuple[Recovery, ...]], weights: list[float]) -> tuple[Recovery, ...]:
+    """The same attacks on several groups of records as one: squared errors are averaged."""
+    found = []
+    for same in zip(*parts, strict=True):
+        values = np.array([[own.noise**2, own.error**2] for own in same])
+        cells = np.array(weights) * [own.columns for own in same]
+        noise, error = np.sqrt(np.average(values, axis=0, weights=cells)).tolist()
+        kept, columns = (sum(getattr(own, name) for own in same) for name in PLACES)
+        found.append(Recovery(same[0].method, noise, error, kept, columns))
+    return tuple(found)
+
+
+PLACES = ("components", "columns")
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,13 @@ from pramana.randomness import Address, Keystream, Stream
 from pramana.table.cells import JointCells, joint_groups
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["ReportScores", "cells_of_reports", "expected_reports", "rerun_reports"]
+__all__ = [
+    "ReportScores",
+    "cells_of_reports",
+    "expected_reports",
+    "paired_cells",
+    "rerun_reports",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,3 +146,15 @@ def cells_of_reports(
         told = cells.codes([released.codes[at][rows] for at in places])
         truths = None if known is None else cells.codes([known.codes[at] for at in places])
         yield one.name, one.matrix, told, truths
+
+
+def paired_cells(
+    mechanism: Reporting, truth: Records, released: Records
+) -> Iterator[tuple[AskedSet, IntArray, IntArray]]:
+    """For each set the true and the told cells of those who were asked for it, record by record."""
+    for number, one in enumerate(mechanism.sets):
+        rows = np.flatnonzero(released.codes[-1] == number)
+        cells = _cells(mechanism, one)
+        places = [mechanism.columns.index(name) for name in one.columns]
+        own, told = (cells.codes([r.codes[at][rows] for at in places]) for r in (truth, released))
+        yield one, own, told

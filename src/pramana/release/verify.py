@@ -29,6 +29,7 @@ from pramana.release.contents import CERTIFICATE, data_path, fingerprint, holds,
 from pramana.release.copies import copies_checked
 from pramana.release.explained import explanations
 from pramana.release.makers import NewKeys
+from pramana.release.sets_beside import SetsBeside
 from pramana.release.signing import has_signature_of
 from pramana.release.stored import open_data
 from pramana.release.ties import ties
@@ -151,6 +152,7 @@ def _records(
         yield Check.of(f"domain of {name}", not outside, detail)
     if isinstance(certificate.mechanism, Reporting):
         yield _sets(certificate.mechanism, seen.asked, seen.records)
+        yield from seen.beside.checks()
     if certificate.schema.impossible:
         yield Check.of(
             "impossible combinations",
@@ -243,6 +245,8 @@ class _Seen:
         self.records = 0
         self.impossible = 0
         self.asked: Counter[str] = Counter()
+        own = [column.name for column in certificate.true_schema.released_as_is]
+        self.beside = SetsBeside(own if certificate.kind == "reports" else ())
         self.coded = [c for c in certificate.schema.released if c.coded]
         self.refused = {column.name: Refused() for column in self.coded}
         self.groups = GroupSizes(certificate.known_columns)
@@ -262,6 +266,7 @@ class _Seen:
             good = good and not found
         if self.certificate.kind == "reports":
             self.asked.update(batch.column(ASKED).cast(pa.string()).to_pylist())
+            self.beside.add(batch)
         if good and self.certificate.schema.impossible:
             self._look_for_impossible(batch)
         stratified = (own for _, own in self.stratified)
