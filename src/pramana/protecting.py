@@ -81,14 +81,14 @@ def protect(
     opened = open_source(table, schema=plan.schema)
     if not engine_for(opened).on_one_machine:
         seen = None
-    watch = None
+    watch, booked_table = None, opened
     if seen is not None and plan.method.kind in WATCHED:
         watch = Watch(plan.schema, opened.rows)
         opened = watch.truth(opened)
     keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
     _require_ledger(ledger, budget, people, seed, to)
     with (
-        _booking(ledger, opened.raw or opened, people, to) as booking,
+        _booking(ledger, booked_table, plan, people, to) as booking,
         refused_in_all(plan.schema, opened),
     ):
         made, plan = plan.method.release(plan, opened, keystream)
@@ -168,14 +168,19 @@ def _require_ledger(
 
 @contextmanager
 def _booking(
-    ledger: str | Path | None, opened: OpenedTable, people: str | None, to: str | Path | None
+    ledger: str | Path | None,
+    opened: OpenedTable,
+    plan: Plan,
+    people: str | None,
+    to: str | Path | None,
 ) -> Iterator[Booking | None]:
     """A place on the ledger, where there is one."""
     if ledger is None:
         yield None
         return
     folder = None if to is None else Path(to)
-    with booked(Path(ledger), opened, people=people, folder=folder) as booking:
+    kept = [column.name for column in plan.schema.released_as_is]
+    with booked(Path(ledger), opened, people=people, folder=folder, kept=kept) as booking:
         yield booking
 
 

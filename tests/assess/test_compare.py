@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.release.people import SCHEMA, people
 
@@ -101,3 +103,12 @@ def test_rows_and_page_show_every_scenario(found):
     assert "retention, k = 2: loss" in page
     assert "Recommendation" in page
     assert "http" not in page
+
+
+def test_lists_that_were_read_off_the_data_are_named_beside_the_epsilons():
+    """Once, in the recommendation; nothing where all were declared."""
+    plain = outcome("a", 0.1, 0.1)
+    said = Comparison((replace(plain, read_off=("job",)),)).sentences()
+    words = "takes as public the list of values of job, read off the data"
+    assert any(words in one for one in said)
+    assert not any("public" in one for one in Comparison((plain,)).sentences())

@@ -145,6 +145,15 @@ def test_the_release_that_shows_all_that_is_known_says_the_crowd():
     assert found.crowd == 7
 
 
+def test_a_column_that_two_show_may_hold_other_values():
+    """One name, nothing known of what is shown: alone. The same rows: the smaller crowd."""
+    two = [other(Role.PLAIN, "town"), other(Role.PLAIN, "town", crowd=30)]
+
+    assert compose_releases(two).crowd == compose_releases(two).promised.k == 1
+    assert compose_releases(two, shown=["one", "another"]).k.k == 1
+    assert compose_releases(two, shown=["one", "one"]).crowd == 20
+
+
 def test_which_rule_applies_is_said_first():
     """Nothing ties two coins together: each keeps its k, central epsilons add."""
     found = compose_releases([certificate(0.5), certificate(0.3)])

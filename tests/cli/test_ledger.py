@@ -95,3 +95,13 @@ def test_bad_input_is_one_line_and_two(steward: Path, run: Run, command: str, me
     assert found.code == 2
     assert message in found.err
     assert not Path("one").exists()
+
+
+def test_a_ledger_that_others_can_read_is_told_of(keys_only: Path, run: Run) -> None:
+    """With the command that mends it; a new one is its owner's alone."""
+    run(PROTECT.format("one"))
+    assert run("ledger check book --json").json["open_to_others"] == []
+    (keys_only / "book").chmod(0o644)
+    checked = run("ledger check book")
+    assert checked.code == 0
+    assert "chmod 600 book" in checked.err

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 import pramana as pm
+from pramana.cli.app import main
 from pramana.collect.closing import certificate_of, close_survey, status_of
-from pramana.collect.definition import Definition, respond
+from pramana.collect.definition import Definition, define, respond
 from pramana.collect.folder import load_survey, opened_store
 from pramana.collect.store import Sent
+from pramana.collect.survey import read_survey
 from tests.collect.conftest import PERSON
 
 OTHER = {"age": "[65, 120]", "sex": "m", "employed": "no", "travel": "does not apply"}
@@ -83,3 +85,50 @@ def test_the_page_is_the_one_of_the_definition(survey_folder: Path) -> None:
     page.write_bytes(page.read_bytes() + b" ")
     with pytest.raises(pm.PramanaError, match="altered"):
         load_survey(survey_folder)
+
+
+def test_people_are_told_that_the_promise_hangs_on_who_comes(definition: Definition) -> None:
+    """In the consent: how many, what is weaker if fewer come, and where it will be said."""
+    said = " ".join(definition.consent())
+    assert "hold if 5,000 people answer" in said
+    assert "bound of 1 in k and the central epsilon" in said
+    assert "If fewer do, they are weaker, and the release says by how much" in said
+
+
+@pytest.mark.parametrize("target", ["k = 20", "central_epsilon = 0.5", "epsilon = 2"])
+def test_a_target_that_too_few_came_for_is_told_of(target: str) -> None:
+    """When a survey is closed, and before; a local epsilon needs nobody else."""
+    source = f"""
+title = "Smoking"
+expected = 3000
+{target}
+[[questions]]
+name = "smokes"
+text = "Do you smoke?"
+answers = ["yes", "no"]
+"""
+    made, _ = define(read_survey(source), source)
+    few, enough = made.short_of(200), made.short_of(3000)
+    assert enough == []
+    if target == "epsilon = 2":
+        assert few == []
+        return
+    assert "200 people answered where 3,000 were expected" in few[0]
+    claims = {claim.name: claim.attained for claim in certificate_of(made, 200).claims}
+    assert str(claims[made.asked[0].name]) in few[0]
+
+
+def test_closing_says_so_at_the_terminal_and_leaves_with_0(
+    survey_folder: Path,
+    definition: Definition,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """On the other stream; the release stands."""
+    answered(survey_folder, definition, 50)
+    to = tmp_path / "release"
+    with pytest.raises(SystemExit) as left:
+        main(["collect", "close", str(survey_folder), "-o", str(to)])
+    assert not left.value.code
+    assert "50 people answered where 5,000 were expected" in capsys.readouterr().err
+    assert (to / "certificate.json").is_file()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -172,6 +173,8 @@ def disclosure(
     central = ShuffledPrivacy.of(mechanism, crowd=crowd, delta=1e-6)
     names = frozenset(kept.split())
     known = other.pop("known", names)
+    other.setdefault("rows", "the same table")
+    other.setdefault("forms", dict.fromkeys(names, "as it is"))
     return Disclosure(
         method="retention",
         records=records,
@@ -264,10 +267,76 @@ def test_other_numbers_of_records_leave_no_crowd_where_tied() -> None:
     assert found.central == ShuffledPrivacy(found.local, 0.0)
 
 
+def finest(first: np.ndarray, second: np.ndarray) -> int:
+    """The smallest group that two columns form together, counted."""
+    return int(np.unique(np.stack([first, second]), axis=1, return_counts=True)[1].min())
+
+
+AGREEING = {
+    "the same table": {"rows": "table", "forms": {"town": "as it is"}},
+    "the same rows shown": {"rows": None, "shown": "rows"},
+    "and beside numbers": {"rows": None, "shown": "rows", "beside": {"number": "rows"}},
+}
+DISAGREEING = {
+    "a year later": {"rows": "later"},
+    "coarsened": {"forms": {"town": "merged"}},
+    "other rows": {"rows": None, "shown": "others"},
+    "not said": {"rows": None, "forms": {}},
+    "of others": {"rows": None, "shown": "rows", "beside": {"number": "others"}},
+}
+
+
+@pytest.mark.parametrize("how", AGREEING)
+def test_columns_of_one_name_are_one_where_they_are_known_to_agree(how: str) -> None:
+    """The smaller crowd, for k and for the central epsilon."""
+    one = disclosure(kept="town", crowd=40, ratio=3.0, **AGREEING[how])
+    found = compose([one, one])
+
+    assert found.k == pytest.approx(1 + 39 / 81)
+    assert not found.uncounted
+    assert found.crowd == 40
+
+
+@pytest.mark.parametrize("told", [False, True])
+@pytest.mark.parametrize("how", DISAGREEING)
+def test_columns_of_one_name_that_may_differ_leave_no_crowd(how: str, told: bool) -> None:
+    """Two halves of four people each, cut otherwise: someone is alone in both, and found."""
+    assert finest(np.array([0, 0, 0, 0, 1, 1, 1, 1]), np.array([0, 1, 1, 1, 0, 0, 0, 1])) == 1
+    first = {**AGREEING["and beside numbers"], **AGREEING["the same table"]}
+    first["shown"] = "rows"
+    one = disclosure(kept="town", crowd=4, records=8, ratio=3.0, **first)
+    other = disclosure(kept="town", crowd=4, records=8, ratio=3.0, **(first | DISAGREEING[how]))
+    if "shown" not in DISAGREEING[how]:
+        other = replace(other, shown="others")
+    found = compose([one, other], same_people=told)
+
+    assert found.rule == "tied"
+    assert found.k == 1
+    assert found.central == ShuffledPrivacy(found.local, 0.0)
+    assert "crowd of 1" in " ".join(found.sentences())
+
+
+def test_what_only_some_show_needs_the_same_people() -> None:
+    """One shows nothing: who is in it must be known, by rows or because somebody says so."""
+    shown = disclosure(kept="town", crowd=40, rows=None, shown="rows")
+    hidden = disclosure(randomised="sex town", rows=None)
+
+    assert compose([shown, hidden]).k == 1
+    assert compose([shown, hidden], same_people=True).k > 1
+
+
+def test_lists_that_were_read_off_the_data_are_said_to_be_public() -> None:
+    """In the sentence of the epsilon, wherever several are put together."""
+    found = compose([disclosure(read=("sex",)), disclosure(randomised="age", read=("age",))])
+
+    assert "takes as public the lists of values of sex, age, read off the data" in " ".join(
+        found.sentences()
+    )
+    assert "public" not in " ".join(compose([disclosure()]).sentences())
+
+
 def test_what_no_rule_covers_is_said() -> None:
     """Groups, matrices made from the data, seeds."""
-    from dataclasses import replace
-
     one = disclosure()
     grouped = replace(one, outline=None, method="resample", alone=5.0, central=None)
     assert compose([grouped]).k == 5
@@ -342,6 +411,15 @@ def test_one_more_release_never_promises_more(given: list[tuple[str, float]]) ->
 
 def test_what_is_disclosed_is_read_back() -> None:
     """For a file that keeps it."""
-    one = disclosure(kept="town", crowd=12)
+    one = disclosure(kept="town", crowd=12, shown="rows", beside={"number": "rows"}, read=("sex",))
 
     assert Disclosure.from_json(one.to_json()) == one
+
+
+def test_an_older_form_leaves_the_crowd_in_doubt() -> None:
+    """It lacks the fingerprints of rows."""
+    one = disclosure(kept="town", crowd=12)
+    lost = ("rows", "shown", "beside", "forms", "read")
+    older = Disclosure.from_json({k: v for k, v in one.to_json().items() if k not in lost})
+
+    assert compose([older, older]).k == 1

@@ -7,15 +7,18 @@ import time
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import pramana as pm
 from pramana.errors import Infeasible, InvalidNumber, NotCovered
 from pramana.guarantees.base import Evidence, Searched
 from pramana.guarantees.claim import Claim
+from pramana.guarantees.composition import compose
 from pramana.guarantees.evaluate import attained, claims
 from pramana.guarantees.registry import asked_by_letters
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy, usual_delta
+from pramana.release.disclosed import disclosed
 
 
 def column(name: str, size: int = 2, role: pm.Role = pm.Role.KEY) -> pm.Column:
@@ -242,3 +245,37 @@ def test_many_dense_steps_keep_nobody_waiting(steps):
 
     assert time.process_time() - start < 2
     assert found.epsilon <= math.log(made.gamma) * (1 + 1e-9)
+
+
+def plan_for(*, declared: bool, asked: ShuffledPrivacy) -> pm.Plan:
+    """A plan for ten people, one of whom has a value of their own."""
+    table = pa.table({"job": ["clerk"] * 6 + ["nurse"] * 3 + ["queen"]})
+    domain = pm.Categories(("clerk", "nurse", "queen", "king")) if declared else None
+    schema = pm.Schema((pm.Column("job", pm.Role.KEY, domain, missing="refuse"),))
+    return pm.design(schema, asked, data=table)
+
+
+def test_a_list_that_was_read_off_the_data_is_told_of_wherever_epsilon_is() -> None:
+    """Plan, certificate, ledger: neighbours with another list are told apart for certain."""
+    plan = plan_for(declared=False, asked=ShuffledPrivacy(4, 1e-6))
+    words = "takes as public the list of values of job, read off the data"
+    assert any(words in one for one in plan.sentences())
+    assert "Declare in the schema" in plan.notices[0]
+    assert "[columns.job] categories" in plan.notices[0]
+    certificate = pm.protect(
+        pa.table({"job": ["clerk"] * 6 + ["nurse"] * 3 + ["queen"]}), plan
+    ).certificate
+    assert disclosed(certificate).read == ("job",)
+    assert any(words in one for one in compose([disclosed(certificate)]).sentences())
+    assert "read off the data is taken as public" in ShuffledPrivacy.assumption
+
+    declared = plan_for(declared=True, asked=ShuffledPrivacy(4, 1e-6))
+    assert declared.notices == []
+    assert not any("public" in one for one in declared.sentences())
+
+
+def test_a_delta_above_one_record_is_warned_about() -> None:
+    """Half: every second release could give everything away. One record's worth is the limit."""
+    notices = plan_for(declared=True, asked=ShuffledPrivacy(4, 0.5)).notices
+    assert "above one record in 10" in notices[0]
+    assert plan_for(declared=True, asked=ShuffledPrivacy(4, 0.1)).notices == []

@@ -287,6 +287,115 @@ def test_other_people_are_another_table(people, book):
     assert pm.Ledger.load(book).tables == ((0, 2, 3), (1,))
 
 
+# -- what tied releases show together --------------------------------------------------------------
+
+
+def tied_twice(book, first, second, town=TOWN, other_town=TOWN):
+    """What two releases promise that show town and income as they are."""
+    for table, place in ((first, town), (second, other_town)):
+        schema = pm.Schema((SEX, place, INCOME))
+        plan = pm.design(schema, pm.PkAnonymity(k=5), data=table)
+        pm.protect(table, plan, ledger=book)
+    found = pm.Ledger.load(book).together()
+    assert found.rule == "tied"
+    return found
+
+
+def moved(table, *places):
+    """The same people a year later, of whom some have moved."""
+    towns = table["town"].to_pylist()
+    for place in places:
+        towns[place] = "x" if towns[place] == "y" else "y"
+    return table.set_column(table.schema.get_field_index("town"), "town", pa.array(towns))
+
+
+def test_tied_releases_of_one_table_keep_their_crowd(earners, book):
+    """The limit case: the same file twice, the second time in another order."""
+    found = tied_twice(
+        book, earners.drop_columns(["age"]), earners.drop_columns(["age"]).sort_by("income")
+    )
+
+    assert found.k > 1
+    assert found.crowd > 200
+
+
+def test_whoever_moved_is_alone_in_two_yearly_waves(earners, book):
+    """Joined by income, one record has changed its town: whoever knows who moved has it."""
+    first, second = earners.drop_columns(["age"]), moved(earners.drop_columns(["age"]), 7)
+    ways = list(zip(first["town"].to_pylist(), second["town"].to_pylist(), strict=True))
+    assert min(ways.count(way) for way in set(ways)) == 1
+
+    assert tied_twice(book, first, second).k == 1
+    releases = [
+        pm.protect(t, pm.design(pm.Schema((SEX, TOWN, INCOME)), pm.PkAnonymity(k=5), data=t))
+        for t in (first, second)
+    ]
+    attacked = pm.attack("composition", *releases).figures
+    assert attacked["together"]["k"] == attacked["promised"]["k"] == 1
+    again = pm.attack("composition", releases[0], releases[0]).figures
+    assert again["together"]["crowd"] > 200
+
+
+def test_two_who_exchange_their_towns_are_found_too(earners, book):
+    """Every column has the values that it had, as often: only the rows tell."""
+    first = earners.drop_columns(["age"])
+    towns = first["town"].to_pylist()
+    second = moved(first, towns.index("x"), towns.index("y"))
+
+    assert tied_twice(book, first, second).k == 1
+
+
+@pytest.mark.parametrize("sensitive", [True, False])
+def test_one_column_recoded_in_two_ways_shows_more_than_each(earners, book, sensitive):
+    """Four quarters merged into two halves, twice: together they are the quarters."""
+    rng = np.random.default_rng(9)
+    quarters = pa.array(rng.choice(["a", "b", "c", "d"], RECORDS))
+    table = earners.drop_columns(["age", "town"]).append_column("town", quarters)
+    ways = [{"low": ["a", "b"], "high": ["c", "d"]}, {"low": ["a", "c"], "high": ["b", "d"]}]
+    towns = [pm.Column("town", pm.Role.PLAIN, recoding=pm.Recoding(merge=way)) for way in ways]
+    income = pm.Column("income", pm.Role.SENSITIVE if sensitive else pm.Role.IDENTIFIER)
+    for town in towns:
+        plan = pm.design(pm.Schema((SEX, town, income)), pm.PkAnonymity(k=5), data=table)
+        pm.protect(table, plan, ledger=book)
+
+    found = pm.Ledger.load(book).together()
+    assert found.rule == "tied"
+    assert found.k == 1
+    assert found.central.delta == 0
+
+
+def test_numbers_rounded_in_two_ways_show_more_than_each(earners, book):
+    """To tens and to fifteens."""
+    ages = pa.array(np.random.default_rng(3).integers(0, 30, RECORDS))
+    table = earners.drop_columns(["age", "town"]).append_column("town", ages)
+    towns = [
+        pm.Column("town", pm.Role.PLAIN, recoding=pm.Recoding(round=width)) for width in (10, 15)
+    ]
+
+    assert tied_twice(book, table, table, *towns).k == 1
+
+
+def test_somebody_replaced_is_found_though_nothing_known_is_shown(earners, book):
+    """As many people, one of them another: the record that ties to none is that one's."""
+    first = earners.select(["sex", "income"])
+    incomes = first["income"].to_pylist()
+    second = first.set_column(1, "income", pa.array([5, *incomes[1:]]))
+    for table in (first, second):
+        plan = pm.design(pm.Schema((SEX, INCOME)), pm.PkAnonymity(k=5), data=table)
+        pm.protect(table, plan, ledger=book)
+
+    assert pm.Ledger.load(book).together().k == 1
+
+
+@pytest.mark.parametrize("number", [40, 128, 129])
+def test_a_small_table_is_known_again_though_one_leaves(earners, book, number):
+    """By the incomes of all others."""
+    for table in (earners.slice(0, number), earners.slice(1, number - 1)):
+        protect(table, book, SEX, pm.Column("income", pm.Role.IDENTIFIER), k=2)
+
+    assert pm.Ledger.load(book).tables == ((0, 1),)
+
+
 # -- delta -----------------------------------------------------------------------------------------
 
 

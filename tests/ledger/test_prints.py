@@ -11,7 +11,7 @@ import pytest
 
 from pramana.engines.choose import open_source
 from pramana.ledger import prints
-from pramana.ledger.prints import ColumnPrint, _Column, column_prints
+from pramana.ledger.prints import ColumnPrint, _Column, column_prints, table_prints
 
 KEY = b"a key of thirty-two bytes, or so"
 
@@ -73,12 +73,79 @@ def test_samples_tell_how_much_is_shared():
     """All, most, the half that a part is of, and nothing."""
     numbers = np.random.default_rng(3).permutation(10**6)[:4000]
     whole = printed(numbers)
-    assert len(whole.sample) == 128
-    assert whole.overlaps(printed(numbers[::-1]))
-    assert whole.overlaps(printed(numbers[:2000]))
+    assert len(whole.sample) == 1024
+    assert whole.overlaps(printed(numbers[::-1]), in_doubt=False)
+    assert whole.overlaps(printed(numbers[:2000]), in_doubt=False)
     assert whole.same_people(printed(numbers[:3900]))
-    assert not whole.overlaps(printed(numbers + 10**7))
+    assert not whole.overlaps(printed(numbers + 10**7), in_doubt=True)
     assert not whole.same_people(printed(numbers + 10**7))
+
+
+@pytest.mark.parametrize("people", [3, 20, 100, 128, 129, 500, 1024, 1025, 1500])
+def test_people_are_known_again_though_one_leaves(people):
+    """Tables of any size, also where the sample holds all values; other people are not."""
+    numbers = np.random.default_rng(people).permutation(10**6)[:people]
+    assert printed(numbers).same_people(printed(numbers[1:]))
+    assert printed(numbers[1:]).same_people(printed(numbers))
+    assert not printed(numbers).same_people(printed(numbers + 10**7))
+
+
+@pytest.mark.parametrize("values", [16, 100, 127, 128, 129, 130, 1023, 1024, 1025, 3000])
+def test_a_column_with_a_value_more_or_less_is_alike(values):
+    """Whichever side of any limit the number of its values is on; as many records, or not."""
+    rng = np.random.default_rng(values)
+    whole = np.concatenate([np.arange(values), rng.integers(0, values, 2 * values)])
+    less = np.where(whole == values - 1, 0, whole)
+    for same in (True, False):
+        assert printed(whole).like(printed(less), same_records=same)
+        assert printed(less).like(printed(whole), same_records=same)
+    strangers = printed(less + 10**7)
+    assert not printed(whole).like(strangers, same_records=True)
+
+
+def test_a_few_values_beside_very_many_are_another_column():
+    """None of the few can be compared; where both are a person's own, one may be a part."""
+    many = printed(np.random.default_rng(2).permutation(10**6)[:200_000])
+    few = printed(["north", "south", "west"] * 1000)
+    assert not many.like(few, same_records=True)
+    assert not few.like(many, same_records=False)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.02, 0.05])
+def test_a_small_part_of_a_large_table_is_known_again(share):
+    """A hundredth of it, twenty times: as often as the page on the ledger says."""
+    rng = np.random.default_rng(7)
+    numbers = rng.permutation(10**6)[:100_000]
+    whole = printed(numbers)
+    parts = [numbers[rng.permutation(len(numbers))[: int(share * len(numbers))]] for _ in range(20)]
+    assert all(whole.same_people(printed(part)) for part in parts)
+
+
+def test_a_sample_is_read_back_also_from_an_older_entry():
+    """Older ones list 128 longer words, and none for a column of few values: in doubt alike."""
+    one = printed(np.arange(5000))
+    assert ColumnPrint.from_json(one.to_json()) == one
+    words = [f"{word << 16:016x}" for word in one.sample[:128]]
+    older = ColumnPrint.from_json(one.to_json() | {"sample": words})
+    assert older.overlaps(printed(np.arange(4900)), in_doubt=False)
+    assert not older.overlaps(printed(np.arange(10**6, 10**6 + 5000)), in_doubt=False)
+    empty = ColumnPrint.from_json(printed(np.arange(100)).to_json() | {"sample": []})
+    assert empty.like(printed(np.arange(99)), same_records=True)
+
+
+def test_rows_are_told_apart_where_columns_are_not():
+    """Two people exchange their towns: both columns as before, another table."""
+    table = pa.table({"town": ["n", "n", "s", "s"], "income": [1, 2, 3, 4]})
+    moved = table.set_column(0, "town", pa.array(["n", "s", "n", "s"]))
+    one, other = (table_prints(open_source(t), key=KEY) for t in (table, moved))
+    assert one.columns == other.columns
+    assert one.rows != other.rows
+    again = table_prints(open_source(table.take([3, 1, 0, 2])), key=KEY)
+    assert again.rows == one.rows
+    towns = [table_prints(open_source(t), ["town"], key=KEY, beside=["income"])
+             for t in (table, moved)]  # fmt: skip
+    assert towns[0].rows == towns[1].rows
+    assert towns[0].beside != towns[1].beside
 
 
 def test_batches_and_partitions_do_not_matter():

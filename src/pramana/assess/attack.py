@@ -17,6 +17,7 @@ from pramana.attacks.recovery_of_release import recovery_of_release
 from pramana.attacks.repeated import repeated_attack
 from pramana.attacks.reported import cells_of_reports
 from pramana.errors import InvalidNumber
+from pramana.ledger.prints import table_prints
 from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.reporting import Reporting
 from pramana.matrices.transition import TransitionMatrix
@@ -157,5 +158,14 @@ def _recovery(release: Release, knowledge: OpenedTable, *, keystream: Keystream)
 
 
 def _composition(releases: Sequence[Release]) -> AttackResult:
-    found = compose_releases([release.certificate for release in releases])
+    found = compose_releases(
+        [release.certificate for release in releases],
+        shown=[_shown_by(release) for release in releases],
+    )
     return AttackResult("composition", tuple(found.sentences()), found.to_json())
+
+
+def _shown_by(release: Release) -> str | None:
+    """A fingerprint of what a release shows as it is, row by row: public, and so without a key."""
+    kept = [column.name for column in release.certificate.schema.released_as_is]
+    return table_prints(release.opened, kept, key=b"").rows if kept else None

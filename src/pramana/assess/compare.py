@@ -21,8 +21,8 @@ import numpy as np
 from pramana.assess.release_audit import audit_release
 from pramana.assess.utility import UtilityReport, assess_utility
 from pramana.errors import InvalidNumber, PramanaError
-from pramana.guarantees.base import Guarantee
-from pramana.guarantees.claim import guarantee_from_json
+from pramana.guarantees.base import Guarantee, Need
+from pramana.guarantees.claim import guarantee_from_json, read_off, takes_as_public
 from pramana.guarantees.dials import central_text
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
@@ -93,6 +93,7 @@ class ScenarioOutcome:
         seconds: to design and protect.
         measuring: seconds to attack the release and to compare it with the truth.
         note: why there is no outcome, or what was left out.
+        read_off: columns whose lists of values were read off the data, where epsilons are stated.
     """
 
     scenario: Scenario
@@ -104,6 +105,7 @@ class ScenarioOutcome:
     measuring: float = 0.0
     note: str = ""
     verbatim: Verbatim | None = None
+    read_off: tuple[str, ...] = ()
 
     @property
     def exposure(self) -> float:
@@ -129,6 +131,7 @@ class ScenarioOutcome:
             "seconds": self.seconds,
             "measuring": self.measuring,
             "note": self.note,
+            "read_off": list(self.read_off),
         }
 
 
@@ -185,6 +188,9 @@ class Comparison(Shown):
         if beaten:
             names = "; ".join(other.scenario.name for other in beaten)
             lines.append(f"Beaten in both: {names}.")
+        read = dict.fromkeys(name for outcome in self.outcomes for name in outcome.read_off)
+        if read:
+            lines.append(f"Of every epsilon here:{takes_as_public(tuple(read))}")
         return lines
 
     def rows(self) -> tuple[Row, list[Row]]:
@@ -363,7 +369,9 @@ def _run(
     # A seed takes some promises away; one that is published has none, so that the plan's count too.
     claims = (*plan.published, *release.certificate.claims)
     promises = {claim.attained.name: claim.attained.to_json() for claim in claims}
-    done = ScenarioOutcome(scenario, promises, seconds=seconds)
+    fixed = any(Need.FIXED_MATRICES in claim.attained.needs for claim in claims)
+    read = read_off(plan.schema) if fixed else ()
+    done = ScenarioOutcome(scenario, promises, seconds=seconds, read_off=read)
     try:
         utility = assess_utility(release, table)
         done = replace(done, utility=utility, loss=utility.loss)

@@ -7,21 +7,22 @@ multiply [Ikarashi, Cor. 1 and 4].
 
 The crowd is that of all columns together which some release shows as they are and which may be
 known. A column that one release hides (a key) and another one shows is known: keys are what an
-adversary knows. Where no single release says how small the groups of all these columns are, someone
-may stand alone in them, and nothing remains of k.
+adversary knows. Where no single release says how small the groups of all these columns are, or
+columns of one name do not show the same in all of them, someone may stand alone in them, and
+nothing remains of k.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pramana.errors import InvalidNumber, NotCovered, PramanaError
 from pramana.guarantees.breach import PrivacyBreach
-from pramana.guarantees.composition import Together, compose
+from pramana.guarantees.composition import TiedReleases, Together, compose
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.matrices.mechanism import Mechanism, Step
@@ -75,8 +76,8 @@ class Composition:
         if not self.alone_by:
             return []
         return [
-            f"No release alone shows {', '.join(self.alone_by)} as they are; put together, these "
-            "columns may leave a person alone, so that a crowd of 1 is taken."
+            f"Nothing says that all releases show the same in {', '.join(self.alone_by)}; put "
+            "together, these columns may leave a person alone, so that a crowd of 1 is taken."
         ]
 
     def to_json(self) -> dict[str, Any]:
@@ -100,8 +101,20 @@ def _finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def compose_releases(certificates: Sequence[Certificate], *, rho1: float = 0.1) -> Composition:
-    """Compose the releases that these certificates describe."""
+def compose_releases(
+    certificates: Sequence[Certificate],
+    *,
+    rho1: float = 0.1,
+    shown: Sequence[str | None] | None = None,
+) -> Composition:
+    """Compose the releases that these certificates describe.
+
+    Args:
+        certificates: of releases of the same people.
+        rho1: what the adversary believed at most, for what remains against a breach.
+        shown: for each a fingerprint of the rows of all columns that are released as they are;
+            where two show some and nothing says that they agree, they may differ.
+    """
     if not certificates:
         raise InvalidNumber("Composition needs at least one release.")
     mechanisms = [_mechanism(certificate) for certificate in certificates]
@@ -110,7 +123,9 @@ def compose_releases(certificates: Sequence[Certificate], *, rho1: float = 0.1) 
         raise InvalidNumber(
             f"Releases of the same people have the same number of records, got {numbers}."
         )
-    crowd, alone_by = _crowd(certificates)
+    prints = shown or [None] * len(certificates)
+    seen = [replace(disclosed(c), shown=own) for c, own in zip(certificates, prints, strict=True)]
+    tied = TiedReleases(tuple(seen), same_people=True)
     alone = tuple(
         (PkAnonymity.of(m, crowd=c.crowd).k, DifferentialPrivacy.of(m).epsilon)
         for m, c in zip(mechanisms, certificates, strict=True)
@@ -119,26 +134,13 @@ def compose_releases(certificates: Sequence[Certificate], *, rho1: float = 0.1) 
     return Composition(
         releases=len(certificates),
         alone=alone,
-        promised=compose([disclosed(certificate) for certificate in certificates]),
-        k=PkAnonymity.of(together, crowd=crowd),
+        promised=compose(seen, same_people=True),
+        k=PkAnonymity.of(together, crowd=tied.crowd),
         epsilon=DifferentialPrivacy.of(together),
         breach=PrivacyBreach.of(together, rho1=rho1),
-        crowd=crowd,
-        alone_by=alone_by,
+        crowd=tied.crowd,
+        alone_by=tied.uncounted,
     )
-
-
-def _crowd(certificates: Sequence[Certificate]) -> tuple[int, tuple[str, ...]]:
-    """The smallest crowd, and the columns that leave it unknown where it is taken as 1."""
-    schemas = [certificate.schema for certificate in certificates]
-    keys = {column.name for schema in schemas for column in schema.keys}
-    known = {name for certificate in certificates for name in certificate.known_columns}
-    shown = {column.name for schema in schemas for column in schema.released_as_is}
-    known |= keys & shown
-    whole = [c.crowd for c in certificates if known <= set(c.known_columns)]
-    if whole:
-        return min(whole), ()
-    return 1, tuple(sorted(known))
 
 
 def composable(certificate: Certificate) -> bool:

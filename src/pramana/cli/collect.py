@@ -147,7 +147,7 @@ def status(
     console.print(f"{found.answers:,} answers of {found.expected:,} expected.")
     for sentence in found.sentences:
         bullet(console, sentence)
-    for sentence in found.suspicions:
+    for sentence in (*found.short, *found.suspicions):
         bullet(console, sentence, style="yellow")
     if table is not None:
         console.print(str(table), markup=False)
@@ -172,9 +172,14 @@ def close(
     definition, _ = load_survey(folder)
     with opened_store(folder, definition, database) as store:
         release = close_survey(definition, store, to, sign_with=sign)
+    short = definition.short_of(release.records)
+    for words in short:
+        note(words)
     if as_json:
         told = release.certificate.sentences()
-        show_json({"release": str(to), "records": release.records, "sentences": told})
+        show_json(
+            {"release": str(to), "records": release.records, "sentences": told, "short": short}
+        )
         return
     console = out()
     console.print(f"{to} holds {release.records:,} answers.", markup=False)

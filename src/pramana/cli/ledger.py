@@ -48,11 +48,17 @@ def ledger(
         if as_json:
             unconfirmed = len(found.unconfirmed)
             show_json(
-                {"ledger": str(file), "entries": entries, "unconfirmed": unconfirmed, "holds": True}
+                {
+                    "ledger": str(file),
+                    "entries": entries,
+                    "unconfirmed": unconfirmed,
+                    "open_to_others": found.open_to_others,
+                    "holds": True,
+                }
             )
         else:
             console.print(f"{many}: each line follows the one before it, and none is missing.")
-            for words in found.unconfirmed:
+            for words in (*found.unconfirmed, *found.open_to_others):
                 note(words)
         return
     if as_json:

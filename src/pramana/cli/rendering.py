@@ -266,7 +266,7 @@ def show_promises(console: Console, plan: Plan, made: Certificate | None = None)
             words = f"Not promised with a seed, and not in the certificate: {claim.attained}."
             bullet(console, words)
             continue
-        asked = "" if claim.asked is None else f"Asked: {_numbers(claim.asked)}. "
+        asked = "" if claim.asked is None else f"Asked: {claim.asked}. "
         bullet(console, asked + claim.sentence(plan.schema), style="green")
     if plan.expected_error is not None:
         bullet(console, plan.expected_error.sentence())
@@ -280,6 +280,8 @@ def show_promises(console: Console, plan: Plan, made: Certificate | None = None)
     as_is = [column.name for column in left]
     if as_is:
         bullet(console, f"Released as they are, so that no promise covers them: {_list(as_is)}.")
+    for words in plan.notices:
+        bullet(console, words, style="red")
 
 
 def bullet(console: Console, text: str, *, style: str = "yellow") -> None:
@@ -294,10 +296,6 @@ def bullet(console: Console, text: str, *, style: str = "yellow") -> None:
 
 def _list(names: Sequence[str]) -> str:
     return ", ".join(names[:-1]) + (" and " if names[1:] else "") + names[-1]
-
-
-def _numbers(guarantee: Any) -> str:
-    return ", ".join(f"{name} = {text}" for name, text in guarantee.shown().items())
 
 
 def show_verdict(verdict: Verdict) -> None:

@@ -111,6 +111,7 @@ class Status:
         k: the Pk-anonymity of a release of these answers alone, for who knows that no more came.
         sentences: what a release of them would promise.
         suspicions: counts that no truth explains.
+        short: where these answers are too few for what was asked, in words.
     """
 
     answers: int
@@ -118,6 +119,7 @@ class Status:
     k: float | None
     sentences: tuple[str, ...]
     suspicions: tuple[str, ...] = ()
+    short: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """As ``pramana collect status --json`` gives it."""
@@ -127,6 +129,7 @@ class Status:
             "k": self.k,
             "sentences": list(self.sentences),
             "suspicions": list(self.suspicions),
+            "short": list(self.short),
         }
 
 
@@ -137,4 +140,5 @@ def status_of(definition: Definition, store: Store) -> Status:
     k = next((one.k for one in promised if isinstance(one, PkAnonymity)), None)
     sentences = tuple(one.sentence() for one in promised)
     odd = tuple(one.sentence() for one in suspicions(definition.channel, store.tally()))
-    return Status(answers, definition.survey.expected, k, sentences, odd)
+    short = tuple(definition.short_of(answers)) if promised else ()
+    return Status(answers, definition.survey.expected, k, sentences, odd, short)

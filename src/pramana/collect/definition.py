@@ -20,7 +20,9 @@ from pramana.collect.survey import Survey, read_survey
 from pramana.errors import AlteredRelease, NotARelease, PramanaError
 from pramana.guarantees.base import Evidence, Guarantee
 from pramana.guarantees.evaluate import attained
+from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.registry import asked_by_letters
+from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.matrices.mechanism import Mechanism
 from pramana.methods.plan import Plan
 from pramana.numeric import percent_down, percent_up
@@ -96,6 +98,7 @@ class Definition:
             "and not what you did. You can always say that what was sent was chance.",
         ]
         said += [one.sentence() for one in self.promised()]
+        said += self._turnout()
         if survey.codes:
             said.append(
                 "Your code lets you answer once. It is kept as a mark that it was used, and not "
@@ -107,6 +110,33 @@ class Definition:
                 "the same again; answers from several devices would tell more about you."
             )
         return said
+
+    def _turnout(self) -> list[str]:
+        """Which of the promises hang on how many people answer."""
+        names = [
+            words
+            for kind, words in _BY_TURNOUT
+            if any(isinstance(one, kind) for one in self.promised())
+        ]
+        if not names:
+            return []
+        numbers = " and ".join(names)
+        return [
+            f"{numbers[0].upper()}{numbers[1:]} above hold if {self.survey.expected:,} people "
+            "answer. If fewer do, they are weaker, and the release says by how much. What is said "
+            "of one record by itself (epsilon) holds however many answer."
+        ]
+
+    def short_of(self, answers: int) -> list[str]:
+        """Where those who came are too few for what was asked, in words."""
+        found = {one.name: one for one in self.promised(answers)}
+        return [
+            f"{answers:,} people answered where {self.survey.expected:,} were expected: "
+            f"{asked} was asked, and {found.get(asked.name, 'nothing')} is what holds. The "
+            "certificate states that; tell those who answered."
+            for asked in self.asked
+            if asked.name not in found or not found[asked.name].implies(asked)
+        ]
 
     def _chances(self) -> list[str]:
         draws = [draw for one in self.channel.asked for draw in one.draws]
@@ -200,6 +230,12 @@ class Definition:
     def has_signature_of(self, key_file: Path) -> bool:
         """Whether the holder of the private key to this public one signed it."""
         return has_signature_of(self, key_file)
+
+
+_BY_TURNOUT: Final = (
+    (PkAnonymity, "the bound of 1 in k"),
+    (ShuffledPrivacy, "the central epsilon"),
+)
 
 
 def _between(kept: Sequence[float]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from pramana.guarantees.registry import GUARANTEES
 if TYPE_CHECKING:
     from pramana.table.schema import Schema
 
-__all__ = ["Claim", "guarantee_from_json"]
+__all__ = ["Claim", "guarantee_from_json", "read_off", "takes_as_public"]
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,9 @@ class Claim:
         that was read off the data would be another one for them.
         """
         words = self.attained.sentence()
-        read = [column.name for column in schema.randomised if not column.declared]
-        if not read or Need.FIXED_MATRICES not in self.attained.needs:
+        if Need.FIXED_MATRICES not in self.attained.needs:
             return words
-        lists = "list" if len(read) == 1 else "lists"
-        return (
-            f"{words} It takes as public the {lists} of values of {', '.join(read)}, read off "
-            "the data."
-        )
+        return words + takes_as_public(read_off(schema))
 
     def to_json(self, schema: Schema) -> dict[str, Any]:
         """With the promise in words, what it assumes, and who can check it."""
@@ -75,6 +70,19 @@ class Claim:
             guarantee_from_json(name, form["attained"]),
             None if asked is None else guarantee_from_json(name, asked),
         )
+
+
+def read_off(schema: Schema) -> tuple[str, ...]:
+    """The randomised columns whose lists of values were read off the data."""
+    return tuple(column.name for column in schema.randomised if not column.declared)
+
+
+def takes_as_public(columns: Sequence[str]) -> str:
+    """What a promise of epsilon takes as public, as a sentence to go after it; nothing if none."""
+    if not columns:
+        return ""
+    lists = "list" if len(columns) == 1 else "lists"
+    return f" It takes as public the {lists} of values of {', '.join(columns)}, read off the data."
 
 
 def guarantee_from_json(name: str, numbers: Mapping[str, Any]) -> Guarantee:

@@ -10,7 +10,9 @@ Draws are fresh and every release has a shuffle of its own. Two cases:
   whatever name; or both show columns of which one is sensitive: a value that nobody is taken to
   know may go with any other. Whoever can tell which records belong together faces one channel that
   releases both: local epsilons add, k = 1 + (n - 1) m1 m2, and central privacy follows from the
-  product of the blanket laws. Central epsilons may not be added there.
+  product of the blanket laws. Central epsilons may not be added there. n is the smallest group that
+  all columns form which some release shows: it is known where the fingerprints say that all show
+  the same of the same people, and 1 elsewhere.
 
 Local epsilons add in both. Groups of tied releases are apart from each other. Releases without
 published matrices have no rule, those whose matrices were made from the data none for epsilon.
@@ -27,6 +29,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pramana.errors import InvalidNumber, NotARelease
+from pramana.guarantees.claim import read_off, takes_as_public
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.matrices.reporting import Reporting
 from pramana.numeric import TOTAL, float_down, float_up, log_up, text_down, text_up
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
     from pramana.guarantees.shuffled_law import BlanketLaw
     from pramana.matrices.mechanism import Mechanism
 
-__all__ = ["Disclosure", "Outline", "Together", "compose", "tied_groups"]
+__all__ = ["Disclosure", "Outline", "TiedReleases", "Together", "compose", "tied_groups"]
 
 MixtureParts = tuple[tuple[Fraction, int, Fraction], ...]
 """A step as uniform mixtures: the chance of each, how many values it has, and its ratio."""
@@ -169,6 +172,11 @@ class Disclosure:
         alone: the k that it promises by itself, where no matrices tell.
         seeded: whether a seed was used.
         marks: what is known of columns beyond their names: two that share a mark may tell the same.
+        rows: a fingerprint of the true table, row by row; ``None`` where nobody has taken it.
+        shown: one of what is released as it is, row by row, names and recoding included.
+        beside: the same of rows with a column that is a person's own, by that column's fingerprint.
+        forms: one of each column that is released as it is, and of its recoding.
+        read: randomised columns whose lists of values were read off the data, and so tell of it.
     """
 
     method: str
@@ -185,6 +193,11 @@ class Disclosure:
     alone: float | None = None
     seeded: bool = False
     marks: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    rows: str | None = None
+    shown: str | None = None
+    beside: Mapping[str, str] = field(default_factory=dict)
+    forms: Mapping[str, str] = field(default_factory=dict)
+    read: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -214,6 +227,7 @@ class Disclosure:
             central=central,
             alone=alone,
             seeded=evidence.seeded,
+            read=read_off(schema),
         )
 
     @property
@@ -266,7 +280,8 @@ class Disclosure:
             own: frozenset(names.get(name, name) for name in getattr(self, own)) for own in _SETS
         }
         marks = {names.get(name, name): own for name, own in self.marks.items()}
-        return replace(self, **sets, marks=marks)
+        forms = {names.get(name, name): own for name, own in self.forms.items()}
+        return replace(self, **sets, marks=marks, forms=forms)
 
     def to_json(self) -> dict[str, Any]:
         """A plain form."""
@@ -277,11 +292,16 @@ class Disclosure:
             **{name: sorted(getattr(self, name)) for name in _SETS},
             "central": central,
             "outline": outline,
+            "rows": self.rows,
+            "shown": self.shown,
+            "beside": dict(self.beside),
+            "forms": dict(self.forms),
+            "read": list(self.read),
         }
 
     @classmethod
     def from_json(cls, form: Mapping[str, Any]) -> Disclosure:
-        """The reverse of :meth:`to_json`."""
+        """The reverse of :meth:`to_json`; older forms lack fingerprints of rows: in doubt."""
         central, outline = form["central"], form["outline"]
         if central is not None:
             epsilon = math.inf if central["epsilon"] is None else central["epsilon"]
@@ -293,6 +313,11 @@ class Disclosure:
             **sets,
             central=central,
             outline=None if outline is None else Outline.from_json(outline),
+            rows=form.get("rows"),
+            shown=form.get("shown"),
+            beside=dict(form.get("beside", {})),
+            forms=dict(form.get("forms", {})),
+            read=tuple(form.get("read", ())),
         )
 
 
@@ -314,6 +339,9 @@ class Together:
         central: what remains against who sees all releases; ``None``: no rule.
         crowd: the fewest records that share what may be known, where releases are tied.
         uncovered: why there is no rule, release by release.
+        uncounted: columns that tied releases show as they are, where nobody has counted how many
+            people share all that all of them show: a crowd of one is taken.
+        read: randomised columns whose lists of values were read off the data.
     """
 
     releases: int
@@ -325,6 +353,8 @@ class Together:
     central: ShuffledPrivacy | None
     crowd: int
     uncovered: tuple[str, ...] = ()
+    uncounted: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
 
     @property
     def tied(self) -> bool:
@@ -345,6 +375,8 @@ class Together:
         found = [_RULES[self.rule].format(n=self.releases, by=", ".join(self.tied_by))]
         if self.k is not None:
             found.append(self._linking())
+            if self.uncounted:
+                found.append(_UNCOUNTED.format(by=", ".join(self.uncounted)))
         if self.central is None:
             found.append("Nothing remains to be said about epsilon.")
         elif math.isinf(self.central.epsilon):
@@ -354,6 +386,7 @@ class Together:
                 f"Central epsilon = {text_up(self.central.epsilon)} with delta = "
                 f"{text_up(self.central.delta or 0.0, 3)}, local epsilon = {text_up(self.local)}, "
                 "for columns that no release shows as they are."
+                f"{takes_as_public(self.read)}"
             )
         return found + [f"Not covered: {reason}." for reason in self.uncovered]
 
@@ -376,9 +409,15 @@ class Together:
             "local_epsilon": self.local if math.isfinite(self.local) else None,
             "central": None if self.central is None else self.central.to_json(),
             "uncovered": list(self.uncovered),
+            "uncounted": list(self.uncounted),
+            "read_off": list(self.read),
         }
 
 
+_UNCOUNTED = (
+    "Nothing says that all of them show the same of the same people ({by}): someone may stand "
+    "alone in what they show together, so that a crowd of 1 is taken."
+)
 _RULES = {
     "alone": "One release: what it promises stands.",
     "apart": "{n} releases, none of which shows as it is a column that another one has: nothing "
@@ -389,15 +428,23 @@ _RULES = {
 }
 
 
-def compose(releases: Sequence[Disclosure]) -> Together:
-    """Put the releases of the same people together, each drawn and shuffled for itself."""
+def compose(releases: Sequence[Disclosure], *, same_people: bool = False) -> Together:
+    """Put the releases of the same people together, each drawn and shuffled for itself.
+
+    Args:
+        releases: what each shows.
+        same_people: whoever asks says that every person is in every one of them; where not, the
+            fingerprints must.
+    """
     if not releases:
         raise InvalidNumber("Composition needs at least one release.")
     groups = tied_groups(releases)
     pairs = ((a, b) for i, a in enumerate(releases) for b in releases[:i])
     tied_by = sorted({name for a, b in pairs for name in a.ties(b)})
-    parts = [_Group(tuple(releases[place] for place in group)) for group in groups]
-    whole = _Group(tuple(releases))
+    parts = [
+        TiedReleases(tuple(releases[place] for place in group), same_people) for group in groups
+    ]
+    whole = TiedReleases(tuple(releases), same_people)
     ks = _numbers(releases, parts)
     return Together(
         releases=len(releases),
@@ -409,10 +456,12 @@ def compose(releases: Sequence[Disclosure]) -> Together:
         central=_central(whole, parts),
         crowd=min(part.crowd for part in parts),
         uncovered=tuple(dict.fromkeys(filter(None, (_reason(one) for one in releases)))),
+        uncounted=tuple(sorted({name for part in parts for name in part.uncounted})),
+        read=tuple(dict.fromkeys(name for one in releases for name in one.read)),
     )
 
 
-def _numbers(releases: Sequence[Disclosure], parts: Sequence[_Group]) -> list[float] | None:
+def _numbers(releases: Sequence[Disclosure], parts: Sequence[TiedReleases]) -> list[float] | None:
     """The k of each group; nothing where one has none."""
     if len(releases) == 1 and releases[0].outline is None and not releases[0].seeded:
         return None if releases[0].alone is None else [releases[0].alone]
@@ -430,7 +479,7 @@ def _reason(release: Disclosure) -> str | None:
     return release.uncovered
 
 
-def _central(whole: _Group, parts: Sequence[_Group]) -> ShuffledPrivacy | None:
+def _central(whole: TiedReleases, parts: Sequence[TiedReleases]) -> ShuffledPrivacy | None:
     """The sum over groups that are apart, or one shuffle of everything if that is less."""
     if whole.no_epsilon:
         return None
@@ -462,10 +511,16 @@ def tied_groups(releases: Sequence[Disclosure]) -> tuple[tuple[int, ...], ...]:
 
 
 @dataclass(frozen=True)
-class _Group:
-    """Releases that are looked at as one which releases all."""
+class TiedReleases:
+    """Releases that are looked at as one which releases all.
+
+    Attributes:
+        members: the releases.
+        same_people: it is said from outside that every person is in every one of them.
+    """
 
     members: tuple[Disclosure, ...]
+    same_people: bool = False
 
     @property
     def no_epsilon(self) -> bool:
@@ -482,27 +537,69 @@ class _Group:
         return whole
 
     @property
-    def _same_people(self) -> bool:
-        return len({member.records for member in self.members}) == 1
+    def known(self) -> frozenset[str]:
+        """What some member shows and may be known; a key that another member shows is."""
+        keys = frozenset[str]().union(*(member.keys for member in self.members))
+        return (keys & self.kept).union(*(member.known for member in self.members))
+
+    @property
+    def kept(self) -> frozenset[str]:
+        """What some member shows as it is."""
+        return frozenset[str]().union(*(member.kept for member in self.members))
 
     @property
     def crowd(self) -> int:
-        """The fewest that share what may be known; 1 where no member has counted them.
-
-        A key that another member shows is known.
-        """
-        keys = frozenset().union(*(member.keys for member in self.members))
-        kept = frozenset().union(*(member.kept for member in self.members))
-        known = (keys & kept).union(*(member.known for member in self.members))
+        """The fewest that share what may be known; 1 where nobody has counted them."""
+        known = self.known
         counted = [member.crowd for member in self.members if known <= member.known]
-        return min(counted) if counted and self._same_people else 1
+        return min(counted) if counted and self._agree_on(known) else 1
 
     @property
     def attached(self) -> int:
-        """The fewest that share everything that some member shows as it is."""
-        kept = frozenset().union(*(member.kept for member in self.members))
+        """The fewest that share everything that some member shows as it is; or 1, likewise."""
+        kept = self.kept
         counted = [member.attached for member in self.members if kept <= member.kept]
-        return min(counted) if counted and self._same_people else 1
+        return min(counted) if counted and self._agree_on(kept) else 1
+
+    @property
+    def uncounted(self) -> tuple[str, ...]:
+        """The columns that leave the crowd unknown, where it is for lack of knowledge that it is 1.
+
+        In a crowd that a member states to be 1 nothing is lost.
+        """
+        if len(self.members) == 1 or self.crowd > 1:
+            return ()
+        stated = min(member.crowd for member in self.members)
+        return tuple(sorted(self.kept)) if stated > 1 else ()
+
+    def _agree_on(self, columns: frozenset[str]) -> bool:
+        """Whether these columns are the same in every member that shows some, for every person.
+
+        Columns of one name may hold other values (a year later) or be recoded otherwise: together
+        they then tell more than each, and how many people share that nobody has counted.
+        """
+        if len(self.members) == 1:
+            return True
+        if len({member.records for member in self.members}) > 1:
+            return False
+        if _equal([member.rows for member in self.members]):
+            return all(
+                _equal([member.forms.get(name) for member in self.members if name in member.kept])
+                for name in columns
+            )
+        showing = [member for member in self.members if member.kept & columns]
+        if self.same_people and len(showing) <= 1:
+            return True
+        if not self.same_people and any(not member.kept for member in self.members):
+            return False  # nothing says who is in those that show nothing
+        of_all = showing if self.same_people else self.members
+        if len({member.kept for member in of_all}) > 1:
+            return False
+        told = {own for member in of_all for own in member.beside}
+        return _equal([member.shown for member in of_all]) and all(
+            _equal([member.beside[own] for member in of_all if own in member.beside])
+            for own in told
+        )
 
     @property
     def central(self) -> ShuffledPrivacy:
@@ -515,3 +612,8 @@ class _Group:
     def as_one(self, delta: float) -> ShuffledPrivacy:
         """Central privacy if every person's records were tied together and shuffled once."""
         return self.outline.central(crowd=self.attached, delta=delta)
+
+
+def _equal(prints: Sequence[str | None]) -> bool:
+    """Whether all of them are there and the same."""
+    return None not in prints and len(set(prints)) <= 1

@@ -58,7 +58,8 @@ class ShuffledPrivacy(Guarantee):
         "Records are randomised independently by matrices that do not depend on the data, and "
         "shuffled with fresh randomness; one record a person; the number of records is public; the "
         "adversary may know everybody else's record, and columns released as they are, sensitive "
-        "ones and weights too, are known and split the crowd."
+        "ones and weights too, are known and split the crowd; a list of values that was read off "
+        "the data is taken as public."
     )
     not_promised: ClassVar[str] = (
         "It covers the randomised columns only, one person at a time and one release. It does not "

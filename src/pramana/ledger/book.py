@@ -16,12 +16,13 @@ from typing import Any
 
 from pramana.errors import DoesNotHold, NotARelease, PramanaError
 from pramana.guarantees.composition import Disclosure, Together, compose
-from pramana.ledger.chain import Chain
-from pramana.ledger.prints import ColumnPrint
+from pramana.ledger.chain import Chain, readable_by_others
+from pramana.ledger.prints import ColumnPrint, TablePrints
 from pramana.numeric import require_number, text_down, text_up
 from pramana.release.certificate import Certificate
 from pramana.release.contents import read_certificate
 from pramana.release.disclosed import disclosed
+from pramana.table.schema import Schema
 
 __all__ = ["Budget", "Ledger", "LedgerEntry"]
 
@@ -134,17 +135,26 @@ class LedgerEntry:
         cls,
         certificate: Certificate,
         *,
-        columns: Mapping[str, ColumnPrint],
+        truth: TablePrints,
+        shown: TablePrints | None,
         people: str | None,
         folder: Path | None = None,
     ) -> LedgerEntry:
-        """That of a release which is about to be made, now."""
+        """That of a release which is about to be made, now.
+
+        Args:
+            certificate: what it will promise.
+            truth: the fingerprints of the true table.
+            shown: those of what is released as it is, where anything is.
+            people: the name of the people.
+            folder: where it will be.
+        """
         schema = certificate.true_schema
         asked = {claim.name: claim.asked.to_json() for claim in certificate.claims if claim.asked}
         return cls(
             date=datetime.now(UTC).isoformat(timespec="seconds"),
             people=people,
-            columns=dict(columns),
+            columns=dict(truth.columns),
             plan={
                 "method": certificate.method,
                 "options": dict(certificate.options),
@@ -155,7 +165,9 @@ class LedgerEntry:
             promised={claim.name: claim.attained.to_json() for claim in certificate.claims},
             intended=digest_of(certificate, data=False),
             folder=None if folder is None else str(folder.absolute()),
-            disclosed=disclosed(certificate),
+            disclosed=replace(
+                disclosed(certificate), rows=truth.rows, **_shown(truth, shown, schema)
+            ),
         )
 
     def same_table(self, other: LedgerEntry) -> bool:
@@ -211,6 +223,24 @@ class LedgerEntry:
         )
 
 
+def _shown(truth: TablePrints, shown: TablePrints | None, schema: Schema) -> dict[str, Any]:
+    """What tells whether two releases show the same as it is: values, rows, bins and recoding."""
+    if shown is None or any(column.name not in shown.columns for column in schema.released_as_is):
+        return {}
+    said = {
+        column.name: hashlib.sha256(
+            repr((column.name, column.recoding, column.domain if column.binned else None)).encode()
+        ).hexdigest()
+        for column in schema.released_as_is
+    }
+    own = {truth.columns[name].values: one for name, one in shown.beside.items()}
+    return {
+        "shown": "-".join([shown.rows, *(said[name] for name in sorted(said))]),
+        "forms": {name: f"{shown.columns[name].values}-{one}" for name, one in said.items()},
+        "beside": own,
+    }
+
+
 INTENDED, CONFIRMED, WITHDRAWN = "intended", "confirmed", "withdrawn"
 """The kinds of lines: a release is entered before it is made, and what came of it after."""
 
@@ -262,6 +292,14 @@ class Ledger:
     def unconfirmed(self) -> list[str]:
         """What is found of releases that were begun and never confirmed, in words."""
         return [words for entry in self.entries if (words := entry.found()) is not None]
+
+    @property
+    def open_to_others(self) -> list[str]:
+        """Which of its files others may read, in words."""
+        return [
+            f"{one} can be read or written by others than its owner: chmod 600 {one}"
+            for one in readable_by_others(self.path)
+        ]
 
     @property
     def tables(self) -> tuple[tuple[int, ...], ...]:

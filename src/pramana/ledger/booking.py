@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from pramana.errors import DoesNotHold, InputError, Unconfirmed
 from pramana.guarantees.composition import Together
 from pramana.ledger.book import CONFIRMED, WITHDRAWN, Budget, Ledger, LedgerEntry, digest_of
 from pramana.ledger.chain import Chain, beside, key_file, locked
-from pramana.ledger.prints import ColumnPrint, column_prints
+from pramana.ledger.prints import TablePrints, table_prints
 from pramana.release.certificate import Certificate
 from pramana.release.contents import CERTIFICATE, read_certificate
 from pramana.table.opened import OpenedTable
@@ -27,13 +27,15 @@ class Booking:
 
     Attributes:
         chain: the ledger so far, held.
-        columns: the keyed fingerprints of the table.
+        truth: the keyed fingerprints of the table.
+        shown: those of the columns that are released as they are, recoded, where there are any.
         people: the name of its people, where there is one.
         folder: where the release will be, if anywhere.
     """
 
     chain: Chain
-    columns: Mapping[str, ColumnPrint]
+    truth: TablePrints
+    shown: TablePrints | None
     people: str | None
     folder: Path | None
 
@@ -75,7 +77,11 @@ class Booking:
 
     def _entry(self, certificate: Certificate) -> LedgerEntry:
         return LedgerEntry.of(
-            certificate, columns=self.columns, people=self.people, folder=self.folder
+            certificate,
+            truth=self.truth,
+            shown=self.shown,
+            people=self.people,
+            folder=self.folder,
         )
 
 
@@ -94,15 +100,31 @@ def _add(chain: Chain, line: Mapping[str, Any]) -> None:
 
 @contextmanager
 def booked(
-    path: Path, opened: OpenedTable, *, people: str | None, folder: Path | None
+    path: Path,
+    opened: OpenedTable,
+    *,
+    people: str | None,
+    folder: Path | None,
+    kept: Sequence[str] = (),
 ) -> Iterator[Booking]:
-    """Hold a ledger, which begins here if there is none, and look the table up."""
+    """Hold a ledger, which begins here if there is none, and look the table up.
+
+    Args:
+        path: of the ledger.
+        opened: the table as it is released from, recoded.
+        people: the name of its people, where there is one.
+        folder: where the release will be, if anywhere.
+        kept: the columns that are released as they are.
+    """
     with locked(path):
         there = path.exists() or key_file(path).exists()
         chain = Chain.load(path) if there else Chain.new(path)
         for words in Ledger.of(chain).unconfirmed:
             warnings.warn(f"In the ledger {path}: {words}", Unconfirmed, stacklevel=4)
-        yield Booking(chain, column_prints(opened, key=chain.key), people, folder)
+        truth = table_prints(opened.raw or opened, key=chain.key)
+        own = [name for name, one in truth.columns.items() if one.unique]
+        shown = table_prints(opened, kept, key=chain.key, beside=own) if kept else None
+        yield Booking(chain, truth, shown, people, folder)
 
 
 def require_apart(path: Path, folder: Path | None) -> None:

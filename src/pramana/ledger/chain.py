@@ -26,7 +26,7 @@ from pramana.errors import DoesNotHold, InputError, NotCovered
 from pramana.files import write_whole
 from pramana.randomness import Keystream
 
-__all__ = ["Chain", "beside", "key_file", "locked", "require_file"]
+__all__ = ["Chain", "beside", "key_file", "locked", "readable_by_others", "require_file"]
 
 FORMAT, VERSION = "pramana-ledger", 2
 OWNER_ONLY = 0o600
@@ -110,6 +110,12 @@ def key_file(path: Path) -> Path:
 def beside(path: Path) -> tuple[Path, Path]:
     """The files that lie beside a ledger: of its key, and of its lock."""
     return key_file(path), path.with_name(path.name + ".lock")
+
+
+def readable_by_others(path: Path) -> list[Path]:
+    """Which of the ledger and its key others than their owner may read or write."""
+    files = [path, key_file(path)]
+    return [one for one in files if one.exists() and one.stat().st_mode & ~OWNER_ONLY & 0o777]
 
 
 def require_file(path: Path) -> None:

@@ -11,14 +11,18 @@ column has three:
 
 - *values*: which values it has, and how often;
 - *shape*: how often each value occurs, whichever it is, so that labels may be changed one by one;
-- *sample*: some of the values, where there are many: those with the smallest digests. Two samples
+- *sample*: the values with the smallest digests, all of them where they are not many. Two samples
   tell how much two columns have in common, also if people came or went.
+
+A table has one of its rows: which there are, and how often. Where rows agree, nobody's values have
+changed from one column's point of view to another's, which prints of single columns cannot tell.
 
 What they cannot see is said in docs/howto/ledger.md.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,18 +36,21 @@ import pyarrow.compute as pc
 
 from pramana.table.alike import comparable
 from pramana.table.opened import OpenedTable
-from pramana.types import FloatArray, Words
+from pramana.types import FloatArray, IntArray, Words
 
-__all__ = ["ColumnPrint", "column_prints"]
+__all__ = ["ColumnPrint", "TablePrints", "column_prints", "table_prints"]
 
-SAMPLED = 128
-"""So many values are in a sample; a column of fewer has none."""
+SAMPLED = 1024
+"""So many values are in a sample; of a column of fewer all are."""
+
+SAMPLE_BYTES = 6
+"""Of each digest in a sample: two of a thousand million values hardly ever agree in them."""
 
 MOST_VALUES = 1_000_000
 """Of a column with more values, how often each occurs is not kept."""
 
 FEW = 16
-"""Columns of fewer values may well occur as often in tables of other people."""
+"""Fewer values may well occur as often in tables of other people, and be named as others are."""
 
 DIGITS = 6
 """Broken numbers are the same up to here: single and double precision differ beyond."""
@@ -63,40 +70,52 @@ class ColumnPrint:
         shape: how often each value occurs; ``None`` where there are too many.
         telling: whether it has so many values that nothing but the same people has them as often.
         unique: whether most of its values occur once: what two tables share are then people.
-        sample: of its values; empty where there are few.
+        sample: the smallest digests of its values; of a column that was entered by an older
+            version and had few values, none.
     """
 
     values: str
     shape: str | None
     telling: bool
     unique: bool
-    sample: tuple[str, ...]
+    sample: tuple[int, ...]
 
     def same_people(self, other: ColumnPrint) -> bool:
         """Whether only the same people can have both, or nearly so."""
         if self.telling and self.values == other.values:
             return True
-        return self.unique and other.unique and self.overlaps(other)
+        return self.unique and other.unique and self.overlaps(other, in_doubt=False)
 
     def like(self, other: ColumnPrint, *, same_records: bool) -> bool:
         """Whether one may tell what the other tells of the same people; in doubt it may.
 
-        Where people came or went, columns of few values cannot be told apart.
+        Where people came or went, columns of few values cannot be told apart. Where none did, codes
+        of a few values say nothing by themselves (1 and 2 may be anything): how often they occur
+        does.
         """
         if self.values == other.values or self.shape == other.shape:
             return True
-        if not self.sample and not other.sample:
+        if len(self.sample) < FEW and len(other.sample) < FEW and self.sample and other.sample:
             return not same_records
-        return self.overlaps(other)
+        # One of very many values and one of a few, of which none can be compared, are two things;
+        # unless both are a person's own: then one may be of a small part of the people.
+        return self.overlaps(other, in_doubt=self.unique and other.unique)
 
-    def overlaps(self, other: ColumnPrint) -> bool:
+    def overlaps(self, other: ColumnPrint, *, in_doubt: bool) -> bool:
         """Whether they have half of their values in common, as far as the samples tell."""
         if not self.sample or not other.sample:
-            return False
-        last = min(self.sample[-1], other.sample[-1])  # beyond it, one sample says nothing
+            return True  # an older entry: nobody can tell
+        full = [one.sample[-1] for one in (self, other) if len(one.sample) >= SAMPLED or one.old]
+        last = min(full, default=2 ** (8 * SAMPLE_BYTES))  # beyond it, one sample says nothing
         own = {word for word in self.sample if word <= last}
         others = {word for word in other.sample if word <= last}
-        return 2 * len(own & others) >= max(1, min(len(own), len(others)))
+        fewer = min(len(own), len(others))
+        return in_doubt if fewer == 0 else 2 * len(own & others) >= fewer
+
+    @property
+    def old(self) -> bool:
+        """Whether an older version, whose samples were smaller, may have taken it."""
+        return len(self.sample) == OLD_SAMPLED
 
     def to_json(self) -> dict[str, Any]:
         """A plain form."""
@@ -105,34 +124,139 @@ class ColumnPrint:
             "shape": self.shape,
             "telling": self.telling,
             "unique": self.unique,
-            "sample": list(self.sample),
+            "sample": base64.b64encode(
+                b"".join(word.to_bytes(SAMPLE_BYTES, "big") for word in self.sample)
+            ).decode(),
         }
 
     @classmethod
     def from_json(cls, form: Mapping[str, Any]) -> ColumnPrint:
         """The reverse of :meth:`to_json`."""
         parts = {name: form[name] for name in cls.__dataclass_fields__ if name != "sample"}
-        return cls(**parts, sample=tuple(form["sample"]))
+        return cls(**parts, sample=_sample(form["sample"]))
 
 
-def column_prints(opened: OpenedTable, *, key: bytes) -> dict[str, ColumnPrint]:
-    """The fingerprints of all columns of a table, by name; lists and structures have none."""
-    names = [item.name for item in opened.schema if not pa.types.is_nested(item.type)]
-    whole = {name: _Column(key) for name in names}
-    for part in opened.summaries(partial(_read, key, tuple(names)), names):
-        for name, one in part.items():
-            whole[name].merge(one)
-    return {name: one.printed(name) for name, one in whole.items()}
+OLD_SAMPLED = 128
+
+
+def _sample(form: str | list[str]) -> tuple[int, ...]:
+    """The words of a sample; older versions listed longer ones, in hexadecimal digits."""
+    if isinstance(form, list):
+        return tuple(int(word, 16) >> (64 - 8 * SAMPLE_BYTES) for word in form)
+    content = base64.b64decode(form, validate=True)
+    places = range(0, len(content), SAMPLE_BYTES)
+    return tuple(int.from_bytes(content[place : place + SAMPLE_BYTES], "big") for place in places)
+
+
+@dataclass(frozen=True)
+class TablePrints:
+    """The fingerprints of a table, keyed.
+
+    Attributes:
+        columns: of each column, by name; lists and structures have none.
+        rows: which rows there are, and how often, with the names of the columns.
+        beside: the same of rows with one more column, by that column's name.
+    """
+
+    columns: Mapping[str, ColumnPrint]
+    rows: str
+    beside: Mapping[str, str]
+
+
+def column_prints(opened: OpenedTable, *, key: bytes) -> Mapping[str, ColumnPrint]:
+    """The fingerprints of all columns of a table, by name."""
+    return table_prints(opened, key=key).columns
+
+
+def table_prints(
+    opened: OpenedTable,
+    names: Sequence[str] | None = None,
+    *,
+    key: bytes,
+    beside: Sequence[str] = (),
+) -> TablePrints:
+    """The fingerprints of a table, or of some columns of it.
+
+    Args:
+        opened: the table.
+        names: the columns that make up a row; all where not given.
+        key: without it nothing is told.
+        beside: columns to look at beside such rows, one by one.
+    """
+    names = opened.schema.names if names is None else names
+    flat = sorted(n for n in names if not pa.types.is_nested(opened.schema.field(n).type))
+    whole = _TableDigests(key, flat, beside)
+    wanted = list(dict.fromkeys([*flat, *beside]))
+    for part in opened.summaries(partial(_read, key, tuple(flat), tuple(beside)), wanted):
+        whole.merge(part)
+    return whole.printed()
 
 
 def _read(
-    key: bytes, names: Sequence[str], batches: Iterable[pa.RecordBatch]
-) -> dict[str, _Column]:
-    found = {name: _Column(key) for name in names}
+    key: bytes, names: Sequence[str], beside: Sequence[str], batches: Iterable[pa.RecordBatch]
+) -> _TableDigests:
+    found = _TableDigests(key, names, beside)
     for batch in batches:
-        for name, one in found.items():
-            one.add(batch.column(batch.schema.get_field_index(name)))
+        found.add(batch)
     return found
+
+
+class _TableDigests:
+    """The digests of columns and of rows, batch by batch."""
+
+    def __init__(self, key: bytes, names: Sequence[str], beside: Sequence[str]) -> None:
+        self._key = key
+        self._columns = {name: _Column(key) for name in dict.fromkeys([*names, *beside])}
+        self._names = tuple(names)
+        self._rows = np.zeros(1, dtype=np.uint64)
+        self._beside = {name: np.zeros(1, dtype=np.uint64) for name in beside}
+        self._records = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """The rows of one batch."""
+        words = {
+            name: one.add(batch.column(batch.schema.get_field_index(name)))
+            for name, one in self._columns.items()
+        }
+        rows = np.zeros(batch.num_rows, dtype=np.uint64)
+        for name in self._names:
+            rows = _stirred(rows ^ words[name])
+        self._records += batch.num_rows
+        self._rows += rows.sum(dtype=np.uint64)
+        for name, total in self._beside.items():
+            total += _stirred(rows ^ words[name]).sum(dtype=np.uint64)
+
+    def merge(self, other: _TableDigests) -> None:
+        """All that another one has seen."""
+        for name, one in self._columns.items():
+            one.merge(other._columns[name])
+        self._rows += other._rows
+        self._records += other._records
+        for name, total in self._beside.items():
+            total += other._beside[name]
+
+    def printed(self) -> TablePrints:
+        """The fingerprints of all that was added."""
+        return TablePrints(
+            {name: one.printed(name) for name, one in self._columns.items()},
+            self._keyed("rows", self._rows),
+            {name: self._keyed("beside", total) for name, total in self._beside.items()},
+        )
+
+    def _keyed(self, what: str, total: Words) -> str:
+        spelled = "\0".join([what, str(self._records), str(int(total[0])), *self._names])
+        return hmac.new(self._key, spelled.encode(), hashlib.sha256).hexdigest()
+
+
+def _stirred(words: Words) -> Words:
+    """Words of which each bit hangs on all: sums of them tell which went together."""
+    for factor in STIR:
+        words = (words ^ (words >> np.uint64(31))) * np.uint64(factor)
+    return words ^ (words >> np.uint64(29))
+
+
+STIR = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+"""Odd numbers of mixed bits."""
 
 
 class _Column:
@@ -146,11 +270,14 @@ class _Column:
         self._sum = np.zeros(1, dtype=np.uint64)
         self._records = 0
 
-    def add(self, values: pa.Array) -> None:
-        """The values of one batch."""
-        counted = pc.value_counts(comparable(values))
-        words = _digests(counted.field(0), self._key)
-        self._keep(words, counted.field(1).to_numpy().astype(np.uint64))
+    def add(self, values: pa.Array) -> Words:
+        """The values of one batch; gives the digest of each."""
+        coded = pc.dictionary_encode(comparable(values), null_encoding="encode")
+        words = _digests(coded.dictionary, self._key)
+        places: IntArray = coded.indices.to_numpy()
+        self._keep(words, np.bincount(places, minlength=len(words)).astype(np.uint64))
+        found: Words = words[places]
+        return found
 
     def merge(self, other: _Column) -> None:
         """All that another one has seen."""
@@ -201,7 +328,7 @@ class _Column:
             shape=shape,
             telling=distinct >= FEW,
             unique=2 * distinct > self._records,
-            sample=tuple(f"{word:016x}" for word in self._least) if distinct > SAMPLED else (),
+            sample=tuple(int(word) >> (64 - 8 * SAMPLE_BYTES) for word in self._least),
         )
 
     def _distinct(self, counted: int) -> float:

@@ -11,14 +11,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pramana.errors import DoesNotHold
-from pramana.guarantees.base import Guarantee
-from pramana.guarantees.claim import Claim
+from pramana.guarantees.base import Guarantee, Need
+from pramana.guarantees.claim import Claim, read_off
 from pramana.guarantees.dials import dials
 from pramana.guarantees.evaluate import paired
+from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.matrices.families import UniformMixture
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.methods.base import Method
 from pramana.methods.expected_error import ExpectedError
+from pramana.numeric import text_up
 from pramana.shown import Shown
 from pramana.table.schema import Schema
 
@@ -98,9 +100,35 @@ class Plan(Shown):
         return dials(self.attained)
 
     def sentences(self) -> list[str]:
-        """The promises and the price in plain words."""
+        """The promises and the price in plain words, and what weakens them."""
         promises = [claim.sentence(self.schema) for claim in self.claims]
-        return promises + ([self.expected_error.sentence()] if self.expected_error else [])
+        error = [self.expected_error.sentence()] if self.expected_error else []
+        return promises + error + self.notices
+
+    @property
+    def notices(self) -> list[str]:
+        """What the steward should mend or know before an epsilon that was asked for is relied on.
+
+        A list of values that was read off the data is in the certificate: where one person alone
+        has a value, the list tells that they are there, whatever epsilon says.
+        """
+        found = []
+        read = read_off(self.schema)
+        if read and any(Need.FIXED_MATRICES in one.needs for one in self.asked):
+            found.append(
+                f"The lists of values of {', '.join(read)} were read off the data and are "
+                "published: a value that one person alone has tells of that person, and epsilon "
+                "does not cover it. Declare in the schema which values can occur: "
+                f'[columns.{read[0]}] categories = ["...", "..."].'
+            )
+        deltas = [one.delta or 0.0 for one in self.asked if isinstance(one, ShuffledPrivacy)]
+        if max(deltas, default=0.0) > 1 / self.records:
+            found.append(
+                f"A delta of {text_up(max(deltas), 3)} is above one record in {self.records:,}: to "
+                "publish some people's records as they are would meet it, so that it protects "
+                "hardly anyone. Leave --delta out for the usual one."
+            )
+        return found
 
     def __repr__(self) -> str:
         attained = ", ".join(repr(guarantee) for guarantee in self.attained)
@@ -128,6 +156,7 @@ class Plan(Shown):
             "expected_error": None if error is None else finite(error.mean),
             "data_dependent": self.method.data_dependent,
             "dials": self.dials,
+            "notices": self.notices,
         }
         if self.method.disclosed():
             form["options"] = dict(self.method.disclosed())

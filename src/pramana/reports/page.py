@@ -110,7 +110,7 @@ def _promise(claim: Claim, schema: Schema) -> Markup:
     numbers = ", ".join(f"{key} = {text}" for key, text in guarantee.shown().items())
     asked = "not asked for; it follows from the matrices"
     if claim.asked is not None:
-        asked = ", ".join(f"{key} = {text}" for key, text in claim.asked.shown().items())
+        asked = str(claim.asked)
     facts = (
         ("Attained", numbers),
         ("Asked", asked),
