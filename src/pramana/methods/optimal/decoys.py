@@ -20,7 +20,7 @@ from pramana.matrices import Dense, Label, SparseRows, TransitionMatrix
 from pramana.randomness import Keystream, Stream
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["DECOYS", "with_decoys"]
+__all__ = ["DECOYS", "rebuilt", "transitions", "with_decoys"]
 
 DECOYS = 3
 """Decoys for each rare cell whose records move, as far as there are empty cells."""
@@ -41,7 +41,7 @@ def with_decoys(
         keystream: draws which cells are decoys, and of which others.
         stays: cells that must stay as they are whoever is there.
     """
-    rows, columns, moves = _transitions(matrix)
+    rows, columns, moves = transitions(matrix)
     movers = np.unique(rows[numbers[rows] > 0])
     idle = (numbers == 0) & ~np.isin(np.arange(matrix.size), np.concatenate([rows, columns]))
     free = [place for place in np.flatnonzero(idle).tolist() if not stays(matrix.labels[place])]
@@ -53,7 +53,7 @@ def with_decoys(
     models = movers[order[np.arange(wanted) % len(movers)]]
     added = [_like(model, place, rows, columns, moves)
              for model, place in zip(models.tolist(), chosen.tolist(), strict=True)]  # fmt: skip
-    return _rebuilt(
+    return rebuilt(
         matrix,
         np.concatenate([rows, *(part[0] for part in added)]),
         np.concatenate([columns, *(part[1] for part in added)]),
@@ -69,7 +69,7 @@ def _like(
     return np.full(int(own.sum()), place), columns[own], moves[own]
 
 
-def _transitions(matrix: TransitionMatrix) -> tuple[IntArray, IntArray, np.ndarray]:
+def transitions(matrix: TransitionMatrix) -> tuple[IntArray, IntArray, np.ndarray]:
     """Off-diagonal entries in integers over 2**64."""
     if isinstance(matrix, SparseRows):
         return matrix.sources, matrix.targets, matrix.moves
@@ -79,7 +79,7 @@ def _transitions(matrix: TransitionMatrix) -> tuple[IntArray, IntArray, np.ndarr
     return rows, columns, weights[rows, columns].astype(np.uint64)
 
 
-def _rebuilt(
+def rebuilt(
     matrix: TransitionMatrix, rows: IntArray, columns: IntArray, moves: np.ndarray
 ) -> TransitionMatrix:
     """A matrix of the same family from its off-diagonal entries."""

@@ -60,6 +60,17 @@ class OptimalDesign:
     smallest_diagonal: float
     gap: float
 
+    def with_matrix(self, matrix: TransitionMatrix) -> OptimalDesign:
+        """The same with another matrix: what it reaches and costs is computed anew."""
+        if matrix is self.matrix:
+            return self
+        keys = self.attained
+        found = SpontaneousRecognition.of(
+            matrix, self.counts, width=keys.width, choices=keys.choices
+        )
+        figures = _figures(matrix, _numbers(matrix, self.counts))
+        return OptimalDesign(matrix, self.counts, self.alpha, found, gap=self.gap, **figures)
+
     @property
     def unchanged(self) -> bool:
         """Whether C1 held as it was, so that nothing is changed."""
@@ -141,18 +152,17 @@ def optimal_design(
         return SpontaneousRecognition.of(matrix, table, width=width, choices=choices)
 
     matrix, gap, attained = _tightened(cells, alpha, solve, check)
-    loss = squared_error(matrix, cells.numbers) / table.total**2
+    return OptimalDesign(matrix, table, alpha, attained, gap=gap, **_figures(matrix, cells.numbers))
+
+
+def _figures(matrix: TransitionMatrix, numbers: NDArray[np.float64]) -> dict[str, float]:
+    """Loss and changes of a matrix that these people pass."""
     diagonal = matrix.diagonal
-    return OptimalDesign(
-        matrix=matrix,
-        counts=table,
-        alpha=alpha,
-        attained=attained,
-        loss=loss,
-        expected_changes=float((cells.numbers * (1 - diagonal)).sum()),
-        smallest_diagonal=float(diagonal[cells.numbers > 0].min()),
-        gap=gap,
-    )
+    return {
+        "loss": squared_error(matrix, numbers) / float(numbers.sum()) ** 2,
+        "expected_changes": float((numbers * (1 - diagonal)).sum()),
+        "smallest_diagonal": float(diagonal[numbers > 0].min()),
+    }
 
 
 def _tightened(

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pramana.engines.base import Table
-from pramana.errors import Infeasible
+from pramana.errors import Infeasible, SingularMatrix
 from pramana.guarantees.base import Guarantee, only_the_owner
 from pramana.guarantees.evaluate import attained
 from pramana.guarantees.match_risk import frequencies_by_label
@@ -21,6 +21,7 @@ from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import Label, TransitionMatrix
 from pramana.methods.base import Kind, Method
 from pramana.methods.counted import fingerprint, the_only
+from pramana.methods.optimal.coarse import GRIDS, on_grid
 from pramana.methods.optimal.decoys import with_decoys
 from pramana.methods.optimal.design import optimal_design
 from pramana.methods.people import People
@@ -62,19 +63,12 @@ class Optimal(Method):
         require_keys(schema)
         target = the_only(asked, SpontaneousRecognition, method=self.name)
         target = replace(target, choices=target.choices or schema.choices)
-        aim = target.alpha
-        for _ in range(MOST_AIMS):
-            try:
-                plan, reached = self._at(aim, target, people)
-            except Infeasible:
-                if aim == target.alpha:
-                    raise
-                break
-            if reached <= target.alpha:
+        for steps in GRIDS:
+            plan, reached = self._lowered(target, people, steps)
+            if plan is not None:
                 return replace(plan, asked=(target,))
             if reached >= 1:
                 break
-            aim *= 0.97 * target.alpha / reached
         needed = 1 / target.alpha if target.alpha else math.inf
         advice = people.crowd_advice(needed, lower="raise alpha")
         raise Infeasible(
@@ -82,8 +76,27 @@ class Optimal(Method):
             f"at like any key, and {text_up(reached, 3)} is what comes out with them. {advice}"
         )
 
+    def _lowered(
+        self, target: SpontaneousRecognition, people: People, steps: tuple[float, ...]
+    ) -> tuple[Plan | None, float]:
+        """The plan with its matrix on a grid whose aim is low enough, and what was reached."""
+        aim, reached = target.alpha, 1.0
+        for _ in range(MOST_AIMS):
+            try:
+                plan, reached = self._at(aim, target, people, steps)
+            except (Infeasible, SingularMatrix):
+                if aim == target.alpha and steps == GRIDS[-1]:
+                    raise
+                return None, reached
+            if reached <= target.alpha:
+                return plan, reached
+            if reached >= 1:
+                break
+            aim *= 0.97 * target.alpha / reached
+        return None, reached
+
     def _at(
-        self, alpha: float, target: SpontaneousRecognition, people: People
+        self, alpha: float, target: SpontaneousRecognition, people: People, steps: tuple[float, ...]
     ) -> tuple[Plan, float]:
         """The plan of a design for this alpha on the randomised columns, and what it reaches."""
         schema = people.schema
@@ -99,6 +112,7 @@ class Optimal(Method):
             possible=None if cells is None else cells.labels,
             fixed=() if cells is None else cells.fixed,
         )
+        design = design.with_matrix(on_grid(design.matrix, steps))
         matrix = design.matrix if len(names) > 1 else _single(design.matrix)
         mechanism = Mechanism((Step(names, matrix),))
         computed = () if schema.known else (design.attained,)

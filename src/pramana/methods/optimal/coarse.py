@@ -1,0 +1,48 @@
+"""The matrix on a grid: its digits would tell the counts that it was made from.
+
+A move of 0.07216505 is (1/alpha - 3) / 97, so that whoever designs anew for every possible table
+finds the one with three records. On a grid of 1, 2, 5, 10, 20, ... many tables share a matrix.
+Moves are rounded up, which covers rare cells better; a row that would then hardly stay as it is has
+its moves rounded down. Whether the target still holds is computed anew, and where it does not the
+aim is lowered, or the grid made finer.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from pramana.matrices import TransitionMatrix
+from pramana.methods.optimal.decoys import rebuilt, transitions
+from pramana.types import FloatArray
+
+__all__ = ["GRIDS", "on_grid"]
+
+GRIDS: Final = (
+    (1.0, 2.0, 5.0),
+    tuple(float(step) for step in range(1, 10)),
+    tuple(step / 10 for step in range(10, 100)),
+)
+"""The steps of a decade, coarse ones first."""
+
+DECADES: Final = 12
+LEAST_STAY: Final = 0.05
+"""A row on the grid stays as it is with at least this chance, or as it did."""
+
+
+def on_grid(matrix: TransitionMatrix, steps: tuple[float, ...]) -> TransitionMatrix:
+    """The matrix with its moves on the grid of these steps; what is left stays."""
+    rows, columns, moves = transitions(matrix)
+    if not len(rows):
+        return matrix
+    chances = moves.astype(np.float64) / 2.0**64
+    grid = np.array([step * 10.0**-power for power in range(DECADES, 0, -1) for step in steps])
+    place = np.searchsorted(grid, chances * (1 - 1e-12))
+    up, down = grid[np.minimum(place, len(grid) - 1)], grid[np.maximum(place - 1, 0)]
+    leaving = np.bincount(rows, up, minlength=matrix.size)
+    stays = np.minimum(LEAST_STAY, np.asarray(matrix.diagonal, dtype=np.float64))
+    full = leaving > 1 - stays
+    chosen: FloatArray = np.where(full[rows], np.where(down < chances, down, chances), up)
+    weights = np.floor(np.ldexp(chosen, 64)).astype(np.uint64)
+    return rebuilt(matrix, rows, columns, weights)
