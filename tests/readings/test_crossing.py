@@ -29,6 +29,8 @@ MORE_RELEASES = 60
 """Where keys go through matrices, which is quick."""
 LIMIT = 110
 """In the middle of a group: where few lie beyond, a mean of sixty releases misses rare moves."""
+ALL = 150
+"""Everyone with a1 lies beyond it, and hardly anyone with a0."""
 ANSWER, OPEN, REFUSED = "answer", "no interval", "refused"
 
 QUESTIONS = {
@@ -322,3 +324,16 @@ def test_weights_are_a_column_like_others():
         found = release(method).independence("a", "b", weighted=False)
         bare = api.design(SCHEMA, *DESIGNS[method][0], data=truth(), **DESIGNS[method][1])
         assert found.method == api.protect(truth(), bare, seed=0).independence("a", "b").method
+
+
+@pytest.mark.parametrize("infer", ["records", "population"])
+def test_shares_that_are_all_or_nothing_have_intervals_that_can_hold(infer):
+    """Everyone with a1 earns more: whatever a few moved records do to the estimate, the interval is
+    in order, inside 0 to 1, and no narrower about the population than about these records."""
+    for seed in range(10):
+        found = released("optimal", seed).proportion(f"inc>={ALL}", by=["a"], infer=infer)
+        records = released("optimal", seed).proportion(f"inc>={ALL}", by=["a"])
+        assert (found.low <= found.high).all()
+        assert (found.low >= 0).all()
+        assert (found.high <= 1).all()
+        assert (found.se >= records.se - 1e-12).all()

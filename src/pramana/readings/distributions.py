@@ -49,8 +49,8 @@ def proportion_by_mean(
     return replace(
         found,
         what=f"share with {beyond.column} {beyond.comparison} {limit}",
-        low=np.maximum(found.low, 0.0),
-        high=np.minimum(found.high, 1.0),
+        low=np.clip(found.low, 0.0, 1.0),
+        high=np.clip(found.high, 0.0, 1.0),
     )
 
 
