@@ -34,7 +34,7 @@ def in_order(
     """``map`` in several threads; at most two results a thread wait to be taken.
 
     Where it is told how many ``cells`` an item has, so many fewer wait that all of them together
-    take a fifth of the memory allowed: neither threads nor columns make it grow.
+    take an eighth of the memory allowed: neither threads nor columns make it grow.
 
     What the function calls (Arrow, NumPy, compiled loops, the keystream) lets other threads run.
     An error comes out where its result would have; work that has not begun is then dropped.
@@ -43,7 +43,7 @@ def in_order(
         yield from map(function, items)
         return
     waiting: deque[tuple[Future[Result], int]] = deque()
-    held, most = 0, memory_bound() // (5 * CELL_BYTES)
+    held, most = 0, memory_bound() // (8 * CELL_BYTES)
     pool = ThreadPoolExecutor(threads)
     try:
         for item in items:

@@ -5,6 +5,7 @@ Only what is needed to show help is imported here; the rest loads inside the ver
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -18,7 +19,7 @@ from typing import Annotated, Any
 import typer
 
 from pramana.cli.options import option
-from pramana.cli.verbs import PROGRAM, Verbs
+from pramana.cli.verbs import Verbs
 from pramana.errors import Notice, PramanaError
 from pramana.files import forget_placed, placed
 from pramana.memory import memory_bound, require_some
@@ -27,6 +28,8 @@ __all__ = ["app", "main"]
 
 BAD_INPUT = 2
 INTERRUPTED = 130
+SILENT = logging.NullHandler()
+"""What libraries log may show data: whoever wants it sets up logging of their own."""
 TOLD_TO_END = tuple(
     getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
@@ -76,6 +79,7 @@ def _options(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code; every failure is one line on stderr."""
     forget_placed()
+    logging.getLogger().addHandler(SILENT)
     with _signals_heard() as told, _notices_shown():
         code = _outcome(arguments, told)
     raise SystemExit(code)
@@ -84,26 +88,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _outcome(arguments: Sequence[str] | None, told: list[int]) -> int:
     """The exit code of a command."""
     try:
-        given, whose = (None, PROGRAM) if arguments is None else (list(arguments), None)
-        code = app(args=given, prog_name="pramana", standalone_mode=False, obj=whose)
+        given = None if arguments is None else list(arguments)
+        code = app(args=given, prog_name="pramana", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:  # newer versions of typer turn the interruption into a code
             raise KeyboardInterrupt
-    except PramanaError as error:
-        return _fail(str(error), error.exit_code)
-    except ClickError as error:
-        return _fail(_usage(error), BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):
         return _interrupted(told)
-    except BrokenPipeError:
+    except Exception as error:  # libraries turn an interruption into errors of their own
+        return _interrupted(told) if told else _failed(error)
+    return code if isinstance(code, int) else 0
+
+
+def _failed(error: Exception) -> int:
+    """Say what went wrong; the exit code."""
+    if isinstance(error, PramanaError):
+        return _fail(str(error), error.exit_code)
+    if isinstance(error, ClickError):
+        return _fail(_usage(error), BAD_INPUT)
+    if isinstance(error, BrokenPipeError):
         # Whoever read our output has left; Python must not complain when it closes the pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OSError as error:
+    if isinstance(error, OSError):
         return _fail(_system(error), BAD_INPUT)
-    except Exception as error:
-        return _fail(_memory(), BAD_INPUT) if _is_for_memory(error) else _unforeseen(error)
-    return code if isinstance(code, int) else 0
+    return _fail(_memory(), BAD_INPUT) if _is_for_memory(error) else _unforeseen(error)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 from pramana import api
 from pramana.errors import OutputExists
 from pramana.experiments.population import make_population, population_schema
+from pramana.files import whole_folder
 from pramana.formats.door import write_table
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.methods.plan import Plan
@@ -98,10 +100,10 @@ def _write_truth(people: pa.Table, schema: Schema, folder: Path) -> None:
         raise OutputExists(f"{table} is not of a demonstration. Run it in another folder.")
     if described.exists() and described.read_bytes() != schema.to_toml().encode():
         raise OutputExists(f"{described} is not of a demonstration. Run it in another folder.")
-    folder.mkdir(exist_ok=True)
     marked = people.replace_schema_metadata({b"pramana": MADE_UP})
-    write_table(marked, table, file_format="parquet", force=True)
-    schema.save(described, force=True)
+    with nullcontext(folder) if folder.exists() else whole_folder(folder) as place:
+        write_table(marked, place / DATA, file_format="parquet", force=True)
+        schema.save(place / SCHEMA, force=True)
 
 
 def _is_made_up(path: Path) -> bool:

@@ -220,7 +220,11 @@ def write_labelled(path: Path, records: RecordStream, file_format: TableFormat) 
         ) from None
     _undate(path, file_format)
     if table.num_rows:
-        require_same(table, read_here(path, file_format=file_format)[0], file_format)
+        try:
+            require_same(table, read_here(path, file_format=file_format)[0], file_format)
+        except InvalidTable:
+            _require_space(path)
+            raise
 
 
 def _require_space(path: Path) -> None:
@@ -274,8 +278,11 @@ def _undate(path: Path, file_format: TableFormat) -> None:
             file.seek(SPSS_DATE)
             file.write(b"01 Jan 7000:00:00")
             return
-        at = file.read(HEADER).index(STATA_DATE) + len(STATA_DATE)
-        file.seek(at)
+        at = file.read(HEADER).find(STATA_DATE)
+        if at < 0:  # the library says nothing where a disk is full
+            _require_space(path)
+            raise InvalidTable("The Stata file could not be written: it has no head.")
+        file.seek(at + len(STATA_DATE))
         file.write(b"01 Jan 1970 00:00")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -20,6 +20,7 @@ from pramana.errors import InvalidTable
 from pramana.formats.base import BROKEN, RecordStream, broken, whole
 from pramana.formats.names import require_distinct_names
 from pramana.formats.parquet_footer import MARK, Chunk, body_and_footer, chunks_of, joined
+from pramana.formats.spill import Spill
 from pramana.parallel import default_threads, in_order
 from pramana.table.opened import OpenedTable, Part, batch_rows, placed
 from pramana.table.stamps import FileStamp
@@ -33,6 +34,10 @@ PART_CELLS: Final = 2**23
 """Of so many cells at most, however many columns there are."""
 
 CELL_BYTES: Final = 8
+
+WIDE: Final = 128
+SLAB: Final = 64
+"""More columns than that are read so many at a time."""
 
 BUFFER: Final = 2**16
 """Bytes of each column that are read ahead from a row group that is read in batches."""
@@ -126,7 +131,7 @@ def _opened(place: Path, schema: pa.Schema, files: tuple[_File, ...]) -> OpenedT
     def fit(*, text: Collection[str], coded: Collection[str]) -> OpenedTable:
         del text  # a Parquet file knows its types
         wanted = tuple(name for name in schema.names if name in set(coded))
-        again = tuple(replace(file, coded=wanted) for file in files)
+        again = tuple(replace(file, coded=wanted, wide=_Wide()) for file in files)
         with again[0].opened() as first:
             return _opened(place, first.schema_arrow.remove_metadata(), again)
 
@@ -156,6 +161,7 @@ class _File:
     metadata: Any
     chunks: list[list[Chunk]]
     coded: tuple[str, ...] = ()
+    wide: _Wide = field(default_factory=lambda: _Wide(), compare=False)
 
     @classmethod
     def of(cls, path: Path) -> _File:
@@ -176,11 +182,14 @@ class _File:
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
         """Several small row groups together, or batches of a large one."""
+        if len(columns) > WIDE:
+            yield from self.wide.parts(self, columns)
+            return
         for groups, records in self._grouped(len(columns)):
             if records <= GROUP_MOST and records * len(columns) <= PART_CELLS:
                 yield Part(0, records, partial(self._load, groups, list(columns)))
             else:
-                yield from placed(self._batches(groups[0], list(columns)))
+                yield from placed(self.batches(groups[0], list(columns)))
 
     def _grouped(self, columns: int) -> Iterator[tuple[list[int], int]]:
         most = min(PART_RECORDS, PART_CELLS // max(columns, 1))
@@ -202,10 +211,13 @@ class _File:
             table = file.read_row_groups(groups, columns, use_threads=False).select(columns)
             return _one_batch(whole(table.replace_schema_metadata(None), records=records))
 
-    def _batches(self, group: int, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, group: int, columns: list[str], *, rows: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """The records of a row group, a few at a time."""
         with self.opened(buffer_size=BUFFER) as file:
             left = self._stated(group)
-            rows = batch_rows(len(columns))
+            rows = rows or batch_rows(len(columns))
             for batch in file.iter_batches(rows, [group], columns):
                 left -= batch.num_rows
                 if left < 0:
@@ -231,6 +243,33 @@ class _File:
             self.stamp.require_unchanged()
             raise broken(self.stamp.path) from None
         self.stamp.require_unchanged()
+
+
+class _Wide:
+    """The columns of a file that has too many of them to be read side by side.
+
+    Each column that is being read holds a page and a dictionary, a megabyte or two. So some are
+    read after the others, and all are held to be put side by side.
+    """
+
+    def __init__(self) -> None:
+        self._held = Spill()
+        self._names: list[str] = []
+
+    def parts(self, file: _File, columns: Sequence[str]) -> Iterator[Part]:
+        """The records in order."""
+        new = [name for name in columns if name not in set(self._names)]
+        for begin in range(0, len(new), SLAB):
+            self._read(file, new[begin : begin + SLAB])
+        return self._held.parts(columns)
+
+    def _read(self, file: _File, names: list[str]) -> None:
+        rows, at = batch_rows(len(file.schema)), 0
+        for group in range(file.metadata.num_row_groups):
+            for batch in file.batches(group, names, rows=rows):
+                self._held.put(at, batch)
+                at += 1
+        self._names += names
 
 
 def _require_alike(first: pa.Schema, file: _File) -> None:

@@ -50,10 +50,17 @@ class Spill:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Hold one more batch."""
+        self.put(len(self._batches), batch)
+
+    def put(self, at: int, batch: pa.RecordBatch) -> None:
+        """Hold the columns of a batch beside those that are held of the same records."""
         columns: dict[str, Place] = dict(zip(batch.schema.names, batch.columns, strict=True))
         self._held += batch.nbytes
         if self._held > self._memory:
             columns = {name: self._written(name, array) for name, array in columns.items()}
+        if at < len(self._batches):
+            self._batches[at][1].update(columns)
+            return
         self._batches.append((batch.num_rows, columns))
         self.rows += batch.num_rows
 

@@ -18,7 +18,7 @@ __all__ = ["COUNT", "MOST_ATTACHED", "GroupSizes", "group_sizes", "in_bins", "sm
 MOST_ATTACHED = 100_000
 """With more combinations of attached columns than this, a person is taken to be alone."""
 
-MOST_CELLS = 2**23
+MOST_CELLS = 2**20
 """And with more values in them than this: a memory of wide combinations must end somewhere."""
 
 COUNT = f"{RESERVED}records"
@@ -55,7 +55,7 @@ class GroupSizes:
             return
         table = _plain(pa.Table.from_batches([batch.select(self.columns)]))
         table = table.rename_columns(self._places)
-        made = table.group_by(self._places).aggregate([([], "count_all")])
+        made = table.group_by(self._places, use_threads=False).aggregate([([], "count_all")])
         self._parts.append(made.rename_columns([*self._places, COUNT]))
         full = self.most is not None and sum(part.num_rows for part in self._parts) > self.most
         if len(self._parts) > FOLD_AFTER or full:
@@ -83,7 +83,7 @@ class GroupSizes:
 
     def _folded(self) -> pa.Table:
         table = pa.concat_tables(self._parts, promote_options="default")
-        total = table.group_by(self._places).aggregate([(COUNT, "sum")])
+        total = table.group_by(self._places, use_threads=False).aggregate([(COUNT, "sum")])
         return total.rename_columns([*self._places, COUNT])
 
     def smallest(self) -> int:

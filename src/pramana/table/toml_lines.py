@@ -77,6 +77,8 @@ def _parts(dotted: str) -> list[str]:
         return []
     parts = []
     while isinstance(table, dict):
+        if not table:  # nothing but a remark
+            return []
         name, table = next(iter(table.items()))
         parts.append(name)
     return parts

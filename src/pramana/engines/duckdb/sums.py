@@ -49,8 +49,8 @@ def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:
         query += f" GROUP BY {', '.join(groups)}"
     needed = [*asked.columns, *(c.column for c in asked.where), *(n for n in (value, weight) if n)]
     with _database().cursor() as connection:
-        _attach(connection, opened, list(dict.fromkeys(needed)))
         try:
+            _attach(connection, opened, list(dict.fromkeys(needed)))
             answer = connection.sql(query, params=parameters).to_arrow_table()
         except duckdb.Error:
             raise NotARelease("The released records cannot be read to their end.") from None

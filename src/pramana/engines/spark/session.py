@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -47,7 +49,8 @@ def start_session(
     with _quietly(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            session = builder.getOrCreate()
+            with _interruptions_as_they_were():
+                session = builder.getOrCreate()
             session.sparkContext.setLogLevel("WARN" if os.environ.get(SHOW) else "OFF")
         except Exception as error:
             raise InputError(
@@ -55,6 +58,19 @@ def start_session(
                 f"({type(error).__name__}). Give local[2], or the address of a cluster."
             ) from None
     return session
+
+
+@contextmanager
+def _interruptions_as_they_were() -> Iterator[None]:
+    """Spark would ask its jobs to end inside the handler, and fail there with tracebacks."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def read_path(path: str, *, master: str | None = None) -> DataFrame:
