@@ -29,10 +29,13 @@ def test_a_command_told_to_end_leaves_nothing(steward: Path) -> None:
         one: subprocess.Popen([*COMMAND, *words, one.name], stderr=subprocess.PIPE, text=True)
         for one in signals
     }
-    for one, process in running.items():
-        while process.poll() is None and not list(Path().glob(f".pramana-{process.pid}-*")):
-            time.sleep(0.005)  # until it writes
-        process.send_signal(one)
+    waiting = dict(running)
+    while waiting:  # each is told as soon as it writes
+        for one, process in list(waiting.items()):
+            if process.poll() is not None or list(Path().glob(f".pramana-{process.pid}-*")):
+                process.send_signal(one)
+                del waiting[one]
+        time.sleep(0.002)
     for one, process in running.items():
         _, told = process.communicate(timeout=60)
         assert process.returncode == 128 + one
