@@ -84,13 +84,12 @@ def test_degrees_of_freedom_by_hand():
 
 
 def test_what_the_test_does_not_cover_is_refused():
-    """One column, weights, a filter on a randomised column, a matrix that hides everything."""
+    """One column, a filter on a randomised column, a matrix that hides everything."""
     moments = Moments.of_counts(np.full((2, 3), 5))
     with pytest.raises(NotCovered, match="two columns"):
         independence_test(Moments.of_counts([5, 5]), layout_of((2,), mixtures((2,), 0.5)))
     weighted = Moments(moments.records, 2 * moments.w, 4 * moments.ww)
-    with pytest.raises(NotCovered, match="weighted"):
-        independence_test(weighted, layout_of((2, 3), mixtures((2, 3), 0.5)))
+    assert independence_test(weighted, layout_of((2, 3), mixtures((2, 3), 0.5))).p_value > 0.9
     layout = layout_of((2, 3, 2), mixtures((2, 3, 2), 0.5), by="ab", where={"c": ["c0"]})
     with pytest.raises(NotCovered, match="filtered"):
         independence_test(Moments.of_counts(np.ones((2, 3, 2))), layout)

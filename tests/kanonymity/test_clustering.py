@@ -289,7 +289,7 @@ def test_one_is_allowed_and_said_to_protect_nothing():
         (np.zeros((4, 1)), {"k": 0}, InvalidNumber, "integer >= 1"),
         (np.zeros((4, 1)), {"k": 2.5}, InvalidNumber, "integer >= 1"),
         (np.zeros((0, 1)), {"k": 2}, InvalidTable, "at least one record"),
-        (np.array([[1.0], [np.inf], [2.0], [3.0]]), {"k": 2}, InvalidTable, "1 records"),
+        (np.array([[1.0], [np.inf], [2.0], [3.0]]), {"k": 2}, InvalidTable, "1 record holds"),
         (np.zeros((4, 1)), {"k": 2, "method": "magic"}, InvalidNumber, "one of"),
         (np.zeros((4, 1)), {"k": 2, "max_size": 2}, InvalidNumber, "2k - 1 = 3"),
         (np.zeros((4, 1)), {"k": 2, "response": ["a"] * 4}, InvalidTable, "by name"),

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.errors import DoesNotHold, InvalidMatrix, NotCovered
+from pramana.errors import DoesNotHold, InputError, InvalidMatrix, NotCovered
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.matrices import Dense
@@ -95,7 +95,7 @@ def test_matrices_that_do_not_fit_the_schema_are_refused(tmp_path):
         given_design(
             ruled, {"sex": fair, "age": Dense.of(("young", "old"), [[1, 0], [0, 1]])}, records=9
         )
-    with pytest.raises(InvalidMatrix, match="cannot be read"):
+    with pytest.raises(InputError, match="cannot be read"):
         read_matrix(tmp_path / "absent.csv")
 
 

@@ -128,7 +128,9 @@ def test_errors_of_a_file_name_the_file(tmp_path):
     with pytest.raises(InvalidSchema, match=r"s\.toml cannot be read"):
         Schema.load(path)
     path.write_text("spam = 1")
-    with pytest.raises(InvalidSchema, match=r"s\.toml: The schema has an unknown entry"):
+    with pytest.raises(
+        InvalidSchema, match=r"s\.toml, line 1, spam: The schema has an unknown entry"
+    ):
         Schema.load(path)
 
 

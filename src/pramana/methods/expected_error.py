@@ -105,7 +105,7 @@ def likely_shares(share: float) -> FloatArray:
     """Shares that a cell may have in truth, each as likely, where an even table has ``share``.
 
     >>> found = likely_shares(0.05)
-    >>> round(found.mean(), 6), bool(found.min() < 0.001), bool(found.max() > 0.2)
+    >>> round(float(found.mean()), 6), bool(found.min() < 0.001), bool(found.max() > 0.2)
     (0.05, True, True)
     """
     found = np.array(UNEVEN)
