@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -89,6 +90,41 @@ class Moody(LocalEngine):
             return placed(table.select(list(columns)).filter(pa.array(keep)).to_batches())
 
         return OpenedTable(table.schema, table.num_rows, "frame", source, parts)
+
+
+class Fickle(Moody):
+    """Answers with as many records each time, and other values."""
+
+    name = "fickle"
+
+    def open(self, source, *, schema=None):
+        """Counts once, and answers otherwise."""
+        del schema
+        if isinstance(source, OpenedTable):
+            return source
+        table, draw = pa.table(source.columns), np.random.default_rng(1)
+
+        def parts(columns):
+            order = pa.array(draw.permutation(table.num_rows))
+            return placed(table.take(order).select(list(columns)).to_batches())
+
+        return OpenedTable(table.schema, table.num_rows, "frame", source, parts)
+
+
+def test_other_values_than_were_counted_are_refused(tmp_path):
+    """Their number is right, and what the promise rests on was read from other records."""
+    ENGINES.register("fickle", Fickle())
+    columns = tuple(replace(c, role=pm.Role.PLAIN) if c.name == "x" else c for c in SCHEMA.columns)
+    schema = pm.Schema(columns)
+    try:
+        rows = Rows(TRUTH | {"x": [value % 2 for value in range(len(TRUTH["x"]))]})
+        plan = pm.design(schema, pm.PkAnonymity(k=2), data=pa.table(rows.columns))
+        for place in (None, tmp_path / "release"):
+            with pytest.raises(InvalidTable, match="held others"):
+                pm.protect(rows, plan, to=place, seed=1)
+    finally:
+        ENGINES.unregister("fickle")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_other_records_than_were_counted_are_refused(tmp_path):

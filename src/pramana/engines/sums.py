@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pramana.engines.choose import engine_for
 from pramana.errors import InvalidNumber
-from pramana.table.domains import Label
+from pramana.table.domains import Label, label_key
 from pramana.table.opened import OpenedTable, is_number
 from pramana.table.schema import RESERVED
 from pramana.types import FloatArray
@@ -23,6 +23,7 @@ __all__ = [
     "grouped_sums",
     "number_in",
     "require_number",
+    "spelled",
     "sum_name",
     "sums_in",
 ]
@@ -93,6 +94,12 @@ def require_number(kind: pa.DataType, condition: Condition) -> bool:
             f"{condition.comparison}. Use = or !=."
         )
     return number
+
+
+def spelled(condition: Condition) -> tuple[list[str], bool]:
+    """The texts that a filter names, and whether it names missing, which is no text at all."""
+    keys = [label_key(value) for value in condition.values]
+    return [key for key in keys if key is not None], None in keys
 
 
 def number_in(text: str, column: str) -> float:

@@ -21,6 +21,7 @@ from pramana.formats.frames import open_frame
 from pramana.formats.parquet import open_parts
 from pramana.formats.part_of import PartOf
 from pramana.table.domains import Categories
+from pramana.table.marks import steady
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
 from pramana.table.stamps import FileStamp
@@ -124,7 +125,9 @@ def _open_file(path: Path, opener: Callable[[Path], OpenedTable] | None = None) 
     before = FileStamp.of(file)
     _require_content(file, member)
     try:
-        return member.open(path) if opener is None else opener(path)
+        opened = member.open(path) if opener is None else opener(path)
+        ours = type(member).__module__.startswith("pramana.")
+        return opened if ours else steady(opened)  # a format of another package may read anything
     finally:  # also where it could not be read: that may be why
         before.require_unchanged()
 

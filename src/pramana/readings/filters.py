@@ -8,13 +8,16 @@ from typing import TypeAlias
 from pramana.engines.sums import Condition, Operator
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.matrices.transition import Label
-from pramana.table.domains import label_text
+from pramana.table.domains import label_key, label_text
 from pramana.table.schema import Column
 
 __all__ = ["Where", "conditions_of", "meets"]
 
 Where: TypeAlias = Mapping[str, Label | Sequence[Label]] | Sequence[str] | None
-"""A filter: ``{"sex": "F", "age": ["[20, 30)", "[30, 40)"]}`` or ``["sex=F", "income>=50000"]``."""
+"""A filter: ``{"sex": "F", "age": ["[20, 30)", "[30, 40)"]}`` or ``["sex=F", "income>=50000"]``.
+
+In the first spelling ``None`` is missing and ``""`` an empty text; in the second, ``sex=`` is both.
+"""
 
 COMPARISONS: tuple[Operator, ...] = ("!=", "<=", ">=", "=", "<", ">")
 
@@ -41,25 +44,30 @@ def _parsed(text: str) -> Condition:
             f"A filter must read like sex=F, region=north|south or income>=50000, got {text!r}."
         )
     place, _, sign = min(found)
-    values = tuple(part.strip() for part in text[place + len(sign) :].split("|"))
+    values: tuple[Label, ...] = tuple(part.strip() for part in text[place + len(sign) :].split("|"))
+    if "" in values:  # on a command line nothing is both an empty text and none
+        values = (*values, None)
     return Condition(text[:place].strip(), sign, values if sign in ("=", "!=") else values[:1])
 
 
 def meets(label: Label, condition: Condition, column: Column) -> bool:
     """Whether a label of a randomised column passes; only = and != make sense there."""
-    texts = {label_text(value) for value in condition.values}
+    keys = {label_key(value) for value in condition.values}
     if condition.comparison not in ("=", "!="):
         raise NotCovered(
             f"'{column.name}' is randomised: filter it by = or != and its labels "
             f"({_listed(column, 4)})."
         )
-    unknown = texts - {label_text(own) for own in column.labels}
+    own = {label_key(one) for one in column.labels}
+    if {"", None} <= keys and own & {"", None}:
+        keys -= {"", None} - own
+    unknown = keys - own
     if unknown:
         raise InvalidNumber(
             f"{len(unknown)} values of the filter on '{column.name}' are none of its labels: "
             f"{_listed(column, 6)}."
         )
-    return (label_text(label) in texts) == (condition.comparison == "=")
+    return (label_key(label) in keys) == (condition.comparison == "=")
 
 
 def _listed(column: Column, most: int) -> str:

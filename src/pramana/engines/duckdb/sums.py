@@ -12,7 +12,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from pramana.engines.sums import Condition, SumsAsked, number_in, require_number, sum_name
+from pramana.engines.sums import (
+    Condition,
+    SumsAsked,
+    number_in,
+    require_number,
+    spelled,
+    sum_name,
+)
 from pramana.errors import NotARelease
 from pramana.table.domains import label_text
 from pramana.table.opened import OpenedTable
@@ -133,13 +140,13 @@ def _conditions(
 
 def _condition(condition: Condition, column: str, *, number: bool) -> tuple[str, list[Any]]:
     if condition.comparison in ("=", "!="):
-        values = [label_text(value) for value in condition.values]
+        values, missing = spelled(condition)
+        one = f"CAST({column} AS VARCHAR) = ?"
         if number:
-            parts = [f"CAST({column} AS DOUBLE) = CAST(? AS DOUBLE)" for _ in values]
+            one = f"CAST({column} AS DOUBLE) = CAST(? AS DOUBLE)"
             values = [str(number_in(value, condition.column)) for value in values]
-        else:
-            parts = [f"coalesce(CAST({column} AS VARCHAR), '') = ?" for _ in values]
-        found = f"({' OR '.join(parts)})"
+        parts = [one] * len(values) + [f"{column} IS NULL"] * missing
+        found = f"coalesce({' OR '.join(parts)}, false)"
         return (found if condition.comparison == "=" else f"NOT {found}"), values
     (limit,) = condition.values
     text = f"CAST({column} AS DOUBLE) {condition.comparison} CAST(? AS DOUBLE)"

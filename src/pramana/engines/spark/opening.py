@@ -13,7 +13,7 @@ import pickle
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -54,9 +54,11 @@ class SparkOpened(OpenedTable):
 
     Attributes:
         sizes: How many records each partition has.
+        known: The marks of the columns that were counted, by partition.
     """
 
     sizes: tuple[int, ...] = ()
+    known: dict[int, dict[str, int]] = field(default_factory=dict, repr=False, compare=False)
 
     def summaries(
         self,
@@ -84,13 +86,13 @@ class SparkOpened(OpenedTable):
             made = map_in_arrow(frame, task, from_arrow_schema(plain))
         arrow = _arrow_schema(made)
         parts = partial(_to_driver, made, arrow)
-        return replace(self, schema=arrow, source=made, opener=parts)
+        return replace(self, schema=arrow, source=made, opener=parts, known={})
 
     def beginning(self, columns: Sequence[str] | None = None) -> tuple[Begin, DataFrame]:
         """How a stage on some of the columns begins, and the data frame of those."""
         names = list(self.schema.names if columns is None else columns)
         schema = pa.schema([self.schema.field(name) for name in names])
-        return Partition(schema, self.sizes), select(self.source, names)
+        return Partition(schema, self.sizes, self.known), select(self.source, names)
 
 
 @dataclass(frozen=True)
@@ -174,10 +176,14 @@ def collect_summaries(
     function: Callable[[Iterator[pa.RecordBatch]], Made],
 ) -> Iterator[Made]:
     """The summaries of all partitions, in their order."""
-    with one_line(), packed(frame, (begin, tuple(functions), Summary(function))) as (task,):
+    known = begin.known if isinstance(begin, Partition) else {}
+    noting = replace(begin, noting=True) if isinstance(begin, Partition) else begin
+    with one_line(), packed(frame, (noting, tuple(functions), Summary(function))) as (task,):
         rows = map_in_arrow(frame, task, SUMMARIES).collect()
     for row in sorted(rows, key=lambda row: int(row["part"])):
-        yield pickle.loads(row["made"])  # noqa: S301 - our own workers made it
+        made, noted = pickle.loads(row["made"])  # noqa: S301 - our own workers made it
+        known.setdefault(int(row["part"]), {}).update(noted)
+        yield made
 
 
 def _address(frame: DataFrame) -> tuple[str, str, int]:
@@ -195,17 +201,17 @@ def _arrow_schema(frame: DataFrame) -> pa.Schema:
     from pyspark.sql.pandas.types import to_arrow_type
 
     fields = []
-    for field in frame.schema.fields:
+    for item in frame.schema.fields:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                kind = to_arrow_type(field.dataType, timezone=_timezone(frame))
+                kind = to_arrow_type(item.dataType, timezone=_timezone(frame))
         except Exception:
             raise InvalidTable(
-                f"Column '{field.name}' is of Spark's type {field.dataType.simpleString()}, which "
+                f"Column '{item.name}' is of Spark's type {item.dataType.simpleString()}, which "
                 "has no values to count. Make it text or a number."
             ) from None
-        fields.append(pa.field(field.name, kind))
+        fields.append(pa.field(item.name, kind))
     return pa.schema(fields)
 
 
@@ -270,7 +276,7 @@ def _sizes(frame: DataFrame, arrow: pa.Schema) -> tuple[int, ...]:
     counted: dict[int, int] = {}
     with packed(frame, (_Unplaced(kind), (), Summary(_count))) as (task,):
         for row in map_in_arrow(select(frame, [narrow.name]), task, SUMMARIES).collect():
-            counted[int(row["part"])] = pickle.loads(row["made"])  # noqa: S301 - our workers
+            counted[int(row["part"])], _ = pickle.loads(row["made"])  # noqa: S301 - our workers
     return tuple(counted.get(part, 0) for part in range(max(counted, default=-1) + 1))
 
 

@@ -7,8 +7,14 @@ from typing import Any
 import pyarrow as pa
 
 from pramana.engines.spark.errors import one_line
-from pramana.engines.sums import Condition, SumsAsked, number_in, require_number, sum_name
-from pramana.table.domains import label_text
+from pramana.engines.sums import (
+    Condition,
+    SumsAsked,
+    number_in,
+    require_number,
+    spelled,
+    sum_name,
+)
 from pramana.table.opened import OpenedTable
 
 __all__ = ["grouped_sums"]
@@ -48,13 +54,15 @@ def _condition(sql: Any, condition: Condition, schema: pa.Schema) -> Any:
     """A filter as an expression; the same texts and numbers as everywhere."""
     name = condition.column
     number = require_number(schema.field(name).type, condition)
-    texts = [label_text(value) for value in condition.values]
+    texts, missing = spelled(condition)
     if condition.comparison in ("=", "!="):
         if number:
             found = _number(sql, name).isin([number_in(text, name) for text in texts])
         else:
-            column = sql.col(_quoted(name)).cast("string")
-            found = sql.coalesce(column, sql.lit("")).isin(texts)
+            found = sql.col(_quoted(name)).cast("string").isin(texts)
+        found = sql.coalesce(found, sql.lit(False))
+        if missing:
+            found = found | sql.col(_quoted(name)).isNull()
         return found if condition.comparison == "=" else ~found
     limit = sql.lit(number_in(texts[0], name))
     own = _number(sql, name)

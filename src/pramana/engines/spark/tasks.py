@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -24,6 +24,7 @@ from pramana.engines.spark.parts import part_name
 from pramana.errors import InvalidTable, PramanaError
 from pramana.formats.door import in_groups, write_records
 from pramana.randomness import Address, Keystream, order_of_words
+from pramana.table.marks import ANOTHER, mark_of
 
 __all__ = [
     "BATCH",
@@ -70,6 +71,8 @@ class Task:
         partition = TaskContext.get().partitionId()
         try:
             begin, functions, end = self.luggage.unpack()
+            if isinstance(begin, Partition) and isinstance(end, Summary):
+                end = replace(end, noted=begin.noted)
             placed = begin(batches, partition)
             for function, schema in functions:
                 placed = _mapped(placed, function, schema)
@@ -98,22 +101,45 @@ def _mapped(placed: Placed, function: BatchFunction, schema: pa.Schema) -> Place
 
 @dataclass(frozen=True)
 class Partition:
-    """The records of a partition of the data frame, which must be as many as were counted."""
+    """The records of a partition of the data frame, which must be those that were counted.
+
+    Attributes:
+        schema: Of the records.
+        sizes: How many records each partition has.
+        known: The marks that columns had in a partition when they were counted.
+        noting: Whether all columns are marked, for the driver to know.
+        noted: Their marks, once the partition has been read to its end.
+    """
 
     schema: pa.Schema
     sizes: Sequence[int]
+    known: dict[int, dict[str, int]] = field(default_factory=dict)
+    noting: bool = False
+    noted: dict[str, int] = field(default_factory=dict)
 
     def __call__(self, batches: Iterator[pa.RecordBatch], partition: int) -> Placed:
         """Batches with the positions of their first records."""
         first = position = sum(self.sizes[:partition])
         typed = (batch.cast(self.schema) for batch in batches if len(batch))
+        known = self.known.get(partition, {})
+        marks = {name: 0 for name in self.schema.names if self.noting or name in known}
         for group in in_groups(typed, self.schema, size=BATCH):
-            yield _one_batch(group), position
+            batch = _one_batch(group)
+            for name in marks:
+                marks[name] = (marks[name] + mark_of(batch.column(name), position)) % 2**64
+            yield batch, position
             position += len(group)
-        if position - first != self.sizes[partition]:
+        self._require_counted(partition, position - first)
+        for name, mark in marks.items():
+            if known.get(name, mark) != mark:
+                raise InvalidTable(ANOTHER.format(name=name))
+        self.noted.update(marks)
+
+    def _require_counted(self, partition: int, found: int) -> None:
+        if found != self.sizes[partition]:
             raise InvalidTable(
                 f"A partition must have the same records every time it is read; number {partition} "
-                f"had {self.sizes[partition]:,} and now has {position - first:,}. Write the data "
+                f"had {self.sizes[partition]:,} and now has {found:,}. Write the data "
                 "frame to Parquet and protect that."
             )
 
@@ -242,11 +268,12 @@ class Summary:
     """What a function makes of all batches of the partition, pickled for the driver."""
 
     function: Callable[[Iterator[pa.RecordBatch]], Any]
+    noted: dict[str, int] = field(default_factory=dict)
 
     def __call__(self, placed: Placed, partition: int) -> Iterator[pa.RecordBatch]:
         """One row: the partition and its summary."""
         made = self.function(batch for batch, _ in placed)
-        content = pickle.dumps(made, protocol=pickle.HIGHEST_PROTOCOL)
+        content = pickle.dumps((made, self.noted), protocol=pickle.HIGHEST_PROTOCOL)
         yield pa.record_batch(
             {"part": pa.array([partition], pa.int32()), "made": pa.array([content], pa.binary())}
         )

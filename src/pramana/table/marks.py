@@ -1,0 +1,142 @@
+"""Marks of columns: does a table that is read again hold the same values in the same places?
+
+A mark is a sum of one 64-bit word a record, made of its value and its place, so that it does not
+depend on how records are cut into batches or in which order these are looked at. It finds tables
+that answer otherwise each time; it is no digest against somebody who wants two tables to have one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pramana.errors import InvalidTable
+from pramana.table.opened import OpenedTable, Part
+from pramana.types import Words
+
+__all__ = ["ANOTHER", "mark_of", "marks_of", "steady"]
+
+STEP: Final = np.uint64(0x9E3779B97F4A7C15)
+FIRST: Final = np.uint64(0xBF58476D1CE4E5B9)
+SECOND: Final = np.uint64(0x94D049BB133111EB)
+MISSING: Final = np.uint64(0xD6E8FEB86659FD93)
+LENGTHS: Final = 1024
+ANOTHER: Final = (
+    "The table must hold the same values each time it is read, and '{name}' held others. Write it "
+    "to a file and protect that."
+)
+
+
+def marks_of(batch: pa.RecordBatch, position: int, names: Iterable[str]) -> dict[str, int]:
+    """The marks of some columns of a batch whose first record stands at a position."""
+    return {name: mark_of(batch.column(name), position) for name in names}
+
+
+def mark_of(values: pa.Array, position: int) -> int:
+    """The mark of the values of a column, from a position on."""
+    if not len(values):
+        return 0
+    places = np.arange(position + 1, position + 1 + len(values), dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        return int(_mixed(_words(values) + places * STEP).sum(dtype=np.uint64))
+
+
+def _mixed(words: Words) -> Words:
+    """Words of which every bit depends on all bits of the word before."""
+    words = (words ^ (words >> np.uint64(30))) * FIRST
+    words = (words ^ (words >> np.uint64(27))) * SECOND
+    return words ^ (words >> np.uint64(31))
+
+
+def _words(values: pa.Array) -> Words:
+    """A word for each value; the same for missing ones, whatever lies below them."""
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        own = np.append(_words(values.dictionary), MISSING)
+        places = np.asarray(pc.fill_null(values.indices.cast(pa.int64()), len(own) - 1))
+        return np.asarray(own[places], dtype=np.uint64)
+    words = _present(values)
+    if values.null_count:
+        words = np.where(np.asarray(values.is_null()), MISSING, words)
+    return np.asarray(words, dtype=np.uint64)
+
+
+def _present(values: pa.Array) -> Words:
+    kind = values.type
+    if pa.types.is_null(kind):
+        return np.zeros(len(values), dtype=np.uint64)
+    if pa.types.is_floating(kind):
+        numbers = np.asarray(pc.fill_null(values.cast(pa.float64()), 0.0), dtype=np.float64)
+        return np.where(np.isnan(numbers), np.nan, numbers + 0.0).view(np.uint64)
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
+        whole = values.cast(pa.uint64() if pa.types.is_unsigned_integer(kind) else pa.int64())
+        return np.asarray(pc.fill_null(whole, 0)).view(np.uint64)
+    if pa.types.is_temporal(kind):
+        width = pa.int32() if kind.bit_width == 32 else pa.int64()
+        return _present(values.view(width) if kind.bit_width in (32, 64) else values.cast(width))
+    if not (pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)):
+        values = values.cast(pa.large_binary() if pa.types.is_binary(kind) else pa.large_string())
+    return _of_texts(values)
+
+
+def _of_texts(values: pa.Array) -> Words:
+    """A sum over the bytes of each text, weighed by their places in it."""
+    _, offsets, data = values.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[values.offset : values.offset + len(values) + 1]
+    content = np.frombuffer(data or b"", dtype=np.uint8)[ends[0] : ends[-1]]
+    ends = ends - ends[0]
+    lengths = np.diff(ends)
+    inside = np.arange(len(content)) - np.repeat(ends[:-1], lengths)
+    weights = _mixed(np.arange(1, LENGTHS + 1, dtype=np.uint64) * STEP)
+    parts = (content.astype(np.uint64) + np.uint64(1)) * weights[inside % LENGTHS]
+    total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(parts, dtype=np.uint64)])
+    words: Words = total[ends[1:]] - total[ends[:-1]] + lengths.astype(np.uint64) * FIRST
+    return words
+
+
+# -- a table of another package ---------------------------------------------------------------
+
+
+@dataclass
+class _Pass:
+    """What one pass over some columns has seen, part by part, in whatever order."""
+
+    rows: int
+    known: dict[str, int]
+    parts: dict[int, tuple[int, dict[str, int]]] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def load(self, part: Part, names: Sequence[str]) -> pa.RecordBatch:
+        """The part; the last of a pass settles whether all was as before."""
+        batch = part.load()
+        marks = marks_of(batch, part.position, names)
+        with self.lock:
+            self.parts[part.position] = len(batch), marks
+            if sum(records for records, _ in self.parts.values()) == self.rows:
+                self._settle(names)
+        return batch
+
+    def _settle(self, names: Sequence[str]) -> None:
+        for name in names:
+            total = sum(marks[name] for _, marks in self.parts.values()) % 2**64
+            if self.known.setdefault(name, total) != total:
+                raise InvalidTable(ANOTHER.format(name=name))
+
+
+def steady(opened: OpenedTable) -> OpenedTable:
+    """The same table, refused once a column holds other values than when it was read first."""
+    known: dict[str, int] = {}
+
+    def parts(columns: Sequence[str]) -> Iterator[Part]:
+        names, seen = list(columns), _Pass(opened.rows, known)
+        for part in opened.parts(names):
+            yield replace(part, load=partial(seen.load, part, names))
+
+    return replace(opened, opener=parts)
