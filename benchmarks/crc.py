@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
+import sys
 import time
 from pathlib import Path
 
@@ -81,6 +82,7 @@ def run(options: argparse.Namespace) -> Result:
         cells, seconds = [], 0.0
         for name in options.sets:
             cell, longest = _measured(ROADS[road], truth[name], options.releases)
+            print(f"{road}, {name}: {cell}, {longest:.1f} s", file=sys.stderr, flush=True)
             cells.append(cell)
             seconds = max(seconds, longest)
         result.rows.append((road, *cells, f"{seconds:.1f}"))

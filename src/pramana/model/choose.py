@@ -33,6 +33,12 @@ LARGE = 120_000
 """From so many numbers of cells on one part is held out once and two priors are tried: with so much
 to go by, neither the choice nor the prior hangs on chance."""
 
+MANY = 100_000
+"""The same from so many records on."""
+
+FLAT = 0.02
+"""Steps that bring less than this share of the standard error of the gain bring nothing."""
+
 WORK = 4.0e6
 """About so many numbers a step: more cells, fewer fits side by side."""
 
@@ -112,7 +118,7 @@ def _size(observed: Observed) -> int:
 def choose(evidence: FitEvidence, keystream: Keystream) -> tuple[FitSetting, float] | None:
     """The setting to fit with and its gain, or ``None`` for independence."""
     observed = evidence.whole
-    large = evidence.dear or _size(observed) > LARGE
+    large = evidence.dear or _size(observed) > LARGE or observed.records > MANY
     parts = islice(evidence.folds(FOLDS, keystream), 1 if large else FOLDS)
     folds = [_Fold(*part, keystream) for part in parts]
     if not folds:
@@ -121,7 +127,7 @@ def choose(evidence: FitEvidence, keystream: Keystream) -> tuple[FitSetting, flo
     scores: list[HeldOut] = []
     classes, best = 2, 0.0
     while classes <= MOST_CLASSES:
-        fits = 1 if evidence.dear else _fits(observed, classes, 4)
+        fits = 1 if large else _fits(observed, classes, 4)
         found = [
             score for pull in pulls for score in _scores(folds, classes, pull, fits, keystream)
         ]
@@ -171,7 +177,7 @@ class _Fold:
 def _scores(
     folds: list[_Fold], classes: int, pull: float, fits: int, keystream: Keystream
 ) -> Iterator[HeldOut]:
-    """The scores along the path of one number of classes and one prior, until they fall."""
+    """The scores along the path of one number of classes and one prior, until they rise no more."""
     paths = [fold.path(classes, pull, fits, keystream) for fold in folds]
     counts = np.concatenate([fold.counts for fold in folds])
     best, worse = -np.inf, 0
@@ -179,7 +185,7 @@ def _scores(
         gains = np.concatenate([gain for _, gain in parts])
         score = HeldOut(FitSetting(classes, pull, parts[0][0]), gains, counts)
         yield score
-        worse = 0 if score.total > best else worse + 1
+        worse = 0 if score.total > best + FLAT * score.error() else worse + 1
         best = max(best, score.total)
         if worse == 2:
             return

@@ -18,6 +18,7 @@ from pramana.randomise.protect import Randomiser, StepCodec
 from pramana.randomise.sampling import sample
 from pramana.randomness import Stream
 from pramana.table.codec import code_dtype, encode
+from pramana.table.domains import Bins
 from pramana.table.schema import ASKED
 from pramana.types import Codes, IntArray, Words
 
@@ -85,7 +86,8 @@ class Reporter(Randomiser):
             )
             for column in columns
         }
-        order = np.argsort(asked, kind="stable")
+        told_sets = asked.astype(code_dtype(len(self._codecs)))  # short ones are sorted by radix
+        order = np.argsort(told_sets, kind="stable")
         ends = np.cumsum(np.bincount(asked, minlength=len(self._codecs)))
         begin = 0
         for codec, end in zip(self._codecs, ends.tolist(), strict=True):
@@ -93,7 +95,7 @@ class Reporter(Randomiser):
             if len(own):
                 self._report(codec, own, truth, words[own], told)
             begin = end
-        told[ASKED] = asked.astype(code_dtype(len(self._codecs)))
+        told[ASKED] = told_sets
         told |= {c.name: encode(c, batch.column(c.name)) for c in self.schema.binned}
         arrays = [
             pa.array(told[field.name])
@@ -136,6 +138,9 @@ class Reporter(Randomiser):
     def _told(self, name: str, codes: Codes, position: int) -> pa.Array:
         column = self.schema.column(name)
         silent = codes == len(column.labels)
+        if not (isinstance(column.domain, Bins) and column.domain.release == "draw"):
+            each = self._decode(column, np.arange(len(column.labels), dtype=codes.dtype), 0)
+            return each.take(pa.array(codes, mask=silent))
         known = np.where(silent, 0, codes).astype(code_dtype(len(column.labels)))
         values = self._decode(column, known, position)
         places = pa.array(np.arange(len(codes)), mask=silent)

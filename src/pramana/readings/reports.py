@@ -38,6 +38,7 @@ from pramana.model.climb import ClassClimb
 from pramana.model.drawing import draw_beside, draw_records
 from pramana.model.latent_classes import Blend
 from pramana.model.observed import Answers, Feature, Observed
+from pramana.model.whole_records import different
 from pramana.randomness import Keystream, Stream
 from pramana.readings.base import Asked
 from pramana.readings.distributions import proportion_by_mean
@@ -213,7 +214,7 @@ class ReportsReading:
             model = fit_model(self._beside(view, table, list(company.values())), keystream)
             places = draw_beside(model, beside, keystream, together=together)
         else:
-            model = fit_model(_observed(self, view), keystream)
+            model = fit_model(_observed(self, view, table), keystream)
             places = draw_records(model, table.num_rows, keystream, together=together)
         table = table.drop_columns([ASKED])
         for axis, drawn in zip(axes, places, strict=True):
@@ -240,14 +241,10 @@ class ReportsReading:
         self, view: _ModelView, table: pa.Table, company: Sequence[Companion]
     ) -> ReportsBeside:
         """All reports with what stands beside each."""
-        asked = table.column(ASKED).cast(pa.string())
-        sets = []
-        for one in self.mechanism.sets:
-            rows = np.flatnonzero(pc.equal(asked, one.name).to_numpy(zero_copy_only=False))
-            if len(rows):
-                codes, _ = self.records.coded(table.take(rows), one.columns)
-                told = view.answers(one, codes, np.ones(len(rows)))
-                sets.append(SetAnswers(told.features, rows, told.cells, told.gain))
+        sets = [
+            SetAnswers(told.features, rows, told.cells, told.gain)
+            for rows, told in _answers_of(self, view, table)
+        ]
         axes = range(len(view.sizes), len(view.sizes) + len(company))
         features = [Feature(axis, len(own.labels)) for axis, own in zip(axes, company, strict=True)]
         return ReportsBeside(
@@ -273,7 +270,7 @@ class ReportsReading:
                 "model, which does not know columns released as they are, nor filters."
             )
         view, keystream = _ModelView(self.records.certificate.schema, self.mechanism), FIXED
-        observed = _observed(self, view)
+        observed = _observed(self, view, self.records.opened.to_arrow())
         model = fit_model(observed, keystream)
         records = self.records.certificate.records
         times = 1 if share else records
@@ -713,21 +710,29 @@ def _breaks(rules: Sequence[Impossible], names: Sequence[str], cell: tuple[Label
     return any(all(record[name] in labels for name, labels in rule.cells) for rule in rules)
 
 
-def _observed(reading: ReportsReading, view: _ModelView) -> Observed:
+def _observed(reading: ReportsReading, view: _ModelView, table: pa.Table) -> Observed:
     """All reports, counted by set and cell."""
     parts = []
-    for one in reading.mechanism.sets:
-        table = _reported(reading.records, one)
-        if table.num_rows:
-            codes, _ = reading.records.coded(table, one.columns)
-            parts.append(view.answers(one, codes, sums_in(table)["n"]))
+    for _, told in _answers_of(reading, view, table):
+        cells, counts = different(list(told.cells.T))
+        parts.append(replace(told, cells=cells, counts=counts))
     return Observed(view.sizes, tuple(view.features), tuple(parts))
 
 
-def _reported(records: ReleasedRecords, one: AskedSet) -> pa.Table:
-    """The reports of a set, counted by cell."""
-    where = [Condition(ASKED, "=", (one.name,))]
-    return grouped_sums(records.opened, SumsAsked(tuple(one.columns), where=tuple(where)))
+def _answers_of(
+    reading: ReportsReading, view: _ModelView, table: pa.Table
+) -> Iterator[tuple[IntArray, Answers]]:
+    """For each set that was asked for: which records, and what they told, one row a record."""
+    asked = table.column(ASKED).cast(pa.string())
+    names = pa.array([one.name for one in reading.mechanism.sets])
+    places = pc.index_in(asked, value_set=names).to_numpy().astype(np.int64)
+    order = np.argsort(places, kind="stable")
+    ends = np.cumsum(np.bincount(places, minlength=len(names)))
+    for one, begin, end in zip(reading.mechanism.sets, [0, *ends[:-1]], ends, strict=True):
+        rows = order[begin:end]
+        if len(rows):
+            codes, _ = reading.records.coded(table.select(one.columns).take(rows), one.columns)
+            yield rows, view.answers(one, codes, np.ones(len(rows)))
 
 
 def _independence(reading: ReportsReading, pair: tuple[str, str]) -> IndependenceTest:
