@@ -336,6 +336,18 @@ def test_whoever_moved_is_alone_in_two_yearly_waves(earners, book):
     assert again["together"]["crowd"] > 200
 
 
+@pytest.mark.parametrize("spelled", [("x", "X"), ("1", "01"), ("100", "1E2"), ("x", "x ")])
+def test_what_a_release_tells_apart_counts_as_different(earners, book, spelled):
+    """Columns are known again in any spelling; whoever changed from code to code is alone."""
+    first = earners.drop_columns(["age"])
+    place = first.schema.get_field_index("town")
+    codes = [spelled[at % 2] for at in range(first.num_rows)]
+    later = [spelled[1], *codes[1:]]
+    waves = [first.set_column(place, "town", pa.array(own)) for own in (codes, later)]
+
+    assert tied_twice(book, *waves).k == 1
+
+
 def test_two_who_exchange_their_towns_are_found_too(earners, book):
     """Every column has the values that it had, as often: only the rows tell."""
     first = earners.drop_columns(["age"])

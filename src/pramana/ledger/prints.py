@@ -271,13 +271,17 @@ class _Column:
         self._records = 0
 
     def add(self, values: pa.Array) -> Words:
-        """The values of one batch; gives the digest of each."""
+        """The values of one batch; gives a digest of each that forgives no spelling.
+
+        A column is known again however it is spelled. Whether two releases show the same is another
+        question: what one of them tells apart must count as different.
+        """
         coded = pc.dictionary_encode(comparable(values), null_encoding="encode")
-        words = _digests(coded.dictionary, self._key)
+        words = _digests(_spelled(coded.dictionary), self._key)
         places: IntArray = coded.indices.to_numpy()
         self._keep(words, np.bincount(places, minlength=len(words)).astype(np.uint64))
-        found: Words = words[places]
-        return found
+        exact: Words = _digests(_exactly(coded.dictionary), self._key)[places]
+        return exact
 
     def merge(self, other: _Column) -> None:
         """All that another one has seen."""
@@ -341,8 +345,8 @@ class _Column:
         return hmac.new(self._key, what + b"\0" + content, hashlib.sha256).hexdigest()
 
 
-def _digests(values: pa.Array, key: bytes) -> Words:
-    """A keyed word for each value, whatever its type and spelling; missing is a value too."""
+def _spelled(values: pa.Array) -> list[bytes]:
+    """Each value in one spelling, whatever its type; missing is a value too."""
     texts, numbers = _told_apart(values)
     spelled = [
         b"missing" if text is None else b"text " + text
@@ -350,6 +354,29 @@ def _digests(values: pa.Array, key: bytes) -> Words:
     ]
     for place in np.flatnonzero(~np.isnan(numbers)):
         spelled[place] = b"number " + numbers[place].tobytes()
+    return spelled
+
+
+def _exactly(values: pa.Array) -> list[bytes]:
+    """Each value as it is: letters of two sizes, blanks and all digits count; 1 and 1.0 are one."""
+    return [
+        b"missing" if value is None or value != value  # not a number
+        else b"exact " + (value if isinstance(value, bytes) else _text_of(value).encode())
+        for value in values.to_pylist()
+    ]  # fmt: skip
+
+
+def _text_of(value: object) -> str:
+    """A value in letters; a whole number as its digits."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _digests(spelled: list[bytes], key: bytes) -> Words:
+    """A keyed word for each value."""
     keyed = hashlib.blake2b(digest_size=8, key=key)
     words = []
     for content in spelled:
