@@ -19,7 +19,7 @@ from typing import Annotated, Any
 import typer
 
 from pramana.cli.options import option
-from pramana.cli.verbs import Verbs
+from pramana.cli.verbs import PROGRAM, Verbs
 from pramana.errors import Notice, PramanaError
 from pramana.files import forget_placed, placed
 from pramana.memory import memory_bound, require_some
@@ -88,8 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _outcome(arguments: Sequence[str] | None, told: list[int]) -> int:
     """The exit code of a command."""
     try:
-        given = None if arguments is None else list(arguments)
-        code = app(args=given, prog_name="pramana", standalone_mode=False)
+        given, whose = (None, PROGRAM) if arguments is None else (list(arguments), None)
+        code = app(args=given, prog_name="pramana", standalone_mode=False, obj=whose)
         sys.stdout.flush()
         if code == INTERRUPTED:  # newer versions of typer turn the interruption into a code
             raise KeyboardInterrupt
