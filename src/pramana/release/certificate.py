@@ -13,7 +13,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any, Literal, TypeAlias
 
 from pramana.errors import AlteredRelease, NotARelease, PramanaError
@@ -75,48 +74,9 @@ FIELDS = (
 
 
 def canonical(form: Mapping[str, Any]) -> bytes:
-    """The one spelling of a JSON object: keys sorted, indented by one.
-
-    What ``json`` writes with these options, several times as fast: plain lists, of which the
-    labels of many cells are made, go through its compiled part.
-
-    >>> canonical({"b": [], "a": [[1, None], "x"]}).decode().splitlines()
-    ['{', ' "a": [', '  [', '   1,', '   null', '  ],', '  "x"', ' ],', ' "b": []', '}']
-    """
-    return (_spelled(form, 0) + "\n").encode()
-
-
-def _spelled(value: Any, level: int) -> str:
-    if not isinstance(value, (Mapping, list, tuple)) or not value:
-        return _plain(level).encode(value)
-    inner, outer = "\n" + " " * (level + 1), "\n" + " " * level
-    if isinstance(value, Mapping):
-        parts = [f"{_plain(0).encode(key)}: {_spelled(value[key], level + 1)}"
-                 for key in sorted(value)]  # fmt: skip
-        return "{" + inner + f",{inner}".join(parts) + outer + "}"
-    if not any(isinstance(own, (Mapping, list, tuple)) for own in value):
-        return "[" + inner + _plain(level + 1).encode(value)[1:-1] + outer + "]"
-    if all(_is_flat(own) for own in value):
-        # Texts have no line breaks of their own: brackets beside one are those of cells.
-        deeper = inner + " "
-        text = _plain(level + 2).encode(value)[2:-2]
-        text = text.replace(f"],{deeper}[", f"{inner}],{inner}[{deeper}")
-        return f"[{inner}[{deeper}{text}{inner}]{outer}]"
-    return "[" + inner + f",{inner}".join(_spelled(own, level + 1) for own in value) + outer + "]"
-
-
-def _is_flat(value: Any) -> bool:
-    """Whether it is a list of what is no container, and not empty."""
-    if not isinstance(value, (list, tuple)) or not value:
-        return False
-    return not any(isinstance(own, (Mapping, list, tuple)) for own in value)
-
-
-@cache
-def _plain(level: int) -> json.JSONEncoder:
-    """Writes what is no container, and lists of such, each on a line."""
-    between = ",\n" + " " * level
-    return json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(between, ": "))
+    """The one spelling of a JSON object."""
+    text = json.dumps(form, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
+    return (text + "\n").encode()
 
 
 @dataclass(frozen=True)
