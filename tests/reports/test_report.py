@@ -19,6 +19,7 @@ from pramana.api import report
 from pramana.assess.report import make_report
 from pramana.formats.opening import open_table
 from pramana.guarantees.registry import GUARANTEES
+from pramana.pictures import COLOURS as PALETTE
 from pramana.reports.markup import Markup, element, table
 from pramana.reports.plots import COLOURS, Point, Range, frontier, ranges
 from pramana.reports.style import STYLE
@@ -112,15 +113,31 @@ def test_nothing_is_loaded_from_elsewhere(internal):
         assert mark not in internal
 
 
-def test_colours_have_contrast():
-    """Text 4.5 to 1 and bars 3 to 1 against their background, computed."""
-    for colour in ("#1f1f1f", "#565656", "#474747", "#0b4f8a", "#1b6b36", "#a01c2f"):
-        assert contrast(colour, "#ffffff") >= 4.5
-        assert colour in STYLE or colour == "#474747"
-    for colour in COLOURS.values():
-        assert contrast(colour, "#fff") >= 4.5
-    assert contrast("#1f1f1f", "#fdf1f2") >= 4.5
-    assert contrast("#1f1f1f", "#f5f5f3") >= 4.5
+def schemes() -> dict[str, dict[str, str]]:
+    """The colours of the stylesheet by name, by light and by dark."""
+    light, dark = STYLE.split("prefers-color-scheme:dark", 1)
+    found = re.compile(r"--([a-z-]+):(#[0-9a-f]{3,6})")
+    return {"light": dict(found.findall(light)), "dark": dict(found.findall(dark))}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_have_contrast(scheme):
+    """Text 4.5 to 1 against whatever it stands on, marks of charts as well, computed."""
+    own = schemes()[scheme]
+    assert own.keys() == schemes()["light"].keys()
+    for text in ("ink", "quiet", "link", "accent", "good", "stated", "bad"):
+        assert contrast(own[text], own["paper"]) >= 4.5
+        assert contrast(own[text], own["panel"]) >= 4.5
+    for tone in ("good", "stated", "bad"):
+        assert contrast(own[tone], own[f"{tone}-paper"]) >= 4.5
+        assert contrast(own["ink"], own[f"{tone}-paper"]) >= 4.5
+    assert contrast(own["on-accent"], own["accent"]) >= 4.5
+    assert contrast(own["edge"], own["paper"]) >= 3
+    for colour in {*COLOURS.values(), *PALETTE}:
+        turned = re.search(rf'\[fill="{colour}"\]{{fill:(#[0-9a-f]{{6}})}}', STYLE)
+        assert turned is not None
+        shown = colour if scheme == "light" else turned[1]
+        assert contrast(shown, own["paper"]) >= 4.5
 
 
 def test_every_guarantee_says_what_it_does_not_promise(internal):
