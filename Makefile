@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: help demo test test-spark test-snippets test-faults check bench clean setup java test-browser chromium collect-demo test-postgres postgresql
+.PHONY: help demo test test-spark test-snippets test-faults check bench clean setup java test-browser test-wheel chromium collect-demo test-postgres postgresql
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -27,6 +27,9 @@ test-browser: chromium .venv/.browser ## run every test that needs a real browse
 test-postgres: postgresql .venv/.developer ## run every test that needs a real PostgreSQL
 	@PRAMANA_TEST_POSTGRES=1 $(BIN)/python -m pytest -q tests/postgres
 
+test-wheel: .venv/.developer ## build the wheel, install it with what it declares alone, run README in it
+	@PRAMANA_TEST_WHEEL=.wheel $(BIN)/python -m pytest -q tests/wheel
+
 collect-demo: .venv/.user ## a survey of 5,000 simulated people, from the page to the release
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[collect]'
 	@$(BIN)/pramana collect demo
@@ -47,7 +50,7 @@ bench: .venv/.bench ## measure against bare engines and against peers, into benc
 setup: .venv/.developer ## only set up the virtual environment
 
 clean:           ## remove what the other commands made
-	rm -rf .venv build dist demo-data demo-release .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .wheel build dist demo-data demo-release .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -47,23 +47,41 @@ def blocks(page: Path) -> Iterator[Block]:
         yield Block(str(page.relative_to(ROOT)), line, *found.groups())
 
 
-def run(block: Block, names: dict[str, Any], folder: Path) -> None:
-    """Run one block in a folder; ``names`` are the Python names of the page so far."""
+@dataclass(frozen=True)
+class Outside:
+    """An environment other than that of the tests: where its commands are, and its variables."""
+
+    bin: Path
+    environment: dict[str, str]
+
+
+OWN = Outside(
+    BIN, os.environ | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "100"}
+)
+
+
+def run(block: Block, names: dict[str, Any], folder: Path, *, place: Outside = OWN) -> None:
+    """Run one block in a folder; ``names`` are the Python names of the page so far.
+
+    In another environment each Python block is a process of its own, as if pasted there.
+    """
     if block.language == "sh":
         for command in block.text.splitlines():
-            _command(block, command, folder)
+            _command(block, command, folder, place)
     elif block.language == "console":
-        _session(block, folder)
+        _session(block, folder, place)
+    elif block.language == "python" and place is not OWN:
+        _process(block, [str(place.bin / "python"), "-c", block.text], folder, place)
     elif block.language == "python":
         _python(block, names)
     elif block.language == "toml" and block.name:
         (folder / block.name).write_text(block.text)
 
 
-def _session(block: Block, folder: Path) -> None:
+def _session(block: Block, folder: Path, place: Outside) -> None:
     for part in re.split(r"^\$ ", block.text.replace("\\\n", " "), flags=re.MULTILINE)[1:]:
         command, _, wanted = part.partition("\n")
-        got = _command(block, command, folder)
+        got = _command(block, command, folder, place)
         if not _matches(wanted, got):
             raise AssertionError(f"{block.page}:{block.line}: {command}\nprinted:\n{got}")
 
@@ -75,7 +93,7 @@ def _matches(wanted: str, got: str) -> bool:
     return re.fullmatch(pattern, " ".join(got.split())) is not None
 
 
-def _command(block: Block, command: str, folder: Path) -> str:
+def _command(block: Block, command: str, folder: Path, place: Outside) -> str:
     command = command.partition("  #")[0]
     for target in re.findall(r"make ([a-z-]+)", command):
         recipe = _recipe(target)
@@ -84,13 +102,19 @@ def _command(block: Block, command: str, folder: Path) -> str:
         command = recipe
     if not command.strip():
         return ""
-    environment = os.environ | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "100"}
     bare = command.rstrip().removesuffix("|| true")
-    done = subprocess.run(
-        shlex.split(bare), cwd=folder, env=environment, capture_output=True, text=True
-    )
-    wanted = 0 if bare == command.rstrip() else 1
-    assert done.returncode == wanted, f"{block.page}:{block.line}: {command}\n{done.stderr}"
+    first, *rest = shlex.split(bare)
+    own = place.bin / first
+    words = [str(own) if own.exists() else first, *rest]
+    return _process(block, words, folder, place, wanted=0 if bare == command.rstrip() else 1)
+
+
+def _process(
+    block: Block, words: list[str], folder: Path, place: Outside, *, wanted: int = 0
+) -> str:
+    done = subprocess.run(words, cwd=folder, env=place.environment, capture_output=True, text=True)
+    where = f"{block.page}:{block.line}: {' '.join(words)}"
+    assert done.returncode == wanted, f"{where}\n{done.stderr}"
     return done.stdout
 
 

@@ -206,8 +206,10 @@ def demo(
     from pramana.collect import demo as play
     from pramana.collect.closing import close_survey
     from pramana.collect.folder import new_survey, opened_store
+    from pramana.collect.serving import require_server
     from pramana.files import write_whole
 
+    require_server()
     source, survey, release = to / "survey.toml", to / "survey", to / "release"
     to.mkdir(parents=True)
     write_whole(source, play.SURVEY.format(expected=number))
