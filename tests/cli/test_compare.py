@@ -26,6 +26,16 @@ def test_compare_shows_scenarios_and_recommends(steward: Path, run: Run) -> None
     assert run(f"{COMPARE} -o page.html").code == 2
 
 
+def test_no_method_is_cut_and_copies_are_said_of_the_scenario(steward: Path, run: Run) -> None:
+    """Every name stands whole in the table, and a warning names whose copies it speaks of."""
+    found = run("compare people.csv --schema schema.toml --k 3 --method retention,resample")
+
+    assert found.code == 0, found
+    assert "…" not in found.out
+    assert "resample, k = 3: " in " ".join(found.out.split())
+    assert "word for word" not in found.err
+
+
 def test_compare_as_json(steward: Path, run: Run) -> None:
     """One object with scenarios, frontier and recommendation."""
     form = run(f"{COMPARE} --json").json

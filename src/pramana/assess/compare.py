@@ -11,6 +11,7 @@ columns, means by key.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -20,9 +21,9 @@ import numpy as np
 
 from pramana.assess.release_audit import audit_release
 from pramana.assess.utility import UtilityReport, assess_utility
-from pramana.errors import InvalidNumber, PramanaError
+from pramana.errors import Copies, InvalidNumber, PramanaError
 from pramana.guarantees.base import Guarantee, Need
-from pramana.guarantees.claim import guarantee_from_json, read_off, takes_as_public
+from pramana.guarantees.claim import Claim, guarantee_from_json, read_off, takes_as_public
 from pramana.guarantees.dials import central_text
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
@@ -169,7 +170,7 @@ class Comparison(Shown):
             return ["No scenario could be measured; see the notes."]
         lines = [
             f"Recommended: {one.scenario.name}, with a loss of {_percent(one.loss)} and a risk of "
-            f"{_percent(one.exposure)}{_risk_words(one)}.",
+            f"{_risk(one.exposure)}{_risk_words(one)}.",
             f"Loss is averaged over what will be asked: {_loss_words(one)}.",
             "It lies on the frontier (nothing here has both less risk and less loss) and is the "
             "nearest there to the corner of least risk and least loss, risk by its logarithm, both "
@@ -197,7 +198,7 @@ class Comparison(Shown):
         """Heads and rows of a table of text."""
         heads = (
             "method", "target", "attained", "local epsilon", "central epsilon", "strongest link",
-            "unique verbatim", "loss", "time", "measuring", "",
+            "unique verbatim", "loss", "time", "",
         )  # fmt: skip
         best = self.frontier
         return heads, [_row(outcome, frontier=outcome in best) for outcome in self.outcomes]
@@ -251,7 +252,6 @@ def _row(outcome: ScenarioOutcome, *, frontier: bool) -> Row:
         "" if seen is None else _risk(seen.unique_share),
         "" if loss is None else _percent(loss),
         f"{outcome.seconds:.1f} s" if outcome.promises else "",
-        f"{outcome.measuring:.1f} s" if outcome.promises else "",
         "on the frontier" if frontier else refused,
     )
 
@@ -281,8 +281,8 @@ def _risk_words(one: ScenarioOutcome) -> str:
     if one.risk is None or one.verbatim is None:
         return ""
     return (
-        f": the strongest link is right for {_percent(one.risk.value)} of people, and "
-        f"{_percent(one.verbatim.unique_share)} of the unique records stand in the release word "
+        f": the strongest link is right for {_risk(one.risk.value)} of people, and "
+        f"{_risk(one.verbatim.unique_share)} of the unique records stand in the release word "
         "for word"
     )
 
@@ -352,7 +352,8 @@ def compare_scenarios(
             progress(1)
         return outcome
 
-    with ThreadPoolExecutor(threads) as pool:
+    with warnings.catch_warnings(), ThreadPoolExecutor(threads) as pool:
+        warnings.simplefilter("ignore", Copies)  # each scenario's note says it, with its name
         return Comparison(tuple(pool.map(run, scenarios)))
 
 
@@ -381,4 +382,12 @@ def _run(
     done = replace(done, measuring=time.perf_counter() - start - seconds)
     links = [measured for measured in audit.measured if measured.name in LINKING]
     strongest = max(links, key=lambda measured: measured.value, default=None)
-    return replace(done, risk=strongest, verbatim=audit.verbatim)
+    return replace(
+        done, risk=strongest, verbatim=audit.verbatim, note=_copied(audit.verbatim, claims)
+    )
+
+
+def _copied(seen: Verbatim | None, claims: Sequence[Claim]) -> str:
+    """What a reader of the promises would not expect of the copies."""
+    bounds = [one.attained.suggests for one in claims if one.attained.suggests is not None]
+    return (seen.warning(min(bounds, default=None)) or "") if seen is not None else ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pramana.numeric import text_up
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, JustifyMethod
     from rich.table import Table
 
     from pramana.methods.plan import Plan
@@ -100,14 +100,18 @@ def note(message: str) -> None:
 def table_of(
     heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()
 ) -> Table:
-    """A plain table; the columns named in ``right`` hold numbers."""
+    """A plain table; the columns named in ``right`` hold numbers.
+
+    Where it is wider than the screen, texts go on in the next line: nothing is cut.
+    """
     from rich import box
     from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=box.SIMPLE, pad_edge=False, header_style="bold", show_edge=False)
     for head in heads:
-        table.add_column(escape(head), justify="right" if head in right else "left")
+        side: JustifyMethod = "right" if head in right else "left"
+        table.add_column(escape(head), justify=side, overflow="fold")
     for row in rows:
         table.add_row(*(escape(cell) for cell in row))
     return table
