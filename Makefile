@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: help demo test test-spark test-snippets test-faults check bench clean setup java test-browser test-wheel chromium collect-demo test-postgres postgresql
+.PHONY: help demo test test-spark test-snippets test-faults check bench clean setup java test-browser test-wheel chromium collect-demo test-postgres postgresql studio studio-demo
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -34,6 +34,13 @@ collect-demo: .venv/.user ## a survey of 5,000 simulated people, from the page t
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[collect]'
 	@$(BIN)/pramana collect demo
 
+studio: .venv/.studio ## the whole path in a browser, on the tables of this folder (FOLDER=... for another)
+	@$(BIN)/pramana studio $(or $(FOLDER),.)
+
+studio-demo: .venv/.studio ## the same on 100,000 people who do not exist
+	@[ -f demo-data/people.parquet ] || $(BIN)/pramana demo >/dev/null
+	@$(BIN)/pramana studio demo-data
+
 test-faults: .venv/.developer ## kills, pairs at once, full disks (as root) and mutated inputs: an hour or more
 	@$(BIN)/python -m benchmarks faults
 
@@ -62,6 +69,10 @@ clean:           ## remove what the other commands made
 .venv/.developer: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ .venv/.user
+
+.venv/.studio: .venv/.user
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[studio,files]'
+	@touch $@
 
 .venv/.browser: .venv/.developer
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[browser]'

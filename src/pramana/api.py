@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pramana.assess.report import Report
     from pramana.engines.choose import ENGINES, open_source
     from pramana.formats.base import FORMATS
+    from pramana.formats.looking import Look
     from pramana.guarantees.registry import GUARANTEES, asked_by_letters, letters
     from pramana.ledger.book import Budget, Ledger
     from pramana.matrices.mechanism import Mechanism
@@ -60,6 +61,7 @@ __all__ = [
     "earlier_releases",
     "letters",
     "load",
+    "look",
     "open_source",
     "options_of",
     "protect",
@@ -165,6 +167,20 @@ def read(
     if engine != "local":
         raise InputError(f"--encoding is for files that engine local reads, not {engine}.")
     return open_table(path, encoding=encoding)
+
+
+def look(table: TableLike, *, rows: int = 100, encoding: str | None = None) -> Look:
+    """What was found when a table was opened, and its first records, for the owner's eyes.
+
+    Args:
+        table: a file or data frame, or one that is open already.
+        rows: how many records to show.
+        encoding: of a text file, where it was told.
+    """
+    from pramana.engines.choose import open_source
+    from pramana.formats.looking import look_at
+
+    return look_at(open_source(table), rows=rows, encoding=encoding)
 
 
 def load(folder: str | Path) -> Release:

@@ -32,6 +32,7 @@ LINES: Final = {
     "attack": "Try to break a release with what an attacker would have.",
     "compare": "Try several targets and methods on a table, and put them side by side.",
     "report": "Write one document that explains a release: to the owner, or to everybody.",
+    "studio": "Open the whole path in a browser: look, recode, choose, protect, check.",
     "experiment": "The papers' tables and figures made again, with checks that say yes or no.",
     "collect": "Let people randomise their own answers: nobody ever holds the truth.",
     "ledger": "Say what all releases of a table promise together.",

@@ -23,7 +23,7 @@ from pramana.table.domains import label_text
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
 
-__all__ = ["ODS", "XLSX", "SpreadsheetFormat", "read_here"]
+__all__ = ["ODS", "XLSX", "SpreadsheetFormat", "read_here", "sheets_of"]
 
 EXACT = 2**53
 
@@ -75,6 +75,11 @@ def read_here(path: Path, *, marked: str, called: str) -> tuple[pa.Table, Labels
             f"{path} cannot be read as {called}: it is broken, cut short, or locked."
         ) from None
     return _table(rows, part, sheet), Labels()
+
+
+def sheets_of(path: Path) -> tuple[str, ...]:
+    """The names of the sheets of a file that can be read."""
+    return tuple(_calamine().CalamineWorkbook.from_path(str(PartOf.of(path).file)).sheet_names)
 
 
 def _table(rows: list[list[Any]], part: PartOf, sheet: str) -> pa.Table:

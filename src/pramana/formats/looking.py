@@ -1,0 +1,97 @@
+"""What was found when a file was opened: format, separator, encoding, sheets, its first records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pramana.errors import PramanaError
+from pramana.formats.base import FORMATS
+from pramana.formats.csv_dialect import find_dialect
+from pramana.formats.part_of import PartOf
+from pramana.formats.spreadsheet import SpreadsheetFormat, sheets_of
+from pramana.table.domains import label_text
+from pramana.table.opened import OpenedTable, is_number
+
+__all__ = ["Look", "look_at"]
+
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tabulator", "|": "vertical bar"}
+
+
+@dataclass(frozen=True)
+class Look:
+    """The outside of a table and its first records: for the owner's eyes.
+
+    Attributes:
+        title: The format in words.
+        records: How many there are.
+        found: What was found out about the file, in words.
+        parts: The sheets that it has, where it is a spreadsheet.
+        part: The one that was read.
+        columns: The names of the columns.
+        numbers: Whether a column holds numbers.
+        labels: What the file calls each column, if anything.
+        rows: The first records, as texts; ``None`` where a value is missing.
+    """
+
+    title: str
+    records: int
+    found: tuple[tuple[str, str], ...]
+    parts: tuple[str, ...]
+    part: str
+    columns: tuple[str, ...]
+    numbers: tuple[bool, ...]
+    labels: tuple[str | None, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+
+
+def look_at(opened: OpenedTable, *, rows: int, encoding: str | None = None) -> Look:
+    """What an opened table looks like; nothing is read beyond its first records."""
+    path = Path(str(opened.source)) if opened.files or isinstance(opened.source, Path) else None
+    member = FORMATS.get(opened.format)
+    parts = sheets_of(path) if isinstance(member, SpreadsheetFormat) and path else ()
+    asked = PartOf.of(path).name if path is not None else None
+    names = opened.schema.names
+    return Look(
+        title=opened.format if member is None else member.title,
+        records=opened.rows,
+        found=tuple(_found(path, opened, encoding)),
+        parts=parts,
+        part=asked or (parts[0] if parts else ""),
+        columns=tuple(names),
+        numbers=tuple(is_number(field.type) for field in opened.schema),
+        labels=tuple(opened.labels.variables.get(name) for name in names),
+        rows=tuple(islice(_texts(opened, rows), rows)),
+    )
+
+
+def _found(
+    path: Path | None, opened: OpenedTable, encoding: str | None
+) -> Iterator[tuple[str, str]]:
+    if opened.format == "csv" and path is not None:
+        try:
+            dialect = find_dialect(path, encoding=encoding)
+        except PramanaError:
+            return
+        yield "Separator", DELIMITERS.get(dialect.delimiter, dialect.delimiter)
+        yield "Encoding", dialect.encoding
+    if opened.labels.variables:
+        yield "Labels", f"{len(opened.labels.variables):,} columns have one"
+    if opened.labels.values:
+        yield "Value labels", f"{len(opened.labels.values):,} columns have them"
+
+
+def _texts(opened: OpenedTable, rows: int) -> Iterator[tuple[str | None, ...]]:
+    for batch in opened.batches(size=rows):
+        columns = [_column(batch.column(at), rows) for at in range(batch.num_columns)]
+        yield from zip(*columns, strict=True)
+
+
+def _column(array: pa.Array, rows: int) -> list[str | None]:
+    values: list[Any] = array.slice(0, rows).to_pylist()
+    return [None if value is None else label_text(value) for value in values]

@@ -1,0 +1,89 @@
+"""The application: the pages, what they share, and the guard before them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from pramana.errors import PramanaError
+from pramana.studio.guard import Guard, Origin
+from pramana.studio.jobs import Jobs
+from pramana.studio.pages import opening, working
+from pramana.studio.session import StudioSession
+from pramana.studio.view import Studio, fragment, goto, page, studio_of
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+__all__ = ["PAGES", "studio_application"]
+
+PAGES: Final = (opening, working)
+"""Modules with ``ENTRY``, the place in the menu if any, and ``ROUTES``; in the order of work."""
+
+
+def studio_application(
+    session: StudioSession, *, token: str, origin: Origin, cookie: str = "pramana-studio"
+) -> Guard:
+    """The studio of one folder, behind its guard."""
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
+    from starlette.routing import Mount, Route
+    from starlette.staticfiles import StaticFiles
+
+    jobs = Jobs(session.results, session.folder)
+
+    @asynccontextmanager
+    async def life(app: Starlette) -> AsyncIterator[None]:
+        del app
+        try:
+            yield
+        finally:
+            jobs.close()
+            session.close()
+
+    routes: list[Any] = [
+        Route(path, handler, methods=[method])
+        for module in PAGES
+        for method, path, handler in module.ROUTES
+    ]
+    routes.append(Mount("/assets", StaticFiles(directory=str(files("pramana.studio") / "assets"))))
+    app = Starlette(
+        routes=routes,
+        lifespan=life,
+        exception_handlers={PramanaError: _refused, HTTPException: _not_there, Exception: _fault},
+    )
+    entries = tuple(module.ENTRY for module in PAGES if module.ENTRY is not None)
+    app.state.studio = Studio(session, jobs, entries)
+    return Guard(app, token=token, origin=origin, cookie=cookie)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """What cannot be done is said on the page from which it was asked."""
+    if request.headers.get("hx-request"):
+        return fragment(request, "parts/refused.html", words=str(error), job=None)
+    if request.method == "POST":
+        studio_of(request).session.notice = str(error)
+        return goto(_page_of(request))
+    return page(request, "refused.html", status=400, words=str(error))
+
+
+def _page_of(request: Request) -> str:
+    """The page that a form belongs to: the longest beginning of its address in the menu."""
+    here = request.url.path
+    paths = [entry.path for entry in studio_of(request).entries]
+    return max((path for path in paths if here.startswith(path)), key=len, default="/")
+
+
+async def _not_there(request: Request, error: Exception) -> Response:
+    status = getattr(error, "status_code", 404)
+    return page(request, "refused.html", status=status, words="There is no such page here.")
+
+
+async def _fault(request: Request, error: Exception) -> Response:
+    """A fault of ours: its kind alone is told, for its words may show data."""
+    words = f"An unforeseen {type(error).__name__}: this is a fault in pramana. Report it."
+    return page(request, "refused.html", status=500, words=words)

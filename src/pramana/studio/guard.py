@@ -1,0 +1,171 @@
+"""Who may ask, and what every answer says about itself.
+
+A page elsewhere may send requests to this machine: through a link, a form, or a name that it lets
+point here. So whoever asks must know the token, by a cookie that no other site can send along; the
+Host must be ours, and whatever changes something must come from a page of ours.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from typing import Any, Final, TypeAlias
+from urllib.parse import parse_qs
+
+__all__ = ["Guard", "Origin", "new_token"]
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+READING: Final = ("GET", "HEAD")
+STATIC: Final = "/assets/"
+
+HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+}
+"""A page that needs another policy, such as a report with its own style, states its own."""
+
+ENTRANCE: Final = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><title>Pramana studio</title>'
+    '<link rel="icon" href="data:,"><meta http-equiv="refresh" content="0;url=/">'
+    '<p><a href="/">Open the studio</a></p></html>'
+)
+"""Leads on from a page of ours, so that the browser sends the cookie and forgets the token."""
+
+
+def new_token() -> str:
+    """256 random bits, spelled."""
+    from pramana.randomness import Keystream
+
+    return Keystream.from_system().words("studio", 0, 4).tobytes().hex()
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Under which addresses this studio is known.
+
+    Attributes:
+        hosts: What may stand in the header Host.
+        scheme: http, or https where it has a certificate.
+    """
+
+    hosts: tuple[str, ...]
+    scheme: str = "http"
+
+    @classmethod
+    def of(cls, host: str, port: int, *, tls: bool = False) -> Origin:
+        """Of a server that listens there; one on this machine has three names."""
+        names = dict.fromkeys([host, *LOOPBACK] if host in (*LOOPBACK, "::1") else [host])
+        return cls(tuple(f"{name}:{port}" for name in names), "https" if tls else "http")
+
+    def __contains__(self, origin: str) -> bool:
+        return origin in (f"{self.scheme}://{host}" for host in self.hosts)
+
+
+class Guard:
+    """Stands before the application."""
+
+    def __init__(self, app: Application, *, token: str, origin: Origin, cookie: str) -> None:
+        self._app = app
+        self._token = token
+        self._origin = origin
+        self._cookie = cookie
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand on what may pass."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        headers = {name.decode("latin-1"): v.decode("latin-1") for name, v in scope["headers"]}
+        refused = self._refused(scope["method"], headers)
+        if refused:
+            await _answer(send, 403, refused, {})
+        elif self._entering(scope):
+            secure = "; Secure" if self._origin.scheme == "https" else ""
+            cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict{secure}"
+            await _answer(send, 200, ENTRANCE, {"Set-Cookie": cookie})
+        elif not self._knows(headers):
+            words = "Open the studio by the address that the command has printed."
+            await _answer(send, 403, words, {})
+        else:
+            await self._app(scope, receive, _with_headers(send, static=_is_static(scope)))
+
+    def _refused(self, method: str, headers: dict[str, str]) -> str:
+        """Why a request is not looked at; nothing where it is."""
+        if headers.get("host") not in self._origin.hosts:
+            return "This address is not ours."
+        if method in READING:
+            return ""
+        if headers.get("origin", "") not in self._origin:
+            return "Only a page of the studio may change something."
+        if headers.get("sec-fetch-site", "same-origin") != "same-origin":
+            return "Only a page of the studio may change something."
+        return ""
+
+    def _entering(self, scope: Scope) -> bool:
+        if scope["path"] != "/" or scope["method"] != "GET" or not scope["query_string"]:
+            return False
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        return _same(given, self._token)
+
+    def _knows(self, headers: dict[str, str]) -> bool:
+        try:
+            found = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
+        except CookieError:
+            return False
+        return found is not None and _same(found.value, self._token)
+
+
+def _same(given: str, token: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
+
+
+def _is_static(scope: Scope) -> bool:
+    return bool(scope["path"].startswith(STATIC))
+
+
+def _with_headers(send: Send, *, static: bool) -> Send:
+    """Adds what every answer says; an answer that says it itself is left alone."""
+
+    async def sending(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            said = {name.lower() for name, _ in message["headers"]}
+            own = {**HEADERS, "Cache-Control": "private, max-age=3600"} if static else HEADERS
+            message["headers"] = [
+                *message["headers"],
+                *(
+                    (name.lower().encode(), value.encode())
+                    for name, value in own.items()
+                    if name.lower().encode() not in said
+                ),
+            ]
+        await send(message)
+
+    return sending
+
+
+async def _answer(send: Send, status: int, words: str, more: dict[str, str]) -> None:
+    kind = "text/html" if words.startswith("<") else "text/plain"
+    headers = {**HEADERS, "Content-Type": f"{kind}; charset=utf-8", **more}
+    await send({
+        "type": "http.response.start",
+        "status": status,
+        "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
+    })  # fmt: skip
+    await send({"type": "http.response.body", "body": words.encode()})

@@ -1,0 +1,271 @@
+"""Work for the worker: asked for by pages, found again by what was asked, cancelled by ending it.
+
+A job is known by its task and arguments. Asked for again it is the same job, so that a page that
+is loaded anew, a second tab and a studio that was closed find what is done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from pramana.files import remove_leftovers, write_whole
+from pramana.studio.worker import work
+
+__all__ = ["Job", "Jobs"]
+
+Condition: TypeAlias = Literal["waiting", "running", "done", "refused", "cancelled"]
+GRACE: Final = 5.0
+"""Seconds for the worker to take away what it was writing."""
+
+FORM: Final = 1
+"""Of kept results: another one is not read."""
+
+
+@dataclass
+class Job:
+    """One piece of work.
+
+    Attributes:
+        key: By which it is found.
+        function: What the worker calls.
+        arguments: With what.
+        condition: How it stands.
+        result: What came of it, where it is done.
+        words: What is being done, or why it was refused.
+        notices: What the steward must know about the result.
+        done, total: How far it is, in whatever is counted.
+        since: When it began, on the monotonic clock.
+    """
+
+    key: str
+    function: Callable[..., Any]
+    arguments: dict[str, Any]
+    condition: Condition = "waiting"
+    result: Any = None
+    words: str = ""
+    notices: list[str] = field(default_factory=list)
+    done: int = 0
+    total: int = 0
+    since: float = 0.0
+    lane: str = ""
+    keep: bool = True
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def share(self) -> float | None:
+        """How much of it is done, where that is known."""
+        return min(self.done / self.total, 1.0) if self.total else None
+
+    @property
+    def seconds(self) -> float:
+        """That it has been running."""
+        return time.monotonic() - self.since if self.since else 0.0
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that it still takes, by what it took so far."""
+        share = self.share
+        if share is None or share < 0.02 or self.seconds < 1:
+            return None
+        return self.seconds * (1 - share) / share
+
+
+class Jobs:
+    """The queue before one worker, and what came of all that was asked."""
+
+    def __init__(self, results: Path, folder: Path) -> None:
+        self._results = results
+        self._folder = folder
+        self._jobs: dict[str, Job] = {}
+        self._queue: list[Job] = []
+        self._turn = threading.Condition()
+        self._process: Any = None
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def ask(
+        self, function: Callable[..., Any], *, lane: str = "", keep: bool = True, **arguments: Any
+    ) -> Job:
+        """The job of a task with these arguments: a new one, or the one that was asked before.
+
+        A job in a lane takes the place of those that wait in it: only the last one is wanted.
+        One that is kept is found again when the studio is opened again.
+        """
+        key = _key(function, arguments)
+        with self._turn:
+            job = self._jobs.get(key)
+            if job is not None and job.condition != "cancelled":
+                return job
+            if job is None:
+                job = Job(key, function, arguments, lane=lane, keep=keep)
+                self._jobs[key] = job
+                self._recall(job)
+        if job.condition == "waiting":
+            self._enter(job)
+        return job
+
+    def again(self, key: str) -> None:
+        """Do a job that was cancelled or refused once more."""
+        job = self._jobs.get(key)
+        if job is not None and job.condition in ("cancelled", "refused"):
+            job.ended.clear()
+            job.condition, job.words, job.done, job.total = "waiting", "", 0, 0
+            self._enter(job)
+
+    def forget(self, function: Callable[..., Any], **arguments: Any) -> None:
+        """Let a task be done anew when it is asked for again."""
+        key = _key(function, arguments)
+        with self._turn:
+            self._jobs.pop(key, None)
+        self._path(key).unlink(missing_ok=True)
+
+    def find(self, key: str) -> Job | None:
+        """The job of that key."""
+        return self._jobs.get(key)
+
+    @property
+    def busy(self) -> Job | None:
+        """The one that is running."""
+        return next((job for job in self._jobs.values() if job.condition == "running"), None)
+
+    def cancel(self, key: str) -> None:
+        """Stop a job: one that waits is taken out, one that runs ends with its process."""
+        job = self._jobs.get(key)
+        if job is None:
+            return
+        with self._turn:
+            if job in self._queue:
+                self._queue.remove(job)
+                _end(job, "cancelled")
+                return
+            process = self._process if job.condition == "running" else None
+            if process is not None:
+                job.condition = "cancelled"
+        if process is not None:
+            self._stop(process)
+            job.ended.wait(GRACE)
+
+    def close(self) -> None:
+        """End the worker; nothing goes on."""
+        with self._turn:
+            self._closed = True
+            self._turn.notify_all()
+            process = self._process
+        if process is not None:
+            self._stop(process)
+        self._thread.join(GRACE)
+
+    def _enter(self, job: Job) -> None:
+        with self._turn:
+            for other in [one for one in self._queue if job.lane and one.lane == job.lane]:
+                self._queue.remove(other)
+                _end(other, "cancelled")
+            if job not in self._queue:
+                self._queue.append(job)
+            self._turn.notify_all()
+
+    def _stop(self, process: Any) -> None:
+        process.terminate()
+        process.join(GRACE)
+        if process.is_alive():
+            process.kill()
+            process.join()
+            remove_leftovers(self._folder)
+
+    # -- the thread that talks to the worker -------------------------------------------------------
+
+    def _run(self) -> None:
+        pipe: Any = None
+        while True:
+            with self._turn:
+                while not self._queue and not self._closed:
+                    self._turn.wait()
+                if self._closed:
+                    return
+                job = self._queue.pop(0)
+                if self._process is None or not self._process.is_alive():
+                    pipe = self._start()
+                job.condition, job.since = "running", time.monotonic()
+            try:
+                pipe.send((job.function, job.arguments))
+                while not self._heard(job, pipe.recv()):
+                    pass
+            except (EOFError, OSError):  # it was ended, or has died
+                self._process = None
+                _lost(job)
+
+    def _start(self) -> Any:
+        context = get_context("spawn")
+        ours, theirs = context.Pipe()
+        self._process = context.Process(target=work, args=(theirs,), daemon=False)
+        self._process.start()
+        theirs.close()
+        return ours
+
+    def _heard(self, job: Job, message: tuple[Any, ...]) -> bool:
+        """Take in what the worker says; whether the job is over."""
+        kind = message[0]
+        if kind == "progress":
+            job.done, job.total = message[1], message[2]
+        elif kind == "said":
+            job.words = message[1]
+        elif kind == "refused":
+            job.words = message[1]
+            _end(job, "refused")
+        elif kind == "done":
+            result, job.notices = message[1]
+            job.result = json.loads(json.dumps(result))  # as it is found again
+            self._remember(job)
+            _end(job, "done")
+        return kind in ("refused", "done")
+
+    # -- results that are kept ---------------------------------------------------------------------
+
+    def _path(self, key: str) -> Path:
+        return self._results / f"{key}.json"
+
+    def _remember(self, job: Job) -> None:
+        if job.keep:
+            form = {"form": FORM, "result": job.result, "notices": job.notices}
+            write_whole(self._path(job.key), json.dumps(form), force=True, mode=0o600)
+
+    def _recall(self, job: Job) -> None:
+        if not job.keep:
+            return
+        try:
+            form = json.loads(self._path(job.key).read_text(encoding="utf-8"))
+            if form["form"] != FORM:
+                return
+            job.result, job.notices = form["result"], form["notices"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return
+        _end(job, "done")
+
+
+def _lost(job: Job) -> None:
+    """The process of a job is gone: because it was cancelled, or by itself."""
+    if job.condition == "cancelled":
+        _end(job, "cancelled")
+        return
+    job.words = "The worker has ended, perhaps for lack of memory. Try again."
+    _end(job, "refused")
+
+
+def _end(job: Job, condition: Condition) -> None:
+    job.condition = condition
+    job.ended.set()
+
+
+def _key(function: Callable[..., Any], arguments: dict[str, Any]) -> str:
+    name = f"{function.__module__}.{function.__qualname__}"
+    text = json.dumps([name, arguments], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,0 +1,1 @@
+"""One module a page: its place in the menu and its routes."""

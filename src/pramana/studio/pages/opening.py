@@ -1,0 +1,161 @@
+"""Open: the files of the folder, one dropped on the page, and what was found in the chosen one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+from pramana.errors import InputError
+from pramana.studio import tasks
+from pramana.studio.jobs import Job
+from pramana.studio.session import UPLOADED, Choices
+from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, part, studio_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+__all__ = ["ENTRY", "ROUTES"]
+
+ENTRY: Final = Entry("/", "Open")
+MOST_FILES: Final = 300
+DEPTH: Final = 2
+MOST_UPLOAD: Final = 2 * 2**30
+ENCODINGS: Final = ("utf-8", "cp1252", "latin-1", "cp1250", "cp1251", "utf-16", "shift_jis")
+
+
+async def show(request: Request) -> Response:
+    """The files, and what was found in the chosen one."""
+    studio = studio_of(request)
+    now = studio.session.now
+    return page(
+        request,
+        "opening.html",
+        files=list(_files(studio.session.folder)),
+        uploads=[f"{UPLOADED}{one.name}" for one in sorted(studio.session.uploads.iterdir())],
+        folder=studio.session.folder.name,
+        endings=_endings(),
+        encodings=ENCODINGS,
+        same=_same(studio) if now.file else None,
+    )
+
+
+async def choose(request: Request) -> Response:
+    """Take a file, or another sheet or encoding of it; what is another table begins anew."""
+    studio = studio_of(request)
+    session = studio.session
+    form = await form_of(request)
+    name = form.get("file") or session.now.file
+    if not session.place(name).exists():
+        raise InputError("The file is no longer there. Choose another one.")
+    other = {"file": name, "part": form.get("part"), "encoding": form.get("encoding")}
+    now = session.now
+    if (now.file, now.part, now.encoding) != tuple(other.values()):
+        fresh = Choices()
+        session.change(
+            f"Opened {name}",
+            **other,
+            schema=fresh.schema,
+            method=fresh.method,
+            target={},
+            acknowledged="",
+        )
+    return goto("/")
+
+
+async def found(request: Request) -> Response:
+    """What was found in the file."""
+    studio = studio_of(request)
+    if not studio.session.now.file:
+        raise InputError("Choose a file first.")
+    return await part(request, look_job(studio), "parts/look.html", encodings=ENCODINGS)
+
+
+async def upload(request: Request) -> Response:
+    """A file that was dropped on the page; its name comes in a header, so that no log shows it."""
+    from starlette.responses import PlainTextResponse
+
+    session = studio_of(request).session
+    name = unquote(request.headers.get("x-name", ""))
+    place = session.uploaded(name)
+    if not place.name.lower().endswith(tuple(_endings())):
+        raise InputError(f"The file must end in one of {', '.join(_endings())}.")
+    size = 0
+    handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            async for chunk in request.stream():
+                size += len(chunk)
+                if size > MOST_UPLOAD:
+                    raise InputError("The file is too large: put it into the folder instead.")
+                file.write(chunk)
+    except BaseException:
+        place.unlink(missing_ok=True)
+        raise
+    session.change(f"Opened {place.name}", file=f"{UPLOADED}{place.name}", part="", encoding="",
+                   schema="", method="", target={}, acknowledged="")  # fmt: skip
+    return PlainTextResponse("/")
+
+
+def look_job(studio: Studio) -> Job:
+    """The job that looks at the file."""
+    return studio.jobs.ask(tasks.look, **table_of(studio))
+
+
+def table_of(studio: Studio) -> dict[str, Any]:
+    """The table as tasks take it: where it lies, how it is spelled, and when it was changed."""
+    session = studio.session
+    path = session.table
+    return {
+        "path": str(path),
+        "encoding": session.now.encoding,
+        "stamp": session.place(session.now.file).stat().st_mtime_ns,
+    }
+
+
+def _endings() -> list[str]:
+    from pramana import api
+
+    found = {ending for one in api.FORMATS.values() for ending in one.endings}
+    return sorted(found | {f"{own}.gz" for own in found if own in (".csv", ".tsv", ".txt")})
+
+
+def _files(folder: Path) -> Iterator[dict[str, Any]]:
+    """The tables of the folder and of the folders in it."""
+    endings, number = tuple(_endings()), 0
+    for base, folders, names in os.walk(folder):
+        here = Path(base)
+        depth = len(here.relative_to(folder).parts)
+        folders[:] = sorted(f for f in folders if not f.startswith(".")) if depth < DEPTH else []
+        if "certificate.json" in names:  # a release, for the analyst's side
+            continue
+        for name in sorted(names):
+            if name.lower().endswith(endings) and not name.startswith("."):
+                number += 1
+                if number > MOST_FILES:
+                    return
+                file = here / name
+                yield {"name": str(file.relative_to(folder)), "size": file.stat().st_size}
+
+
+def _same(studio: Studio) -> SameWork:
+    session = studio.session
+    now = session.now
+    file = f"{now.file}#{now.part}" if now.part else now.file
+    told = ("--encoding", now.encoding) if now.encoding else ()
+    source = f"pm.api.read({file!r}, encoding={now.encoding!r})" if told else repr(file)
+    return SameWork(
+        (("pramana", "describe", file, *told),),
+        f"import pramana as pm\n\nlook = pm.describe({source})\nprint(look)",
+    )
+
+
+ROUTES: Final = (
+    ("GET", "/", show),
+    ("POST", "/open", choose),
+    ("GET", "/open/found", found),
+    ("POST", "/open/upload", upload),
+)

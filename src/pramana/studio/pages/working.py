@@ -1,0 +1,70 @@
+"""Not a page of its own: cancelling work, doing it again, undo and redo."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pramana.studio.view import Entry, form_of, fragment, goto, studio_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+__all__ = ["ENTRY", "ROUTES"]
+
+ENTRY: Final[Entry | None] = None
+
+
+async def cancel(request: Request) -> Response:
+    """Stop a job; nothing of it is left."""
+    import asyncio
+
+    jobs = studio_of(request).jobs
+    key = request.path_params["key"]
+    await asyncio.to_thread(jobs.cancel, key)
+    job = jobs.find(key)
+    form = await form_of(request)
+    poll = form.get("poll")
+    if job is None or not request.headers.get("hx-request"):
+        return goto("/")
+    return fragment(request, "parts/cancelled.html", job=job, poll=poll)
+
+
+async def again(request: Request) -> Response:
+    """Do a job again that was cancelled."""
+    jobs = studio_of(request).jobs
+    key = request.path_params["key"]
+    jobs.again(key)
+    job = jobs.find(key)
+    form = await form_of(request)
+    if job is None or not request.headers.get("hx-request"):
+        return goto("/")
+    return fragment(request, "parts/progress.html", job=job, poll=form.get("poll"))
+
+
+async def undo(request: Request) -> Response:
+    """Take the last change back."""
+    form = await form_of(request)
+    studio_of(request).session.undo()
+    return goto(_back(form.get("here")))
+
+
+async def redo(request: Request) -> Response:
+    """Bring back what was taken back."""
+    form = await form_of(request)
+    studio_of(request).session.redo()
+    return goto(_back(form.get("here")))
+
+
+def _back(path: str) -> str:
+    """A page of ours, never another place."""
+    good = path.startswith("/") and not path.startswith(("//", "/\\"))
+    return path if good else "/"
+
+
+ROUTES: Final = (
+    ("POST", "/jobs/{key}/cancel", cancel),
+    ("POST", "/jobs/{key}/again", again),
+    ("POST", "/undo", undo),
+    ("POST", "/redo", redo),
+)

@@ -1,0 +1,108 @@
+"""The studio as a process that listens, on this machine alone unless it is told otherwise."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pramana.errors import InputError, MissingExtra
+from pramana.files import write_whole
+from pramana.studio.guard import LOOPBACK, Origin, new_token
+from pramana.studio.session import StudioSession
+
+__all__ = ["Listening", "serve_studio"]
+
+HERE: Final = "127.0.0.1"
+DOOR: Final = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><title>Pramana studio</title>'
+    '<meta http-equiv="refresh" content="0;url={0}"><p><a href="{0}">Open the studio</a></p></html>'
+)
+"""A file that only its owner reads leads the browser on: no list of processes shows the token."""
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Where to listen.
+
+    Attributes:
+        host: A name of this machine.
+        port: 0 takes a free one.
+        certificate, key: TLS files, where it is not this machine alone.
+        understood: Whether whoever starts it knows what that means.
+    """
+
+    host: str = HERE
+    port: int = 0
+    certificate: Path | None = None
+    key: Path | None = None
+    understood: bool = False
+
+    def __post_init__(self) -> None:
+        if self.host in (*LOOPBACK, "::1"):
+            return
+        if not self.understood or self.certificate is None or self.key is None:
+            raise InputError(
+                f"--host {self.host} would show the true table to whoever has the address and "
+                "the token. If that is meant, give --tls-cert FILE, --tls-key FILE and "
+                "--i-understand."
+            )
+
+
+def serve_studio(
+    folder: Path, at: Listening, *, browser: bool, tell: Callable[[str], None]
+) -> None:
+    """Listen until the process is told to stop, and leave nothing but the session."""
+    try:
+        import jinja2  # noqa: F401 - its absence is told before anything is opened
+        import uvicorn
+
+        from pramana.studio.app import studio_application
+    except ImportError:
+        raise MissingExtra("The studio needs more: pip install 'pramana[studio]'.") from None
+    if not folder.is_dir():
+        raise InputError(f"{folder} must be a folder, and is none.")
+    tls = at.certificate is not None and at.key is not None
+    listener = _listener(at)
+    port = listener.getsockname()[1]
+    session = StudioSession(folder)
+    token, origin = new_token(), Origin.of(at.host, port, tls=tls)
+    address = f"{origin.scheme}://{origin.hosts[0]}/?token={token}"
+    app = studio_application(session, token=token, origin=origin, cookie=f"pramana-studio-{port}")
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            access_log=False,
+            log_level="warning",
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
+            ws="none",
+            ssl_certfile=None if at.certificate is None else str(at.certificate),
+            ssl_keyfile=None if at.key is None else str(at.key),
+            timeout_graceful_shutdown=2,
+        )
+    )
+    door = session.home / "open.html"
+    write_whole(door, DOOR.format(address), force=True, mode=0o600)
+    tell(address)
+    if browser:
+        threading.Timer(0.3, webbrowser.open, [door.as_uri()]).start()
+    try:
+        server.run(sockets=[listener])
+    except KeyboardInterrupt:  # the usual way to close it
+        return
+    finally:
+        door.unlink(missing_ok=True)
+
+
+def _listener(at: Listening) -> socket.socket:
+    family = socket.AF_INET6 if ":" in at.host else socket.AF_INET
+    try:
+        return socket.create_server((at.host.strip("[]"), at.port), family=family)
+    except OSError as error:
+        raise InputError(f"Cannot listen at {at.host}:{at.port}: {error.strerror}.") from None

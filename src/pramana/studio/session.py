@@ -1,0 +1,201 @@
+"""What was chosen, state after state, so that it can be undone, closed and opened again.
+
+All of it lies in ``FOLDER/.pramana-studio``, which nobody else on the machine may look into.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Final
+
+from pramana.errors import InputError
+from pramana.files import write_whole
+
+__all__ = ["HOME", "Choices", "StudioSession"]
+
+HOME: Final = ".pramana-studio"
+PRIVATE: Final = 0o700
+MOST_STATES: Final = 200
+UPLOADED: Final = "uploaded/"
+"""Begins the name of a file that was dropped on the page and is gone when the studio ends."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """All that the steward has decided.
+
+    Attributes:
+        file: The true table, by its name in the folder.
+        part: The sheet, object or table in it, where it has several.
+        encoding: Of a text file, where it is not to be found out.
+        schema: What each column is, as TOML.
+        method: The method chosen; the usual one where empty.
+        target: Numbers by their letters, such as ``{"k": 100}``.
+        release: The name of the folder to write.
+        copies: Further formats of the released data.
+        acknowledged: What was acknowledged: the digest of the list of what is released as it is.
+        did: What the last change was, in words.
+    """
+
+    file: str = ""
+    part: str = ""
+    encoding: str = ""
+    schema: str = ""
+    method: str = ""
+    target: dict[str, float] = field(default_factory=dict)
+    release: str = "release"
+    copies: tuple[str, ...] = ()
+    acknowledged: str = ""
+    did: str = "Opened the studio"
+
+    @classmethod
+    def from_form(cls, form: dict[str, Any]) -> Choices:
+        """From what was saved; entries of another version are left out."""
+        known = {one.name for one in fields(cls)}
+        own = {name: value for name, value in form.items() if name in known}
+        return cls(**{**own, "copies": tuple(own.get("copies", ()))})
+
+
+class StudioSession:
+    """The states of one folder, and which of them is the present one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+        self.home = self.folder / HOME
+        self.uploads = self.home / "uploads"
+        self.results = self.home / "results"
+        for own in (self.home, self.uploads, self.results):
+            own.mkdir(mode=PRIVATE, exist_ok=True)
+            own.chmod(PRIVATE)
+        self._lock: int | None = _locked(self.home / "lock")
+        self._states, self._at, self.number = self._load()
+        self.notice = ""
+        """Told on the next page, once."""
+
+    @property
+    def now(self) -> Choices:
+        """The present state."""
+        return self._states[self._at]
+
+    @property
+    def undoes(self) -> str:
+        """What undo would take back; nothing where there is nothing."""
+        return self.now.did if self._at else ""
+
+    @property
+    def redoes(self) -> str:
+        """What redo would bring back."""
+        return self._states[self._at + 1].did if self._at + 1 < len(self._states) else ""
+
+    def change(self, did: str, **choices: Any) -> None:
+        """One more state; those that were undone are gone."""
+        new = replace(self.now, did=did, **choices)
+        if replace(new, did="") == replace(self.now, did=""):
+            return
+        kept = self._states[: self._at + 1][-MOST_STATES:]
+        self._states, self._at = [*kept, new], len(kept)
+        self._save()
+
+    def undo(self) -> None:
+        """Back to the state before."""
+        self._move(max(self._at - 1, 0))
+
+    def redo(self) -> None:
+        """Forward again."""
+        self._move(min(self._at + 1, len(self._states) - 1))
+
+    def _move(self, at: int) -> None:
+        if at != self._at:
+            self._at = at
+            self._save()
+
+    def place(self, name: str) -> Path:
+        """A file of the folder, or one that was uploaded, by the name that a page gave it."""
+        if name.startswith(UPLOADED):
+            return _inside(self.uploads, name.removeprefix(UPLOADED))
+        found = _inside(self.folder, name)
+        if found.is_relative_to(self.home):
+            raise InputError("Nothing of the studio's own folder can be opened.")
+        return found
+
+    def uploaded(self, name: str) -> Path:
+        """A free place for a file that is dropped on the page."""
+        bare = Path(name.replace("\\", "/")).name
+        if not bare or bare.startswith("."):
+            raise InputError("The file must have a name that does not begin with a dot.")
+        return _inside(self.uploads, bare)
+
+    @property
+    def table(self) -> Path:
+        """The true table, with the part of it that was chosen behind a mark."""
+        now = self.now
+        if not now.file:
+            raise InputError("Choose a file first.")
+        place = self.place(now.file)
+        if not place.exists():
+            gone = " Files that were dropped on the page are removed when the studio ends."
+            hint = gone if now.file.startswith(UPLOADED) else ""
+            raise InputError(f"The file is no longer there.{hint} Choose it again.")
+        return place.with_name(f"{place.name}#{now.part}") if now.part else place
+
+    def close(self) -> None:
+        """Remove what must not stay."""
+        shutil.rmtree(self.uploads, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _load(self) -> tuple[list[Choices], int, int]:
+        path = self.home / "session.json"
+        shutil.rmtree(self.uploads, ignore_errors=True)  # what a kill has left
+        self.uploads.mkdir(mode=PRIVATE)
+        try:
+            form = json.loads(path.read_text(encoding="utf-8"))
+            states = [Choices.from_form(one) for one in form["states"]]
+            return states, min(int(form["at"]), len(states) - 1), int(form["number"])
+        except FileNotFoundError:
+            return [Choices()], 0, 0
+        except (OSError, ValueError, KeyError, TypeError):
+            path.replace(path.with_suffix(".unreadable"))
+            return [Choices()], 0, 0
+
+    def _save(self) -> None:
+        self.number += 1
+        form = {
+            "number": self.number,
+            "at": self._at,
+            "states": [asdict(state) for state in self._states],
+        }
+        text = json.dumps(form, ensure_ascii=False)
+        write_whole(self.home / "session.json", text, force=True, mode=0o600)
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """A path in a folder; one that leads out of it, also by a link, is refused."""
+    if not name or "\0" in name or Path(name).is_absolute():
+        raise InputError("A file must be named as it stands in the folder.")
+    found = (folder / name).resolve()
+    if found == folder or not found.is_relative_to(folder):
+        raise InputError("Only files inside of the folder can be opened or written.")
+    return found
+
+
+def _locked(path: Path) -> int:
+    """A lock that ends with the process; a second studio on one folder is refused."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:  # no such locks on this system
+        return handle
+    except OSError:
+        os.close(handle)
+        raise InputError(
+            "A studio is open on this folder already. Close it, or open another folder."
+        ) from None
+    return handle

@@ -1,0 +1,254 @@
+"""What pages are made with: templates that escape everything, forms, parts that come later."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import unicodedata
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl
+
+from pramana.errors import InputError, PramanaError
+from pramana.studio.jobs import Job, Jobs
+from pramana.studio.session import Choices, StudioSession
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+__all__ = ["Entry", "Form", "SameWork", "Studio", "form_of", "fragment", "goto", "page", "part",
+           "studio_of", "visible"]  # fmt: skip
+
+MOST_FORM: Final = 2**20
+GLANCE: Final = 0.06
+"""Seconds that an answer waits for work before it says that it is being done."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A page in the menu.
+
+    Attributes:
+        path: Its address.
+        title: Its name in the menu and in the title, never of the data.
+        needs: ``nothing``, ``file`` or ``schema``: what must be there before it is of use.
+        group: ``steward`` or ``analyst``.
+    """
+
+    path: str
+    title: str
+    needs: str = "nothing"
+    group: str = "steward"
+
+    def open_to(self, now: Choices) -> bool:
+        """Whether what it needs is there."""
+        return self.needs == "nothing" or bool(now.file if self.needs == "file" else now.schema)
+
+
+@dataclass(frozen=True)
+class SameWork:
+    """The same by the command line and by Python."""
+
+    commands: tuple[tuple[str, ...], ...]
+    python: str
+
+    @property
+    def shell(self) -> str:
+        """Commands to paste."""
+        return "\n".join(shlex.join(words) for words in self.commands)
+
+
+@dataclass(frozen=True)
+class Studio:
+    """All that a handler works with."""
+
+    session: StudioSession
+    jobs: Jobs
+    entries: tuple[Entry, ...]
+
+
+class Form:
+    """What a page sent: the last value of a name, or all of them."""
+
+    def __init__(self, pairs: list[tuple[str, str]]) -> None:
+        self._pairs = pairs
+
+    def __getitem__(self, name: str) -> str:
+        return self.get(name)
+
+    def get(self, name: str, default: str = "") -> str:
+        """A text, without spaces around it."""
+        return next((v.strip() for n, v in reversed(self._pairs) if n == name), default)
+
+    def all(self, name: str) -> list[str]:
+        """Every value of a name."""
+        return [value.strip() for own, value in self._pairs if own == name]
+
+    def number(self, name: str) -> float | None:
+        """A number, or nothing where the field is empty."""
+        text = self.get(name).replace(",", "")
+        if not text:
+            return None
+        try:
+            found = float(text)
+        except ValueError:
+            raise InputError(f"{name.replace('_', ' ').capitalize()} must be a number.") from None
+        return int(found) if found.is_integer() and abs(found) < 2**53 else found
+
+    def place(self, name: str, size: int) -> int:
+        """A place in a list of so many."""
+        text = self.get(name)
+        if not text.isdigit() or int(text) >= size:
+            raise InputError("The page is out of date. Load it again.")
+        return int(text)
+
+
+def studio_of(request: Request) -> Studio:
+    """The studio of a request."""
+    found: Studio = request.app.state.studio
+    return found
+
+
+async def form_of(request: Request) -> Form:
+    """What a page sent; one that was shown before the last change is told so."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MOST_FORM:
+            raise InputError("The form is too long.")
+    form = Form(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
+    shown = form.get("state")
+    if shown and shown != str(studio_of(request).session.number):
+        raise InputError(
+            "Something was changed meanwhile, perhaps in another tab. This is how it stands now; "
+            "nothing of the form was taken."
+        )
+    return form
+
+
+def visible(value: object) -> object:
+    """Control characters, and those that turn the direction of text, as visible signs."""
+    if not isinstance(value, str) or hasattr(value, "__html__"):
+        return value
+    return "".join(_sign(letter) for letter in value)
+
+
+def _sign(letter: str) -> str:
+    if letter in "\n\t":
+        return letter
+    code = ord(letter)
+    if code < 32:
+        return chr(0x2400 + code)
+    return "\ufffd" if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Co") else letter
+
+
+@cache
+def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    from pramana.studio import charts
+
+    made = Environment(
+        loader=PackageLoader("pramana.studio"),
+        autoescape=True,
+        finalize=visible,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"count": _count, "duration": _duration, "percent": charts.percent}
+    made.globals |= {"charts": charts}
+    return made
+
+
+def _count(number: float) -> str:
+    return f"{number:,.0f}"
+
+
+def _duration(seconds: float | None) -> str:
+    """In words that do not flicker.
+
+    >>> _duration(8), _duration(200)
+    ('8 seconds', '3 minutes')
+    """
+    if seconds is None:
+        return ""
+    for size, word in ((3600, "hour"), (60, "minute"), (1, "second")):
+        if seconds >= size or size == 1:
+            number = max(round(seconds / size), 1)
+            return f"{number} {word}{'' if number == 1 else 's'}"
+    return ""
+
+
+def fragment(request: Request, template: str, status: int = 200, **context: Any) -> Response:
+    """A piece of a page."""
+    from starlette.responses import HTMLResponse
+
+    studio = studio_of(request)
+    known = {"session": studio.session, "now": studio.session.now}
+    return HTMLResponse(_templates().get_template(template).render(known | context), status)
+
+
+def page(
+    request: Request,
+    template: str,
+    *,
+    same: SameWork | None = None,
+    status: int = 200,
+    **context: Any,
+) -> Response:
+    """A whole page."""
+    studio = studio_of(request)
+    session = studio.session
+    notice, session.notice = session.notice, ""
+    here = request.url.path
+    entry = next((one for one in studio.entries if _leads(one.path, here)), None)
+    return fragment(
+        request,
+        template,
+        status,
+        entries=studio.entries,
+        entry=entry,
+        title=entry.title if entry is not None else "Studio",
+        here=here,
+        notice=notice,
+        same=same,
+        **context,
+    )
+
+
+def _leads(path: str, here: str) -> bool:
+    return here == path or (path != "/" and here.startswith(f"{path}/"))
+
+
+def goto(path: str) -> Response:
+    """On to another page, by a new request."""
+    from starlette.responses import RedirectResponse
+
+    return RedirectResponse(path, 303)
+
+
+async def part(
+    request: Request,
+    job: Job,
+    template: str,
+    *,
+    patience: float = GLANCE,
+    poll: str = "",
+    **context: Any,
+) -> Response:
+    """What came of a job, or how far it is; a page asks again at ``poll`` until it is done."""
+    await asyncio.to_thread(job.ended.wait, patience)
+    if job.condition == "done":
+        try:
+            return fragment(request, template, result=job.result, notices=job.notices, **context)
+        except PramanaError as error:
+            return fragment(request, "parts/refused.html", words=str(error), job=None)
+    if job.condition == "refused":
+        return fragment(request, "parts/refused.html", words=job.words, job=job)
+    poll = poll or request.url.path
+    name = "cancelled" if job.condition == "cancelled" else "progress"
+    return fragment(request, f"parts/{name}.html", job=job, poll=poll)

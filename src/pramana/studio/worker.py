@@ -1,0 +1,127 @@
+"""The process that does the work: tables stay open here, and pages answer meanwhile.
+
+It ends when its parent does, however that ends, and when it is told to: what it was writing is then
+taken away, as after an interruption of a command.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from multiprocessing import parent_process
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final, NoReturn
+
+from pramana.errors import Notice, PramanaError
+
+__all__ = ["Workbench", "work"]
+
+TOLD_EVERY: Final = 0.1
+"""Seconds between two words about how far it is."""
+
+
+class Workbench:
+    """What a task works with: a table that stays open, and someone to tell how far it is."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+        self._opened: dict[tuple[str, str, int, int], Any] = {}
+        self._told = 0.0
+        self._done = self._total = 0
+        self.kept: dict[str, Any] = {}
+        """What one task leaves for the next one about the same table, by name."""
+
+    def table(self, path: str, encoding: str = "") -> Any:
+        """The table there, opened once; another one takes its place."""
+        from pramana import api
+
+        file = Path(path)
+        stated = (file if file.exists() else file.with_name(file.name.partition("#")[0])).stat()
+        key = (path, encoding, stated.st_size, stated.st_mtime_ns)
+        if key not in self._opened:
+            self._opened, self.kept = {}, {}
+            source = api.read(path, encoding=encoding) if encoding else path
+            self._opened = {key: api.open_source(source)}
+        return self._opened[key]
+
+    def keep(self, name: str, make: Callable[[], Any]) -> Any:
+        """What was made under this name before, or what is made now."""
+        if name not in self.kept:
+            self.kept[name] = make()
+        return self.kept[name]
+
+    def say(self, words: str) -> None:
+        """What is being done."""
+        self._pipe.send(("said", words))
+
+    def expect(self, total: int) -> Callable[[int], None]:
+        """Is told how many more of ``total`` are done."""
+        self._done, self._total = 0, max(total, 1)
+        return self._advance
+
+    def _advance(self, more: int) -> None:
+        self._done += more
+        now = time.monotonic()
+        if now - self._told > TOLD_EVERY:
+            self._told = now
+            self._pipe.send(("progress", self._done, self._total))
+
+
+def work(pipe: Connection) -> None:
+    """Do one task after the other, until the pipe is closed."""
+    signal.signal(signal.SIGTERM, _ended)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server is interrupted, and tells us
+    logging.getLogger().addHandler(logging.NullHandler())  # what libraries log may show data
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    bench = Workbench(pipe)
+    try:
+        while True:
+            function, arguments = pipe.recv()
+            pipe.send(_outcome(bench, function, arguments))
+    except (EOFError, BrokenPipeError, KeyboardInterrupt):
+        return
+
+
+def _outcome(
+    bench: Workbench, function: Callable[..., Any], arguments: dict[str, Any]
+) -> tuple[str, Any]:
+    """What came of a task; words of libraries may quote a record and are not passed on."""
+    notices: list[str] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", Notice)
+            result = function(bench, **arguments)
+        notices = [str(one.message) for one in caught if issubclass(one.category, Notice)]
+    except PramanaError as error:
+        return "refused", str(error)
+    except MemoryError:
+        return "refused", "There is not enough memory for this."
+    except OSError as error:
+        return "refused", error.strerror or "The operating system refused to read or write."
+    except Exception as error:  # a fault of ours, whose message could show cells
+        if os.environ.get("PRAMANA_TRACEBACK"):
+            raise
+        return "refused", f"An unforeseen {type(error).__name__}: a fault in pramana. Report it."
+    return "done", (result, notices)
+
+
+def _ended(number: int, frame: FrameType | None) -> NoReturn:
+    """What is being written is cleared away on the way out, and nothing interrupts that."""
+    del number, frame
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)

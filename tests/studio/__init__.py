@@ -1,0 +1,1 @@
+"""The studio, asked without a browser."""

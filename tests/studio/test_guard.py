@@ -1,0 +1,163 @@
+"""Who may ask the studio, and what its answers say about themselves."""
+
+from __future__ import annotations
+
+import logging
+import re
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from pramana.errors import InputError
+from pramana.studio.guard import Origin, new_token
+from pramana.studio.serving import Listening
+from tests.studio.conftest import ORIGIN, TOKEN, Visitor
+
+
+def test_without_the_token_nothing_is_shown(outsider: TestClient) -> None:
+    """Neither pages nor parts nor files of the page itself."""
+    for path in ("/", "/open/found", "/assets/studio.js", f"/?token={'b' * 64}", "/?token="):
+        answer = outsider.get(path)
+        assert answer.status_code == 403
+        assert "people" not in answer.text
+    assert outsider.post("/open", data={"file": "people.csv"}).status_code == 403
+
+
+def test_the_token_becomes_a_cookie_that_no_other_site_sends(outsider: TestClient) -> None:
+    """HttpOnly, SameSite=Strict; the page that gives it leads on without it in the address."""
+    answer = outsider.get(f"/?token={TOKEN}")
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    assert TOKEN not in answer.text
+    assert outsider.get("/").status_code == 200
+    outsider.cookies.set("pramana-studio", "c" * 64)
+
+
+def test_a_wrong_cookie_is_not_the_token(outsider: TestClient) -> None:
+    """One letter less, another one, none."""
+    for value in ("", TOKEN[:-1], TOKEN[:-1] + "b", "é"):
+        headers = {"cookie": f"pramana-studio={value}".encode()}
+        assert outsider.get("/", headers=headers).status_code == 403  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example:8123", "127.0.0.1:9", "127.0.0.1", "127.0.0.1.evil.example:8123", ""]
+)
+def test_a_name_that_was_made_to_point_here_is_refused(visitor: Visitor, host: str) -> None:
+    """DNS rebinding: the browser has the cookie for no such name, and the name is not ours."""
+    assert visitor.get("/", host=host).status_code == 403
+
+
+@pytest.mark.parametrize("host", ["localhost:8123", "[::1]:8123"])
+def test_this_machine_has_three_names(visitor: Visitor, host: str) -> None:
+    """All of them are this machine."""
+    assert visitor.get("/", host=host).status_code == 200
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "", "http://127.0.0.1:9"])
+def test_a_page_elsewhere_changes_nothing(visitor: Visitor, origin: str) -> None:
+    """Cross-site requests, also from another port of this machine, also without an Origin."""
+    answer = visitor.post("/open", {"file": "people.csv"}, origin=origin)
+    assert answer.status_code == 403
+    assert visitor.session.now.file == ""
+    answer = visitor.post("/open", {"file": "people.csv"}, **{"sec-fetch-site": "cross-site"})
+    assert answer.status_code == 403
+
+
+def test_every_answer_states_its_policy(visitor: Visitor) -> None:
+    """No inline script or style, no frame, nothing kept, no address told to anyone."""
+    visitor.post("/open", {"file": "people.csv"})
+    for path in ("/", "/nowhere", "/open/found"):
+        answer = visitor.get(path)
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["x-frame-options"] == "DENY"
+        assert not re.search(
+            r"<script(?! src=)|<style|\sstyle=|\son[a-z]+=|javascript:", answer.text
+        )
+
+
+def test_nothing_of_the_table_in_titles_addresses_cookies_or_logs(
+    visitor: Visitor, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The name of a column or a value stands in the body of a page and nowhere else."""
+    caplog.set_level(logging.DEBUG, "uvicorn")
+    visitor.post("/open", {"file": "people.csv"})
+    text = visitor.part("/open/found")
+    assert "region" in text
+    for path in ("/", "/open/found"):
+        answer = visitor.get(path)
+        titles = " ".join(re.findall(r"<title>(.*?)</title>", answer.text))
+        addresses = " ".join(re.findall(r'(?:href|action|src|hx-[a-z]+)="([^"]*)"', answer.text))
+        for told in (titles, addresses, answer.headers.get("set-cookie", ""), caplog.text):
+            assert "region" not in told
+            assert "people.csv" not in told
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../secret.csv", "/etc/passwd", "link.csv", "a/../../secret.csv", ".pramana-studio/lock", "\0",
+     "linked/secret.csv", ".", ""],
+)  # fmt: skip
+def test_no_path_leads_out_of_the_folder(visitor: Visitor, folder: Path, name: str) -> None:
+    """Neither by dots nor by links, and not into the studio's own folder."""
+    outside = folder.parent / "outside"
+    outside.mkdir(exist_ok=True)
+    (outside / "secret.csv").write_text("a,b\n1,2\n")
+    (folder / "link.csv").symlink_to(outside / "secret.csv")
+    (folder / "linked").symlink_to(outside)
+    visitor.post("/open", {"file": name})
+    assert visitor.session.now.file == ""
+
+
+def test_uploads_lie_where_only_the_owner_reads_and_go_with_the_studio(visitor: Visitor) -> None:
+    """0700 and 0600; a name with folders in it is only a name; an unknown ending is refused."""
+    headers = {"x-name": "..%2F..%2Fnew%20one.csv"}
+    answer = visitor.client.post(
+        "/open/upload", content=b"a,b\n1,2\n", headers={"origin": ORIGIN, **headers}
+    )
+    assert answer.text == "/"
+    place = visitor.session.uploads / "new one.csv"
+    assert place.read_bytes() == b"a,b\n1,2\n"
+    assert place.stat().st_mode & 0o777 == 0o600
+    assert visitor.session.uploads.stat().st_mode & 0o777 == 0o700
+    assert visitor.session.now.file == "uploaded/new one.csv"
+    refused = visitor.client.post(
+        "/open/upload",
+        content=b"x",
+        headers={"origin": ORIGIN, "x-name": "x.exe", "hx-request": "true"},
+    )
+    assert "must end in" in refused.text
+    visitor.session.close()
+    assert not visitor.session.uploads.exists()
+
+
+def test_another_machine_is_let_in_only_by_who_understands(tmp_path: Path) -> None:
+    """A host that is not this machine needs TLS files and the word; this machine needs nothing."""
+    files = {"certificate": tmp_path / "c", "key": tmp_path / "k"}
+    Listening("127.0.0.1")
+    Listening("localhost")
+    Listening("0.0.0.0", understood=True, **files)  # noqa: S104
+    for given in ({}, {"understood": True}, files, {"understood": True, "key": tmp_path / "k"}):
+        with pytest.raises(InputError, match="--i-understand"):
+            Listening("0.0.0.0", **given)  # type: ignore[arg-type]  # noqa: S104
+
+
+def test_tokens_are_long_and_differ() -> None:
+    """256 bits."""
+    assert len(new_token()) == 64
+    assert new_token() != new_token()
+
+
+def test_an_origin_is_scheme_host_and_port() -> None:
+    """Each of the three counts."""
+    own = Origin.of("127.0.0.1", 8123)
+    assert "http://127.0.0.1:8123" in own
+    assert "https://127.0.0.1:8123" not in own
+    assert "http://127.0.0.1:8124" not in own
+    assert Origin.of("office.example", 443, tls=True).hosts == ("office.example:443",)

@@ -1,0 +1,126 @@
+"""Work in its own process: progress, cancel, results that are found again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pramana.errors import InputError
+from pramana.studio.jobs import Job, Jobs
+from pramana.studio.worker import Workbench
+
+
+def double(bench: Workbench, *, number: int) -> dict[str, Any]:
+    """Twice a number, and who computed it."""
+    advance = bench.expect(10)
+    for _ in range(10):
+        advance(1)
+    return {"number": 2 * number, "process": os.getpid()}
+
+
+def slow(bench: Workbench, *, folder: str) -> None:
+    """Writes a folder, and takes long over it."""
+    from pramana.files import whole_folder
+
+    advance = bench.expect(1000)
+    with whole_folder(Path(folder)) as place:
+        place.mkdir(exist_ok=True)
+        (place / "half").write_text("half")
+        bench.say("Writing")
+        for _ in range(1000):
+            time.sleep(0.05)
+            advance(1)
+
+
+def refuse(bench: Workbench) -> None:
+    """Something that cannot be."""
+    raise InputError("The worker says no.")
+
+
+def break_down(bench: Workbench) -> None:
+    """A fault whose words would show a cell."""
+    raise RuntimeError("Mrs Secret, 42")
+
+
+@pytest.fixture
+def jobs(tmp_path: Path) -> Iterator[Jobs]:
+    (tmp_path / "results").mkdir()
+    made = Jobs(tmp_path / "results", tmp_path)
+    yield made
+    made.close()
+
+
+def finished(job: Job) -> Job:
+    assert job.ended.wait(20)
+    return job
+
+
+def running(job: Job) -> None:
+    for _ in range(400):
+        if job.condition == "running" and job.words == "Writing" and job.done:
+            return
+        time.sleep(0.05)
+    raise AssertionError("It never began.")
+
+
+def test_work_is_done_elsewhere_once_and_found_again(jobs: Jobs, tmp_path: Path) -> None:
+    """Asked again it is the same job; another studio on the folder finds what is kept."""
+    job = finished(jobs.ask(double, number=21))
+    assert job.result["number"] == 42
+    assert job.result["process"] != os.getpid()
+    assert jobs.ask(double, number=21) is job
+    other = Jobs(tmp_path / "results", tmp_path)
+    assert other.ask(double, number=21).result == job.result
+    other.close()
+
+
+def test_what_is_refused_is_told_and_what_breaks_is_not_quoted(jobs: Jobs) -> None:
+    """The words of a fault may show a record; the worker goes on after it."""
+    assert finished(jobs.ask(refuse)).words == "The worker says no."
+    broken = finished(jobs.ask(break_down))
+    assert broken.condition == "refused"
+    assert "RuntimeError" in broken.words
+    assert "Secret" not in broken.words
+    assert finished(jobs.ask(double, number=1)).result["number"] == 2
+
+
+def test_cancelled_work_leaves_nothing_and_can_be_done_again(jobs: Jobs, tmp_path: Path) -> None:
+    """The process ends, its half-written folder goes, and the next job has a new process."""
+    job = jobs.ask(slow, folder=str(tmp_path / "release"))
+    running(job)
+    assert job.share is not None
+    began = time.monotonic()
+    jobs.cancel(job.key)
+    assert time.monotonic() - began < 6
+    assert job.condition == "cancelled"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["results"]
+    assert finished(jobs.ask(double, number=3)).result["number"] == 6
+    jobs.again(job.key)
+    running(job)
+    jobs.cancel(job.key)
+
+
+def test_of_work_in_one_lane_only_the_last_waits(jobs: Jobs, tmp_path: Path) -> None:
+    """Counts that nobody looks at any more are not made."""
+    first = jobs.ask(slow, folder=str(tmp_path / "release"))
+    running(first)
+    waiting = [jobs.ask(double, lane="count", number=number) for number in (1, 2, 3)]
+    assert [job.condition for job in waiting] == ["cancelled", "cancelled", "waiting"]
+    jobs.cancel(first.key)
+    assert finished(waiting[2]).result["number"] == 6
+
+
+def test_a_worker_that_was_killed_is_told_and_replaced(jobs: Jobs, tmp_path: Path) -> None:
+    """As the system does when memory runs out."""
+    job = jobs.ask(slow, folder=str(tmp_path / "release"))
+    running(job)
+    os.kill(jobs._process.pid, signal.SIGKILL)
+    assert finished(job).condition == "refused"
+    assert "Try again" in job.words
+    assert finished(jobs.ask(double, number=4)).result["number"] == 8

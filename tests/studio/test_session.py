@@ -1,0 +1,82 @@
+"""What was chosen is kept, undone, brought back, and never half written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pramana.errors import InputError
+from pramana.studio.session import HOME, StudioSession
+from tests.studio.conftest import Visitor
+
+
+def test_a_session_is_closed_and_opened_again(folder: Path) -> None:
+    """All states, and which is the present one."""
+    first = StudioSession(folder)
+    first.change("Opened", file="people.csv")
+    first.change("Aimed", target={"k": 100})
+    first.undo()
+    first.close()
+    second = StudioSession(folder)
+    assert second.now.file == "people.csv"
+    assert second.now.target == {}
+    assert second.redoes == "Aimed"
+    second.redo()
+    assert second.now.target == {"k": 100}
+
+
+def test_a_change_forgets_what_was_undone(session: StudioSession) -> None:
+    """And a change that changes nothing is none."""
+    session.change("One", method="retention")
+    session.change("Two", method="reports")
+    session.undo()
+    session.change("Three", method="optimal")
+    assert session.redoes == ""
+    session.change("Again", method="optimal")
+    assert session.undoes == "Three"
+
+
+def test_only_the_owner_may_look(session: StudioSession, folder: Path) -> None:
+    """The folder is 0700, the files are 0600."""
+    session.change("Opened", file="people.csv")
+    assert (folder / HOME).stat().st_mode & 0o777 == 0o700
+    assert (folder / HOME / "session.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_session_that_cannot_be_read_is_put_aside(folder: Path) -> None:
+    """It is kept under another name, and the studio begins anew."""
+    StudioSession(folder).close()
+    (folder / HOME / "session.json").write_text("{")
+    assert StudioSession(folder).now.file == ""
+    assert (folder / HOME / "session.unreadable").exists()
+
+
+def test_one_folder_has_one_studio(session: StudioSession, folder: Path) -> None:
+    """A second one would write over the states of the first."""
+    with pytest.raises(InputError, match="open on this folder already"):
+        StudioSession(folder)
+    session.close()
+    StudioSession(folder)
+
+
+def test_a_form_of_an_older_page_is_not_taken(visitor: Visitor) -> None:
+    """Two tabs: the second one is told that something changed, and loses nothing."""
+    shown = visitor.session.number
+    visitor.post("/open", {"file": "people.csv", "state": shown})
+    answer = visitor.post("/open", {"file": "other.csv", "state": shown})
+    assert "changed meanwhile" in answer.text
+    assert visitor.session.now.file == "people.csv"
+
+
+def test_undo_leads_back_to_the_page_and_nowhere_else(visitor: Visitor) -> None:
+    """An address of another place is not followed."""
+    visitor.post("/open", {"file": "people.csv"})
+    answer = visitor.client.post(
+        "/undo",
+        data={"here": "//evil.example/"},
+        headers={"origin": "http://127.0.0.1:8123"},
+        follow_redirects=False,
+    )
+    assert answer.headers["location"] == "/"
+    assert visitor.session.now.file == ""
