@@ -146,12 +146,13 @@ def test_the_release_that_shows_all_that_is_known_says_the_crowd():
 
 
 def test_a_column_that_two_show_may_hold_other_values():
-    """One name, nothing known of what is shown: alone. The same rows: the smaller crowd."""
+    """One name, nothing known of what is shown: alone. The same of everybody: the smaller crowd."""
     two = [other(Role.PLAIN, "town"), other(Role.PLAIN, "town", crowd=30)]
 
     assert compose_releases(two).crowd == compose_releases(two).promised.k == 1
-    assert compose_releases(two, shown=["one", "another"]).k.k == 1
-    assert compose_releases(two, shown=["one", "one"]).crowd == 20
+    assert compose_releases(two, owned=[{"income": "one"}, {"income": "another"}]).k.k == 1
+    assert compose_releases(two, owned=[{"income": "one"}, {"number": "one"}]).k.k == 1
+    assert compose_releases(two, owned=[{"income": "one"}] * 2).crowd == 20
 
 
 def test_which_rule_applies_is_said_first():

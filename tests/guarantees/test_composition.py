@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,7 +17,13 @@ from scipy.optimize import brentq
 from scipy.stats import binom
 
 from pramana.errors import InvalidNumber, NotARelease
-from pramana.guarantees.composition import Disclosure, Outline, compose, tied_groups
+from pramana.guarantees.composition import (
+    Disclosure,
+    Outline,
+    TiedReleases,
+    compose,
+    tied_groups,
+)
 from pramana.guarantees.shuffled_bound import delta_of
 from pramana.guarantees.shuffled_law import BlanketLaw
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
@@ -273,16 +281,17 @@ def finest(first: np.ndarray, second: np.ndarray) -> int:
 
 
 AGREEING = {
-    "the same table": {"rows": "table", "forms": {"town": "as it is"}},
-    "the same rows shown": {"rows": None, "shown": "rows"},
-    "and beside numbers": {"rows": None, "shown": "rows", "beside": {"number": "rows"}},
+    "the same table": {"rows": "table"},
+    "the same beside numbers": {"rows": None, "owned": {"number": "rows"}},
 }
 DISAGREEING = {
     "a year later": {"rows": "later"},
     "coarsened": {"forms": {"town": "merged"}},
-    "other rows": {"rows": None, "shown": "others"},
     "not said": {"rows": None, "forms": {}},
-    "of others": {"rows": None, "shown": "rows", "beside": {"number": "others"}},
+    "nobody's own": {"rows": None},
+    "of others": {"rows": None, "owned": {"number": "others"}},
+    "another number": {"rows": None, "owned": {"income": "rows"}},
+    "two numbers disagree": {"rows": None, "owned": {"number": "rows", "income": "others"}},
 }
 
 
@@ -302,12 +311,11 @@ def test_columns_of_one_name_are_one_where_they_are_known_to_agree(how: str) -> 
 def test_columns_of_one_name_that_may_differ_leave_no_crowd(how: str, told: bool) -> None:
     """Two halves of four people each, cut otherwise: someone is alone in both, and found."""
     assert finest(np.array([0, 0, 0, 0, 1, 1, 1, 1]), np.array([0, 1, 1, 1, 0, 0, 0, 1])) == 1
-    first = {**AGREEING["and beside numbers"], **AGREEING["the same table"]}
-    first["shown"] = "rows"
+    owned = {"number": "rows", "income": "rows"}
+    first = {"rows": "table", "owned": owned if "numbers" in how else {"number": "rows"}}
+    second = first | {"owned": {}} | DISAGREEING[how]
     one = disclosure(kept="town", crowd=4, records=8, ratio=3.0, **first)
-    other = disclosure(kept="town", crowd=4, records=8, ratio=3.0, **(first | DISAGREEING[how]))
-    if "shown" not in DISAGREEING[how]:
-        other = replace(other, shown="others")
+    other = disclosure(kept="town", crowd=4, records=8, ratio=3.0, **second)
     found = compose([one, other], same_people=told)
 
     assert found.rule == "tied"
@@ -316,9 +324,181 @@ def test_columns_of_one_name_that_may_differ_leave_no_crowd(how: str, told: bool
     assert "crowd of 1" in " ".join(found.sentences())
 
 
+# -- who exchanged what with whom: worlds of people, from the definitions -------------------------
+
+
+@dataclass(frozen=True)
+class Wave:
+    """A true table of some people in one year; the place in a list is the person.
+
+    Attributes:
+        shown: by column, what everybody's record shows.
+        own: by column, a value of everybody's that is never released.
+        answers: what is randomised.
+    """
+
+    shown: dict[str, tuple[int, ...]]
+    own: dict[str, tuple[int, ...]]
+    answers: tuple[int, ...]
+
+    @property
+    def rows(self) -> list[tuple[int, ...]]:
+        """Everybody's whole row."""
+        return list(zip(*self.shown.values(), *self.own.values(), self.answers, strict=True))
+
+    def disclosed(self) -> Disclosure:
+        """By fingerprints that tell exactly which rows there are, and how often."""
+        people, names = len(self.answers), sorted(self.shown)
+        towns = list(zip(*(self.shown[name] for name in names), strict=True))
+        crowd = min(towns.count(one) for one in towns)
+        return Disclosure(
+            method="retention", records=people, columns=frozenset({"answer", *names}),
+            kept=frozenset(names), keys=frozenset({"answer"}), known=frozenset(names),
+            crowd=crowd, attached=crowd, outline=outline(2),
+            rows=str((names, sorted(self.own), sorted(self.rows))),
+            forms={name: str(sorted(self.shown[name])) for name in names},
+            owned={str(sorted(own)): str(sorted(zip(own, towns, strict=True)))
+                   for own in self.own.values() if len(set(own)) == people},
+        )  # fmt: skip
+
+
+def known_histories(waves: Sequence[Wave]) -> list[tuple[object, ...]]:
+    """What is known of everybody over the years: a table that has the same rows is the same."""
+    first = waves[0]
+    histories = []
+    for wave in waves:
+        same = (sorted(wave.rows), sorted(wave.shown)) == (sorted(first.rows), sorted(first.shown))
+        seen = first if same else wave
+        histories.append(list(zip(*seen.shown.values(), strict=True)))
+    return list(zip(*histories, strict=True))
+
+
+def waves_of(chance: random.Random) -> list[Wave]:
+    """Two to four years of two to four people: some move, two exchange, some numbers are kept."""
+    people = chance.randint(2, 4)
+    numbers = {
+        name: tuple(chance.sample(range(10, 90), people)) for name in ("one", "two", "three")
+    }
+    numbers["shared"] = tuple(chance.choice([10, 20]) for _ in range(people))
+    town = tuple(chance.choice("ns") for _ in range(people))
+    answers = tuple(chance.choice("yn") for _ in range(people))
+    found = []
+    for _ in range(chance.randint(2, 4)):
+        how = chance.random()
+        if how < 0.4:
+            place, other = chance.sample(range(people), 2)
+            moved = list(town)
+            moved[place], moved[other] = moved[other], moved[place]
+            town = tuple(moved)
+        elif how < 0.5:
+            town = tuple(chance.choice("ns") for _ in range(people))
+        if chance.random() < 0.5:
+            answers = tuple(chance.choice("yn") for _ in range(people))
+        kept = chance.sample(sorted(numbers), chance.randint(0, 2))
+        found.append(Wave({"town": town}, {name: numbers[name] for name in kept}, answers))
+    return found
+
+
+def crowd_of(releases: Sequence[Disclosure]) -> int:
+    """Of all of them, which are tied."""
+    assert tied_groups(releases) == (tuple(range(len(releases))),)
+    found = TiedReleases(tuple(releases))
+    assert found.crowd == found.attached
+    return found.crowd
+
+
+def test_no_exchange_of_people_goes_unseen() -> None:
+    """3,000 worlds of up to four people and years: the crowd is never above who shares a history.
+
+    In other orders of the releases it is the same; and where something says that nobody moved, it
+    is found often enough.
+    """
+    chance = random.Random(16)
+    alike = 0
+    for _ in range(3_000):
+        waves = waves_of(chance)
+        histories = known_histories(waves)
+        releases = [wave.disclosed() for wave in waves]
+        crowd = crowd_of(releases)
+        assert crowd <= min(histories.count(own) for own in histories)
+        assert crowd_of(releases[::-1]) == crowd_of(releases[1:] + releases[:1]) == crowd
+        alike += crowd > 1
+
+    assert alike > 100
+
+
+def test_numbers_of_two_kinds_connect_three_years() -> None:
+    """The first and second share one, the second and third another one: each step is proved."""
+    town, answers = ("n", "n", "s", "s"), ("y", "n", "y", "n")
+    one, two = {"one": (13, 52, 11, 70)}, {"two": (31, 30, 77, 29)}
+    years = [Wave({"town": town}, own, answers) for own in (one, one | two, two)]
+    for order in itertools.permutations(years):
+        assert crowd_of([wave.disclosed() for wave in order]) == 2
+    for moved in (("s", "n", "n", "s"), ("n", "s", "s", "n")):
+        for place in range(3):
+            changed = [*years]
+            changed[place] = replace(years[place], shown={"town": moved})
+            for order in itertools.permutations(changed):
+                assert crowd_of([wave.disclosed() for wave in order]) == 1
+
+
+def test_whoever_exchanged_is_found_for_certain() -> None:
+    """Three people, two of whom exchanged towns; all releases and orders, records tied in pairs."""
+    p, q = coin(2), coin(3)
+    towns = [("n", "n", "s"), ("s", "n", "n")]
+    answers = (0, 1, 1)
+    worst = Fraction(0)
+    for seen in itertools.product(itertools.product(range(2), repeat=2), repeat=3):
+        weights: dict[int, Fraction] = {}
+        for order in itertools.permutations(range(3)):  # whose the three pairs of records are
+            fits = all(own[at] == own[person] for own in towns for at, person in enumerate(order))
+            chance = Fraction(int(fits))
+            for (first, second), person in zip(seen, order, strict=True):
+                chance *= p[answers[person]][first] * q[answers[person]][second]
+            weights[order[0]] = weights.get(order[0], Fraction(0)) + chance
+        worst = max(worst, weights[0] / sum(weights.values()))
+
+    assert worst == 1
+    one, other = (Wave({"town": town}, {}, answers).disclosed() for town in towns)
+    assert compose([one, other]).k == 1
+
+
+def test_what_is_hidden_by_one_and_randomised_by_the_other_ties() -> None:
+    """An income here, a randomised tax there that goes with it: k of the first is not kept.
+
+    Two people. The first release shows incomes and tells the sexes half and half; the second one
+    randomises sex and tax. Whoever holds income and tax to go together finds whose income it is.
+    """
+    sexes, half, nearly = (0, 1), Fraction(1, 2), coin(9)
+    worst = Fraction(0)
+    for seen in itertools.product(itertools.product(range(2), repeat=2), repeat=2):
+        weights = [
+            sum(
+                math.prod(
+                    nearly[sexes[person]][sex] * nearly[taxes[person]][tax]
+                    for person, (sex, tax) in zip(order, seen, strict=True)
+                )
+                for order in itertools.permutations(range(2))
+            )
+            for taxes in ((0, 1), (1, 0))  # whose the income 0 is, and so the tax 0
+        ]
+        worst = max(worst, half * weights[0] / (half * sum(weights)))
+    assert worst > half  # where k = 2 is what the first one has alone
+
+    shows = disclosure(kept="income", known=frozenset(), ratio=1.0, records=2)
+    hides = disclosure(randomised="sex tax", ratio=9.0, records=2, veiled=frozenset({"tax"}))
+    for order in ([shows, hides], [hides, shows]):
+        found = compose(order)
+        assert found.rule == "tied"
+        assert found.tied_by == ("income",)
+        assert found.k <= 1 / worst
+    assert compose([shows, replace(hides, veiled=frozenset())]).rule == "apart"
+    assert compose([replace(hides, veiled=hides.keys)] * 2).rule == "apart"
+
+
 def test_what_only_some_show_needs_the_same_people() -> None:
     """One shows nothing: who is in it must be known, by rows or because somebody says so."""
-    shown = disclosure(kept="town", crowd=40, rows=None, shown="rows")
+    shown = disclosure(kept="town", crowd=40, rows=None)
     hidden = disclosure(randomised="sex town", rows=None)
 
     assert compose([shown, hidden]).k == 1
@@ -411,7 +591,7 @@ def test_one_more_release_never_promises_more(given: list[tuple[str, float]]) ->
 
 def test_what_is_disclosed_is_read_back() -> None:
     """For a file that keeps it."""
-    one = disclosure(kept="town", crowd=12, shown="rows", beside={"number": "rows"}, read=("sex",))
+    one = disclosure(kept="town", crowd=12, owned={"number": "rows"}, read=("sex",))
 
     assert Disclosure.from_json(one.to_json()) == one
 
@@ -419,7 +599,13 @@ def test_what_is_disclosed_is_read_back() -> None:
 def test_an_older_form_leaves_the_crowd_in_doubt() -> None:
     """It lacks the fingerprints of rows."""
     one = disclosure(kept="town", crowd=12)
-    lost = ("rows", "shown", "beside", "forms", "read")
+    lost = ("rows", "owned", "forms", "read", "veiled")
     older = Disclosure.from_json({k: v for k, v in one.to_json().items() if k not in lost})
 
     assert compose([older, older]).k == 1
+    assert not older.veiled
+    assert Disclosure.from_json(
+        {**older.to_json(), "keys": [], "veiled": ["sex"]}
+    ) == Disclosure.from_json(
+        {name: own for name, own in (older.to_json() | {"keys": []}).items() if name != "veiled"}
+    )

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pramana.errors import DoesNotHold, InputError
+from pramana.errors import DoesNotHold, InputError, NotCovered
+from pramana.ledger import chain as chain_module
 from pramana.ledger.chain import Chain, key_file, locked
 
 
@@ -147,3 +148,18 @@ def test_two_at_once_lose_no_entry(path: Path) -> None:
     assert {line["what"] for line in Chain.load(path).lines[4:]} == {
         f"{number} {turn}" for number in range(4) for turn in range(5)
     }
+
+
+@pytest.mark.parametrize(("version", "whose"), [(1, "an earlier"), (3, "a newer")])
+def test_a_ledger_of_another_version_is_said_to_be_one(path: Path, monkeypatch, version, whose):
+    """It fits its key file, so that nothing was altered; what to do is said."""
+    monkeypatch.setitem(chain_module._HEADER, "version", version)
+    other = path.with_name("other")
+    Chain.new(other).grown({"a": 1})
+    monkeypatch.undo()
+
+    with pytest.raises(NotCovered, match=f"not altered: it has version {version}, of {whose}"):
+        Chain.load(other)
+    other.write_bytes(other.read_bytes().replace(b'"version":%d' % version, b'"version":9'))
+    with pytest.raises(DoesNotHold, match="was altered"):
+        Chain.load(other)

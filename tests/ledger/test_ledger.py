@@ -357,6 +357,66 @@ def test_two_who_exchange_their_towns_are_found_too(earners, book):
     assert tied_twice(book, first, second).k == 1
 
 
+def exchanged(table):
+    """Two people have exchanged their towns, and everybody has answered anew."""
+    towns = table["town"].to_pylist()
+    later = moved(table, towns.index("x"), towns.index("y"))
+    answers = pa.array(np.random.default_rng(8).choice(["F", "M"], len(towns)))
+    return later.set_column(0, "sex", answers)
+
+
+def numbered(table, name, values):
+    return table.append_column(name, pa.array(values))
+
+
+NUMBERS = np.random.default_rng(7).permutation(90_000)[:RECORDS]
+EXCHANGES = {
+    "nothing is anybody's own": lambda a, b: (a, b),
+    "in the first year only": lambda a, b: (numbered(a, "id", NUMBERS), b),
+    "another number each year": lambda a, b: (
+        numbered(a, "id", NUMBERS), numbered(b, "id", NUMBERS[::-1] + 100_000)),
+    "a number that two share": lambda a, b: tuple(
+        numbered(t, "id", [0, 0, *NUMBERS[2:]]) for t in (
+            a.sort_by("town").take([0, RECORDS - 1, *range(1, RECORDS - 1)]),
+            b.sort_by("town").take([RECORDS - 1, 0, *range(1, RECORDS - 1)]))),
+    "the places in a sorted table": lambda a, b: tuple(
+        numbered(t.sort_by("town"), "id", range(RECORDS)) for t in (a, b)),
+    "a number of their own": lambda a, b: tuple(numbered(t, "id", NUMBERS) for t in (a, b)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", EXCHANGES)
+@pytest.mark.parametrize("recoded", [False, True])
+def test_two_who_exchange_towns_are_alone_whatever_stands_beside(people, book, how, recoded):
+    """Nothing that is shown has changed in any count: only who it is of."""
+    first = people.select(["sex", "town"]).append_column(
+        "income", pa.array(["low"] * RECORDS)
+    )  # all alike: it ties nobody to anybody by itself
+    number = pm.Column("id", pm.Role.IDENTIFIER)
+    if recoded:  # rounded, it is nobody's own any more
+        number = pm.Column("id", pm.Role.SENSITIVE, recoding=pm.Recoding(round=1_000_000))
+    for table in EXCHANGES[how](first, exchanged(first)):
+        columns = (SEX, TOWN, INCOME, *[number] * ("id" in table.column_names))
+        plan = pm.design(pm.Schema(columns), pm.PkAnonymity(k=5), data=table)
+        pm.protect(table, plan, ledger=book)
+
+    assert pm.Ledger.load(book).together().k == 1
+
+
+def test_everybody_is_known_again_by_a_number_though_answers_changed(people, book):
+    """Nobody has moved, and a number of everybody's own says so."""
+    first = numbered(people.select(["sex", "town"]), "id", NUMBERS)
+    answers = pa.array(np.random.default_rng(8).choice(["F", "M"], RECORDS))
+    for table in (first, first.set_column(0, "sex", answers).sort_by("id")):
+        schema = pm.Schema((SEX, TOWN, pm.Column("id", pm.Role.IDENTIFIER)))
+        plan = pm.design(schema, pm.PkAnonymity(k=5), data=table)
+        pm.protect(table, plan, ledger=book)
+
+    found = pm.Ledger.load(book).together()
+    assert found.crowd > 200
+    assert found.k > 1
+
+
 @pytest.mark.parametrize("sensitive", [True, False])
 def test_one_column_recoded_in_two_ways_shows_more_than_each(earners, book, sensitive):
     """Four quarters merged into two halves, twice: together they are the quarters."""

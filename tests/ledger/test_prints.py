@@ -135,7 +135,7 @@ def test_a_sample_is_read_back_also_from_an_older_entry():
 
 def test_rows_are_told_apart_where_columns_are_not():
     """Two people exchange their towns: both columns as before, another table."""
-    table = pa.table({"town": ["n", "n", "s", "s"], "income": [1, 2, 3, 4]})
+    table = pa.table({"town": ["n", "n", "s", "s"], "income": [10, 21, 3, 45]})
     moved = table.set_column(0, "town", pa.array(["n", "s", "n", "s"]))
     one, other = (table_prints(open_source(t), key=KEY) for t in (table, moved))
     assert one.columns == other.columns
@@ -146,6 +146,35 @@ def test_rows_are_told_apart_where_columns_are_not():
              for t in (table, moved)]  # fmt: skip
     assert towns[0].rows == towns[1].rows
     assert towns[0].beside != towns[1].beside
+
+
+@pytest.mark.parametrize(
+    ("values", "own"),
+    [
+        ([31, 5, 77, 12], True),
+        (["ann", "bob", "eve", None], True),
+        (["7f", "a2", "c9", "03"], True),
+        ([31, 5, 77, 31], False),
+        ([None, None, 77, 31], False),
+        (["x", "X ", "y", "z"], False),
+        ([3, 1, 4, 2], False),
+        ([40.5, 10.5, 30.5, 20.5], False),
+        ([0.1, 0.3, 0.2, 0.4], False),
+        (["row 3", "row 1", "row 2", "row 4"], False),
+        (["0010", "0020", "0040", "0030"], False),
+    ],
+)
+def test_a_column_is_everybodys_own_where_nobody_shares_a_value(values, own):
+    """Numbers in equal steps are nobody's: any table can be numbered anew."""
+    table = pa.table({"id": values, "town": ["n", "n", "s", "s"]})
+    whole = table_prints(open_source(table), ["town"], key=KEY, beside=["id"])
+    assert whole.own == (("id",) if own else ())
+    assert set(whole.beside) == set(whole.own)
+    parts, merged = _Column(KEY), _Column(KEY)
+    parts.add(table["id"].chunk(0).slice(0, 1))
+    merged.add(table["id"].chunk(0).slice(1))
+    merged.merge(parts)
+    assert merged.own is own
 
 
 def test_batches_and_partitions_do_not_matter():

@@ -160,12 +160,16 @@ def _recovery(release: Release, knowledge: OpenedTable, *, keystream: Keystream)
 def _composition(releases: Sequence[Release]) -> AttackResult:
     found = compose_releases(
         [release.certificate for release in releases],
-        shown=[_shown_by(release) for release in releases],
+        owned=[_owned_by(release) for release in releases],
     )
     return AttackResult("composition", tuple(found.sentences()), found.to_json())
 
 
-def _shown_by(release: Release) -> str | None:
-    """A fingerprint of what a release shows as it is, row by row: public, and so without a key."""
+def _owned_by(release: Release) -> dict[str, str]:
+    """Fingerprints of the rows that a release shows as they are, where they are everybody's own.
+
+    They are public, and so without a key.
+    """
     kept = [column.name for column in release.certificate.schema.released_as_is]
-    return table_prints(release.opened, kept, key=b"").rows if kept else None
+    prints = table_prints(release.opened, kept, key=b"", beside=kept)
+    return {prints.columns[name].values: one for name, one in prints.beside.items()}

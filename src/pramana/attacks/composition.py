@@ -15,7 +15,7 @@ nothing remains of k.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -105,15 +105,16 @@ def compose_releases(
     certificates: Sequence[Certificate],
     *,
     rho1: float = 0.1,
-    shown: Sequence[str | None] | None = None,
+    owned: Sequence[Mapping[str, str]] | None = None,
 ) -> Composition:
     """Compose the releases that these certificates describe.
 
     Args:
         certificates: of releases of the same people.
         rho1: what the adversary believed at most, for what remains against a breach.
-        shown: for each a fingerprint of the rows of all columns that are released as they are;
-            where two show some and nothing says that they agree, they may differ.
+        owned: for each the fingerprints of the rows of all columns that are released as they are,
+            by that of a column among them of which everybody has another value; where two show
+            some and nothing says that they agree for everybody, they may differ.
     """
     if not certificates:
         raise InvalidNumber("Composition needs at least one release.")
@@ -123,8 +124,11 @@ def compose_releases(
         raise InvalidNumber(
             f"Releases of the same people have the same number of records, got {numbers}."
         )
-    prints = shown or [None] * len(certificates)
-    seen = [replace(disclosed(c), shown=own) for c, own in zip(certificates, prints, strict=True)]
+    prints = owned or [{}] * len(certificates)
+    seen = [
+        replace(disclosed(c), owned=own, forms=dict.fromkeys(c.schema.names, "as released"))
+        for c, own in zip(certificates, prints, strict=True)
+    ]
     tied = TiedReleases(tuple(seen), same_people=True)
     alone = tuple(
         (PkAnonymity.of(m, crowd=c.crowd).k, DifferentialPrivacy.of(m).epsilon)

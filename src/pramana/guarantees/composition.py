@@ -2,17 +2,18 @@
 
 Draws are fresh and every release has a shuffle of its own. Two cases:
 
-- *Apart*: no release shows as it is a column that another one has, and not both show a column
-  where one is sensitive. Nothing ties a record of the one to a record of the other. Each release
-  keeps its own k, all records of a person together are found with at most 1 / (k1 k2 ...), and
-  central epsilons and deltas add.
+- *Apart*: no release shows as it is a column that another one has; and where one shows a sensitive
+  column, the other one shows nothing and randomises no sensitive one. Nothing ties a record of the
+  one to a record of the other. Each release keeps its own k, all records of a person together are
+  found with at most 1 / (k1 k2 ...), and central epsilons and deltas add.
 - *Tied*: a column that one shows as it is stands in another one too, as it is or randomised, under
-  whatever name; or both show columns of which one is sensitive: a value that nobody is taken to
-  know may go with any other. Whoever can tell which records belong together faces one channel that
-  releases both: local epsilons add, k = 1 + (n - 1) m1 m2, and central privacy follows from the
-  product of the blanket laws. Central epsilons may not be added there. n is the smallest group that
-  all columns form which some release shows: it is known where the fingerprints say that all show
-  the same of the same people, and 1 elsewhere.
+  whatever name; or one shows a sensitive column, and the other one shows any or randomises a
+  sensitive one: a value that nobody is taken to know may go with any other. Whoever can tell which
+  records belong together faces one channel that releases both: local epsilons add,
+  k = 1 + (n - 1) m1 m2, and central privacy follows from the product of the blanket laws. Central
+  epsilons may not be added there. n is the smallest group that all columns form which some release
+  shows: it is known where the fingerprints say that all show the same of each person, and 1
+  elsewhere.
 
 Local epsilons add in both. Groups of tied releases are apart from each other. Releases without
 published matrices have no rule, those whose matrices were made from the data none for epsilon.
@@ -22,7 +23,7 @@ Proofs: docs/proofs/composition.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -33,6 +34,7 @@ from pramana.guarantees.claim import read_off, takes_as_public
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.matrices.reporting import Reporting
 from pramana.numeric import TOTAL, float_down, float_up, log_up, text_down, text_up
+from pramana.table.schema import Role
 
 if TYPE_CHECKING:
     from pramana.guarantees.base import Evidence
@@ -173,10 +175,11 @@ class Disclosure:
         seeded: whether a seed was used.
         marks: what is known of columns beyond their names: two that share a mark may tell the same.
         rows: a fingerprint of the true table, row by row; ``None`` where nobody has taken it.
-        shown: one of what is released as it is, row by row, names and recoding included.
-        beside: the same of rows with a column that is a person's own, by that column's fingerprint.
+        owned: one of what is released as it is, row by row, beside a column of which everybody has
+            another value; by the fingerprint of that column.
         forms: one of each column that is released as it is, and of its recoding.
         read: randomised columns whose lists of values were read off the data, and so tell of it.
+        veiled: randomised columns that nobody is taken to know, the sensitive ones.
     """
 
     method: str
@@ -194,10 +197,10 @@ class Disclosure:
     seeded: bool = False
     marks: Mapping[str, frozenset[str]] = field(default_factory=dict)
     rows: str | None = None
-    shown: str | None = None
-    beside: Mapping[str, str] = field(default_factory=dict)
+    owned: Mapping[str, str] = field(default_factory=dict)
     forms: Mapping[str, str] = field(default_factory=dict)
     read: tuple[str, ...] = ()
+    veiled: frozenset[str] = frozenset()
 
     @classmethod
     def of(
@@ -228,6 +231,7 @@ class Disclosure:
             alone=alone,
             seeded=evidence.seeded,
             read=read_off(schema),
+            veiled=frozenset(c.name for c in schema.randomised if c.role is Role.SENSITIVE),
         )
 
     @property
@@ -256,13 +260,30 @@ class Disclosure:
     def ties(self, other: Disclosure) -> frozenset[str]:
         """The columns by which records of both may be found to belong together.
 
-        Those that the one shows as they are and that the other one has at all; and sensitive ones
-        where both show something, since a value that nobody knows may go with any other.
+        Those that the one shows as they are and that the other one has at all. And where one shows
+        a sensitive column: what the other one shows, or hides of what is sensitive, since a value
+        that nobody knows may go with any other.
         """
         found = self._shows(other) | other._shows(self)
-        if self.kept and other.kept and (self.hidden or other.hidden):
-            found |= self.kept | other.kept
+        for one, two in ((self, other), (other, self)):
+            if one.hidden and (two.kept or two.veiled):
+                found |= one.kept | two.kept
         return found
+
+    def agrees(self, other: Disclosure) -> bool:
+        """Whether both are of one table; or show the same beside what is everybody's own."""
+        if self.records != other.records:
+            return False
+        if self.rows is not None and self.rows == other.rows:
+            return True
+        common = self.owned.keys() & other.owned.keys()
+        same = all(self.owned[own] == other.owned[own] for own in common)
+        return bool(common) and same and self.kept == other.kept
+
+    def agrees_on(self, name: str, other: Disclosure) -> bool:
+        """Whether everybody has the same in a column that both show, as it is shown."""
+        form = self.forms.get(name)
+        return form is not None and form == other.forms.get(name) and self.agrees(other)
 
     def _shows(self, other: Disclosure) -> frozenset[str]:
         """What is shown here as it is and stands there too, under whatever name."""
@@ -293,31 +314,32 @@ class Disclosure:
             "central": central,
             "outline": outline,
             "rows": self.rows,
-            "shown": self.shown,
-            "beside": dict(self.beside),
+            "owned": dict(self.owned),
             "forms": dict(self.forms),
             "read": list(self.read),
+            "veiled": sorted(self.veiled),
         }
 
     @classmethod
     def from_json(cls, form: Mapping[str, Any]) -> Disclosure:
-        """The reverse of :meth:`to_json`; older forms lack fingerprints of rows: in doubt."""
+        """The reverse of :meth:`to_json`; what older forms lack is in doubt."""
         central, outline = form["central"], form["outline"]
         if central is not None:
             epsilon = math.inf if central["epsilon"] is None else central["epsilon"]
             central = ShuffledPrivacy(epsilon, central.get("delta"))
         plain: dict[str, Any] = {name: form[name] for name in _PLAIN}
         sets: dict[str, Any] = {name: frozenset(form[name]) for name in _SETS}
+        unknown = sets["columns"] - sets["kept"] - sets["keys"]
         return cls(
             **plain,
             **sets,
             central=central,
             outline=None if outline is None else Outline.from_json(outline),
             rows=form.get("rows"),
-            shown=form.get("shown"),
-            beside=dict(form.get("beside", {})),
+            owned=dict(form.get("owned", {})),
             forms=dict(form.get("forms", {})),
             read=tuple(form.get("read", ())),
+            veiled=frozenset(form.get("veiled", unknown)),
         )
 
 
@@ -576,29 +598,17 @@ class TiedReleases:
         """Whether these columns are the same in every member that shows some, for every person.
 
         Columns of one name may hold other values (a year later) or be recoded otherwise: together
-        they then tell more than each, and how many people share that nobody has counted.
+        they then tell more than each, and how many people share that nobody has counted. Two who
+        exchanged their values leave every count as it was, so that counts prove nothing.
         """
-        if len(self.members) == 1:
-            return True
-        if len({member.records for member in self.members}) > 1:
+        if not self.same_people and not _connected(self.members, Disclosure.agrees):
             return False
-        if _equal([member.rows for member in self.members]):
-            return all(
-                _equal([member.forms.get(name) for member in self.members if name in member.kept])
-                for name in columns
+        return all(
+            _connected(
+                [member for member in self.members if name in member.kept],
+                lambda one, two, name=name: one.agrees_on(name, two),  # type: ignore[misc]
             )
-        showing = [member for member in self.members if member.kept & columns]
-        if self.same_people and len(showing) <= 1:
-            return True
-        if not self.same_people and any(not member.kept for member in self.members):
-            return False  # nothing says who is in those that show nothing
-        of_all = showing if self.same_people else self.members
-        if len({member.kept for member in of_all}) > 1:
-            return False
-        told = {own for member in of_all for own in member.beside}
-        return _equal([member.shown for member in of_all]) and all(
-            _equal([member.beside[own] for member in of_all if own in member.beside])
-            for own in told
+            for name in columns
         )
 
     @property
@@ -614,6 +624,12 @@ class TiedReleases:
         return self.outline.central(crowd=self.attached, delta=delta)
 
 
-def _equal(prints: Sequence[str | None]) -> bool:
-    """Whether all of them are there and the same."""
-    return None not in prints and len(set(prints)) <= 1
+def _connected(
+    members: Sequence[Disclosure], near: Callable[[Disclosure, Disclosure], bool]
+) -> bool:
+    """Whether each can be reached from the first one, from near to near."""
+    reached, left = list(members[:1]), list(members[1:])
+    for one in reached:
+        reached += [two for two in left if near(one, two)]
+        left = [two for two in left if not near(one, two)]
+    return not left

@@ -233,11 +233,9 @@ def _shown(truth: TablePrints, shown: TablePrints | None, schema: Schema) -> dic
         ).hexdigest()
         for column in schema.released_as_is
     }
-    own = {truth.columns[name].values: one for name, one in shown.beside.items()}
     return {
-        "shown": "-".join([shown.rows, *(said[name] for name in sorted(said))]),
         "forms": {name: f"{shown.columns[name].values}-{one}" for name, one in said.items()},
-        "beside": own,
+        "owned": {truth.columns[name].values: one for name, one in shown.beside.items()},
     }
 
 

@@ -122,8 +122,7 @@ def booked(
         for words in Ledger.of(chain).unconfirmed:
             warnings.warn(f"In the ledger {path}: {words}", Unconfirmed, stacklevel=4)
         truth = table_prints(opened.raw or opened, key=chain.key)
-        own = [name for name, one in truth.columns.items() if one.unique]
-        shown = table_prints(opened, kept, key=chain.key, beside=own) if kept else None
+        shown = table_prints(opened, kept, key=chain.key, beside=truth.own) if kept else None
         yield Booking(chain, truth, shown, people, folder)
 
 

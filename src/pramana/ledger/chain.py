@@ -140,6 +140,21 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
+def _require_version(path: Path, header: Mapping[str, Any]) -> None:
+    """Refuse a ledger of another version by saying so: nothing was altered."""
+    version = header.get("version")
+    if header == _HEADER:
+        return
+    if header != _HEADER | {"version": version} or type(version) is not int or version < 1:
+        raise _broken(path, f"line 1 must say {FORMAT}, version {VERSION}")
+    raise NotCovered(
+        f"The ledger {path} was not altered: it has version {version}, of "
+        f"{'an earlier' if version < VERSION else 'a newer'} pramana, and this one reads version "
+        f"{VERSION}. Go on with that one; or begin another ledger, and lower its budgets by what "
+        "'ledger show' says there, since what was released before is not counted in it."
+    )
+
+
 def _spelled(form: Mapping[str, Any]) -> str:
     """The one spelling of a line."""
     return json.dumps(form, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -190,14 +205,14 @@ def _links(path: Path, key: bytes) -> Iterator[tuple[dict[str, Any], str]]:
             digest = form.pop("digest")
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise _broken(path, f"{where} is no entry") from None
-        if number == 0 and form != _HEADER:
-            raise _broken(path, f"{where} must say {FORMAT}, version {VERSION}")
         if _spelled(form | {"digest": digest}).encode() != spelled:
             raise _broken(path, f"{where} is spelled otherwise")
         if number and form.get("before") != before:
             raise _broken(path, f"{where} does not follow the line before it")
         if not hmac.compare_digest(str(digest).encode(), _digest(key, form).encode()):
             raise _broken(path, f"{where} is not what was entered")
+        if number == 0:
+            _require_version(path, form)
         form.pop("before", None)
         before = digest
         yield form, digest

@@ -25,6 +25,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -155,12 +156,15 @@ class TablePrints:
     Attributes:
         columns: of each column, by name; lists and structures have none.
         rows: which rows there are, and how often, with the names of the columns.
-        beside: the same of rows with one more column, by that column's name.
+        beside: the same of rows with one more column of which everybody has another value, by
+            that column's name: where it agrees, nobody has exchanged a row with anybody.
+        own: such columns. Numbers in equal steps are none, since any table can be numbered anew.
     """
 
     columns: Mapping[str, ColumnPrint]
     rows: str
     beside: Mapping[str, str]
+    own: tuple[str, ...]
 
 
 def column_prints(opened: OpenedTable, *, key: bytes) -> Mapping[str, ColumnPrint]:
@@ -237,10 +241,14 @@ class _TableDigests:
 
     def printed(self) -> TablePrints:
         """The fingerprints of all that was added."""
+        columns = {name: one.printed(name) for name, one in self._columns.items()}
+        own = tuple(name for name, one in self._columns.items() if one.own)
+        told = {name: total for name, total in self._beside.items() if name in own}
         return TablePrints(
-            {name: one.printed(name) for name, one in self._columns.items()},
+            columns,
             self._keyed("rows", self._rows),
-            {name: self._keyed("beside", total) for name, total in self._beside.items()},
+            {name: self._keyed("beside", total) for name, total in told.items()},
+            own,
         )
 
     def _keyed(self, what: str, total: Words) -> str:
@@ -269,6 +277,7 @@ class _Column:
         self._least: Words = np.zeros(0, dtype=np.uint64)
         self._sum = np.zeros(1, dtype=np.uint64)
         self._records = 0
+        self._numbers = _Numbers()
 
     def add(self, values: pa.Array) -> Words:
         """The values of one batch; gives a digest of each that forgives no spelling.
@@ -280,6 +289,7 @@ class _Column:
         words = _digests(_spelled(coded.dictionary), self._key)
         places: IntArray = coded.indices.to_numpy()
         self._keep(words, np.bincount(places, minlength=len(words)).astype(np.uint64))
+        self._numbers = self._numbers.with_values(coded.dictionary)
         exact: Words = _digests(_exactly(coded.dictionary), self._key)[places]
         return exact
 
@@ -287,6 +297,7 @@ class _Column:
         """All that another one has seen."""
         self._sum += other._sum
         self._records += other._records
+        self._numbers = self._numbers.beside(other._numbers)
         self._sampled(other._least)
         self._many |= other._many
         self._parts += other._parts
@@ -334,6 +345,13 @@ class _Column:
             unique=2 * distinct > self._records,
             sample=tuple(int(word) >> (64 - 8 * SAMPLE_BYTES) for word in self._least),
         )
+
+    @property
+    def own(self) -> bool:
+        """Whether everybody has another value, as far as it was counted, and no mere number."""
+        if self._many or len(self._total()[0]) < self._records:
+            return False
+        return not self._numbers.count_up(self._records)
 
     def _distinct(self, counted: int) -> float:
         """How many values there are, estimated from the smallest digests where they are many."""
@@ -419,6 +437,41 @@ SPELLINGS = (
     (r"^(\d{4}-\d{2}-\d{2}) 00:00:00z?$", r"\1"),
 )
 """Truth values as numbers, times with as little as they need."""
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """First and last of the numbers in a column, in thousandths, and what divides all distances."""
+
+    first: int | None = None
+    last: int = 0
+    step: int = 0
+
+    def with_values(self, values: pa.Array) -> _Numbers:
+        """With more values; of a text its digits count, whatever letters stand around them."""
+        texts, numbers = _told_apart(values)
+        digits = pc.replace_substring_regex(texts, r"\D", "")
+        short = pc.if_else(pc.equal(digits, ""), None, pc.utf8_slice_codeunits(digits, 0, 15))
+        inside = short.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        found = np.where(np.isnan(numbers), inside, numbers) * 1000
+        whole = np.rint(found[np.abs(found) < 2.0**62]).astype(np.int64)
+        if not len(whole):
+            return self
+        step = int(np.gcd.reduce(whole - whole[0]))
+        return self.beside(_Numbers(int(whole.min()), int(whole.max()), step))
+
+    def beside(self, other: _Numbers) -> _Numbers:
+        """Those of both."""
+        if self.first is None or other.first is None:
+            return other if self.first is None else self
+        step = math.gcd(self.step, other.step, self.first - other.first)
+        return _Numbers(min(self.first, other.first), max(self.last, other.last), step)
+
+    def count_up(self, records: int) -> bool:
+        """Whether so many records may just have been numbered, in steps of any size."""
+        if self.first is None:
+            return False
+        return self.last - self.first < records * max(self.step, 1)
 
 
 def _rounded(numbers: FloatArray) -> FloatArray:
