@@ -8,6 +8,7 @@ last code is the number of the set (of true records 0).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -111,9 +112,9 @@ def rerun_reports(
 ) -> Records:
     """Fresh reports of the same people, record by record."""
     people = len(truth)
-    ends = np.cumsum([one.weight for one in mechanism.sets], dtype=object)[:-1]
+    ends = list(itertools.accumulate(one.weight for one in mechanism.sets))[:-1]
     words = keystream.words(Stream(stream, "asked"), 0, people)
-    asked = np.searchsorted(ends.astype(np.uint64), words, side="right").astype(np.int64)
+    asked = np.searchsorted(np.array(ends, np.uint64), words, side="right").astype(np.int64)
     words = keystream.words(Stream(stream, "report"), 0, people)
     labels = {name: mechanism.labels_of(name) for name in mechanism.columns}
     told = {name: np.full(people, len(own), dtype=np.int64) for name, own in labels.items()}

@@ -2,13 +2,16 @@
 
 Noise makes independent columns look dependent, and the stronger the noise the more so. The data
 alone cannot tell the two apart where noise is strong; what is known beforehand can: columns of
-surveys are mostly weakly dependent. Cramer's V of a pair is taken to be exponential with the mean
-below (over pairs of columns of censuses and surveys it is about 0.1). Where data tell V well, this
-changes next to nothing; where they do not, the estimate stays near independence.
+surveys are mostly weakly dependent, and a few strongly. Over 1,500 pairs of columns of seven
+censuses and surveys Cramer's V has the median below and a tail like 1 / V^2 (0.39 at the 90th
+percentile, 0.72 at the 99th), which is the law of density (1 + V / median)^-2 / median. Where data
+tell V well, this changes next to nothing, however strong the dependence; where they do not, the
+estimate stays near independence.
 """
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 from typing import Final
 
@@ -18,8 +21,8 @@ from pramana.types import FloatArray
 
 __all__ = ["USUAL_STRENGTH", "strength_of", "surprise_of", "usual_part"]
 
-USUAL_STRENGTH: Final = 0.1
-"""The mean of Cramer's V over pairs of columns, before any data are seen."""
+USUAL_STRENGTH: Final = 0.07
+"""The median of Cramer's V over pairs of columns, before any data are seen."""
 
 
 def strength_of(dependence: FloatArray, independent: FloatArray) -> float:
@@ -44,18 +47,29 @@ def surprise_of(table: FloatArray) -> float:
         out = tuple(axis for axis in range(table.ndim) if axis not in pair)
         margin = table.sum(axis=out)
         independent = np.outer(margin.sum(axis=1), margin.sum(axis=0)) / total
-        found += strength_of(margin - independent, independent) / USUAL_STRENGTH
+        found += _surprise(strength_of(margin - independent, independent))
     return found
+
+
+def _surprise(strength: float) -> float:
+    return 2 * math.log1p(strength / USUAL_STRENGTH)
 
 
 def usual_part(strength: float, errors: float) -> float:
     """How much of a dependence of this strength to keep, which lies so many errors away from none.
 
-    The error of V is V / errors; the most probable V under Normal noise is V - error^2 / mean.
+    The error of V is V / errors. The most probable V under Normal noise solves
+    (V - strength) / error^2 + 2 / (median + V) = 0, or is 0 where that is more probable.
 
-    >>> usual_part(0.3, 3.0), usual_part(0.3, 1.0), usual_part(0.3, 30.0) > 0.99
-    (0.6666666666666667, 0.0, True)
+    >>> round(usual_part(0.3, 3.0), 2), usual_part(0.3, 2.0), usual_part(0.3, 30.0) > 0.99
+    (0.78, 0.0, True)
     """
-    if errors <= 0:
+    if not math.isfinite(errors) or strength <= 0:
+        return float(errors > 0)
+    error = strength / max(errors, 1e-300)
+    inside = (strength + USUAL_STRENGTH) ** 2 - 8 * error**2
+    likely = (strength - USUAL_STRENGTH + math.sqrt(max(inside, 0.0))) / 2
+    if inside < 0 or likely <= 0:
         return 0.0
-    return max(0.0, 1 - strength / errors**2 / USUAL_STRENGTH)
+    price = ((strength - likely) / error) ** 2 / 2 + _surprise(likely)
+    return likely / strength if price < errors**2 / 2 else 0.0

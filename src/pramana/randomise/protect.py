@@ -134,6 +134,11 @@ class StepCodec:
         """Whether the codes of the one column are the positions in the matrix."""
         return len(self.columns) == 1 and self.step.labels == self.columns[0].labels
 
+    @cached_property
+    def orderly(self) -> bool:
+        """Whether every combination of values has a code, in order, the last column fastest."""
+        return self._straight or self._cells.orderly
+
     def encode(self, batch: pa.RecordBatch) -> Codes:
         """One code a record; refuses combinations that the schema calls impossible."""
         return self.cells([encode(column, batch.column(column.name)) for column in self.columns])

@@ -80,6 +80,11 @@ class JointCells:
         table = np.array(rows)
         return [table[:, at].astype(code_dtype(size)) for at, size in enumerate(self._sizes)]
 
+    @property
+    def orderly(self) -> bool:
+        """Whether all combinations are there, the last column fastest."""
+        return np.array_equal(self._numbers, np.arange(prod(self._sizes)))
+
     @cached_property
     def _sizes(self) -> tuple[int, ...]:
         return tuple(map(len, self.labels))
