@@ -349,3 +349,9 @@ def test_saved_and_loaded_it_is_the_same(release, tmp_path):
         assert again.certificate.claims == release.certificate.claims
         assert again.table["income"].to_pylist() == release.table["income"].to_pylist()
         assert again.table["sex"].to_pylist() == release.table["sex"].to_pylist()
+
+
+def test_a_folder_that_is_not_there_is_said_not_to_be(tmp_path):
+    """Nobody looks for a certificate in a folder that does not exist."""
+    with pytest.raises(NotARelease, match="gone does not exist"):
+        load_release(tmp_path / "gone")

@@ -5,6 +5,7 @@ Only what is needed to show help is imported here; the rest loads inside the ver
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -28,6 +29,8 @@ __all__ = ["app", "main"]
 
 BAD_INPUT = 2
 INTERRUPTED = 130
+FEW_COLLECTIONS = 100_000
+"""New objects between two searches for garbage: starting makes many, and keeps them."""
 SILENT = logging.NullHandler()
 """What libraries log may show data: whoever wants it sets up logging of their own."""
 TOLD_TO_END = tuple(
@@ -79,6 +82,8 @@ def _options(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code; every failure is one line on stderr."""
     forget_placed()
+    if arguments is None:  # the process is ours: what starting makes is not garbage
+        gc.set_threshold(FEW_COLLECTIONS)
     logging.getLogger().addHandler(SILENT)
     with _signals_heard() as told, _notices_shown():
         code = _outcome(arguments, told)

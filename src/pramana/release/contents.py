@@ -32,6 +32,8 @@ CAREFULLY: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_N
 def read_certificate(folder: Path) -> Certificate:
     """The certificate of a folder; refused if a byte of it was changed."""
     path = folder / CERTIFICATE
+    if not os.path.lexists(folder):
+        raise NotARelease(f"{folder} does not exist.")
     if not os.path.lexists(path):
         raise NotARelease(f"{folder} must be a release folder with a {CERTIFICATE}, and has none.")
     size = _size(path)
@@ -60,6 +62,8 @@ def file_path(folder: Path, data: DataFile | None) -> Path:
         raise NotARelease(
             f"{data.name} is compressed as a whole, and no release is: it may be any length."
         )
+    if not os.path.lexists(folder):
+        raise NotARelease(f"{folder} does not exist.")
     if not os.path.lexists(path):
         raise NotARelease(f"{folder} lacks the data file {data.name} that its certificate names.")
     found = sum(_size(file) for file in _files(path))
