@@ -287,23 +287,35 @@ def grouped_of(world: World, *, seed: int) -> tuple[Grouped, Any] | None:
         return None
     keys = [column.name for column in world.schema.randomised]
     known = case_of(world, plan).known
+    order = _by_value(world.table)  # which is that of the groups
+    table = world.table.take(order)
     groups = form_groups(
-        [key_of(column, world.table.column(column.name)) for column in plan.schema.randomised],
+        [key_of(column, table.column(column.name)) for column in plan.schema.randomised],
         k=world.asked[0].k,
         keystream=Keystream.from_seed(seed),
-        strata=_numbers([tuple(record[name] for name in known) for record in world.records])
+        strata=_numbers([tuple(world.records[at][name] for name in known) for at in order])
         if known
         else None,
     )
+    labels = dict(zip(order, groups.labels.tolist(), strict=True))
     return (
         Grouped(
             truth=tuple(tuple(record[name] for name in keys) for record in world.records),
             released=tuple(tuple(row[name] for name in keys) for row in made.table.to_pylist()),
             known=tuple(tuple(record[name] for name in known) for record in world.records),
-            labels=tuple(groups.labels.tolist()),
+            labels=tuple(labels[place] for place in range(len(order))),
             method=world.method.name,
         ),
         attained.attained[0],
+    )
+
+
+def _by_value(table: pa.Table) -> list[int]:
+    """The places of the records in the order of their values, column after column, missing last."""
+    rows = table.to_pylist()
+    return sorted(
+        range(len(rows)),
+        key=lambda at: [(v is None, "" if v is None else v) for v in rows[at].values()],
     )
 
 
