@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from pramana.collect.definition import Definition, define, respond
 from pramana.collect.folder import load_survey, opened_store
 from pramana.collect.store import Sent
 from pramana.collect.survey import read_survey
+from pramana.release.ties import ties
 from tests.collect.conftest import PERSON
 
 OTHER = {"age": "[65, 120]", "sex": "m", "employed": "no", "travel": "does not apply"}
@@ -52,7 +55,7 @@ def test_a_release_of_answers_verifies_and_tells_who_answered(
 def test_k_is_that_of_the_people_who_came(definition: Definition) -> None:
     """By the theorem: 1 + (n - 1) exp(-2 epsilon), never more than holds, for fewer than expected.
 
-    What was asked is not claimed where too few came.
+    What was asked stands beside it, and whether it was missed.
     """
     for people in (2, 100, 5000, 20_000):
         claims = {claim.name: claim for claim in certificate_of(definition, people).claims}
@@ -61,7 +64,36 @@ def test_k_is_that_of_the_people_who_came(definition: Definition) -> None:
         law = 1 + (people - 1) * math.exp(-2 * epsilon)
         assert k <= law * (1 + 1e-9)
         assert k >= law * (1 - 1e-6)
-        assert (claims["pk-anonymity"].asked is not None) == (people >= 5000)
+        assert claims["pk-anonymity"].asked is not None
+        assert claims["pk-anonymity"].holds == (people >= 5000)
+
+
+def test_a_target_that_was_missed_stands_in_the_certificate(
+    survey_folder: Path, definition: Definition, tmp_path: Path
+) -> None:
+    """In what is asked, in words, in the verdict and the README; the release is valid all the same.
+
+    Elsewhere a certificate that attains less than was asked is refused.
+    """
+    answered(survey_folder, definition, 50)
+    with opened_store(survey_folder, definition) as store:
+        release = close_survey(definition, store, tmp_path / "release")
+    claim = next(c for c in release.certificate.claims if c.name == "pk-anonymity")
+    words = f"The target was missed: {claim.asked} had been asked for."
+
+    form = json.loads((tmp_path / "release" / "certificate.json").read_bytes())
+    (said,) = [one for one in form["guarantees"] if one["name"] == "pk-anonymity"]
+    assert said["asked"] == claim.asked.to_json()
+    assert said["holds"] is False
+    assert words in said["sentence"]
+    assert words in " ".join(release.certificate.sentences())
+    assert words in " ".join((tmp_path / "release" / "README.md").read_text().split())
+    verdict = pm.verify(tmp_path / "release")
+    assert verdict.valid
+    (check,) = [check for check in verdict.checks if check.name == "pk-anonymity"]
+    assert words[:-1] in check.detail
+    other = replace(release.certificate, collected=None)
+    assert "attains less than was asked" in str([c.detail for c in ties(other) if not c.ok])
 
 
 def test_status_says_what_a_release_now_would_promise(

@@ -30,16 +30,13 @@ __all__ = ["Status", "certificate_of", "close_survey", "collected_release", "sta
 def certificate_of(definition: Definition, records: int) -> Certificate:
     """What holds for so many answers.
 
-    What was asked for is stated beside what is attained where enough people came; where fewer did,
-    what is attained is stated by itself.
+    What was asked for is stated beside what is attained; where fewer people came than were
+    expected, a target may be missed, and the certificate says so.
     """
     method = METHODS[definition.method]()
     schema, survey = definition.survey.schema, definition.survey
     asked = {one.name: one for one in definition.asked}
-    claims = tuple(
-        Claim(one, asked[one.name] if one.name in asked and one.implies(asked[one.name]) else None)
-        for one in definition.promised(records)
-    )
+    claims = tuple(Claim(one, asked.get(one.name)) for one in definition.promised(records))
     found = Certificate(
         schema=method.published_schema(schema),
         kind=method.kind,

@@ -160,8 +160,9 @@ class Layout:
             place = self._places[axis.columns][tuple(part)]
             if (place < 0).any():
                 raise OutsideDomain(
-                    f"{int((place < 0).sum())} released records hold combinations of "
-                    f"{', '.join(axis.columns)} that their matrix does not know."
+                    f"The released data hold combinations of {', '.join(axis.columns)} that the "
+                    "certificate's matrix does not know: they were changed, or belong to another "
+                    "certificate. 'pramana verify' says which."
                 )
             found.append(place)
         return found

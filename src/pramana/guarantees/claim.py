@@ -45,10 +45,17 @@ class Claim:
         What compares this table with others compares it with those that have the same lists: one
         that was read off the data would be another one for them.
         """
-        words = self.attained.sentence()
+        words = self.attained.sentence() + self.missed
         if Need.FIXED_MATRICES not in self.attained.needs:
             return words
         return words + takes_as_public(read_off(schema))
+
+    @property
+    def missed(self) -> str:
+        """What was asked for and is not attained, as a sentence to go after the promise."""
+        if self.asked is None or self.holds:
+            return ""
+        return f" The target was missed: {self.asked} had been asked for."
 
     def to_json(self, schema: Schema) -> dict[str, Any]:
         """With the promise in words, what it assumes, and who can check it."""

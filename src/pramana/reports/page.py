@@ -110,7 +110,7 @@ def _promise(claim: Claim, schema: Schema) -> Markup:
     numbers = ", ".join(f"{key} = {text}" for key, text in guarantee.shown().items())
     asked = "not asked for; it follows from the matrices"
     if claim.asked is not None:
-        asked = str(claim.asked)
+        asked = f"{claim.asked}{'' if claim.holds else ', which was missed'}"
     facts = (
         ("Attained", numbers),
         ("Asked", asked),
