@@ -11,10 +11,10 @@ import pytest
 
 import pramana as pm
 from pramana.cli.app import main
-from pramana.collect.closing import certificate_of, close_survey, status_of
+from pramana.collect.closing import certificate_of, close_survey, repeats, status_of
 from pramana.collect.definition import Definition, define, respond
 from pramana.collect.folder import load_survey, opened_store
-from pramana.collect.store import Sent
+from pramana.collect.store import Outcome, Sent
 from pramana.collect.survey import read_survey
 from pramana.release.ties import ties
 from tests.collect.conftest import PERSON
@@ -108,6 +108,35 @@ def test_status_says_what_a_release_now_would_promise(
     assert (found.answers, found.expected) == (50, 5000)
     assert found.k is not None
     assert 1 < found.k < 2
+    assert any("for who answered 2 times" in one for one in found.sentences)
+
+
+def test_repeats_are_told_of_by_the_law_and_against_us(definition: Definition) -> None:
+    """m epsilon, and k by 1 + (n - m) / m exp(-2 epsilon); nothing is left where all are hers."""
+    epsilon = math.log(definition.mechanism.gamma)
+    for answers, times in ((5000, 2), (5000, 5), (20_000, 3), (3, 3)):
+        said = repeats(definition, answers, times=times)
+        stated = float(said.split("epsilon ")[1].split(" ")[0])
+        k = float(said.split("k of ")[1].split(" ")[0].replace(",", ""))
+        assert times * epsilon <= stated <= times * epsilon * 1.01
+        law = 1 + (answers - times) / times * math.exp(-2 * epsilon)
+        assert law * 0.9 <= k <= law * (1 + 1e-9)
+
+
+def test_closing_is_final_and_can_be_repeated(
+    survey_folder: Path, definition: Definition, tmp_path: Path
+) -> None:
+    """Answers that come later would stand out by comparing two releases: they are refused."""
+    answered(survey_folder, definition, 10)
+    with opened_store(survey_folder, definition) as store:
+        with pytest.raises(pm.PramanaError):
+            close_survey(definition, store, survey_folder)  # taken: nothing is closed
+        assert store.look_up("f" * 64) is Outcome.FREE
+        close_survey(definition, store, tmp_path / "one")
+    answered(survey_folder, definition, 20)
+    with opened_store(survey_folder, definition) as store:
+        again = close_survey(definition, store, tmp_path / "two")
+    assert again.records == 10
 
 
 def test_the_page_is_the_one_of_the_definition(survey_folder: Path) -> None:

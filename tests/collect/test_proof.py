@@ -84,6 +84,29 @@ def test_under_way_the_bound_is_that_of_all_who_will_answer() -> None:
     assert worst(matrix, 2) > bound  # if no more come, the bound for two is what holds
 
 
+@pytest.mark.parametrize("other", [10, 20, 25, 30])
+@pytest.mark.parametrize(("records", "times"), [(3, 2), (4, 2), (4, 3)])
+def test_k_of_who_answered_several_times_holds_and_is_reached(
+    other: int, records: int, times: int
+) -> None:
+    """Over all truths of the others, all that can be seen and all orders; up to pure noise."""
+    matrix = channel(2, other)
+    gamma = matrix[0][0] / matrix[0][1]
+    found = Fraction(0)
+    for rest in itertools.product(range(2), repeat=records - times):
+        truth = (0,) * times + rest
+        for seen in itertools.product(range(2), repeat=records):
+            hers = total = Fraction(0)
+            for order in itertools.permutations(range(records)):
+                chance = Fraction(1)
+                for place, at in enumerate(order):
+                    chance *= matrix[truth[place]][seen[at]]
+                total += chance
+                hers += chance if order.index(0) < times else 0
+            found = max(found, hers / total)
+    assert found == 1 / (1 + Fraction(records - times, times) / gamma**2)
+
+
 def test_repeats_multiply_gamma() -> None:
     """Two records of a person are one draw from the product channel."""
     matrix = channel(2, 10)

@@ -200,3 +200,84 @@ def test_proof_of_work_is_asked_for(tmp_path: Path) -> None:
     if good:
         with pytest.raises(InputError, match="proof of work"):
             read_answer(definition, json.dumps(form | {"work": "0"}).encode())
+
+
+def test_a_head_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever connects and says nothing, or half a head, or a second half, is let go."""
+    from starlette.applications import Starlette
+    from uvicorn import Config, Server
+
+    from pramana.collect import serving
+
+    monkeypatch.setattr(serving, "HEAD_SECONDS", 0.3)
+    heads = [b"", b"POST /answer HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTT"]
+
+    async def waited() -> list[bytes]:
+        config = Config(Starlette(), port=0, http=serving._impatient(), log_level="critical")
+        server = Server(config)
+        task = asyncio.create_task(server.serve())
+        while not server.started:
+            await asyncio.sleep(0.01)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        ends = []
+        for head in heads:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(head)
+            try:
+                ends.append((await asyncio.wait_for(reader.read(), 5))[:12])
+            except ConnectionResetError:
+                ends.append(b"")
+            writer.close()
+        server.should_exit = True
+        await task
+        return ends
+
+    found = asyncio.run(waited())
+    assert [end in (b"", b"HTTP/1.1 404") for end in found] == [True] * 3
+
+
+def test_noise_is_not_written_down(collector: Collector) -> None:
+    """What is no HTTP, and who hangs up in the middle: no line about it, and the next is taken."""
+    half = b"POST /answer HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{"
+    for noise in (b"\x00\xff" * 100, b"GET / HTTP/9.9\r\n\r\n", half):
+        with socket.create_connection(("127.0.0.1", collector.port)) as connection:
+            connection.sendall(noise)
+    assert collector.posted(collector.body(1)) == 200
+    collector.kill(signal.SIGTERM)
+    assert collector.said.read_bytes() == b""
+
+
+def test_what_is_kept_is_stirred_while_answers_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Again and again, without anybody closing the store; never in the way of an answer."""
+    from pramana.collect import server
+    from pramana.collect.store import Outcome, Sent, SqliteStore
+
+    class Counting(SqliteStore):
+        stirs = 0
+
+        def stir(self) -> None:
+            self.stirs += 1
+            super().stir()
+
+    monkeypatch.setattr(server, "STIR_SHARE", 0)
+    store = Counting(tmp_path / "answers.sqlite", identity="a" * 64, codes=False)
+
+    async def fed() -> list[Outcome]:
+        inbox = server.Inbox(store, stir_seconds=0.05)
+        task = asyncio.create_task(inbox.run())
+        found = []
+        for number in range(30):
+            found.append(await inbox.take(Sent("0.1", f"{number:064x}")))
+            await asyncio.sleep(0.01)
+        end = time.monotonic() + 20
+        while (store.stirs < 2 or store._fresh) and time.monotonic() < end:
+            await asyncio.sleep(0.01)
+        task.cancel()
+        return found
+
+    assert asyncio.run(fed()) == [Outcome.ACCEPTED] * 30
+    assert store.stirs >= 2
+    assert not store._fresh
+    store.close()

@@ -77,3 +77,93 @@ def test_answers_of_another_survey_are_refused(tmp_path: Path) -> None:
     store(tmp_path).close()
     with pytest.raises(InputError, match="another survey"):
         SqliteStore(tmp_path / "answers.sqlite", identity="b" * 64, codes=False)
+
+
+def rows_of(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    """All rows of a store, as a thief of the file reads them."""
+    database = sqlite3.connect(path)
+    found = {
+        table: database.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608 - ours
+        for table in ("records", "tokens", "settings")
+    }
+    database.close()
+    return found
+
+
+def bytes_of(path: Path) -> bytes:
+    """The file but for the counters of its head: how often it was written."""
+    content = bytearray(path.read_bytes())
+    for begin, end in ((24, 28), (40, 44), (92, 96)):
+        content[begin:end] = bytes(end - begin)
+    return bytes(content)
+
+
+@pytest.mark.parametrize("codes", [False, True])
+def test_a_file_depends_on_what_is_kept_and_not_on_how_it_came(tmp_path: Path, codes: bool) -> None:
+    """To the last byte: the same rows that arrived in another order are the same file.
+
+    A database that is only written to lays down rows as they come, so that whoever takes the file
+    could read off the order, and tie the third code that was used to the third record.
+    """
+    kept = store(tmp_path, codes=codes)
+    tokens = [f"{number:064x}" for number in range(150)]
+    if codes:
+        kept.invite(tokens)
+    for number, token in enumerate(tokens):
+        kept.accept([Sent(f"{number:03d}", token)])
+    kept.close()
+    rows = rows_of(tmp_path / "answers.sqlite")
+    (tmp_path / "other").mkdir()
+    other = store(tmp_path / "other", codes=codes)
+    plain = bytes_of(tmp_path / "answers.sqlite")
+    for table, own in rows.items():
+        other._database.execute(f"DELETE FROM {table}")  # noqa: S608 - ours
+        for row in own[::-1]:
+            marks = ", ".join("?" * len(row))
+            insert = f"INSERT INTO {table} VALUES ({marks})"  # noqa: S608 - ours
+            other._database.execute(insert, row)
+    other._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert bytes_of(tmp_path / "other" / "answers.sqlite") != plain
+    other.stir()
+    other.close()
+    assert bytes_of(tmp_path / "other" / "answers.sqlite") == plain
+
+
+def test_a_survey_that_is_closed_takes_no_more(tmp_path: Path) -> None:
+    """Also after a restart; what is there stays."""
+    kept = store(tmp_path)
+    kept.accept([Sent("0.1", "a" * 64)])
+    kept.finish()
+    assert kept.accept([Sent("0.2", "b" * 64)]) == [Outcome.CLOSED]
+    kept.close()
+    again = store(tmp_path)
+    assert again.accept([Sent("0.2", "b" * 64)]) == [Outcome.CLOSED]
+    assert again.look_up("b" * 64) is Outcome.CLOSED
+    assert list(again.records()) == ["0.1"]
+    again.close()
+
+
+def test_a_code_is_known_however_it_is_typed(tmp_path: Path) -> None:
+    """Small letters, spaces and hyphens; and it can be asked whether it was used."""
+    kept = store(tmp_path, codes=True)
+    kept.invite(["ABCDE-FGHIJ"])
+    assert kept.look_up("abcdefghij") is Outcome.FREE
+    assert kept.look_up("ABCDE-FGHIK") is Outcome.UNKNOWN
+    assert kept.accept([Sent("0.1", " abcde fghij ")]) == [Outcome.ACCEPTED]
+    assert kept.look_up("ABCDE-FGHIJ") is Outcome.AGAIN
+    kept.close()
+
+
+def test_codes_for_a_survey_without_them_are_refused(tmp_path: Path) -> None:
+    """They would let nobody answer, and nobody would notice."""
+    kept = store(tmp_path)
+    with pytest.raises(InputError, match="codes = true"):
+        kept.invite(["ABCDE"])
+    kept.close()
+
+
+def test_a_file_that_is_no_database_is_said_in_one_line(tmp_path: Path) -> None:
+    """Not a trace of the library."""
+    (tmp_path / "answers.sqlite").write_bytes(b"not a database" * 100)
+    with pytest.raises(InputError, match="cannot be opened as a store"):
+        store(tmp_path)

@@ -82,6 +82,18 @@ def test_months_run_over_the_end_of_the_year() -> None:
         (survey_text().replace("bins = [0", 'answers = ["x", "y"]\nbins = [0'), "one of answers"),
         (survey_text(extra="words = { begin = 3 }\n"), "words.begin must be a text"),
         ("title = ", "valid TOML"),
+        (survey_text(target="epsilon = 1e9"), "epsilon must be at most 50"),
+        (survey_text().replace("expected = 5000", f"expected = {10**30}"), "expected must lie"),
+        (survey_text().replace("65, 120]", "65, inf]"), "three numbers in rising order"),
+        (survey_text().replace("65, 120]", f"65, 1{'0' * 400}]"), "three numbers in rising order"),
+        (
+            survey_text().replace("[0, 18, 30, 45, 65, 120]", "[0, 9]"),
+            "at least three",
+        ),
+        (survey_text().replace("{ f = ", '{ "" = '), "at least two answers"),
+        (survey_text().replace('f = "Female", ', ""), "at least two answers"),
+        (survey_text().replace('"on foot"', '"on\\nfoot"'), "no line breaks"),
+        (survey_text().replace('"on foot"', '"on\\u0000foot"'), "no line breaks"),
     ],
 )
 def test_a_wrong_survey_is_refused_in_one_line(wrong: str, said: str) -> None:

@@ -82,16 +82,81 @@ def test_several_collectors_share_a_survey(postgres: str) -> None:
     assert sorted(stores[0].records()) == [f"{at:04d}" for at in range(400)]
 
 
-def test_stirring_hides_the_order_of_arrival(postgres: str) -> None:
-    """Rows lie in the order of their random numbers, written by one transaction."""
-    kept = store(postgres)
+def tied(kept: PostgresStore) -> dict[str, list[str]]:
+    """What an administrator reads off the rows of each table: where they lie, and who wrote them.
+
+    A token whose transaction wrote one record is tied to it.
+    """
+    queries = {
+        "records": "SELECT xmin::text FROM {}_records ORDER BY ctid",
+        "tokens": "SELECT xmin::text FROM {}_tokens ORDER BY ctid",
+    }
+    return {
+        table: [str(row[0]) for row in kept._run(query).fetchall()]
+        for table, query in queries.items()
+    }
+
+
+@pytest.mark.parametrize("how", ["stir", "close", "finish"])
+@pytest.mark.parametrize("codes", [False, True])
+def test_stirring_hides_the_order_of_arrival(postgres: str, how: str, codes: bool) -> None:
+    """Rows lie in the order of their random numbers; each table has one transaction of its own."""
+    identity = f"{next(NUMBERS):064x}"[::-1]
+    kept = store(postgres, identity=identity, codes=codes)
+    if codes:
+        kept.invite(f"{at:064x}" for at in range(100))
     for at in range(100):
         kept.accept([Sent(f"{at:03d}", f"{at:064x}")])
-    kept.stir()
-    rows = kept._run("SELECT record, place, xmin::text FROM {}_records ORDER BY ctid").fetchall()
-    assert [row[1] for row in rows] == sorted(row[1] for row in rows)
-    assert len({row[2] for row in rows}) == 1
-    assert sorted(row[0] for row in rows) == [f"{at:03d}" for at in range(100)]
+    before = tied(kept)
+    assert sorted(before["records"]) == sorted(before["tokens"])  # one by one, all are tied
+    getattr(kept, how)()
+    looked = store(postgres, identity=identity, codes=codes)
+    after = tied(looked)
+    assert [len(set(own)) for own in after.values()] == [1, 1]
+    assert set(after["records"]).isdisjoint(after["tokens"])
+    for query in ("SELECT place FROM {}_records ORDER BY ctid",
+                  "SELECT hash FROM {}_tokens ORDER BY ctid"):  # fmt: skip
+        rows = looked._run(query).fetchall()
+        assert len(rows) == 100
+        assert rows == sorted(rows)
+    assert sorted(looked.records()) == [f"{at:03d}" for at in range(100)]
+
+
+def test_one_batch_does_not_tell_its_order(postgres: str) -> None:
+    """Random numbers do not rise as the answers of a batch came."""
+    kept = store(postgres)
+    kept.accept([Sent(f"{at:03d}", f"{at:064x}") for at in range(200)])
+    found = [int(record) for record in kept.records()]
+    rises = sum(a < b for a, b in itertools.pairwise(found))
+    assert 70 < rises < 130  # 199 would be the order of arrival
+
+
+def test_closing_stops_every_collector_and_stirs(postgres: str, tmp_path: Path) -> None:
+    """Another collector has the survey open: it takes no more, and what is there lies stirred."""
+    source = tmp_path / "survey.toml"
+    source.write_text(survey_text("reports", extra='language = "de"\n'))
+    definition, _ = new_survey(source, tmp_path / "survey")
+    one, other = (store(postgres, identity=definition.identity) for _ in range(2))
+    widths = definition.channel.widths
+    for at in range(20):
+        other.accept([Sent(respond(definition, PERSON).spelled(widths=widths), f"{at:064x}")])
+    release = close_survey(definition, one, tmp_path / "release")
+    assert release.records == 20
+    assert other.accept([Sent("0.0", "f" * 64)]) == [Outcome.CLOSED]
+    assert [len(set(own)) for own in tied(one).values()] == [1, 1]
+
+
+def test_a_connection_that_broke_is_made_anew(postgres: str) -> None:
+    """The database was restarted: the next answer is taken, and counts once."""
+    identity = "d" * 64
+    kept, other = store(postgres, identity=identity), store(postgres, identity=identity)
+    kept.accept([Sent("0.1", "a" * 64)])
+    other._run(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+        "AND backend_type = 'client backend'"
+    )
+    sent = [Sent("0.1", "a" * 64), Sent("0.2", "b" * 64)]
+    assert kept.accept(sent) == [Outcome.AGAIN, Outcome.ACCEPTED]
 
 
 def test_a_survey_in_postgres_becomes_a_release(postgres: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,19 @@ from pramana.collect.definition import Definition
 from pramana.collect.manipulation import suspicions
 from pramana.collect.store import Store
 from pramana.errors import InputError
+from pramana.files import require_free
 from pramana.formats.opening import open_table
 from pramana.guarantees.claim import Claim
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.methods.registry import METHODS
+from pramana.numeric import floor_text, log_up, text_up
 from pramana.randomness import Keystream
 from pramana.readings.release import Release
 from pramana.release.certificate import Certificate, Collected
 from pramana.table.opened import TableFormat
 from pramana.table.schema import ASKED
 
-__all__ = ["Status", "certificate_of", "close_survey", "collected_release", "status_of"]
+__all__ = ["Status", "certificate_of", "close_survey", "collected_release", "repeats", "status_of"]
 
 
 def certificate_of(definition: Definition, records: int) -> Certificate:
@@ -79,10 +82,14 @@ def _row(definition: Definition, channel: AnswerChannel, text: str) -> dict[str,
 def collected_release(definition: Definition, store: Store) -> Release:
     """The release as it would be if the survey were closed now, in memory."""
     texts = list(store.records())
-    if len(texts) < 2:
-        raise InputError(f"A release needs at least two answers, and {len(texts)} came so far.")
+    _require_two(len(texts))
     certificate = certificate_of(definition, len(texts))
     return Release(certificate, open_table(released_table(definition, texts)))
+
+
+def _require_two(answers: int) -> None:
+    if answers < 2:
+        raise InputError(f"A release needs at least two answers, and {answers} came so far.")
 
 
 def close_survey(
@@ -93,9 +100,31 @@ def close_survey(
     file_format: TableFormat = "parquet",
     sign_with: Path | None = None,
 ) -> Release:
-    """Write the release folder."""
+    """Take no more answers, and write the release folder.
+
+    What comes later would be told apart by comparing two releases, in a crowd of its own. Closing
+    again writes the same answers.
+    """
+    require_free(to, force=False)
+    _require_two(store.count())
+    store.finish()
     release = collected_release(definition, store)
     return release.save(to, file_format=file_format, sign_with=sign_with)
+
+
+def repeats(definition: Definition, answers: int, *, times: int) -> str:
+    """What is left for a person who sent so many of these answers (docs/proofs/collected.md)."""
+    ratio = Fraction(definition.mechanism.anonymity_ratio)
+    k = 1 + Fraction(max(answers - times, 0), times) * ratio
+    epsilon = text_up(times * log_up(definition.mechanism.gamma), 3)
+    return f"epsilon {epsilon} and a k of {floor_text(k)} for who answered {times} times"
+
+
+def _not_covered(definition: Definition, answers: int) -> tuple[str, ...]:
+    if definition.survey.codes:
+        return ()
+    known = [repeats(definition, answers, times=times) for times in (2, 5)]
+    return (f"Nothing keeps people from answering again, which covers less: {'; '.join(known)}.",)
 
 
 @dataclass(frozen=True)
@@ -136,6 +165,7 @@ def status_of(definition: Definition, store: Store) -> Status:
     promised = definition.promised(answers) if answers >= 2 else ()
     k = next((one.k for one in promised if isinstance(one, PkAnonymity)), None)
     sentences = tuple(one.sentence() for one in promised)
+    sentences += _not_covered(definition, answers) if promised else ()
     odd = tuple(one.sentence() for one in suspicions(definition.channel, store.tally()))
     short = tuple(definition.short_of(answers)) if promised else ()
     return Status(answers, definition.survey.expected, k, sentences, odd, short)

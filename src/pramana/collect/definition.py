@@ -39,6 +39,7 @@ FORMAT: Final = "pramana-survey"
 VERSION: Final = 1
 DEFINITION: Final = "definition.json"
 PAGE: Final = "survey.html"
+TRIAL: Final = "trial.html"
 METHODS: Final = ("retention", "reports")
 
 

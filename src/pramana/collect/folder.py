@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from pramana.collect.definition import DEFINITION, PAGE, Definition, define
+from pramana.collect.definition import DEFINITION, PAGE, TRIAL, Definition, define
 from pramana.collect.page import page_of
 from pramana.collect.store import Store, open_store
 from pramana.collect.survey import Survey
@@ -23,6 +23,7 @@ __all__ = ["answers", "invite", "load", "load_survey", "new_survey", "opened_sto
 
 ANSWERS: Final = "answers.sqlite"
 CODE_WORDS: Final = 2
+MOST_CODES: Final = 10_000_000
 
 
 def new_survey(source: Path, to: Path, *, sign_with: Path | None = None) -> tuple[Definition, Plan]:
@@ -38,6 +39,7 @@ def new_survey(source: Path, to: Path, *, sign_with: Path | None = None) -> tupl
     with whole_folder(to) as work:
         (work / DEFINITION).write_bytes(definition.to_bytes())
         (work / PAGE).write_bytes(page)
+        (work / TRIAL).write_bytes(page_of(definition, trial=True))
     return definition, plan
 
 
@@ -84,6 +86,8 @@ def invite(store: Store, number: int, to: Path) -> None:
 
     The store keeps their hashes only, and the file is for the office's eyes.
     """
+    if not 1 <= number <= MOST_CODES:
+        raise InputError(f"The number of codes must lie between 1 and {MOST_CODES:,}.")
     words = Keystream.from_system().words("codes", 0, CODE_WORDS * number)
     codes = [
         base64.b32encode(words[CODE_WORDS * at : CODE_WORDS * (at + 1)].tobytes()).decode()[:20]

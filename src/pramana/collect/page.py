@@ -27,6 +27,7 @@ WORDS: Final = {
     "code": "Your invitation code",
     "code_needed": "Enter the code from your invitation.",
     "code_unknown": "This code is not known here. Look at your invitation again.",
+    "code_used": "This code has answered before. It answers once, and nothing more is sent.",
     "begin": "Begin",
     "question": "Question",
     "of": "of",
@@ -48,6 +49,8 @@ WORDS: Final = {
     "upload_file": "The file",
     "offline": "There is no connection. Try again, or save it as a file and send it later.",
     "refused": "It was not accepted. Try again later.",
+    "closed": "The survey is closed: no more answers are taken.",
+    "trial": "This page is for trying out: nothing is kept, and nothing is sent.",
     "thanks": "Thank you",
     "done": "Your changed answers have arrived.",
     "again": "You have answered before, and this device would only send the same again.",
@@ -57,11 +60,15 @@ WORDS: Final = {
 """All that a page says; an office may say it in another language."""
 
 
-def page_of(definition: Definition) -> bytes:
-    """The page of a survey, which depends on nothing but its definition."""
+def page_of(definition: Definition, *, trial: bool = False) -> bytes:
+    """The page of a survey, which depends on nothing but its definition.
+
+    The one for trying out is the same, and sends nothing.
+    """
     survey = definition.survey
     style, script = _asset("page.css"), _asset("sampler.js") + _asset("page.js")
-    content = json.dumps(questionnaire(definition), ensure_ascii=False, sort_keys=True)
+    known = questionnaire(definition) | {"trial": trial}
+    content = json.dumps(known, ensure_ascii=False, sort_keys=True, allow_nan=False)
     parts = {
         "language": html.escape(survey.language),
         "direction": survey.direction,
@@ -94,6 +101,7 @@ def questionnaire(definition: Definition) -> dict[str, Any]:
         "work": survey.work,
         "file": f"answer-{definition.identity[:8]}",
         "skipped": SKIPPED,
+        "not_said": NOT_SAID,
         "consent": definition.consent(),
         "questions": [_question(one) for one in survey.questions],
         "channel": definition.channel.to_json(),
@@ -108,7 +116,6 @@ def _question(one: SurveyQuestion) -> dict[str, Any]:
         "answers": [label_text(answer) for answer in one.domain.labels],
         "labels": dict(one.labels),
         "bins": list(one.bins) or None,
-        "ask_if": {name: list(answers) for name, answers in one.ask_if},
     }
 
 

@@ -1,18 +1,18 @@
 """The store in a PostgreSQL database, which several collectors may share.
 
-The database keeps rows where there is room, so that their order tells when they came. ``stir``
-writes them anew in the order of their random numbers; it runs when a survey is closed, and whenever
-the office wants.
+The database keeps rows where there is room, and beside each row the number of its transaction, so
+that a token could be tied to the record that came with it. ``stir`` writes both tables anew, each
+by a transaction of its own, in the order of their random numbers. The log of the database keeps
+what was before until it is recycled: let nobody copy or archive it while a survey is under way.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from pramana.collect.store import Outcome, Sent
+from pramana.collect.store import Outcome, Sent, TokenHash
 from pramana.errors import InputError, MissingExtra
 from pramana.randomness import Keystream
 
@@ -40,14 +40,23 @@ class PostgresStore:
 
     def __init__(self, url: str, *, identity: str, codes: bool) -> None:
         self._codes = codes
+        self._fresh = False
         self._keystream = Keystream.from_system()
         self._drawn = 0
         self._name = f"survey_{identity[:16]}"
+        self._url = url
         self._database = _connected(url)
-        with self._database.transaction():
-            self._run("SELECT pg_advisory_xact_lock(hashtext(%s))", (self._name,))
+        with self._alone():
             self._run(SCHEMA.format(name=self._name))
-            self._secret = self._setting("secret", bytes(self._keystream.words("secret", 0, 4)))
+            secret = self._setting("secret", bytes(self._keystream.words("secret", 0, 4)))
+        self._hash = TokenHash(secret, codes)
+
+    @contextmanager
+    def _alone(self, how: str = "") -> Iterator[None]:
+        """A transaction, with a lock that others of this survey wait for, or share."""
+        with self._database.transaction():
+            self._run(f"SELECT pg_advisory_xact_lock{how}(hashtext(%s))", (self._name,))
+            yield
 
     def _run(self, query: str, values: Sequence[object] = ()) -> psycopg.Cursor[tuple[Any, ...]]:
         text = query.replace("{}", self._name).encode()  # a name of our own, no word of a user
@@ -59,22 +68,35 @@ class PostgresStore:
         assert found is not None  # noqa: S101 - it was written above, or before
         return bytes(found[0])
 
-    def _hash(self, token: str) -> bytes:
-        return hmac.digest(self._secret, token.encode("utf-8", "surrogatepass"), hashlib.sha256)
-
     def accept(self, batch: Sequence[Sent]) -> list[Outcome]:
-        """Keep the records whose tokens are new; all of it is on the disk when this returns."""
-        with self._database.transaction():
+        """Keep the records whose tokens are new; all of it is on the disk when this returns.
+
+        After a connection that broke, it is tried once more: what was kept already counts once.
+        """
+        import psycopg
+
+        try:
+            return self._accept(batch)
+        except psycopg.OperationalError:
+            self._database.close()
+            self._database = _connected(self._url)
+            return self._accept(batch)
+
+    def _accept(self, batch: Sequence[Sent]) -> list[Outcome]:
+        with self._alone("_shared"):
+            if self._finished():
+                return [Outcome.CLOSED] * len(batch)
             found = self._use([self._hash(sent.token) for sent in batch])
             kept = [one.record for one, own in zip(batch, found, strict=True)
                     if own is Outcome.ACCEPTED]  # fmt: skip
             words = self._keystream.words("places", self._drawn, len(kept))
             self._drawn += len(kept)
-            places = sorted(int(word) >> 1 for word in words.tolist())
+            places = [int(word) >> 1 for word in words.tolist()]
             self._run(
-                "INSERT INTO {}_records SELECT * FROM unnest(%s::bigint[], %s::text[])",
+                "INSERT INTO {}_records SELECT * FROM unnest(%s::bigint[], %s::text[]) ORDER BY 1",
                 (places, kept),
             )
+        self._fresh = self._fresh or bool(kept)
         return found
 
     def _use(self, hashes: Sequence[bytes]) -> list[Outcome]:
@@ -107,11 +129,30 @@ class PostgresStore:
 
     def invite(self, codes: Iterable[str]) -> None:
         """Let these codes answer, each once."""
-        own = sorted(self._hash(code) for code in codes)
+        own = self._hash.of_codes(codes)
         self._run(
             "INSERT INTO {}_tokens SELECT *, false FROM unnest(%s::bytea[]) ON CONFLICT DO NOTHING",
             (own,),
         )
+
+    def _finished(self) -> bool:
+        return self._run("SELECT 1 FROM {}_settings WHERE name = 'finished'").fetchone() is not None
+
+    def look_up(self, token: str) -> Outcome:
+        """What would become of an answer with this token."""
+        if self._finished():
+            return Outcome.CLOSED
+        own = (self._hash(token),)
+        known = self._run("SELECT used FROM {}_tokens WHERE hash = %s", own).fetchone()
+        if known is None:
+            return Outcome.UNKNOWN if self._codes else Outcome.FREE
+        return Outcome.AGAIN if known[0] else Outcome.FREE
+
+    def finish(self) -> None:
+        """Take no more answers, whichever collector they reach."""
+        with self._alone():
+            self._setting("finished", b"1")
+        self.stir()
 
     def records(self) -> Iterator[str]:
         """All records, in the order of their random numbers."""
@@ -129,15 +170,18 @@ class PostgresStore:
         return {str(record): int(str(times)) for record, times in rows}
 
     def stir(self) -> None:
-        """Write all rows anew in the order of their random numbers."""
+        """Write all rows anew in the order of their random numbers, each table by itself."""
         for table, key in (("records", "place"), ("tokens", "hash")):
             name = f"{self._name}_{table}"
             with self._database.transaction():
                 for statement in STIR:
                     self._run(statement.format(table=name, key=key))
+        self._fresh = False
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Stir what this one has kept, and let go of the database."""
+        if self._fresh and not self._database.closed:
+            self.stir()
         self._database.close()
 
 
@@ -147,6 +191,8 @@ def _connected(url: str) -> psycopg.Connection[tuple[Any, ...]]:
     except ImportError:
         raise MissingExtra("PostgreSQL needs psycopg: pip install 'pramana[collect]'.") from None
     try:
-        return psycopg.connect(url, autocommit=True)
+        found = psycopg.connect(url, autocommit=True)
+        found.execute("SET synchronous_commit = on")
+        return found
     except psycopg.OperationalError:
         raise InputError("The PostgreSQL database cannot be reached by this URL.") from None

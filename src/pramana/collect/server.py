@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from pramana.collect.definition import Definition
 from pramana.collect.store import Outcome, Sent, Store
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["Inbox", "application", "read_answer"]
+__all__ = ["Inbox", "application", "read_answer", "read_token"]
+
+Read = TypeVar("Read")
 
 MOST_BODY: Final = 4096
 """Bytes of an answer; all of one survey are of the same length, far below it."""
@@ -38,6 +41,10 @@ TOKEN: Final = 64
 
 MOST_CODE: Final = 64
 
+STIR_SECONDS: Final = 60
+STIR_SHARE: Final = 20
+"""Stirring waits so many times as long as the last one took, and at least so many seconds."""
+
 HEADERS: Final = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -47,7 +54,8 @@ HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
-STATUS: Final = {Outcome.ACCEPTED: 200, Outcome.AGAIN: 200, Outcome.UNKNOWN: 403}
+STATUS: Final = {Outcome.ACCEPTED: 200, Outcome.AGAIN: 200, Outcome.FREE: 200,
+                 Outcome.UNKNOWN: 403, Outcome.CLOSED: 410}  # fmt: skip
 
 
 def read_answer(definition: Definition, body: bytes) -> Sent:
@@ -55,20 +63,31 @@ def read_answer(definition: Definition, body: bytes) -> Sent:
 
     What is refused is never quoted.
     """
+    form = _form(definition, body, {"survey", "record", "token", "work"})
+    definition.channel.read(form["record"])
+    if not worked(definition, form["record"], form["token"], form["work"]):
+        raise InputError("The proof of work is missing or wrong.")
+    return Sent(form["record"], form["token"])
+
+
+def read_token(definition: Definition, body: bytes) -> str:
+    """The token of a request that asks whether it may answer."""
+    return _form(definition, body, {"survey", "token"})["token"]
+
+
+def _form(definition: Definition, body: bytes, names: set[str]) -> dict[str, str]:
     if len(body) > MOST_BODY:
         raise InputError("The answer is too long.")
     try:
         form = json.loads(body)
     except (ValueError, RecursionError):
         raise InputError("The answer is not JSON.") from None
-    names = {"survey", "record", "token", "work"}
     if not isinstance(form, dict) or set(form) != names:
         raise InputError(f"The answer must have exactly {', '.join(sorted(names))}.")
     if not all(isinstance(own, str) for own in form.values()):
         raise InputError("Everything in an answer is a text.")
     if form["survey"] != definition.identity:
         raise InputError("The answer is to another survey, or to another version of this one.")
-    definition.channel.read(form["record"])
     token = form["token"]
     if definition.survey.codes:
         good = 0 < len(token) <= MOST_CODE and token.isascii()
@@ -76,9 +95,7 @@ def read_answer(definition: Definition, body: bytes) -> Sent:
         good = len(token) == TOKEN and all(letter in "0123456789abcdef" for letter in token)
     if not good:
         raise InputError("The token is not one that this survey uses.")
-    if not worked(definition, form["record"], token, form["work"]):
-        raise InputError("The proof of work is missing or wrong.")
-    return Sent(form["record"], token)
+    return form
 
 
 def worked(definition: Definition, record: str, token: str, work: str) -> bool:
@@ -100,10 +117,13 @@ class _Waiting:
 
 
 class Inbox:
-    """Answers on their way to the store, in batches."""
+    """Answers on their way to the store, in batches; between them, what is kept is stirred."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, stir_seconds: float = STIR_SECONDS) -> None:
         self._store = store
+        self._pause = stir_seconds
+        self._fresh = True  # whoever was killed before may not have stirred
+        self._next_stir = 0.0
         self._waiting: list[_Waiting] = []
         self._some = asyncio.Event()
         self._keystream = Keystream.from_system()
@@ -121,25 +141,46 @@ class Inbox:
     async def run(self) -> None:
         """Write batch after batch, for ever."""
         while True:
-            await self._some.wait()
+            await self._stirred()
+            try:
+                await asyncio.wait_for(self._some.wait(), self._pause if self._fresh else None)
+            except TimeoutError:
+                continue
             batch, self._waiting = self._waiting[:MOST_BATCH], self._waiting[MOST_BATCH:]
             if not self._waiting:
                 self._some.clear()
             self._batches += 1
             order = self._keystream.permutation(len(batch), Stream("batch", self._batches)).tolist()
-            stirred = [batch[place] for place in order]
-            try:
-                found = await asyncio.to_thread(
-                    self._store.accept, [waiting.sent for waiting in stirred]
-                )
-            except Exception as error:  # the disk is full, the database away: everyone is told
-                for waiting in stirred:
-                    if not waiting.done.done():
-                        waiting.done.set_exception(error)
-                continue
-            for waiting, outcome in zip(stirred, found, strict=True):
+            await self._written([batch[place] for place in order])
+
+    async def _written(self, batch: list[_Waiting]) -> None:
+        try:
+            found = await asyncio.to_thread(self._store.accept, [one.sent for one in batch])
+        except Exception as error:  # the disk is full, the database away: everyone is told
+            for waiting in batch:
                 if not waiting.done.done():
-                    waiting.done.set_result(outcome)
+                    waiting.done.set_exception(error)
+            return
+        self._fresh = self._fresh or Outcome.ACCEPTED in found
+        for waiting, outcome in zip(batch, found, strict=True):
+            if not waiting.done.done():
+                waiting.done.set_result(outcome)
+
+    async def _stirred(self) -> None:
+        """Hide the order of what is kept, every now and then."""
+        started = time.monotonic()
+        if not self._fresh or started < self._next_stir:
+            return
+        with suppress(Exception):  # who reads at this moment is in the way: at the next turn
+            await asyncio.to_thread(self._store.stir)
+            self._fresh = False
+        ended = time.monotonic()
+        self._next_stir = ended + max(self._pause, STIR_SHARE * (ended - started))
+
+    async def end(self) -> None:
+        """Stir what came last."""
+        self._next_stir = 0.0
+        await self._stirred()
 
 
 class _Desk:
@@ -149,6 +190,7 @@ class _Desk:
         self._definition = definition
         self._store = store
         self._page = page
+        self._told = definition.to_bytes()
         self._inbox: Inbox | None = None
 
     @asynccontextmanager
@@ -161,6 +203,9 @@ class _Desk:
             yield
         finally:
             task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            await self._inbox.end()
 
     async def show(self, request: Request) -> Response:
         """The page."""
@@ -170,20 +215,38 @@ class _Desk:
     async def tell(self, request: Request) -> Response:
         """The definition."""
         del request
-        return _response(self._definition.to_bytes(), "application/json")
+        return _response(self._told, "application/json")
 
     async def answer(self, request: Request) -> Response:
         """A record that is randomised already."""
-        assert self._inbox is not None  # noqa: S101 - made when the application began
+        inbox = self._inbox
+        assert inbox is not None  # noqa: S101 - made when the application began
+        return await self._done(request, read_answer, inbox.take)
+
+    async def look_up(self, request: Request) -> Response:
+        """Whether a code may answer, before anything is asked."""
+
+        async def found(token: str) -> Outcome:
+            return await asyncio.to_thread(self._store.look_up, token)
+
+        return await self._done(request, read_token, found)
+
+    async def _done(
+        self,
+        request: Request,
+        read: Callable[[Definition, bytes], Read],
+        do: Callable[[Read], Awaitable[Outcome]],
+    ) -> Response:
+        from starlette.requests import ClientDisconnect
+
         try:
-            body = await asyncio.wait_for(_body(request), BODY_SECONDS)
-            sent = read_answer(self._definition, body)
-        except TimeoutError:
+            asked = read(self._definition, await asyncio.wait_for(_body(request), BODY_SECONDS))
+        except (TimeoutError, ClientDisconnect):
             return _said(408, error="The answer took too long to arrive.")
         except InputError as error:
             return _said(400, error=str(error))
         try:
-            outcome = await self._inbox.take(sent)
+            outcome = await do(asked)
         except InputError as error:
             return _said(503, error=str(error))
         except Exception:  # whatever the database says is for the office, not for the world
@@ -202,6 +265,7 @@ def application(definition: Definition, store: Store, page: bytes) -> Starlette:
             Route("/", desk.show, methods=["GET"]),
             Route("/definition.json", desk.tell, methods=["GET"]),
             Route("/answer", desk.answer, methods=["POST"]),
+            Route("/code", desk.look_up, methods=["POST"]),
         ],
         lifespan=desk.life,
     )

@@ -5,6 +5,11 @@ these numbers, so that neither the order of arrival nor a time can be read off t
 kept as its keyed hash, so that the same answer counts once when it is sent again; nothing says
 which record came with which token. Both are written in one transaction, together with those of all
 others who sent at about the same time, and answers are acknowledged after it is on the disk.
+
+A database lays down rows where there is room, so that its file tells in which order they came, and
+which token came with which record, whatever the rows say. ``stir`` writes all of them anew in the
+order of their random numbers. It runs every minute while answers come, at the end, and whenever a
+store is opened by a collector, which may have been killed before.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ import hashlib
 import hmac
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -22,7 +27,7 @@ from typing import Any, Protocol
 from pramana.errors import InputError
 from pramana.randomness import Keystream
 
-__all__ = ["Outcome", "Sent", "SqliteStore", "Store", "open_store"]
+__all__ = ["Outcome", "Sent", "SqliteStore", "Store", "TokenHash", "open_store"]
 
 
 class Outcome(StrEnum):
@@ -31,6 +36,8 @@ class Outcome(StrEnum):
     ACCEPTED = "accepted"
     AGAIN = "accepted before"
     UNKNOWN = "unknown code"
+    CLOSED = "closed"
+    FREE = "free"
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,15 @@ class Store(Protocol):
     def invite(self, codes: Iterable[str]) -> None:
         """Let these codes answer, each once."""
 
+    def look_up(self, token: str) -> Outcome:
+        """What would become of an answer with this token."""
+
+    def stir(self) -> None:
+        """Write everything anew in the order of random numbers."""
+
+    def finish(self) -> None:
+        """Take no more answers, ever."""
+
     def records(self) -> Iterator[str]:
         """All records, in an order that tells nothing."""
 
@@ -63,14 +79,26 @@ class Store(Protocol):
         """Let go of the database."""
 
 
-class _Salted:
-    """Hashes of tokens under a secret of the store: a list of tokens cannot be tried on it."""
+@dataclass(frozen=True)
+class TokenHash:
+    """Hashes of tokens under a secret of the store: a list of tokens cannot be tried on it.
 
-    def __init__(self, secret: bytes) -> None:
-        self._secret = secret
+    A code is the same code in small letters, and with other spaces or hyphens.
+    """
+
+    secret: bytes
+    codes: bool
 
     def __call__(self, token: str) -> bytes:
-        return hmac.digest(self._secret, token.encode("utf-8", "surrogatepass"), hashlib.sha256)
+        """The hash of a token."""
+        own = "".join(token.upper().replace("-", " ").split()) if self.codes else token
+        return hmac.digest(self.secret, own.encode("utf-8", "surrogatepass"), hashlib.sha256)
+
+    def of_codes(self, codes: Iterable[str]) -> list[bytes]:
+        """The hashes of codes to be invited, in an order that tells nothing."""
+        if not self.codes:
+            raise InputError("This survey takes no codes: its file must say codes = true.")
+        return sorted({self(code) for code in codes})
 
 
 SCHEMA = (
@@ -87,20 +115,21 @@ class SqliteStore:
 
     def __init__(self, path: Path, *, identity: str, codes: bool) -> None:
         self._codes = codes
+        self._fresh = False
         self._keystream = Keystream.from_system()
         self._drawn = 0
-        self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        path.chmod(0o600)
+        self._database = _opened(path)
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON",
                        "busy_timeout=10000"):  # fmt: skip
             self._database.execute(f"PRAGMA {pragma}")
         with self._transaction():
             for statement in SCHEMA:
                 self._database.execute(statement)
-            self._hash = _Salted(self._setting("secret", self._keystream.words("secret", 0, 4)))
+            secret = self._setting("secret", self._keystream.words("secret", 0, 4))
             known = self._setting("identity", identity.encode())
         if known != identity.encode():
             raise InputError(f"{path} holds the answers to another survey.")
+        self._hash = TokenHash(secret, codes)
 
     def _setting(self, name: str, value: Any) -> bytes:
         """A value that is written once and then stays."""
@@ -124,6 +153,8 @@ class SqliteStore:
         """Keep the records whose tokens are new; all of it is on the disk when this returns."""
         places = self._places(len(batch))
         with self._transaction():
+            if self._finished():
+                return [Outcome.CLOSED] * len(batch)
             found = [self._use(sent.token) for sent in batch]
             kept = [
                 (place, sent.record)
@@ -131,6 +162,7 @@ class SqliteStore:
                 if outcome is Outcome.ACCEPTED
             ]
             self._database.executemany("INSERT INTO records VALUES (?, ?)", sorted(kept))
+        self._fresh = self._fresh or bool(kept)
         return found
 
     def _use(self, token: str) -> Outcome:
@@ -142,10 +174,21 @@ class SqliteStore:
             )
             return Outcome.ACCEPTED if done.rowcount else Outcome.AGAIN
         done = self._database.execute("UPDATE tokens SET used = 1 WHERE hash = ? AND used = 0", own)
-        if done.rowcount:
-            return Outcome.ACCEPTED
-        known = self._database.execute("SELECT 1 FROM tokens WHERE hash = ?", own).fetchone()
-        return Outcome.AGAIN if known else Outcome.UNKNOWN
+        return Outcome.ACCEPTED if done.rowcount else self.look_up(token)
+
+    def _finished(self) -> bool:
+        query = "SELECT 1 FROM settings WHERE name = 'finished'"
+        return self._database.execute(query).fetchone() is not None
+
+    def look_up(self, token: str) -> Outcome:
+        """What would become of an answer with this token."""
+        if self._finished():
+            return Outcome.CLOSED
+        query = "SELECT used FROM tokens WHERE hash = ?"
+        known = self._database.execute(query, (self._hash(token),)).fetchone()
+        if known is None:
+            return Outcome.UNKNOWN if self._codes else Outcome.FREE
+        return Outcome.AGAIN if known[0] else Outcome.FREE
 
     def _places(self, count: int) -> list[int]:
         """Random numbers of 63 bits that no record has."""
@@ -160,7 +203,7 @@ class SqliteStore:
 
     def invite(self, codes: Iterable[str]) -> None:
         """Let these codes answer, each once."""
-        rows = sorted((self._hash(code),) for code in codes)
+        rows = [(own,) for own in self._hash.of_codes(codes)]
         with self._transaction():
             self._database.executemany(
                 "INSERT INTO tokens VALUES (?, 0) ON CONFLICT DO NOTHING", rows
@@ -180,10 +223,36 @@ class SqliteStore:
         query = "SELECT record, count(*) FROM records GROUP BY record ORDER BY record"
         return dict(self._database.execute(query).fetchall())
 
+    def stir(self) -> None:
+        """Write the file anew, and empty the log of transactions, which has their order."""
+        self._database.execute("VACUUM")
+        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._fresh = False
+
+    def finish(self) -> None:
+        """Take no more answers, ever; what is kept is stirred once more."""
+        with self._transaction():
+            self._setting("finished", b"1")
+        self.stir()
+
     def close(self) -> None:
-        """Fold the log of transactions, which has their order, into the file, and let go."""
+        """Stir what this one has kept, fold the log of transactions into the file, and let go."""
+        with suppress(sqlite3.OperationalError):  # another one reads or writes, and will stir
+            if self._fresh:
+                self.stir()
         self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._database.close()
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """The database at a path, for its owner's eyes; a file that is none is said to be none."""
+    try:
+        found = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        path.chmod(0o600)
+        found.execute("PRAGMA schema_version").fetchone()
+    except (OSError, sqlite3.Error):
+        raise InputError(f"{path} cannot be opened as a store of answers.") from None
+    return found
 
 
 def open_store(place: str | Path, *, identity: str, codes: bool) -> Store:

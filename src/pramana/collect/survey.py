@@ -27,6 +27,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,9 +48,14 @@ SKIPPED: Final = "does not apply"
 
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 MONTH: Final = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
+UNSEEN: Final = ("Cc", "Cs", "Zl", "Zp")
 MOST_QUESTIONS: Final = 200
 MOST_ANSWERS: Final = 1000
 MOST_WORK: Final = 24
+MOST_PEOPLE: Final = 10**10
+MOST_EPSILON: Final = 50
+MOST_EDGE: Final = 1e15
+"""Beyond it a browser's numbers are not exact."""
 
 TOP: Final = ("title", "office", "about", "language", "direction", "expected", "method", "tables",
               "codes", "work", "words", "questions")  # fmt: skip
@@ -143,8 +149,8 @@ class Survey:
                 f"A survey may ask at most {MOST_QUESTIONS} questions, got {len(self.questions)}."
             )
         self._check_names()
-        if self.expected < 2:
-            raise InvalidSchema(f"expected must be at least 2 people, got {self.expected}.")
+        if not 2 <= self.expected <= MOST_PEOPLE:
+            raise InvalidSchema(f"expected must lie between 2 and {MOST_PEOPLE:,} people.")
         if self.method not in (None, "retention", "reports"):
             raise InvalidSchema(f"method must be retention or reports, got {self.method!r}.")
 
@@ -300,18 +306,25 @@ def _answers(name: str, way: str, given: Mapping[str, Any]) -> tuple[list[str], 
     """The answers and what people read for them."""
     if way == "bins":
         edges = given["bins"]
-        if not isinstance(edges, list):
-            raise InvalidSchema(f"bins of '{name}' must be a list of numbers in rising order.")
+        numbers = isinstance(edges, list) and all(
+            isinstance(edge, int | float) and abs(edge) <= MOST_EDGE for edge in edges
+        )
+        if not numbers or len(edges) < 3:
+            raise InvalidSchema(
+                f"bins of '{name}' must be at least three numbers in rising order, none beyond "
+                f"{MOST_EDGE:g}."
+            )
         return [str(label) for label in Bins(tuple(edges)).labels], {}
     if way == "months":
         return _months(name, given["months"]), {}
     own = given["answers"]
-    if isinstance(own, dict):
-        return list(own), {one: _text(f"answer of {name}", own[one], needed=True) for one in own}
-    answers = _texts(f"answers of '{name}'", own)
+    answers = list(own) if isinstance(own, dict) else _texts(f"answers of '{name}'", own)
     if len(answers) < 2 or len(set(answers)) < len(answers) or not all(map(str.strip, answers)):
         raise InvalidSchema(f"'{name}' must have at least two answers, each listed once.")
-    return answers, {}
+    if any(unicodedata.category(letter) in UNSEEN for one in answers for letter in one):
+        raise InvalidSchema(f"Answers of '{name}' must hold no line breaks and no controls.")
+    texts = own if isinstance(own, dict) else {}
+    return answers, {one: _text(f"answer of '{name}'", texts[one], needed=True) for one in texts}
 
 
 def _months(name: str, given: object) -> list[str]:
@@ -399,4 +412,6 @@ def _choice(what: str, given: object, choices: Sequence[str]) -> str:
 def _number(what: str, given: object) -> float:
     if isinstance(given, bool) or not isinstance(given, int | float):
         raise InvalidSchema(f"{what} must be a number.")
+    if what.endswith("epsilon") and given > MOST_EPSILON:
+        raise InvalidSchema(f"{what} must be at most {MOST_EPSILON}: more promises nothing.")
     return given

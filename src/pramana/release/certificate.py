@@ -109,7 +109,8 @@ class Collected:
             "Each person had a code that could be used once."
             if self.codes
             else "Nothing kept a person from answering on several devices: who did so m times is "
-            "covered by m times epsilon, and by a k of 1 + (n - 1) exp(-2 m epsilon) only."
+            "covered by m times epsilon, and by a k of 1 + (n - m) / m * exp(-2 epsilon) only, of "
+            "the n records; by no central epsilon."
         )
         return (
             "Nobody held the truth: people randomised their own answers before they sent them, "

@@ -6,14 +6,25 @@
   const { channel, words: text } = survey;
   const main = document.getElementById("main");
   const KEY = `pramana.${survey.identity}`;
-  let answers = {};
+  const plain = (own) => Object.assign(Object.create(null), own);
+  let answers = plain({});
   let asked = null;
   let place = 0;
   let code = "";
 
+  // What this device remembers, for each code by itself; where it may keep nothing, the page does.
+  const memory = new Map();
   const kept = {
-    read(name) { try { return localStorage.getItem(`${KEY}.${name}`); } catch { return null; } },
-    write(name, value) { try { localStorage.setItem(`${KEY}.${name}`, value); } catch { /* private mode */ } },
+    key: (name) => (survey.codes ? `${KEY}.${code}.${name}` : `${KEY}.${name}`),
+    read(name) {
+      const key = kept.key(name);
+      try { return memory.get(key) ?? localStorage.getItem(key); } catch { return null; }
+    },
+    write(name, value) {
+      memory.set(kept.key(name), value);
+      if (survey.trial) return;
+      try { localStorage.setItem(kept.key(name), value); } catch { /* storage is full or forbidden */ }
+    },
   };
 
   function element(tag, content, attributes = {}) {
@@ -24,7 +35,7 @@
   }
 
   function screen(...parts) {
-    main.replaceChildren(element("h1", survey.title),
+    main.replaceChildren(element("h1", survey.title), ...(survey.trial ? [element("p", text.trial, { class: "error" })] : []),
       ...(survey.office ? [element("p", survey.office, { class: "office" })] : []), ...parts);
     main.focus();
     window.scrollTo(0, 0);
@@ -37,7 +48,8 @@
   }
 
   const question = (name) => survey.questions.find((one) => one.name === name);
-  const shown = (name, answer) => question(name).labels[answer] ?? text[answer] ?? answer;
+  const ours = (answer) => answer === survey.skipped || answer === survey.not_said;
+  const shown = (name, answer) => plain(question(name).labels)[answer] ?? (ours(answer) ? text[answer] : answer);
 
   // Which questions are asked: all, or the set that chance has drawn once for this device.
   function chosen() {
@@ -55,49 +67,63 @@
     return survey.questions.filter((one) => wanted.has(one.name));
   }
 
-  // A question is passed over where an answer before it says so; if that one was not asked, people
-  // say themselves that it does not apply to them.
-  function applies(one) {
-    return Object.entries(one.ask_if).every(([name, allowed]) =>
-      !columns().some((other) => other.name === name) || allowed.includes(answers[name]));
+  // What may be answered after the answers before it. Where only one thing may, that a question does
+  // not apply, it is passed over; if the one that decides it was not asked, people say it themselves.
+  function offered(one) {
+    const draw = channel.asked[chosen()].draws.find((own) => own.columns.includes(one.name));
+    const before = survey.questions.slice(0, survey.questions.indexOf(one)).map((own) => own.name);
+    const fits = draw.cells.filter((cell) => draw.columns.every((name, at) => !before.includes(name) || cell[at] === answers[name]));
+    const possible = new Set(fits.map((cell) => cell[draw.columns.indexOf(one.name)]));
+    return one.answers.filter((answer) => possible.has(answer));
   }
 
-  function offered(one) {
-    const known = Object.keys(one.ask_if).every((name) => columns().some((other) => other.name === name));
-    return one.answers.filter((answer) => answer !== survey.skipped || (Object.keys(one.ask_if).length && !known));
+  const applies = (one) => offered(one).some((answer) => answer !== survey.skipped);
+
+  // What was drawn before is shown again, or thanked for.
+  function resumed() {
+    const record = kept.read("record");
+    if (record === null) return false;
+    if (kept.read("done") === null) review(record); else finished(text.again);
+    return true;
+  }
+
+  function codeField() {
+    const field = element("input", [], { type: "text", id: "code", autocomplete: "off", autocapitalize: "characters", spellcheck: "false" });
+    field.value = code;
+    return { field, made: element("p", [element("label", text.code, { for: "code", class: "ask" }), field]), read: () => field.value.replace(/[\s-]/g, "").toUpperCase() };
   }
 
   function welcome() {
-    const sent = kept.read("record");
-    if (sent !== null && kept.read("done") !== null) return finished(true);
-    if (sent !== null) return review(sent);
+    if (!survey.codes && resumed()) return;
     const parts = [];
     if (survey.about) parts.push(element("p", survey.about));
     const card = element("section", survey.consent.slice(0, 4).map((one) => element("p", one)), { class: "card", "aria-label": text.promise });
-    const more = element("details", [element("summary", text.more), ...survey.consent.slice(4).map((one) => element("p", one)),
-      element("p", [`${text.identity} `, element("code", survey.identity)])]);
-    card.append(more);
+    card.append(element("details", [element("summary", text.more), ...survey.consent.slice(4).map((one) => element("p", one)),
+      element("p", [`${text.identity} `, element("code", survey.identity)])]));
     parts.push(card);
-    let field = null;
-    if (survey.codes) {
-      field = element("input", [], { type: "text", id: "code", autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
-      field.value = code;
-      parts.push(element("p", [element("label", text.code, { for: "code", class: "ask" }), field]));
-    }
+    const field = survey.codes ? codeField() : null;
+    if (field !== null) parts.push(field.made);
     const wrong = element("p", "", { class: "error", role: "alert" });
-    const begin = button(text.begin, () => {
-      if (field !== null) {
-        code = field.value.trim();
-        if (!code) { wrong.textContent = text.code_needed; field.focus(); return; }
-      }
-      place = -1;
-      forward();
-    });
+    const begin = button(text.begin, () => started(field, wrong));
     const upload = element("input", [], { type: "file", id: "upload", accept: "application/json,.json" });
     upload.addEventListener("change", () => uploaded(upload, wrong));
     const later = element("details", [element("summary", text.upload), element("label", text.upload_file, { for: "upload" }), upload]);
     screen(...parts, wrong, element("div", begin, { class: "buttons" }), later);
-    return null;
+  }
+
+  // A code that was used, on whatever device, is asked nothing: no second record of a person leaves.
+  async function started(field, wrong) {
+    if (field !== null) {
+      code = field.read();
+      if (!code) { wrong.textContent = text.code_needed; field.field.focus(); return; }
+      asked = null;
+      if (resumed()) return;
+      const told = await post("code", JSON.stringify({ survey: survey.identity, token: code }));
+      if (told.status === 403 || told.status === 410) { wrong.textContent = told.said; field.field.focus(); return; }
+      if (told.outcome === "accepted before") { finished(text.code_used); return; }
+    }
+    place = -1;
+    forward();
   }
 
   function forward() {
@@ -121,7 +147,8 @@
     const own = columns();
     const wrong = element("p", "", { class: "error", role: "alert", id: "wrong" });
     const field = one.bins ? number(one) : choices(one);
-    const form = element("form", [field.made, wrong, element("div", [element("button", text.next, { type: "submit" }), button(text.back, back, true)], { class: "buttons" })], { novalidate: "", class: "card" });
+    // Nothing is left to a browser that remembers what was typed.
+    const form = element("form", [field.made, wrong, element("div", [element("button", text.next, { type: "submit" }), button(text.back, back, true)], { class: "buttons" })], { novalidate: "", class: "card", autocomplete: "off" });
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const answer = field.read();
@@ -135,12 +162,12 @@
   function choices(one) {
     const many = offered(one).length > 12;
     if (many) {
-      const select = element("select", [element("option", text.choose, { value: "" }), ...offered(one).map((answer) => element("option", shown(one.name, answer), { value: answer }))], { id: "answer" });
+      const select = element("select", [element("option", text.choose, { value: "" }), ...offered(one).map((answer) => element("option", shown(one.name, answer), { value: answer }))], { id: "answer", autocomplete: "off" });
       select.value = answers[one.name] ?? "";
       return { made: element("div", [element("label", one.text, { for: "answer", class: "ask" }), select]), read: () => select.value || null, focus: () => select.focus() };
     }
     const inputs = offered(one).map((answer, at) => {
-      const input = element("input", [], { type: "radio", name: "answer", value: answer, id: `answer${at}` });
+      const input = element("input", [], { type: "radio", name: "answer", value: answer, id: `answer${at}`, autocomplete: "off" });
       input.checked = answers[one.name] === answer;
       return input;
     });
@@ -155,10 +182,10 @@
   function number(one) {
     const low = one.bins[0];
     const high = one.bins[one.bins.length - 1];
-    const input = element("input", [], { type: "number", id: "answer", step: "any", inputmode: "decimal", "aria-describedby": "wrong" });
-    const rest = offered(one).slice(one.bins.length - 1);
+    const input = element("input", [], { type: "number", id: "answer", step: "any", inputmode: "decimal", autocomplete: "off", "aria-describedby": "wrong" });
+    const rest = offered(one).filter(ours);
     const boxes = rest.map((answer, at) => {
-      const box = element("input", [], { type: "radio", name: "instead", value: answer, id: `instead${at}` });
+      const box = element("input", [], { type: "radio", name: "instead", value: answer, id: `instead${at}`, autocomplete: "off" });
       box.addEventListener("change", () => { input.value = ""; });
       return box;
     });
@@ -173,14 +200,16 @@
         if (instead) return instead.value;
         const value = input.value === "" ? NaN : Number(input.value);
         if (!(value >= low && value <= high)) return null;
-        const bin = Math.min(one.bins.findLastIndex((edge) => edge <= value), one.bins.length - 2);
-        return one.answers[bin];
+        const below = one.bins.filter((edge) => edge <= value).length;
+        return one.answers[Math.min(below, one.bins.length - 1) - 1];
       },
     };
   }
 
-  // Chance decides once: what it made of the answers is kept, and shown before it is sent.
+  // Chance decides once: what it made of the answers is kept, and shown before it is sent. Where
+  // another tab was quicker, it is what that one drew.
   function draw() {
+    if (resumed()) return;
     const draws = channel.asked[chosen()].draws;
     const record = send(channel, chosen(), answers, randomWords(draws.length));
     kept.write("record", record);
@@ -199,11 +228,23 @@
       element("tbody", rows),
     ]);
     const wrong = element("p", "", { class: "error", role: "alert" });
-    const go = button(text.send, () => deliver(record, wrong, go));
+    const field = survey.codes ? codeField() : null;
+    const go = button(text.send, () => { corrected(field, record); deliver(record, wrong, go); });
     const save = button(text.save, () => saved(record), true);
     screen(element("h2", text.review), element("p", text.review_words), element("p", chances(record)),
       element("div", table, { class: "card" }),
-      element("p", [`${text.exactly} `, element("code", record)]), wrong, element("div", [go, save], { class: "buttons" }));
+      element("p", [`${text.exactly} `, element("code", record)]),
+      ...(field === null ? [] : [field.made]), wrong, element("div", [go, save], { class: "buttons" }));
+  }
+
+  // A code that was mistyped is put right, and what was drawn stays.
+  function corrected(field, record) {
+    if (field === null || !field.read() || field.read() === code) return;
+    const set = kept.read("set");
+    code = field.read();
+    kept.write("set", set);
+    kept.write("record", record);
+    kept.write("token", code);
   }
 
   // How likely it is that an answer is sent as it was given, rounded up.
@@ -221,34 +262,35 @@
   async function work(token, record) {
     if (!survey.work) return "";
     for (let number = 0; ; number += 1) {
-      const content = new TextEncoder().encode(`${survey.identity}.${token}.${record}.${number}`);
+      const spelt = String(number).padStart(12, "0");
+      const content = new TextEncoder().encode(`${survey.identity}.${token}.${record}.${spelt}`);
       const digest = new DataView(await crypto.subtle.digest("SHA-256", content));
-      if (digest.getUint32(0) >>> (32 - survey.work) === 0) return String(number).padStart(12, "0");
+      if (digest.getUint32(0) >>> (32 - survey.work) === 0) return spelt;
     }
   }
 
   async function body(record) {
-    const token = kept.read("token") ?? code;
+    const token = kept.read("token");
     return JSON.stringify({ survey: survey.identity, record, token, work: await work(token, record) });
   }
 
   async function deliver(record, wrong, go) {
     go.disabled = true;
     wrong.textContent = "";
-    const failed = await post(await body(record));
-    if (failed === null) { answers = {}; kept.write("done", "1"); finished(false); return; }
+    const told = await post("answer", await body(record));
+    if (told.status === 200) { kept.write("done", "1"); finished(text.done); return; }
     go.disabled = false;
-    wrong.textContent = failed;
+    wrong.textContent = told.said;
   }
 
-  async function post(content) {
+  async function post(where, content) {
+    if (survey.trial) return { status: 200 };
     try {
-      const reply = await fetch("answer", { method: "POST", body: content, headers: { "Content-Type": "application/json" }, credentials: "omit", referrerPolicy: "no-referrer", cache: "no-store" });
-      if (reply.ok) return null;
-      if (reply.status === 403) return text.code_unknown;
-      return text.refused;
+      const reply = await fetch(where, { method: "POST", body: content, headers: { "Content-Type": "application/json" }, credentials: "omit", referrerPolicy: "no-referrer", cache: "no-store" });
+      const said = { 403: text.code_unknown, 410: text.closed }[reply.status] ?? text.refused;
+      return { status: reply.status, said, outcome: (await reply.json().catch(() => ({}))).outcome };
     } catch {
-      return text.offline;
+      return { status: 0, said: text.offline };
     }
   }
 
@@ -260,15 +302,18 @@
   }
 
   async function uploaded(input, wrong) {
-    const content = await input.files[0].text();
-    const failed = await post(content);
-    if (failed === null) finished(false); else wrong.textContent = failed;
+    if (!input.files.length) return;
+    const told = await post("answer", await input.files[0].text());
+    if (told.status === 200) finished(text.done); else wrong.textContent = told.said;
   }
 
-  function finished(before) {
-    screen(element("section", [element("h2", text.thanks), element("p", before ? text.again : text.done)], { class: "card" }));
+  function finished(said) {
+    answers = plain({});
+    screen(element("section", [element("h2", text.thanks), element("p", said)], { class: "card" }));
   }
 
-  addEventListener("pageshow", (event) => { if (event.persisted) { answers = {}; welcome(); } });
+  // Who leaves the page leaves nothing of what was said on it, also where a browser keeps it whole.
+  addEventListener("pagehide", () => { answers = plain({}); code = ""; main.replaceChildren(); });
+  addEventListener("pageshow", (event) => { if (event.persisted) welcome(); });
   welcome();
 })();
