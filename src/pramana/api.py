@@ -379,20 +379,36 @@ def advise(
 
 
 def report(
-    release: Release | str | Path, *, original: TableLike | None = None, external: bool = False
+    release: Release | str | Path,
+    *,
+    original: TableLike | None = None,
+    external: bool = False,
+    name: str = "",
+    office: str = "",
+    date: str | None = None,
 ) -> Report:
-    """One self-contained HTML document about a release; shows itself in a notebook.
+    """A page for management and a technical annex about a release; shows itself in a notebook.
+
+    ``save("report.html")`` writes one self-contained HTML file, ``save("report.pdf")`` a PDF.
 
     Args:
         release: a release or its folder.
         original: the true table: then attacks and losses are measured, for the owner's eyes.
         external: for publication: the original is not looked at, whatever was given.
+        name: of the data, for the title.
+        office: who releases them.
+        date: of the report; today where not given.
     """
+    import datetime
+
     from pramana.assess.report import make_report
+    from pramana.reports.content import About
 
     found = _release(release)
     truth = None if external or original is None else _truth(original, found)
-    return make_report(found, original=truth, external=external)
+    day = datetime.date.today().isoformat() if date is None else date
+    about = About(name, office, day)
+    return make_report(found, original=truth, external=external, about=about)
 
 
 def verbatim(release: Release | str | Path, original: TableLike) -> Verbatim:

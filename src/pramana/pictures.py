@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["COLOURS", "altair", "inline_svg", "rows_of", "styled", "write_picture"]
+__all__ = ["COLOURS", "altair", "inline_svg", "plain_svg", "rows_of", "styled", "write_picture"]
 
 COLOURS = ("#0b5f8a", "#a85400", "#3f6b1f", "#7a4a8c", "#6b5d00", "#8a1b3c", "#3d3d3d", "#006b6b")
 """Each at least 4.5 to 1 against white."""
@@ -48,8 +48,11 @@ def styled(chart: Any) -> Any:
 
 
 def inline_svg(chart: Any, *, identity: str, title: str, text: str) -> str:
-    """SVG to stand in a page: as wide as there is room, with a name and a description."""
-    body = _svg(chart)
+    """SVG to stand in a page: as wide as there is room, with a name and a description.
+
+    The chart may have become SVG already.
+    """
+    body = chart if isinstance(chart, str) else plain_svg(chart)
     opening = re.match(r"<svg[^>]*>", body)
     assert opening is not None  # noqa: S101 - the library writes nothing else
     size = re.search(r'viewBox="0 0 (\S+) (\S+)"', opening.group())
@@ -66,8 +69,11 @@ def inline_svg(chart: Any, *, identity: str, title: str, text: str) -> str:
     return head + re.sub(r"(clip\d+|gradient_\d+)", rf"{identity}-\1", rest)
 
 
-def _svg(chart: Any) -> str:
-    """The same numbers, the same letters: clips are numbered anew, not from chart to chart."""
+def plain_svg(chart: Any) -> str:
+    """SVG to stand alone; the same numbers, the same letters.
+
+    Clips are numbered anew, not from chart to chart.
+    """
     written = io.StringIO()
     chart.save(written, format="svg")
     body = written.getvalue()
@@ -78,5 +84,5 @@ def _svg(chart: Any) -> str:
 
 def write_picture(chart: Any, path: Path) -> None:
     """Write ``path``.svg and ``path``.png."""
-    path.with_suffix(".svg").write_text(_svg(chart))
+    path.with_suffix(".svg").write_text(plain_svg(chart))
     chart.save(str(path.with_suffix(".png")), scale_factor=SCALE)

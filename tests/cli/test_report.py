@@ -47,3 +47,17 @@ def test_other_folders_are_refused(steward: Path, run: Run) -> None:
     assert found.code == 2
     assert "release folder" in found.err
     assert not Path("report.html").exists()
+
+
+def test_a_pdf_with_name_office_and_date(release: Path, run: Run) -> None:
+    """The ending says which; what stands on the first page is told by options."""
+    import pypdf
+
+    found = run(
+        "report release --external -o report.pdf --name Census --office Bureau --date today"
+    )
+    text = pypdf.PdfReader("report.pdf").pages[0].extract_text()
+
+    assert found.code == 0, found
+    for word in ("Census", "Bureau", "today", "Signature"):
+        assert word in text

@@ -20,8 +20,9 @@ from pramana.assess.report import make_report
 from pramana.formats.opening import open_table
 from pramana.guarantees.registry import GUARANTEES
 from pramana.pictures import COLOURS as PALETTE
+from pramana.reports.content import ColumnView
 from pramana.reports.markup import Markup, element, table
-from pramana.reports.plots import COLOURS, Point, Range, frontier, ranges
+from pramana.reports.plots import COLOURS, Point, Range, frontier, ranges, shares
 from pramana.reports.style import STYLE
 
 
@@ -232,10 +233,41 @@ def test_markup_escapes_what_is_not_markup():
 
 def test_plots_say_in_words_what_they_show():
     """Every entry with its numbers, also where the frontier has one point or a share is 0."""
-    shown = ranges("r", [Range("link", 0.0, 0.0, 0.1, 0.01, 0.05)], title="t")
+    shown = ranges("r", [Range("link", 0.0, 0.0, 0.1, 0.01, 0.05)], title="t").text
     assert "link 0 %, guessing 1 %, promised 5 %" in shown
     plot = frontier(
         "f", [Point("k = 10", 0.1, 0.02, True), Point("k = 2", 0.0, 0.5, False)], title="t"
-    )
+    ).text
     assert "k = 10: loss 10 %, risk 2 %, on the frontier" in plot
     assert plot.count("on the frontier") == 1
+    assert shares("s", VIEW, title="t").text == (
+        "Man: estimated 49.0 % (40.0 % to 58.0 %), as released 50.0 %; "
+        "Woman: estimated 51.0 % (42.0 % to 60.0 %), as released 50.0 %"
+    )
+
+
+VIEW = ColumnView(
+    "q1", "Sex (q1)", "key", "", "", labels=("Man", "Woman"), released=(0.5, 0.5),
+    estimated=(0.49, 0.51), low=(0.4, 0.42), high=(0.58, 0.6),
+)  # fmt: skip
+
+
+def test_charts_have_axes_labels_and_error_bars():
+    """Both axes have titles, values their labels in words, and each estimate a line."""
+    drawn = shares("s", VIEW, title="t").svg
+
+    for word in ("q1", "Man", "Woman", "share of records, with 95 % intervals"):
+        assert word in drawn
+    assert len(re.findall(r'<line[^>]*stroke="#0b5f8a"', drawn)) == 2
+
+
+def test_a_curve_shows_many_values_at_the_same_height():
+    """A hundred values in an order need no more room than twenty."""
+
+    def tall(number: int) -> float:
+        part = (1 / number,) * number
+        view = replace(VIEW, labels=tuple(map(str, range(number))), released=part, estimated=part,
+                       low=part, high=part, curve=True)  # fmt: skip
+        return float(re.search(r'height="([0-9.]+)"', shares("s", view, title="t").svg)[1])
+
+    assert tall(100) <= tall(20) + 10

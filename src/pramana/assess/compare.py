@@ -34,8 +34,8 @@ from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
 from pramana.numeric import percent_up
 from pramana.readings.release import Release
+from pramana.reports.blocks import Row
 from pramana.reports.comparison import render_comparison
-from pramana.reports.content import Row
 from pramana.reports.plots import Point
 from pramana.risk.measured import Measured
 from pramana.risk.verbatim import Verbatim

@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from pramana.assess.release_audit import ReleaseAudit, audit_release
 from pramana.assess.utility import UtilityReport, assess_utility
 from pramana.errors import NotCovered, PramanaError
+from pramana.estimation.results import Estimate
 from pramana.files import write_whole
 from pramana.matrices.families import UniformMixture
 from pramana.matrices.reporting import Reporting
-from pramana.numeric import text_down, text_up
+from pramana.numeric import percent_down, percent_up, text_down, text_up
 from pramana.readings.release import Release
 from pramana.release.told import SILENT, told_codes
 from pramana.release.verify import verify_folder
-from pramana.reports.content import ColumnView, ReportContent, Row, Section
-from pramana.reports.page import render
+from pramana.reports.annex import report_document
+from pramana.reports.blocks import Document, Row
+from pramana.reports.content import About, Attacks, ColumnView, Measures, ReportContent
+from pramana.reports.html import to_html
+from pramana.reports.pdf import to_pdf
 from pramana.table.codec import encode
-from pramana.table.domains import Bins, label_text
+from pramana.table.domains import Bins
 from pramana.table.opened import OpenedTable
-from pramana.table.schema import Column
+from pramana.table.schema import Column, Role
+from pramana.types import FloatArray
 
 __all__ = ["Report", "make_report"]
 
-MOST_BARS = 24
+MOST_CHARTS = 10
+MOST_VALUES = 12
+MOST_POINTS = 150
+MOST_TABLES = 15
+LEVEL = 0.95
+"""Values that a chart shows: below each other, and as a curve; the page has a bounded length."""
+
 TREE_CODE = """import pramana as pm
 
 release = pm.load({folder!r})
@@ -40,15 +53,25 @@ for cell in table.cells:
 
 @dataclass(frozen=True)
 class Report:
-    """A report as one self-contained HTML file; shows itself in a notebook."""
+    """A report: one page for management, then a technical annex; shows itself in a notebook."""
 
-    html: str
+    document: Document = field(repr=False)
     external: bool
 
+    @cached_property
+    def html(self) -> str:
+        """One self-contained HTML file."""
+        return to_html(self.document)
+
+    def to_pdf(self) -> bytes:
+        """The same as PDF."""
+        return to_pdf(self.document)
+
     def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Write the file; over one of that name only with ``force``."""
+        """Write the file, as its ending says: .pdf, else HTML; over another only with ``force``."""
         place = Path(path)
-        write_whole(place, self.html, force=force)
+        pdf = place.suffix.lower() == ".pdf"
+        write_whole(place, self.to_pdf() if pdf else self.html, force=force)
         return place
 
     def _repr_html_(self) -> str:
@@ -56,7 +79,11 @@ class Report:
 
 
 def make_report(
-    release: Release, *, original: OpenedTable | None = None, external: bool = False
+    release: Release,
+    *,
+    original: OpenedTable | None = None,
+    external: bool = False,
+    about: About | None = None,
 ) -> Report:
     """The report of a release.
 
@@ -64,24 +91,24 @@ def make_report(
         release: the release.
         original: the true table: then attacks and losses are measured, for the owner's eyes.
         external: for publication: the original is not looked at, whatever was given.
+        about: name of the data, office and date on the first page.
     """
     truth = None if external else original
     audit, notes = _audit(release, truth)
     utility = None if truth is None else assess_utility(release, truth)
     content = ReportContent(
         certificate=release.certificate,
-        columns=tuple(
-            _column(column, release, truth) for column in release.certificate.true_schema.released
-        ),
-        checks=_checks(release),
+        columns=_columns(release, truth),
+        verdict=None if release.folder is None else verify_folder(release.folder),
         code=_code(release),
         external=truth is None,
-        risk=None if audit is None else _risk(audit),
+        about=about or About(),
+        attacks=None if audit is None else _attacks(audit),
         worst=None if audit is None else _worst(audit),
         utility=None if utility is None else _utility(utility),
         notes=notes,
     )
-    return Report(render(content), external=truth is None)
+    return Report(report_document(content), external=truth is None)
 
 
 def _audit(
@@ -93,13 +120,6 @@ def _audit(
         return audit_release(release, truth), ()
     except NotCovered as error:
         return None, (f"Attacks were not measured: {error}",)
-
-
-def _checks(release: Release) -> tuple[tuple[str, bool, str], ...]:
-    if release.folder is None:
-        return ()
-    verdict = verify_folder(release.folder)
-    return tuple((check.name, check.ok, check.detail) for check in verdict.checks)
 
 
 def _code(release: Release) -> str:
@@ -116,48 +136,100 @@ def _code(release: Release) -> str:
 # -- columns -------------------------------------------------------------------------------
 
 
-def _column(column: Column, release: Release, truth: OpenedTable | None) -> ColumnView:
-    if not column.randomised or column.domain is None:
-        return ColumnView(
-            column.name, str(column.role), "released as it is", "as they occur", note=""
-        )
-    codes = told_codes(release.certificate.mechanism, column, release.opened)
-    codes = codes[codes != SILENT]
-    size = len(column.labels)
-    shares = np.bincount(codes, minlength=size) / max(len(codes), 1)
-    before = None
-    if truth is not None:
-        own = encode(column, truth.to_arrow([column.name]).column(0))
-        before = np.bincount(own, minlength=size) / max(len(own), 1)
-    shown = np.sort(np.argsort(-shares, kind="stable")[:MOST_BARS])
-    estimate = _estimate(release, column.name)
+def _columns(release: Release, truth: OpenedTable | None) -> tuple[ColumnView, ...]:
+    """Every column; of those that were changed the first few, keys before others, are drawn."""
+    released = release.certificate.true_schema.released
+    changed = [c for c in released if c.randomised and c.domain is not None]
+    keys_first = sorted(changed, key=lambda column: column.role is not Role.KEY)
+    drawn = {column.name for column in keys_first[:MOST_CHARTS]}
+    views = []
+    for column in released:
+        view = _described(column, release)
+        views.append(_drawn(column, view, release, truth) if column.name in drawn else view)
+    return tuple(views)
 
-    def pick(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[float, ...]:
-        return tuple(float(value) for value in values[shown])
 
+def _described(column: Column, release: Release) -> ColumnView:
+    """What is said of any column."""
+    changed = column.randomised and column.domain is not None
     return ColumnView(
         name=column.name,
+        title=release.certificate.labels.title(column.name),
         role=str(column.role),
-        treatment=_treatment(column, release),
-        domain=_domain(column),
-        labels=tuple(label_text(column.labels[place]) or "missing" for place in shown),
-        released=pick(shares),
-        estimated=None if estimate is None else pick(estimate[0]),
-        low=None if estimate is None else pick(estimate[1]),
-        high=None if estimate is None else pick(estimate[2]),
-        truth=None if before is None else pick(before),
-        note=f"The {MOST_BARS} most frequent of {size} values." if size > MOST_BARS else "",
+        treatment=_treatment(column, release) if changed else "released as it is",
+        domain=_domain(column) if changed else "as they occur",
     )
 
 
-def _estimate(
-    release: Release, name: str
-) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.float64]], ...] | None:
+def _drawn(
+    column: Column, view: ColumnView, release: Release, truth: OpenedTable | None
+) -> ColumnView:
+    """The same with its shares: of all values in an order, else of the most frequent ones."""
+    estimate = _estimate(release, column.name)
+    found = _shares_of(column, release, truth, estimate)
+    size = len(column.labels)
+    labels = release.certificate.labels
+    named = labels.values.get(column.name, {})
+    curve = MOST_VALUES < size <= MOST_POINTS and _in_order(column) and 2 * len(named) < size
+    main = found.get("estimated", found["released"])
+    shown = np.arange(size)
+    if size > MOST_VALUES and not curve:
+        shown = np.sort(np.argsort(-main, kind="stable")[:MOST_VALUES])
+    words = labels.named(column.name, column.labels)
+    picked: dict[str, Any] = {name: tuple(map(float, own[shown])) for name, own in found.items()}
+    return replace(
+        view,
+        labels=tuple(words[place] for place in shown),
+        level=LEVEL if estimate is None else estimate.level,
+        curve=curve,
+        note=_left_out(size, len(shown), float(1 - main[shown].sum())),
+        **picked,
+    )
+
+
+def _shares_of(
+    column: Column, release: Release, truth: OpenedTable | None, estimate: Estimate | None
+) -> dict[str, FloatArray]:
+    """Shares of its values: as released, as estimated with intervals, and in truth if given."""
+    codes = told_codes(release.certificate.mechanism, column, release.opened)
+    codes = codes[codes != SILENT]
+    size = len(column.labels)
+    found = {"released": np.bincount(codes, minlength=size) / max(len(codes), 1)}
+    if truth is not None:
+        own = encode(column, truth.to_arrow([column.name]).column(0))
+        found["truth"] = np.bincount(own, minlength=size) / max(len(own), 1)
+    if estimate is not None:
+        found["estimated"] = estimate.estimate
+        if not estimate.no_interval:
+            found |= {"low": estimate.low, "high": estimate.high}
+    return found
+
+
+def _left_out(size: int, shown: int, rest: float) -> str:
+    """How many values a chart leaves out, and how much they are together."""
+    if shown == size:
+        return ""
+    return (
+        f"The {shown} most frequent of {size:,} values; the other {size - shown:,} have "
+        f"{max(100 * rest, 0.0):.3g} % of the records together."
+    )
+
+
+def _in_order(column: Column) -> bool:
+    """Whether values follow each other: bins, an order that was declared, or numbers."""
+    domain = column.domain
+    if isinstance(domain, Bins) or getattr(domain, "ordered", False):
+        return True
+    values = [label for label in column.labels if label is not None]
+    numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+    return len(numbers) == len(values) and numbers == sorted(numbers)
+
+
+def _estimate(release: Release, name: str) -> Estimate | None:
     try:
-        found = release.crosstab(name, share=True, weighted=False)
+        return release.crosstab(name, share=True, weighted=False)
     except PramanaError:
         return None  # the matrices are withheld, or the method has none
-    return found.estimate, found.low, found.high
 
 
 def _treatment(column: Column, release: Release) -> str:
@@ -174,7 +246,11 @@ def _treatment(column: Column, release: Release) -> str:
         kept = float(matrix.retention)
         return f"kept with probability {text_up(kept, 3)}, else drawn at random{tied}"
     least = min(float(own.diagonal.min()) for own in step.matrices)
-    return f"kept with probability {least:.3f} or more, else moved by the matrix{tied}"
+    most = max(float(own.diagonal.max()) for own in step.matrices)
+    return (
+        f"kept with probability {text_down(least, 3)} to {text_up(most, 3)}, else moved by the "
+        f"matrix{tied}"
+    )
 
 
 def _asked(name: str, mechanism: Reporting) -> str:
@@ -199,19 +275,25 @@ def _domain(column: Column) -> str:
 # -- for the owner -------------------------------------------------------------------------
 
 
-def _share(value: float | None) -> str:
-    return "" if value is None else f"{100 * value:.3g} %"
+def _up(value: float | None) -> str:
+    """A share that shall be small, rounded up; nothing where there is none."""
+    return "" if value is None else percent_up(value)
 
 
-def _risk(audit: ReleaseAudit) -> Section:
+def _down(value: float | None) -> str:
+    """A share that shall be large, rounded down."""
+    return "" if value is None else percent_down(value)
+
+
+def _attacks(audit: ReleaseAudit) -> Attacks:
     rows: list[Row] = [
         (
             found.name,
-            _share(found.value),
-            f"{_share(found.low)} to {_share(found.high)}",
-            _share(found.baseline),
-            _share(found.control),
-            _share(found.bound),
+            _up(found.value),
+            f"{_down(found.low)} to {_up(found.high)}",
+            _down(found.baseline),
+            _down(found.control),
+            _up(found.bound),
         )
         for found in audit.measured
     ]
@@ -220,7 +302,7 @@ def _risk(audit: ReleaseAudit) -> Section:
         if audit.holds
         else "AN ATTACK BREAKS A PROMISE: do not publish this release."
     )
-    return Section(
+    return Attacks(
         sentences=(
             verdict,
             *audit.seen,
@@ -231,10 +313,11 @@ def _risk(audit: ReleaseAudit) -> Section:
         rows=tuple(rows),
         caption="Attacks on these people, measured",
         measured=audit.measured,
+        holds=audit.holds,
     )
 
 
-def _worst(audit: ReleaseAudit) -> Section:
+def _worst(audit: ReleaseAudit) -> Measures:
     before = audit.before
     few = before.asked > 2  # fewer than two alike is unique
     rows = [
@@ -246,7 +329,7 @@ def _worst(audit: ReleaseAudit) -> Section:
         )
         for s in before.subsets[:10]
     ]
-    return Section(
+    return Measures(
         sentences=tuple(before.sentences()),
         heads=("keys", *([f"fk < {before.asked:g}"] if few else []), "unique", "smallest group"),
         rows=tuple(rows),
@@ -254,28 +337,34 @@ def _worst(audit: ReleaseAudit) -> Section:
     )
 
 
-def _utility(utility: UtilityReport) -> Section:
+def _the_worst(shown: int, of: int) -> str:
+    return "" if shown == of else f" (the {shown} worst of {of:,} tables)"
+
+
+def _utility(utility: UtilityReport) -> Measures:
     rows = []
-    for entry in utility.tables:
+    by_loss = sorted(utility.tables, key=lambda entry: -(entry.estimated or entry.raw).l1)
+    for entry in by_loss[:MOST_TABLES]:
         tie = entry.association
         rows.append(
             (
                 " by ".join(entry.columns),
-                _share(entry.raw.l1 / 2),
-                "" if entry.estimated is None else _share(entry.estimated.l1 / 2),
-                _share(entry.overlap_raw),
-                _share(entry.overlap_estimated),
+                _up(entry.raw.l1 / 2),
+                "" if entry.estimated is None else _up(entry.estimated.l1 / 2),
+                _down(entry.overlap_raw),
+                _down(entry.overlap_estimated),
                 "" if tie is None else f"{tie.truth:.2f}",
                 "" if tie is None else f"{tie.raw:.2f}",
                 "" if tie is None or tie.estimated is None else f"{tie.estimated:.2f}",
             )
         )
-    return Section(
+    return Measures(
         sentences=tuple(utility.sentences()),
         heads=(
             "table", "wrong cell, raw", "estimated", "interval overlap, raw", "estimated",
             "association, true", "raw", "estimated",
         ),
         rows=tuple(rows),
-        caption="Records in the wrong cell, overlap of intervals, and how columns go together",
+        caption="Records in the wrong cell, overlap of intervals, and how columns go together"
+        + _the_worst(len(rows), len(by_loss)),
     )  # fmt: skip

@@ -93,7 +93,9 @@ def withheld_linkage(
         )
     columns = list(certificate.schema.randomised)
     before, after = _points(columns, truth, released)
-    both = _crowd(_together(truth, released, known), known)
+    both = np.zeros(truth.rows + released.rows)  # no columns, no records to read
+    if known:
+        both = _crowd(_together(truth, released, known), known)
     before, after = np.c_[before, both[: truth.rows]], np.c_[after, both[truth.rows :]]
     chance = link_chances(before, after[places])[own]
     hits = int((keystream.uniforms("ties of withheld", 0, len(chance)) < chance).sum())

@@ -13,7 +13,9 @@ __all__ = ["report"]
 
 def report(
     folder: ReleaseFolder,
-    output: Annotated[Path, option("--output", "Where to.", short="-o", metavar="HTML")],
+    output: Annotated[
+        Path, option("--output", "Where to: .html, or .pdf.", short="-o", metavar="FILE")
+    ],
     original: Annotated[
         Path | None,
         option(
@@ -25,18 +27,26 @@ def report(
     external: Annotated[
         bool, option("--external", "For publication: nothing but the release and its certificate.")
     ] = False,
+    name: Annotated[
+        str, option("--name", "The name of the data, for the title.", metavar="TEXT")
+    ] = "",
+    office: Annotated[str, option("--office", "Who releases the data.", metavar="TEXT")] = "",
+    date: Annotated[
+        str | None, option("--date", "Of the report; today where not given.", metavar="TEXT")
+    ] = None,
     force: Annotated[bool, option("--force", "Replace an existing file.")] = False,
     encoding: Encoding = None,
     as_json: AsJson = False,
 ) -> None:
     """Write one document that explains a release: to the owner, or to everybody.
 
-    What is promised and what is not, what was done to each column, how to analyse the data; with
-    the original also what attacks achieve and what is lost. One file, without anything to load.
+    One page to decide and sign by: a verdict, three numbers, a chart. Then an annex: what is
+    promised and what is not, what was done to each column, how to analyse the data; with the
+    original also what attacks achieve and what is lost. One file, without anything to load.
 
     Example:
       pramana report release/ --original people.csv -o internal.html
-      pramana report release/ --external -o report.html
+      pramana report release/ --external --name "Survey 2026" --office "Statistics" -o report.pdf
     """
     from pramana import api
     from pramana.cli.rendering import note, out, show_json
@@ -44,10 +54,18 @@ def report(
 
     require_free(output, force=force)
     with stages("Writing the report"):
-        made = api.report(folder, original=told(original, encoding), external=external)
+        made = api.report(
+            folder,
+            original=told(original, encoding),
+            external=external,
+            name=name,
+            office=office,
+            date=date,
+        )
         made.save(output, force=force)
     if as_json:
-        show_json({"report": str(output), "external": made.external, "bytes": len(made.html)})
+        size = output.stat().st_size
+        show_json({"report": str(output), "external": made.external, "bytes": size})
         return
     out().print(f"{output} holds the report.", markup=False)
     if not made.external:

@@ -130,13 +130,20 @@ class Release:
             raise InvalidTable("Only a saved release can be verified: save it to a folder first.")
         return verify_folder(self.folder, key=key)
 
-    def report(self, *, original: TableLike | None = None, external: bool = False) -> Any:
-        """One HTML document about this release, which shows itself in a notebook.
+    def report(
+        self, *, original: TableLike | None = None, external: bool = False, **about: str
+    ) -> Any:
+        """A report about this release: shows itself in a notebook, is saved as HTML or PDF.
 
         As ``pramana.report``. That verb stands above this room, so it is found by name when asked.
+
+        Args:
+            original: the true table: then attacks and losses are measured, for the owner's eyes.
+            external: for publication: the original is not looked at, whatever was given.
+            about: ``name`` of the data, ``office`` and ``date``, for the first page.
         """
         verb = import_module("pramana.api").report
-        return verb(self, original=original, external=external)
+        return verb(self, original=original, external=external, **about)
 
     # -- the verbs of an analyst -----------------------------------------------------------
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pramana.reports.content import Row
-from pramana.reports.markup import element, joined, table
-from pramana.reports.page import document
+from pramana.reports.annex import OWNER
+from pramana.reports.blocks import Chapter, Document, Grid, Row, Words
+from pramana.reports.html import to_html
 from pramana.reports.plots import Point, frontier
 
 __all__ = ["render_comparison"]
@@ -16,30 +16,25 @@ def render_comparison(
     *, heads: Row, rows: Sequence[Row], points: Sequence[Point], sentences: Sequence[str]
 ) -> str:
     """Recommendation, frontier, and all scenarios side by side."""
-    words = joined(element("p", sentence) for sentence in sentences)
-    plot = joined(
-        [
-            element(
-                "p",
-                "Filled: on the frontier. To the right more is lost, upwards attacks are right "
-                "more often.",
-                class_="quiet",
-            ),
-            frontier("frontier", points, title="Risk and loss of each scenario"),
-        ]
-    )
-    sections = [
-        ("recommendation", "Recommendation", words),
-        ("plot", "Risk and loss", plot),
-        (
-            "scenarios",
-            "All scenarios",
-            table(heads, rows, caption="What each promises, measures and costs", numbers=2),
+    plot = (
+        Words(
+            "Filled: on the frontier. To the right more is lost, upwards attacks are right "
+            "more often.",
+            "quiet",
         ),
-    ]
-    return document(
-        "Comparison of scenarios",
-        lead=element("p", f"{len(rows)} scenarios on the same table.", class_="big"),
-        sections=sections,
-        closing="For the owner of the data: contains figures of the true table. Do not publish.",
+        frontier("frontier", points, title="Risk and loss of each scenario"),
+    )
+    everything = Grid(heads, tuple(rows), "What each promises, measures and costs", numbers=2)
+    return to_html(
+        Document(
+            title="Comparison of scenarios",
+            about=(),
+            first=(Words(f"{len(rows)} scenarios on the same table.", "big"),),
+            parts=(
+                Chapter("recommendation", "Recommendation", tuple(map(Words, sentences))),
+                Chapter("plot", "Risk and loss", plot),
+                Chapter("scenarios", "All scenarios", (everything,)),
+            ),
+            closing=OWNER,
+        )
     )

@@ -1,8 +1,8 @@
-"""Plots of reports: shares side by side, attacks with what is promised, risk against loss.
+"""Plots of reports: shares with intervals, attacks with what is promised, risk against loss.
 
 Every plot has a title and a description for who cannot see it, and the numbers stand in a table
-below it. Nothing is told by colour alone: bars of a group come in the order of the legend. Charts
-are narrow, so that their letters stay readable on a phone.
+below it. Nothing is told by colour alone: marks differ in shape as well. Charts are narrow, so that
+their letters stay readable on a phone, and none grows with the data.
 """
 
 from __future__ import annotations
@@ -10,31 +10,34 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 from pramana.numeric import percent_down, percent_up
-from pramana.pictures import altair, inline_svg, rows_of, styled
-from pramana.reports.markup import Markup
+from pramana.pictures import altair, rows_of, styled
+from pramana.reports.blocks import Drawing
+from pramana.reports.content import ColumnView
 
-__all__ = ["COLOURS", "Point", "Range", "Series", "bars", "frontier", "ranges"]
+__all__ = ["COLOURS", "Point", "Range", "Series", "frontier", "percent", "ranges", "shares"]
 
 COLOURS = {"truth": "#3d3d3d", "released": "#a85400", "estimated": "#0b5f8a", "bound": "#a01c2f"}
 """Each at least 4.5 to 1 against white."""
 
-WIDE, WIDER, TALL = 300, 420, 260
-BAR, GAP = 13, 1.35
+SHAPES = {"truth": "cross", "released": "diamond", "estimated": "circle"}
+WIDE, WIDER, TALL = 270, 420, 260
+ROW, LABEL, LETTERS, PADDING = 9, 170, 26, 10
+CURVE_TICKS, CURVE_WORDS = 8, 12
 LEAST_SHARE = 1e-4
 LETTER = 6
 
 
 @dataclass(frozen=True)
 class Series:
-    """One bar in every group."""
+    """One mark for every value."""
 
     name: str
     kind: str
-    values: tuple[float, ...]
-    words: tuple[str, ...]
+    values: tuple[float, ...] | None
 
 
 @dataclass(frozen=True)
@@ -59,41 +62,143 @@ class Point:
     best: bool
 
 
-def _drawn(chart: Any, identity: str, title: str, text: str) -> Markup:
-    return Markup(inline_svg(styled(chart), identity=identity, title=title, text=text))
+def _drawing(chart: Any, identity: str, title: str, text: str) -> Drawing:
+    return Drawing(identity, styled(chart), title, text)
 
 
-def bars(identity: str, labels: Sequence[str], series: Sequence[Series], *, title: str) -> Markup:
-    """Groups of horizontal bars, with the number at the end of each."""
-    alt = altair()
-    rows = [
-        {"row": label, "series": one.name, "share": max(one.values[at], 0.0), "word": one.words[at]}
-        for at, label in enumerate(labels)
-        for one in series
+def shares(identity: str, view: ColumnView, *, title: str, wide: int = WIDE) -> Drawing:
+    """Shares of a column: estimates with their intervals, and what else is known of it.
+
+    Few values stand below each other. Many values in an order are a curve, so that no chart grows
+    with the number of values.
+    """
+    rows = [row for one in _series(view) for row in _points(view, one)]
+    layers = _curve(view, rows) if view.curve else _dots(view, rows)
+    names = [one.name for one in _series(view)]
+    words = [f"{label}: {_share_words(view, at)}" for at, label in enumerate(view.labels)]
+    if view.curve:
+        words = words[:: max(len(words) // CURVE_WORDS, 1)]
+    chart = altair().layer(*layers)
+    height = TALL if view.curve else altair().Step(max(ROW * len(names), 20), **{"for": "position"})
+    return _drawing(chart.properties(width=wide, height=height), identity, title, "; ".join(words))
+
+
+def _series(view: ColumnView) -> list[Series]:
+    """What is drawn, in the order of the legend."""
+    found = [
+        Series("estimated", "estimated", view.estimated),
+        Series("as released", "released", view.released),
+        Series("truth", "truth", view.truth),
     ]
-    names = [one.name for one in series]
-    shades = alt.Scale(domain=names, range=[COLOURS[one.kind] for one in series])
+    return [one for one in found if one.values is not None]
+
+
+def _points(view: ColumnView, one: Series) -> list[dict[str, Any]]:
+    rows = []
+    for at, label in enumerate(view.labels):
+        row = {
+            "row": label if view.curve else _lines(label),
+            "series": one.name,
+            "share": _known(one.values, at),
+        }
+        if one.kind == "estimated":
+            row |= {"low": _known(view.low, at), "high": _known(view.high, at)}
+        rows.append(row)
+    return rows
+
+
+def _lines(label: str) -> str:
+    """A long label in two lines, so that all of it can be read."""
+    return "\n".join(wrap(label, LETTERS, max_lines=2, placeholder=" …")) or label
+
+
+def _known(values: Sequence[float] | None, at: int) -> float | None:
+    """A share that can be drawn."""
+    if values is None or not math.isfinite(values[at]):
+        return None
+    return min(max(values[at], 0.0), 1.0)
+
+
+def _shades(view: ColumnView) -> dict[str, Any]:
+    alt = altair()
+    names = [one.name for one in _series(view)]
+    legend = alt.Legend(orient="top", direction="horizontal", title=None)
+    domain = {"domain": names}
+    return {
+        "color": alt.Color(
+            "series:N", sort=names, legend=legend,
+            scale=alt.Scale(**domain, range=[COLOURS[one.kind] for one in _series(view)]),
+        ),
+        "shape": alt.Shape(
+            "series:N", sort=names, legend=legend,
+            scale=alt.Scale(**domain, range=[SHAPES[one.kind] for one in _series(view)]),
+        ),
+    }  # fmt: skip
+
+
+def _axis(view: ColumnView) -> dict[str, Any]:
+    """How shares are written; one scale from 0 for all layers."""
+    alt = altair()
+    level = f", with {100 * view.level:g} % intervals" if view.low is not None else ""
+    axis = alt.Axis(format="~%", tickCount=5)
+    return {"title": f"share of records{level}", "axis": axis, "scale": alt.Scale(zero=True)}
+
+
+def _dots(view: ColumnView, rows: list[dict[str, Any]]) -> list[Any]:
+    alt = altair()
+    names = [one.name for one in _series(view)]
     base = alt.Chart(rows_of(rows)).encode(
-        y=alt.Y("row:N", sort=list(labels), title=None, scale=alt.Scale(paddingInner=0.25)),
+        y=alt.Y("row:N", sort=[_lines(label) for label in view.labels], title=view.name,
+                axis=alt.Axis(labelLimit=LABEL, titlePadding=PADDING, titleLimit=LABEL, grid=True,
+                              labelExpr="split(datum.label, '\\n')")),
         yOffset=alt.YOffset("series:N", sort=names),
-        x=alt.X("share:Q", title="share", axis=alt.Axis(format="~%", tickCount=4)),
-    )
-    bar = base.mark_bar().encode(
-        color=alt.Color("series:N", scale=shades, sort=names, title=None,
-                        legend=alt.Legend(orient="top"))
     )  # fmt: skip
-    words = base.mark_text(align="left", dx=4, fontSize=11, color="#474747").encode(text="word:N")
-    height = alt.Step(max(BAR * GAP * len(series), 18), **{"for": "position"})
-    text = "; ".join(
-        f"{label}: " + ", ".join(f"{one.name} {one.words[row]}" for one in series)
-        for row, label in enumerate(labels)
-    )
-    return _drawn(
-        alt.layer(bar, words).properties(width=WIDE, height=height), identity, title, text
-    )
+    ends = base.transform_filter("isValid(datum.low) && isValid(datum.high)")
+    own = _axis(view)
+    return [
+        ends.mark_rule(color=COLOURS["estimated"], strokeWidth=2).encode(
+            x=alt.X("low:Q", **own), x2="high:Q"
+        ),
+        base.mark_point(size=45, filled=True, opacity=1).encode(
+            x=alt.X("share:Q", **own), **_shades(view)
+        ),
+    ]
 
 
-def ranges(identity: str, entries: Sequence[Range], *, title: str) -> Markup:
+def _curve(view: ColumnView, rows: list[dict[str, Any]]) -> list[Any]:
+    alt = altair()
+    shown = list(view.labels[:: max(math.ceil(len(view.labels) / CURVE_TICKS), 1)])
+    base = alt.Chart(rows_of(rows)).encode(
+        x=alt.X("row:O", sort=list(view.labels), title=view.name,
+                axis=alt.Axis(values=shown, labelLimit=LABEL, labelAngle=-40)),
+    )  # fmt: skip
+    ends = base.transform_filter("isValid(datum.low) && isValid(datum.high)")
+    own = _axis(view)
+    return [
+        ends.mark_rule(color=COLOURS["estimated"], strokeWidth=1).encode(
+            y=alt.Y("low:Q", **own), y2="high:Q"
+        ),
+        base.mark_point(size=16, filled=True, opacity=1).encode(
+            y=alt.Y("share:Q", **own), **_shades(view)
+        ),
+    ]
+
+
+def _share_words(view: ColumnView, at: int) -> str:
+    said = [f"{one.name} {percent(one.values[at])}" for one in _series(view) if one.values]
+    if view.low is not None and view.high is not None:
+        said[0] += f" ({percent(view.low[at])} to {percent(view.high[at])})"
+    return ", ".join(said)
+
+
+def percent(share: float) -> str:
+    """A share to the nearest tenth of a percent; small ones with two digits."""
+    if not math.isfinite(share):
+        return "not stated"
+    return f"{100 * share:.1f} %" if abs(share) >= 0.01 or share == 0 else f"{100 * share:.2g} %"
+
+
+def ranges(identity: str, entries: Sequence[Range], *, title: str, wide: int = WIDE) -> Drawing:
     """Shares with intervals on a scale from one in ten thousand to one."""
     alt = altair()
     rows = [
@@ -133,8 +238,8 @@ def ranges(identity: str, entries: Sequence[Range], *, title: str) -> Markup:
             color=COLOURS["bound"], thickness=3, size=20, opacity=1
         ).encode(x=at("bound")),
     ]  # fmt: skip
-    chart = alt.layer(*layers).properties(width=WIDE, height=alt.Step(30))
-    return _drawn(chart, identity, title, "; ".join(_range_words(entry) for entry in entries))
+    chart = alt.layer(*layers).properties(width=wide, height=alt.Step(30))
+    return _drawing(chart, identity, title, "; ".join(_range_words(entry) for entry in entries))
 
 
 def _range_words(entry: Range) -> str:
@@ -144,7 +249,7 @@ def _range_words(entry: Range) -> str:
     return words + ("" if entry.bound is None else f", promised {percent_up(entry.bound)}")
 
 
-def frontier(identity: str, points: Sequence[Point], *, title: str) -> Markup:
+def frontier(identity: str, points: Sequence[Point], *, title: str) -> Drawing:
     """Loss to the right, risk upwards: the frontier is what nothing else beats in both."""
     alt = altair()
     rows = [
@@ -182,7 +287,7 @@ def frontier(identity: str, points: Sequence[Point], *, title: str) -> Markup:
         for p in points
     )
     chart = alt.layer(*layers).properties(width=WIDER, height=TALL)
-    return _drawn(chart, identity, title, text)
+    return _drawing(chart, identity, title, text)
 
 
 def _frame(rows: Sequence[dict[str, Any]]) -> tuple[float, float, float]:

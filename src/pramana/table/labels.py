@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pramana.table.domains import Domain, Label
+from pramana.table.domains import Domain, Label, label_key, label_text
 
 if TYPE_CHECKING:
     from pramana.table.schema import Schema
 
 __all__ = ["Labels"]
+
+MISSING = "missing"
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,30 @@ class Labels:
             {name: own for name, own in values.items() if own},
             {name: word for name, word in self.measures.items() if name in names},
             {name: own for name, own in missing.items() if own},
+        )
+
+    def title(self, column: str) -> str:
+        """The label of a column with its name; the name alone where there is none.
+
+        >>> Labels({"q1": "Sex of the respondent"}).title("q1")
+        'Sex of the respondent (q1)'
+        """
+        label = self.variables.get(column, "").strip()
+        return f"{label} ({column})" if label and label != column else column
+
+    def named(self, column: str, values: Iterable[Label]) -> tuple[str, ...]:
+        """Values in words: labels where there are any; what would read alike also has its code.
+
+        >>> Labels(values={"q1": {1: "Man", 2: "Woman", 3: "Woman"}}).named("q1", (1, 2, 3, None))
+        ('Man', 'Woman (2)', 'Woman (3)', 'missing')
+        """
+        own = {label_key(value): text for value, text in self.values.get(column, {}).items()}
+        codes = [MISSING if value is None else label_text(value) for value in values]
+        words = [own.get(code, "").strip() or code for code in codes]
+        often = Counter(words)
+        return tuple(
+            f"{word} ({code})" if often[word] > 1 and (word != code or code == MISSING) else word
+            for word, code in zip(words, codes, strict=True)
         )
 
     def __bool__(self) -> bool:
