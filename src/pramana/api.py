@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pramana.assess.beforehand import beforehand
     from pramana.assess.choices import AttackName, MissingValues
     from pramana.assess.compare import Comparison
+    from pramana.assess.lowering import lowerings
     from pramana.assess.release_audit import ReleaseAudit
     from pramana.assess.report import Report
     from pramana.engines.choose import ENGINES, open_source
@@ -36,11 +37,14 @@ if TYPE_CHECKING:
     from pramana.readings.release import Release
     from pramana.release.folder import require_free
     from pramana.release.verify import Verdict
+    from pramana.risk.standing import Standing
     from pramana.risk.table_audit import TableAudit
     from pramana.risk.verbatim import Verbatim
-    from pramana.table.describe import Description
+    from pramana.table.describe import Description, complete
+    from pramana.table.merging import merge_values
     from pramana.table.opened import OpenedTable
     from pramana.table.schema import Schema
+    from pramana.table.shapes import shapes_of
 
 __all__ = [
     "ENGINES",
@@ -49,12 +53,14 @@ __all__ = [
     "METHODS",
     "Budget",
     "Ledger",
+    "Standing",
     "advise",
     "asked_by_letters",
     "attack",
     "audit",
     "beforehand",
     "compare",
+    "complete",
     "composable",
     "describe",
     "design",
@@ -62,6 +68,8 @@ __all__ = [
     "letters",
     "load",
     "look",
+    "lowerings",
+    "merge_values",
     "open_source",
     "options_of",
     "protect",
@@ -69,6 +77,7 @@ __all__ = [
     "report",
     "reports_instead",
     "require_free",
+    "shapes_of",
     "usual_method",
     "verbatim",
     "verify",
@@ -76,6 +85,11 @@ __all__ = [
 
 _ELSEWHERE = {
     "beforehand": "assess.beforehand",
+    "complete": "table.describe",
+    "lowerings": "assess.lowering",
+    "merge_values": "table.merging",
+    "shapes_of": "table.shapes",
+    "Standing": "risk.standing",
     "Budget": "ledger.book",
     "Ledger": "ledger.book",
     "ENGINES": "engines.choose",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ TOKEN = "a" * 64
 HOST = "127.0.0.1:8123"
 ORIGIN = f"http://{HOST}"
 PEOPLE = "sex,age,region,income\n" + "\n".join(
-    f"{'FM'[at % 2]},{20 + at % 7 * 10},{'NESW'[at * at % 4]},{1000 + at * 37 % 900}"
+    f"{'FM'[at % 2]},{20 + at * at * 31 % 60},{'NESW'[at * 13 // 7 % 4]},{1000 + at * 37 % 900}"
     for at in range(400)
 )
 
@@ -42,7 +43,7 @@ class Visitor:
         """What a part of a page says once its work is done."""
         for _ in range(400):
             text = str(self.get(path, **{"hx-request": "true"}).text)
-            if 'class="working"' not in text:
+            if 'class="working' not in text:
                 return text
             time.sleep(0.05)
         raise AssertionError(f"{path} is never done.")
@@ -50,31 +51,43 @@ class Visitor:
 
 def words(html: str) -> str:
     """The text of a page, its marks left out."""
-    return " ".join(re.sub(r"<[^>]*>", " ", html).split())
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder with one table."""
-    (tmp_path / "people.csv").write_text(PEOPLE)
-    return tmp_path
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two tables, for all tests of a module: its worker is started once."""
+    made = tmp_path_factory.mktemp("studio")
+    (made / "people.csv").write_text(PEOPLE)
+    (made / "other.csv").write_text("a,b\n1,2\n3,4\n")
+    return made
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def session(folder: Path) -> StudioSession:
     return StudioSession(folder)
 
 
-@pytest.fixture
-def outsider(session: StudioSession) -> Iterator[TestClient]:
-    """Someone who does not have the token."""
+@pytest.fixture(scope="module")
+def served(session: StudioSession) -> Iterator[TestClient]:
+    """The studio itself."""
     app = studio_application(session, token=TOKEN, origin=Origin.of("127.0.0.1", 8123))
     with TestClient(app, base_url=ORIGIN, raise_server_exceptions=False) as client:
         yield client
 
 
 @pytest.fixture
+def outsider(served: TestClient) -> TestClient:
+    """Someone who does not have the token."""
+    served.cookies.clear()
+    return served
+
+
+@pytest.fixture
 def visitor(outsider: TestClient, session: StudioSession) -> Visitor:
-    """Someone who came by the address that was printed."""
+    """Someone who came by the address that was printed; nothing is decided yet."""
     assert outsider.get(f"/?token={TOKEN}").status_code == 200
-    return Visitor(outsider, session)
+    made = Visitor(outsider, session)
+    while session.undoes:
+        session.undo()
+    return made

@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 from pramana.errors import InputError
 from pramana.studio.guard import Origin, new_token
 from pramana.studio.serving import Listening
+from pramana.studio.session import StudioSession
 from tests.studio.conftest import ORIGIN, TOKEN, Visitor
 
 
@@ -32,7 +33,6 @@ def test_the_token_becomes_a_cookie_that_no_other_site_sends(outsider: TestClien
     assert "SameSite=Strict" in cookie
     assert TOKEN not in answer.text
     assert outsider.get("/").status_code == 200
-    outsider.cookies.set("pramana-studio", "c" * 64)
 
 
 def test_a_wrong_cookie_is_not_the_token(outsider: TestClient) -> None:
@@ -109,13 +109,14 @@ def test_no_path_leads_out_of_the_folder(visitor: Visitor, folder: Path, name: s
     outside = folder.parent / "outside"
     outside.mkdir(exist_ok=True)
     (outside / "secret.csv").write_text("a,b\n1,2\n")
-    (folder / "link.csv").symlink_to(outside / "secret.csv")
-    (folder / "linked").symlink_to(outside)
+    for link, to in (("link.csv", outside / "secret.csv"), ("linked", outside)):
+        (folder / link).unlink(missing_ok=True)
+        (folder / link).symlink_to(to)
     visitor.post("/open", {"file": name})
     assert visitor.session.now.file == ""
 
 
-def test_uploads_lie_where_only_the_owner_reads_and_go_with_the_studio(visitor: Visitor) -> None:
+def test_uploads_lie_where_only_the_owner_reads(visitor: Visitor) -> None:
     """0700 and 0600; a name with folders in it is only a name; an unknown ending is refused."""
     headers = {"x-name": "..%2F..%2Fnew%20one.csv"}
     answer = visitor.client.post(
@@ -133,8 +134,17 @@ def test_uploads_lie_where_only_the_owner_reads_and_go_with_the_studio(visitor: 
         headers={"origin": ORIGIN, "x-name": "x.exe", "hx-request": "true"},
     )
     assert "must end in" in refused.text
-    visitor.session.close()
-    assert not visitor.session.uploads.exists()
+
+
+def test_uploads_go_with_the_studio(tmp_path: Path) -> None:
+    """At the end, and at the next beginning where there was no end."""
+    first = StudioSession(tmp_path)
+    first.uploaded("x.csv").write_text("a")
+    first.close()
+    assert not first.uploads.exists()
+    first.uploads.mkdir()
+    (first.uploads / "left by a kill.csv").write_text("a")
+    assert not list(StudioSession(tmp_path).uploads.iterdir())
 
 
 def test_another_machine_is_let_in_only_by_who_understands(tmp_path: Path) -> None:

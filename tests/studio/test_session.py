@@ -8,17 +8,24 @@ import pytest
 
 from pramana.errors import InputError
 from pramana.studio.session import HOME, StudioSession
-from tests.studio.conftest import Visitor
+from tests.studio.conftest import PEOPLE, Visitor
 
 
-def test_a_session_is_closed_and_opened_again(folder: Path) -> None:
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A folder that no other test uses."""
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    return tmp_path
+
+
+def test_a_session_is_closed_and_opened_again(own: Path) -> None:
     """All states, and which is the present one."""
-    first = StudioSession(folder)
+    first = StudioSession(own)
     first.change("Opened", file="people.csv")
     first.change("Aimed", target={"k": 100})
     first.undo()
     first.close()
-    second = StudioSession(folder)
+    second = StudioSession(own)
     assert second.now.file == "people.csv"
     assert second.now.target == {}
     assert second.redoes == "Aimed"
@@ -26,8 +33,9 @@ def test_a_session_is_closed_and_opened_again(folder: Path) -> None:
     assert second.now.target == {"k": 100}
 
 
-def test_a_change_forgets_what_was_undone(session: StudioSession) -> None:
+def test_a_change_forgets_what_was_undone(own: Path) -> None:
     """And a change that changes nothing is none."""
+    session = StudioSession(own)
     session.change("One", method="retention")
     session.change("Two", method="reports")
     session.undo()
@@ -37,27 +45,29 @@ def test_a_change_forgets_what_was_undone(session: StudioSession) -> None:
     assert session.undoes == "Three"
 
 
-def test_only_the_owner_may_look(session: StudioSession, folder: Path) -> None:
+def test_only_the_owner_may_look(own: Path) -> None:
     """The folder is 0700, the files are 0600."""
+    session = StudioSession(own)
     session.change("Opened", file="people.csv")
-    assert (folder / HOME).stat().st_mode & 0o777 == 0o700
-    assert (folder / HOME / "session.json").stat().st_mode & 0o777 == 0o600
+    assert (own / HOME).stat().st_mode & 0o777 == 0o700
+    assert (own / HOME / "session.json").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_session_that_cannot_be_read_is_put_aside(folder: Path) -> None:
+def test_a_session_that_cannot_be_read_is_put_aside(own: Path) -> None:
     """It is kept under another name, and the studio begins anew."""
-    StudioSession(folder).close()
-    (folder / HOME / "session.json").write_text("{")
-    assert StudioSession(folder).now.file == ""
-    assert (folder / HOME / "session.unreadable").exists()
+    StudioSession(own).close()
+    (own / HOME / "session.json").write_text("{")
+    assert StudioSession(own).now.file == ""
+    assert (own / HOME / "session.unreadable").exists()
 
 
-def test_one_folder_has_one_studio(session: StudioSession, folder: Path) -> None:
+def test_one_folder_has_one_studio(own: Path) -> None:
     """A second one would write over the states of the first."""
+    session = StudioSession(own)
     with pytest.raises(InputError, match="open on this folder already"):
-        StudioSession(folder)
+        StudioSession(own)
     session.close()
-    StudioSession(folder)
+    StudioSession(own)
 
 
 def test_a_form_of_an_older_page_is_not_taken(visitor: Visitor) -> None:

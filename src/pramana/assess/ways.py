@@ -22,7 +22,8 @@ from pramana.table.schema import Column, Role, Schema
 from pramana.table.tally import tally
 from pramana.table.toml_form import entry_of
 
-__all__ = ["POOR", "Way", "share_text", "typical_error", "ways_of"]
+__all__ = ["POOR", "Way", "changed_columns", "share_text", "typical_error", "ways_of",
+           "with_column"]  # fmt: skip
 
 POOR = 0.1
 """A typical table that is off by more than this share of the records deserves other ways."""
@@ -91,14 +92,15 @@ def ways_of(plan: Plan, *, opened: OpenedTable | None = None) -> list[Way]:
     keys = sorted(plan.schema.randomised, key=lambda column: -len(column.labels))[:MOST_COLUMNS]
     found = []
     for key in keys:
-        for what, entry, column in _changed(key, opened):
+        for what, entry, column in changed_columns(key, opened):
             way = _tried(plan, what, entry, column)
             if way is not None and way.error <= WORTH * way.was:
                 found.append(way)
     return sorted(found, key=lambda way: way.error / way.was)[:MOST_WAYS]
 
 
-def _changed(key: Column, opened: OpenedTable | None) -> Iterator[tuple[str, str, Column]]:
+def changed_columns(key: Column, opened: OpenedTable | None) -> Iterator[tuple[str, str, Column]]:
+    """A key in other forms: what is done, what to write into the schema, and the column."""
     dropped = Column(key.name, Role.IDENTIFIER)
     yield f"Without '{key.name}'", 'role = "identifier"', dropped
     domain = key.domain
@@ -136,7 +138,7 @@ def _rarest(name: str, domain: Categories, opened: OpenedTable | None) -> tuple[
 
 
 def _tried(plan: Plan, what: str, entry: str, column: Column) -> Way | None:
-    schema = _with(plan.schema, column)
+    schema = with_column(plan.schema, column)
     both = frozenset(own.name for own in schema.randomised)
     was = typical_error(plan, both)
     group = None if plan.crowd == plan.records else plan.crowd
@@ -152,7 +154,7 @@ def _tried(plan: Plan, what: str, entry: str, column: Column) -> Way | None:
     return Way(what, column.name, entry, error, was)
 
 
-def _with(schema: Schema, column: Column) -> Schema:
+def with_column(schema: Schema, column: Column) -> Schema:
     """The schema with another column; rules and tables that speak of what is gone go too."""
     bare = replace(column, recoding=Recoding()) if column.role is Role.IDENTIFIER else column
     gone = column.role is Role.IDENTIFIER

@@ -9,9 +9,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["bar_rows", "nice_ticks", "percent", "position", "size", "spark"]
+__all__ = ["bar_rows", "frontier", "nice_ticks", "percent", "position", "size", "spark"]
 
 TENS = (1, 2, 2.5, 5, 10)
+RIGHTMOST = 560.0
+LETTER = 6.6
+LINE = 14.0
 
 
 def percent(share: float | None, digits: int = 1) -> str:
@@ -95,3 +98,56 @@ def size(octets: float) -> str:
         if octets >= unit:
             return f"{octets / unit:.3g} {word}"
     return f"{octets:.0f} bytes"
+
+
+def frontier(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Where the marks of a chart of loss and risk lie, on axes with round ends.
+
+    Risk is drawn by its logarithm: one in ten and one in a thousand are both seen.
+    """
+    plot = {"left": 74.0, "right": 700.0, "top": 20.0, "bottom": 372.0}
+    ticks = nice_ticks(0.0, max((p["loss"] for p in points), default=0.1) or 0.01)
+    least = min((max(p["risk"], 1e-5) for p in points), default=0.001)
+    decades = list(range(math.floor(math.log10(least)), 1))
+    if len(decades) < 2:
+        decades = [-1, 0]
+    across = {"low": plot["left"], "high": plot["right"]}
+    up = {"low": plot["bottom"], "high": plot["top"]}
+
+    def height(risk: float) -> float:
+        return position(math.log10(max(risk, 1e-5)), decades, up)
+
+    return {
+        **plot,
+        "ticks": [{"at": position(t, ticks, across), "text": _share(t)} for t in ticks],
+        "risks": [{"at": position(d, decades, up), "text": _share(10.0**d)} for d in decades],
+        "points": _labelled(
+            [{**p, "x": position(p["loss"], ticks, across), "y": height(p["risk"])} for p in points]
+        ),
+        "height": height,
+    }
+
+
+def _labelled(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each mark with a place for its name that no other name takes."""
+    taken: list[tuple[float, float, float]] = []
+    for point in sorted(points, key=lambda own: (own["y"], own["x"])):
+        right = point["x"] < RIGHTMOST
+        wide = LETTER * len(f"{point['name']} {point['target']}")
+        left = point["x"] + 11 if right else point["x"] - 11 - wide
+        rows = (point["y"] + 4 + step * LINE for step in (0, -1, 1, -2, 2, -3, 3, -4, 4))
+        row = next((y for y in rows if _free(taken, left, wide, y)), point["y"] + 4)
+        taken.append((left, wide, row))
+        point |= {"side": "start" if right else "end", "label_x": left if right else left + wide}
+        point["label_y"] = round(row, 2)
+    return points
+
+
+def _free(taken: list[tuple[float, float, float]], left: float, wide: float, y: float) -> bool:
+    return all(
+        abs(y - row) >= LINE or left > own + width or own > left + wide for own, width, row in taken
+    )
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:.4g} %"

@@ -8,6 +8,7 @@ Host must be ours, and whatever changes something must come from a page of ours.
 from __future__ import annotations
 
 import hmac
+import os
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
@@ -104,7 +105,15 @@ class Guard:
             words = "Open the studio by the address that the command has printed."
             await _answer(send, 403, words, {})
         else:
-            await self._app(scope, receive, _with_headers(send, static=_is_static(scope)))
+            await self._handed_on(scope, receive, _with_headers(send, static=_is_static(scope)))
+
+    async def _handed_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """What fails is told on the page; its words may show data and are for no log."""
+        try:
+            await self._app(scope, receive, send)
+        except Exception:
+            if os.environ.get("PRAMANA_TRACEBACK"):
+                raise
 
     def _refused(self, method: str, headers: dict[str, str]) -> str:
         """Why a request is not looked at; nothing where it is."""

@@ -39,6 +39,7 @@ class Job:
         arguments: With what.
         condition: How it stands.
         result: What came of it, where it is done.
+        so_far: What has come of it while it runs.
         words: What is being done, or why it was refused.
         notices: What the steward must know about the result.
         done, total: How far it is, in whatever is counted.
@@ -50,6 +51,7 @@ class Job:
     arguments: dict[str, Any]
     condition: Condition = "waiting"
     result: Any = None
+    so_far: Any = None
     words: str = ""
     notices: list[str] = field(default_factory=list)
     done: int = 0
@@ -127,6 +129,18 @@ class Jobs:
         with self._turn:
             self._jobs.pop(key, None)
         self._path(key).unlink(missing_ok=True)
+
+    def key_of(self, function: Callable[..., Any], **arguments: Any) -> str:
+        """By which a task with these arguments is found."""
+        return _key(function, arguments)
+
+    def recalled(self, function: Callable[..., Any], **arguments: Any) -> Job | None:
+        """What was done before the studio was closed; nothing is begun."""
+        job = Job(_key(function, arguments), function, arguments)
+        self._recall(job)
+        if job.condition != "done":
+            return None
+        return self._jobs.setdefault(job.key, job)
 
     def find(self, key: str) -> Job | None:
         """The job of that key."""
@@ -216,6 +230,8 @@ class Jobs:
         kind = message[0]
         if kind == "progress":
             job.done, job.total = message[1], message[2]
+        elif kind == "so far":
+            job.so_far = json.loads(json.dumps(message[1]))
         elif kind == "said":
             job.words = message[1]
         elif kind == "refused":

@@ -34,6 +34,9 @@ class Choices:
         encoding: Of a text file, where it is not to be found out.
         schema: What each column is, as TOML.
         method: The method chosen; the usual one where empty.
+        wishes: What must come out well: its kind (table, mean, model) and its columns.
+        chances: The targets that methods are tried at, as one in so many.
+        tried: The methods that are tried.
         target: Numbers by their letters, such as ``{"k": 100}``.
         release: The name of the folder to write.
         copies: Further formats of the released data.
@@ -45,6 +48,9 @@ class Choices:
     part: str = ""
     encoding: str = ""
     schema: str = ""
+    wishes: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    chances: tuple[float, ...] = ()
+    tried: tuple[str, ...] = ()
     method: str = ""
     target: dict[str, float] = field(default_factory=dict)
     release: str = "release"
@@ -57,7 +63,10 @@ class Choices:
         """From what was saved; entries of another version are left out."""
         known = {one.name for one in fields(cls)}
         own = {name: value for name, value in form.items() if name in known}
-        return cls(**{**own, "copies": tuple(own.get("copies", ()))})
+        for name in ("copies", "chances", "tried"):
+            own[name] = tuple(own.get(name, ()))
+        own["wishes"] = tuple((kind, tuple(names)) for kind, names in own.get("wishes", ()))
+        return cls(**own)
 
 
 class StudioSession:
@@ -98,6 +107,11 @@ class StudioSession:
             return
         kept = self._states[: self._at + 1][-MOST_STATES:]
         self._states, self._at = [*kept, new], len(kept)
+        self._save()
+
+    def settle(self, **choices: Any) -> None:
+        """Fill in what follows from the present state, as part of it."""
+        self._states[self._at] = replace(self.now, **choices)
         self._save()
 
     def undo(self) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 from pramana.studio.worker import Workbench
 
-__all__ = ["look"]
+__all__ = ["advise", "audit", "describe", "foresee", "look", "plan", "protect", "shapes",
+           "standing"]  # fmt: skip
 
 ROWS = 100
 
@@ -20,3 +21,277 @@ def look(bench: Workbench, *, path: str, encoding: str, stamp: int) -> dict[str,
     bench.say("Reading the file")
     opened = bench.table(path, encoding)
     return asdict(api.look(opened, rows=ROWS, encoding=encoding or None))
+
+
+def describe(bench: Workbench, *, path: str, encoding: str, stamp: int) -> dict[str, Any]:
+    """What each column seems to be, and why."""
+    from pramana import api
+
+    del stamp
+    bench.say("Looking at the columns")
+    found = api.describe(bench.table(path, encoding))
+    return {
+        "records": found.records,
+        "unique": found.unique,
+        "columns": found.rows(),
+        "schema": found.schema.to_toml(),
+    }
+
+
+def shapes(
+    bench: Workbench, *, path: str, encoding: str, stamp: int, schema: str
+) -> dict[str, Any]:
+    """Bars of every column as the schema recodes it, and what its keys leave to be completed."""
+    from pramana import Schema, api
+
+    del stamp
+    bench.say("Counting values")
+    opened = bench.table(path, encoding)
+    stated = Schema.from_toml(schema)
+    whole = api.complete(stated, opened)
+    found = {one.name: asdict(one) for one in api.shapes_of(opened, whole)}
+    return {
+        "shapes": found,
+        "completed": whole.to_toml() if whole != stated else "",
+        "standing": _standing(bench, opened, whole),
+    }
+
+
+def standing(
+    bench: Workbench, *, path: str, encoding: str, stamp: int, schemas: dict[str, str]
+) -> dict[str, Any]:
+    """How many people stand out by each of some schemas."""
+    from pramana import Schema
+
+    del stamp
+    opened = bench.table(path, encoding)
+    return {
+        name: _standing(bench, opened, Schema.from_toml(text)) for name, text in schemas.items()
+    }
+
+
+def _standing(bench: Workbench, opened: Any, schema: Any) -> dict[str, Any]:
+    from pramana import api
+
+    counter = bench.keep("standing", lambda: api.Standing(opened))
+    return asdict(counter.of(schema))
+
+
+def audit(
+    bench: Workbench, *, path: str, encoding: str, stamp: int, schema: str, k: float
+) -> dict[str, Any]:
+    """Who stands out by which keys, and how far each recoding would lower it."""
+    from pramana import Schema, api
+
+    del stamp
+    opened, stated = bench.table(path, encoding), Schema.from_toml(schema)
+    bench.say("Measuring who stands out")
+    found = api.audit(opened, schema=stated, k=k, progress=bench.say)
+    bench.say("Trying recodings")
+    counter = bench.keep("standing", lambda: api.Standing(opened))
+    ways = api.lowerings(counter, stated, opened)
+    return {
+        **found.to_json(),
+        "sentences": found.sentences(),
+        "lowerings": [way.to_json() for way in ways],
+    }
+
+
+def advise(
+    bench: Workbench,
+    *,
+    path: str,
+    encoding: str,
+    stamp: int,
+    schema: str,
+    tables: list[list[str]],
+    k: float,
+    methods: list[str],
+) -> dict[str, Any]:
+    """Every method on the steward's own questions, told one by one as they are done."""
+    from dataclasses import replace
+
+    from pramana import Schema, api
+
+    del stamp
+    opened, stated = bench.table(path, encoding), Schema.from_toml(schema)
+    advance = bench.expect(len(methods))
+    tried: list[Any] = []
+    advice: Any = None
+    for name in methods:
+        bench.say(f"Trying {name}, one in {k:g}")
+        advice = api.advise(opened, stated, k=k, tables=tables, methods=[name])
+        tried += advice.tried
+        tried.sort(key=lambda one: (not one.answers, one.error))
+        advice = replace(advice, tried=tuple(tried), ways=())
+        advance(1)
+        bench.show(_advice(advice, k))
+    return _advice(advice, k)
+
+
+def _advice(advice: Any, k: float) -> dict[str, Any]:
+    name, heads, rows = advice.beside()
+    best = advice.recommended
+    claims = {
+        one.scenario.method: []
+        if one.plan is None
+        else [claim.sentence(one.plan.schema) for claim in one.plan.claims]
+        for one in advice.tried
+    }
+    form: dict[str, Any] = advice.to_json()
+    for entry in form["methods"]:
+        entry["promises"] = claims[entry["method"]]
+        entry["best"] = best is not None and entry["method"] == best.scenario.method
+        found = next(own for own in advice.tried if own.scenario.method == entry["method"])
+        entry["exposure"] = found.exposure if found.answers else None
+    return {**form, "k": k, "beside": {"name": name, "heads": heads, "rows": rows}}
+
+
+def foresee(
+    bench: Workbench,
+    *,
+    path: str,
+    encoding: str,
+    stamp: int,
+    schema: str,
+    method: str,
+    target: dict[str, float],
+) -> dict[str, Any]:
+    """What a target would promise and cost, by the model of expected errors."""
+    from pramana.errors import InputError, NotCovered
+
+    del stamp
+    opened = bench.table(path, encoding)
+    crowd = bench.keep(f"crowd {schema}", lambda: [None])
+    if crowd[0] is not None:
+        records, group = crowd[0]
+        try:  # at once: nothing is read again
+            plan = _plan(schema, method, target, records=records, smallest_group=group)
+            return _told(plan, opened=None)
+        except (NotCovered, InputError):  # a method that must look at the data
+            bench.say("Looking at the data for this target")
+    plan = _plan(schema, method, target, data=opened)
+    crowd[0] = plan.records, None if plan.crowd == plan.records else plan.crowd
+    return _told(plan, opened=None)
+
+
+def plan(
+    bench: Workbench,
+    *,
+    path: str,
+    encoding: str,
+    stamp: int,
+    schema: str,
+    method: str,
+    target: dict[str, float],
+) -> dict[str, Any]:
+    """What will be done, promised and expected, before anything is written."""
+    del stamp
+    bench.say("Finding the plan")
+    opened = bench.table(path, encoding)
+    return _told(_plan(schema, method, target, data=opened), opened=opened)
+
+
+def _plan(schema: str, method: str, target: dict[str, float], **about: Any) -> Any:
+    from pramana import Schema, api
+
+    stated = Schema.from_toml(schema)
+    aims = api.METHODS[method].aims if method else None
+    asked = api.asked_by_letters(target, aims=aims, schema=stated)
+    return api.design(stated, *asked, method=method or None, **about)
+
+
+def _told(plan: Any, *, opened: Any) -> dict[str, Any]:
+    from pramana import api
+
+    error = plan.expected_error
+    return {
+        "method": plan.method.name,
+        "records": plan.records,
+        "when": plan.method.when,
+        "data_dependent": plan.method.data_dependent,
+        "promises": [
+            {
+                "words": claim.sentence(plan.schema),
+                "asked": claim.asked is not None,
+                "assumption": claim.attained.assumption,
+            }
+            for claim in plan.claims
+        ],
+        "notices": list(plan.notices),
+        "error": None if error is None else error.sentence(),
+        "errors": []
+        if error is None
+        else [[" by ".join(table), share] for table, share in error.tables],
+        "beforehand": [] if opened is None else list(api.beforehand(plan, opened)),
+        "choice": plan.figures.get("choice", ""),
+    }
+
+
+def protect(
+    bench: Workbench,
+    *,
+    path: str,
+    encoding: str,
+    stamp: int,
+    schema: str,
+    method: str,
+    target: dict[str, float],
+    to: str,
+    copies: list[str],
+) -> dict[str, Any]:
+    """Write the release, then check it, attack it, and set it beside the truth."""
+    from pramana import api
+
+    del stamp
+    opened = bench.table(path, encoding)
+    bench.say("Finding the plan")
+    made = _plan(schema, method, target, data=opened, looked_at=True)
+    bench.say("Protecting")
+    advance = bench.expect(2 * made.records)
+    release = api.protect(opened, made, to=to, copies=copies, progress=advance)
+    bench.say("Checking the release")
+    bench.expect(0)
+    verdict = api.verify(to, original=opened)
+    bench.say("Attacking the release")
+    attacked: Any = api.audit(release, original=opened, progress=bench.say)
+    bench.say("Setting it beside the truth")
+    return {
+        **_told(made, opened=None),
+        "records": release.records,
+        "valid": verdict.valid,
+        "checks": [check.to_json() for check in verdict.checks],
+        "notes": list(verdict.notes),
+        "attacks": [one.to_json() | {"sentence": one.sentence()} for one in attacked.measured],
+        "verdict": attacked.verdict,
+        "seen": [*attacked.seen, *attacked.notes],
+        "before": attacked.before.uniques,
+        "after": attacked.after.uniques,
+        "beside": _beside(release, opened, made),
+    }
+
+
+def _beside(release: Any, opened: Any, made: Any) -> list[dict[str, Any]]:
+    """Of each key: the truth, and what an analyst gets from the release."""
+    from pramana import api
+    from pramana.errors import PramanaError
+
+    found = []
+    for shape in api.shapes_of(opened, made.schema, [c.name for c in made.schema.randomised]):
+        try:
+            cells = release.crosstab(shape.name, weighted=False).to_json()["cells"]
+        except PramanaError:
+            continue
+        by_label = {str(cell[shape.name]): cell for cell in cells}
+        labels = [str(v) for v in shape.values] or [label for label, _ in shape.bars]
+        rows = [
+            {"label": label, "truth": number, **_figures(by_label.get(key))}
+            for key, (label, number) in zip(labels, shape.bars, strict=True)
+        ]
+        found.append({"name": shape.name, "rows": rows})
+    return found
+
+
+def _figures(cell: dict[str, Any] | None) -> dict[str, float | None]:
+    names = ("estimate", "low", "high")
+    return {name: None if cell is None else cell[name] for name in names}

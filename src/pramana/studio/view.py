@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 __all__ = ["Entry", "Form", "SameWork", "Studio", "form_of", "fragment", "goto", "page", "part",
-           "studio_of", "visible"]  # fmt: skip
+           "studio_of", "visible", "waiting"]  # fmt: skip
 
 MOST_FORM: Final = 2**20
 GLANCE: Final = 0.06
@@ -241,14 +241,24 @@ async def part(
     **context: Any,
 ) -> Response:
     """What came of a job, or how far it is; a page asks again at ``poll`` until it is done."""
+    unfinished = await waiting(request, job, patience=patience, poll=poll)
+    if unfinished is not None:
+        return unfinished
+    try:
+        return fragment(request, template, result=job.result, notices=job.notices, **context)
+    except PramanaError as error:
+        return fragment(request, "parts/refused.html", words=str(error), job=None)
+
+
+async def waiting(
+    request: Request, job: Job, *, patience: float = GLANCE, poll: str = ""
+) -> Response | None:
+    """How far a job is, or why it ended; nothing once it is done."""
     await asyncio.to_thread(job.ended.wait, patience)
-    if job.condition == "done":
-        try:
-            return fragment(request, template, result=job.result, notices=job.notices, **context)
-        except PramanaError as error:
-            return fragment(request, "parts/refused.html", words=str(error), job=None)
-    if job.condition == "refused":
-        return fragment(request, "parts/refused.html", words=job.words, job=job)
     poll = poll or request.url.path
+    if job.condition == "done":
+        return None
+    if job.condition == "refused":
+        return fragment(request, "parts/refused.html", words=job.words, job=job, poll=poll)
     name = "cancelled" if job.condition == "cancelled" else "progress"
     return fragment(request, f"parts/{name}.html", job=job, poll=poll)

@@ -61,6 +61,10 @@ class Workbench:
         """What is being done."""
         self._pipe.send(("said", words))
 
+    def show(self, so_far: Any) -> None:
+        """What has come of it so far, for the page that waits."""
+        self._pipe.send(("so far", so_far))
+
     def expect(self, total: int) -> Callable[[int], None]:
         """Is told how many more of ``total`` are done."""
         self._done, self._total = 0, max(total, 1)

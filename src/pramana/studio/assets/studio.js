@@ -46,3 +46,20 @@ document.querySelectorAll("[data-upload]").forEach(dropping);
 // A file that misses the zone must not make the browser leave the page and show it.
 window.addEventListener("dragover", (event) => event.preventDefault());
 window.addEventListener("drop", (event) => event.preventDefault());
+
+// Sliders run by the logarithm between their ends; the number beside each is what counts.
+function sliding(range) {
+  const number = document.getElementById(range.dataset.number);
+  const low = Math.log(Number(range.dataset.low)), high = Math.log(Number(range.dataset.high));
+  const place = () => { range.value = String(Math.round(1000 * (Math.log(Number(number.value)) - low) / (high - low))); range.setAttribute("aria-valuetext", number.value); };
+  range.addEventListener("input", () => {
+    number.value = String(Number(Math.exp(low + (high - low) * Number(range.value) / 1000).toPrecision(2)));
+    range.setAttribute("aria-valuetext", number.value);
+    const letter = document.querySelector(`input[name=letter][value=${range.dataset.number === "delta" ? "central_epsilon" : range.dataset.number}]`);
+    if (letter) letter.checked = true;
+  });
+  number.addEventListener("input", place);
+  place();
+}
+
+document.querySelectorAll("[data-number]").forEach(sliding);

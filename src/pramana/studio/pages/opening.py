@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
@@ -11,7 +12,7 @@ from urllib.parse import unquote
 from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
-from pramana.studio.session import UPLOADED, Choices
+from pramana.studio.session import UPLOADED, Choices, StudioSession
 from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, part, studio_of
 
 if TYPE_CHECKING:
@@ -54,15 +55,7 @@ async def choose(request: Request) -> Response:
     other = {"file": name, "part": form.get("part"), "encoding": form.get("encoding")}
     now = session.now
     if (now.file, now.part, now.encoding) != tuple(other.values()):
-        fresh = Choices()
-        session.change(
-            f"Opened {name}",
-            **other,
-            schema=fresh.schema,
-            method=fresh.method,
-            target={},
-            acknowledged="",
-        )
+        _begin(session, name, **other)
     return goto("/")
 
 
@@ -95,9 +88,15 @@ async def upload(request: Request) -> Response:
     except BaseException:
         place.unlink(missing_ok=True)
         raise
-    session.change(f"Opened {place.name}", file=f"{UPLOADED}{place.name}", part="", encoding="",
-                   schema="", method="", target={}, acknowledged="")  # fmt: skip
+    _begin(session, place.name, file=f"{UPLOADED}{place.name}", part="", encoding="")
     return PlainTextResponse("/")
+
+
+def _begin(session: StudioSession, name: str, **chosen: str) -> None:
+    """Another table: nothing that was decided about the one before holds for it."""
+    fresh = {own.name: getattr(Choices(), own.name) for own in fields(Choices)}
+    del fresh["did"]
+    session.change(f"Opened {name}", **{**fresh, **chosen})
 
 
 def look_job(studio: Studio) -> Job:

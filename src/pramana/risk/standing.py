@@ -1,0 +1,121 @@
+"""Who stands out, counted anew at every change of a recoding: keys are coded once, then counted.
+
+Every column is kept as codes of its distinct values. A recoding is done to the distinct values
+alone, so that what it brings is known in the time that one sort of the records takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pramana.errors import OutsideDomain
+from pramana.risk.coded_table import AlikeRecords, CodedTable
+from pramana.table.opened import OpenedTable
+from pramana.table.recoded import recoded
+from pramana.table.schema import Column, Schema
+from pramana.types import Codes
+
+__all__ = ["Standing", "StandingOut"]
+
+MOST_CACHED = 200
+
+
+@dataclass(frozen=True)
+class StandingOut:
+    """How many people stand out by their keys.
+
+    Attributes:
+        records: How many there are.
+        unique: Those whom no other record equals.
+        few: Those with fewer than five alike, themselves included.
+        combinations: How many different combinations of keys occur.
+        keys: By which columns.
+    """
+
+    records: int
+    unique: int
+    few: int
+    combinations: int
+    keys: tuple[str, ...]
+
+
+FEW = 5
+
+
+class Standing:
+    """The keys of a table, coded once; asked with one schema after the other."""
+
+    def __init__(self, table: OpenedTable) -> None:
+        self._table = table if table.raw is None else table.raw
+        self._raw: dict[str, tuple[Codes, pa.Array]] = {}
+        self._seen: dict[Column, tuple[NDArray[np.int32], int]] = {}
+        self._counted: dict[tuple[Column, ...], StandingOut] = {}
+
+    def of(self, schema: Schema, *, among: Sequence[str] | None = None) -> StandingOut:
+        """Who stands out by the keys of a schema as it recodes them, or by some of them."""
+        keys = tuple(
+            _bare(column)
+            for column in schema.keys
+            if column.name in self._table.schema.names and (among is None or column.name in among)
+        )
+        if keys not in self._counted:
+            self._counted[keys] = self._count(keys)
+        return self._counted[keys]
+
+    def _count(self, keys: Sequence[Column]) -> StandingOut:
+        names, records = tuple(key.name for key in keys), self._table.rows
+        if not keys:
+            return StandingOut(records, 0, 0, 1, names)
+        codes, sizes = [], []
+        for key in keys:
+            new, size = self._distinct(key)
+            codes.append(new[self._column(key.name)[0]])
+            sizes.append(size)
+        numbers = AlikeRecords.of(codes, sizes).numbers
+        few = int(numbers[numbers < FEW].sum())
+        return StandingOut(records, int((numbers == 1).sum()), few, len(numbers), names)
+
+    def _column(self, name: str) -> tuple[Codes, pa.Array]:
+        """The distinct values of a column, the missing one last, and which each record has."""
+        if name not in self._raw:
+            column = self._table.to_arrow([name]).column(0)
+            if pa.types.is_dictionary(column.type):
+                column = column.cast(column.type.value_type)
+            coded = column.combine_chunks().dictionary_encode()
+            coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+            size = len(coded.dictionary)
+            indices = np.asarray(coded.indices.fill_null(size))
+            kind = np.min_scalar_type(max(size, 1))
+            values = pa.concat_arrays([coded.dictionary, pa.nulls(1, coded.dictionary.type)])
+            self._raw[name] = indices.astype(kind), values
+        return self._raw[name]
+
+    def _distinct(self, key: Column) -> tuple[NDArray[np.int32], int]:
+        """What becomes of each distinct value."""
+        if key not in self._seen:
+            if len(self._seen) > MOST_CACHED:
+                self._seen.clear()
+            values = self._column(key.name)[1]
+            one = Schema((key,))
+            table = recoded(OpenedTable.of_arrow(pa.table({key.name: values})), one)
+            try:
+                coded = CodedTable.of(table, [key.name], schema=one)
+            except OutsideDomain:
+                raise OutsideDomain(
+                    f"Some records of '{key.name}' lie outside of its bins. Move the outer edges, "
+                    "or take their values as missing."
+                ) from None
+            self._seen[key] = coded.codes[0], coded.sizes[0]
+        return self._seen[key]
+
+
+def _bare(column: Column) -> Column:
+    """What counts for telling people apart; missing is a value like others."""
+    about: dict[str, Any] = {"missing": "category", "exempt": (), "declared": True}
+    return replace(column, **about)

@@ -1,0 +1,129 @@
+"""What will be asked: tables, means and models that must come out well."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from pramana import Role, Schema
+from pramana.errors import InputError
+from pramana.studio.pages.columns import require_schema, schema_words
+from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, studio_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+__all__ = ["ENTRY", "ROUTES", "wanted_tables"]
+
+ENTRY: Final = Entry("/asked", "What will be asked", needs="schema")
+MOST_PAIRS: Final = 60
+MOST_MODEL: Final = 4
+
+
+async def show(request: Request) -> Response:
+    """What can be ticked, and what is."""
+    studio = studio_of(request)
+    schema = require_schema(studio.session.now.schema)
+    keys = [column.name for column in schema.randomised]
+    singles = [(name,) for name in keys]
+    pairs = list(itertools.combinations(keys, 2))[:MOST_PAIRS]
+    numbers = [column.name for column in schema.columns if column.role is Role.SENSITIVE]
+    chosen = studio.session.now.wishes
+    extra = [own for kind, own in chosen if kind == "table" and own not in (*singles, *pairs)]
+    return page(
+        request,
+        "asked.html",
+        singles=singles,
+        pairs=[*pairs, *extra],
+        numbers=numbers,
+        names=schema.names,
+        keys=keys,
+        wishes=chosen,
+        others=[(at, own) for at, own in enumerate(chosen) if own[0] != "table"],
+        same=_same(studio),
+    )
+
+
+async def save(request: Request) -> Response:
+    """Take what is ticked."""
+    session = studio_of(request).session
+    schema = require_schema(session.now.schema)
+    form = await form_of(request)
+    tables = {_names(text, schema) for text in form.all("table")}
+    wishes = [("table", own) for own in sorted(tables)]
+    wishes += [own for own in session.now.wishes if own[0] != "table"]
+    _keep(studio_of(request), "Ticked what will be asked", wishes)
+    return goto("/asked")
+
+
+async def add(request: Request) -> Response:
+    """A mean by group, or a model."""
+    studio = studio_of(request)
+    schema = require_schema(studio.session.now.schema)
+    form = await form_of(request)
+    kind = form.get("kind")
+    names = _names(".".join([form.get("of"), *form.all("by")]), schema)
+    if kind not in ("mean", "model", "table") or len(names) < 2:
+        raise InputError("Choose what is asked for, and by what.")
+    if len(set(names)) < len(names) or len(names) > MOST_MODEL + 1:
+        raise InputError(f"Choose different columns, and at most {MOST_MODEL} to ask by.")
+    wishes = [*studio.session.now.wishes, (kind, names)]
+    _keep(studio, f"Asked for a {kind}", list(dict.fromkeys(wishes)))
+    return goto("/asked")
+
+
+async def drop(request: Request) -> Response:
+    """One wish fewer."""
+    studio = studio_of(request)
+    form = await form_of(request)
+    wishes = list(studio.session.now.wishes)
+    del wishes[form.place("wish", len(wishes))]
+    _keep(studio, "Took a wish back", wishes)
+    return goto("/asked")
+
+
+def wanted_tables(schema: Schema, wishes: Iterable[tuple[str, tuple[str, ...]]]) -> list[list[str]]:
+    """The tables of keys that all wishes rest on: a mean by age rests on the table of age."""
+    keys = {column.name for column in schema.randomised}
+    found = [tuple(name for name in names if name in keys) for _, names in wishes]
+    return [list(own) for own in dict.fromkeys(found) if own]
+
+
+def _keep(studio: Studio, did: str, wishes: list[tuple[str, tuple[str, ...]]]) -> None:
+    schema = require_schema(studio.session.now.schema)
+    tables = tuple(tuple(own) for own in wanted_tables(schema, wishes))
+    text = replace(schema, tables=tables).to_toml()
+    studio.session.change(did, wishes=tuple(wishes), schema=text)
+
+
+def _names(text: str, schema: Schema) -> tuple[str, ...]:
+    """Columns by their numbers, joined by dots."""
+    places = [part for part in text.split(".") if part]
+    if not all(place.isdigit() and int(place) < len(schema.names) for place in places):
+        raise InputError("The page is out of date. Load it again.")
+    return tuple(schema.names[int(place)] for place in places)
+
+
+def _same(studio: Studio) -> SameWork:
+    file, told = schema_words(studio)
+    schema = require_schema(studio.session.now.schema)
+    words: list[str] = []
+    for table in schema.tables:
+        words += ["--tables", "*".join(table)]
+    entry = ", ".join(repr("*".join(table)) for table in schema.tables)
+    return SameWork(
+        (("pramana", "design", file, *told, "--schema", "schema.toml", "--k", "20", *words),),
+        f"# in schema.toml:\n# tables = [{entry}]\nimport pramana as pm\n\n"
+        'schema = pm.Schema.load("schema.toml")\nprint(schema.tables)',
+    )
+
+
+ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (
+    ("GET", "/asked", show),
+    ("POST", "/asked", save),
+    ("POST", "/asked/add", add),
+    ("POST", "/asked/drop", drop),
+)

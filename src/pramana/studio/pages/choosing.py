@@ -1,0 +1,243 @@
+"""Choose: every method and target side by side, and sliders that foresee what a target costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from pramana import api
+from pramana.errors import InputError
+from pramana.studio import tasks
+from pramana.studio.jobs import Job
+from pramana.studio.pages.asked import wanted_tables
+from pramana.studio.pages.columns import require_schema, schema_words
+from pramana.studio.pages.opening import table_of
+from pramana.studio.view import (
+    Entry,
+    Form,
+    SameWork,
+    Studio,
+    form_of,
+    fragment,
+    goto,
+    page,
+    part,
+    studio_of,
+    waiting,
+)
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+__all__ = ["ENTRY", "ROUTES", "target_words"]
+
+ENTRY: Final = Entry("/choose", "Choose", needs="schema")
+CHANCE: Final = 20.0
+SLOW: Final = ("optimal",)
+"""Not tried unless it is ticked: it searches for long."""
+
+SLIDERS: Final = {
+    "k": ("Pin no record on a person beyond one in k", 2.0, 10_000.0, 100.0),
+    "epsilon": ("Differential privacy of a record: epsilon", 0.1, 20.0, 6.0),
+    "central_epsilon": ("Of the shuffled release: epsilon", 0.05, 10.0, 1.0),
+    "delta": ("... and its delta", 1e-9, 1e-3, 1e-6),
+    "alpha": ("Who looks at a few keys is at most so sure", 0.01, 0.5, 0.1),
+    "xi": ("Who searches by one key is right at most so often", 0.01, 0.5, 0.1),
+}
+PATIENCE: Final = 0.8
+"""Seconds that an answer of the sliders is waited for before its progress is shown."""
+
+
+async def show(request: Request) -> Response:
+    """What is tried, what came of it, and the sliders."""
+    studio = studio_of(request)
+    now = studio.session.now
+    require_schema(now.schema)
+    names = [name for name, method in api.METHODS.items() if method.aims]
+    return page(
+        request,
+        "choosing.html",
+        methods=[(name, api.METHODS[name].when) for name in names],
+        ticked=now.tried or tuple(name for name in names if name not in SLOW),
+        chances=", ".join(f"{k:g}" for k in now.chances or (CHANCE,)),
+        running=bool(now.chances),
+        sliders=SLIDERS,
+        words=target_words(now.target),
+        same=_same(studio),
+    )
+
+
+async def start(request: Request) -> Response:
+    """Say what to try."""
+    session = studio_of(request).session
+    form = await form_of(request)
+    names = [name for name in form.all("method") if name in api.METHODS]
+    if not names:
+        raise InputError("Tick at least one method.")
+    numbers = tuple(sorted({_chance(text) for text in form.get("chances").split(",") if text}))
+    if not 0 < len(numbers) <= 6:
+        raise InputError("State one to six targets, such as 20, 100.")
+    session.change("Tried methods", chances=numbers, tried=tuple(names))
+    return goto("/choose")
+
+
+async def tried(request: Request) -> Response:
+    """Everything that was tried so far, and how far the rest is."""
+    studio = studio_of(request)
+    jobs = list(_jobs(studio))
+    for job in jobs:
+        if job.condition in ("waiting", "running"):
+            found = [one.result or one.so_far for one in jobs]
+            return await _so_far(request, job, [own for own in found if own])
+        unfinished = await waiting(request, job)
+        if unfinished is not None:
+            return unfinished
+    return fragment(request, "parts/tried.html", **_sides([job.result for job in jobs]))
+
+
+async def _so_far(request: Request, job: Job, found: list[dict[str, Any]]) -> Response:
+    import asyncio
+
+    await asyncio.to_thread(job.ended.wait, 0.06)
+    poll = "/choose/tried"
+    return fragment(request, "parts/trying.html", job=job, poll=poll, **_sides(found))
+
+
+async def foresee(request: Request) -> Response:
+    """What a target would promise and cost."""
+    studio = studio_of(request)
+    form = await form_of(request)
+    target = _target(form)
+    method = form.get("method") if form.get("method") in api.METHODS else ""
+    job = studio.jobs.ask(
+        tasks.foresee,
+        lane="foresee",
+        keep=False,
+        schema=studio.session.now.schema,
+        method=method,
+        target=target,
+        **table_of(studio),
+    )
+    words = target_words(target)
+    poll = f"/choose/foreseen/{job.key}"
+    return await part(
+        request, job, "parts/foreseen.html", patience=PATIENCE, poll=poll, words=words
+    )
+
+
+async def foreseen(request: Request) -> Response:
+    """An answer of the sliders that took longer than a moment."""
+    job = studio_of(request).jobs.find(request.path_params["key"])
+    if job is None:
+        return fragment(request, "parts/refused.html", words="Move a slider again.", job=None)
+    words = target_words(job.arguments["target"])
+    return await part(request, job, "parts/foreseen.html", words=words)
+
+
+async def choose(request: Request) -> Response:
+    """Take a method with its target."""
+    session = studio_of(request).session
+    form = await form_of(request)
+    method = form.get("method")
+    if method and method not in api.METHODS:
+        raise InputError("There is no such method.")
+    target = _of_chance(method, form) if form.get("chance") else _target(form)
+    did = f"Chose {method or 'the usual method'}, {target_words(target)}"
+    session.change(did, method=method, target=target, acknowledged="")
+    return goto("/protect")
+
+
+def target_words(target: dict[str, float]) -> str:
+    """A target as it is written."""
+    return ", ".join(f"{name.replace('_', ' ')} = {value:g}" for name, value in target.items())
+
+
+def _target(form: Form) -> dict[str, float]:
+    """The number of the slider that is chosen, with what belongs to it."""
+    letter = form.get("letter")
+    if letter not in SLIDERS or letter == "delta":
+        raise InputError("Choose what is promised.")
+    names = ("central_epsilon", "delta") if letter == "central_epsilon" else (letter,)
+    found = {name: form.number(name) for name in names}
+    if any(value is None for value in found.values()):
+        raise InputError("State the number of the target.")
+    return {name: float(value) for name, value in found.items() if value is not None}
+
+
+def _of_chance(method: str, form: Form) -> dict[str, float]:
+    """One in k as the guarantee of a method says it."""
+    k = _chance(form.get("chance"))
+    aims = api.METHODS[method].aims
+    if "spontaneous-recognition" in aims:
+        return {"alpha": 1 / k}
+    return {"xi": 1 / k} if "correct-match" in aims else {"k": k}
+
+
+def _chance(text: str) -> float:
+    try:
+        k = float(text)
+    except ValueError:
+        raise InputError("Targets must be numbers, such as 20, 100.") from None
+    if not 2 <= k <= 1e9:
+        raise InputError("Targets must be at least 2: one in so many.")
+    return k
+
+
+def _jobs(studio: Studio) -> Iterator[Job]:
+    now = studio.session.now
+    tables = wanted_tables(require_schema(now.schema), now.wishes)
+    for k in now.chances:
+        yield studio.jobs.ask(
+            tasks.advise,
+            schema=now.schema,
+            tables=tables,
+            k=k,
+            methods=list(now.tried),
+            **table_of(studio),
+        )
+
+
+def _sides(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """All that was tried in one list, and the marks of the chart."""
+    rows = [{**one, "k": own["k"]} for own in found for one in own["methods"]]
+    points = [
+        {
+            "loss": row["error"],
+            "risk": row["exposure"],
+            "name": row["method"],
+            "target": row["target"],
+            "best": row["best"],
+        }
+        for row in rows
+        if row["error"] is not None and row["exposure"] is not None
+    ]
+    names = sorted({point["name"] for point in points})
+    for point in points:
+        point["shape"] = names.index(point["name"])
+    return {"found": found, "rows": rows, "points": points, "names": names}
+
+
+def _same(studio: Studio) -> SameWork:
+    file, told = schema_words(studio)
+    now = studio.session.now
+    chances = now.chances or (CHANCE,)
+    commands = tuple(
+        ("pramana", "advise", file, *told, "--schema", "schema.toml", "--k", f"{k:g}")
+        for k in chances
+    )
+    code = "\n".join(
+        f'print(pm.advise({file!r}, "schema.toml", k={k:g}, methods={list(now.tried)!r}))'
+        for k in chances
+    )
+    return SameWork(commands, f"import pramana as pm\n\n{code}")
+
+
+ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (
+    ("GET", "/choose", show),
+    ("POST", "/choose/try", start),
+    ("GET", "/choose/tried", tried),
+    ("POST", "/choose/foresee", foresee),
+    ("GET", "/choose/foreseen/{key}", foreseen),
+    ("POST", "/choose", choose),
+)

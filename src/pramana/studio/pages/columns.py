@@ -1,0 +1,358 @@
+"""Columns: what each is, how it is recoded, and how many people stand out by the keys."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from pramana import Column, Recoding, Role, Schema
+from pramana.errors import InputError
+from pramana.studio import tasks
+from pramana.studio.jobs import Job
+from pramana.studio.pages.opening import table_of
+from pramana.studio.schema_form import MISSING, ROLES, changed_column, entries_of, schema_of
+from pramana.studio.view import (
+    Entry,
+    Form,
+    SameWork,
+    Studio,
+    form_of,
+    fragment,
+    goto,
+    page,
+    part,
+    studio_of,
+    waiting,
+)
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+__all__ = ["ENTRY", "ROUTES", "described", "require_schema", "schema_words"]
+
+ENTRY: Final = Entry("/columns", "Columns", needs="file")
+PATIENCE: Final = 1.5
+"""Seconds that a live count is waited for before its progress is shown."""
+
+
+async def show(request: Request) -> Response:
+    """All columns; what is proposed comes as a part of the page."""
+    studio = studio_of(request)
+    _ = studio.session.table  # a file that is gone is told here
+    return page(request, "columns.html", same=_same(studio), schemas=_files(studio))
+
+
+async def listed(request: Request) -> Response:
+    """A row a column, once it has been looked at."""
+    studio = studio_of(request)
+    session = studio.session
+    looked = described(studio)
+    unfinished = await waiting(request, looked)
+    if unfinished is not None:
+        return unfinished
+    if not session.now.schema:
+        session.settle(schema=looked.result["schema"])
+    job = _shapes(studio)
+    unfinished = await waiting(request, job)
+    if unfinished is not None:
+        return unfinished
+    if job.result["completed"]:  # domains that the data had to tell become part of the schema
+        session.settle(schema=job.result["completed"])
+    return await part(
+        request,
+        job,
+        "parts/columns.html",
+        schema=schema_of(session.now.schema),
+        profiles={one["column"]: one for one in looked.result["columns"]},
+        roles=ROLES,
+        entries=entries_of,
+    )
+
+
+async def roles(request: Request) -> Response:
+    """What the columns are, all at once."""
+    session = studio_of(request).session
+    form = await form_of(request)
+    schema = require_schema(session.now.schema)
+    new = _with_roles(schema, form)
+    session.change("Changed what columns are", schema=new.to_toml(), acknowledged="")
+    return goto("/columns")
+
+
+async def count_roles(request: Request) -> Response:
+    """How many people would stand out with these roles."""
+    studio = studio_of(request)
+    form = await form_of(request)
+    schema = require_schema(studio.session.now.schema)
+    return await _counted(request, studio, {"then": _with_roles(schema, form), "now": schema})
+
+
+def _with_roles(schema: Schema, form: Form) -> Schema:
+    columns = []
+    for place, column in enumerate(schema.columns):
+        role = Role(form.get(f"role-{place}", str(column.role)))
+        columns.append(column if role is column.role else _in_role(column, role))
+    gone = {own.name for own in columns if not own.randomised}
+    return Schema(
+        tuple(columns),
+        tuple(rule for rule in schema.impossible if not gone & set(rule.columns)),
+        tuple(
+            name for name in schema.strata if name not in {c.name for c in columns if c.randomised}
+        ),
+        tuple(choice for choice in schema.choices if not gone & set(choice)),
+        tuple(table for table in schema.tables if not gone & set(table)),
+    )
+
+
+def _in_role(column: Column, role: Role) -> Column:
+    """The column in another role; what it no longer needs goes."""
+    if role is Role.IDENTIFIER:
+        return Column(column.name, role)
+    kept = replace(column.recoding, noise=None) if column.recoding else Recoding()
+    domain = column.domain if role in (Role.KEY, Role.SENSITIVE) else None
+    return replace(column, role=role, domain=domain, recoding=kept, exempt=(), randomise=None)
+
+
+async def one(request: Request) -> Response:
+    """The form of one column."""
+    studio = studio_of(request)
+    schema, place = _column_at(request)
+    column = schema.columns[place]
+    looked = described(studio)
+    profiles = looked.result["columns"] if looked.condition == "done" else []
+    profile = next((own for own in profiles if own["column"] == column.name), None)
+    return page(
+        request,
+        "column.html",
+        place=place,
+        column=column,
+        profile=profile,
+        own=entries_of(column),
+        roles=ROLES,
+        missing=MISSING,
+        total=len(schema.columns),
+        same=_same(studio),
+    )
+
+
+async def shape(request: Request) -> Response:
+    """The bars of one column, as it is saved."""
+    studio = studio_of(request)
+    schema, place = _column_at(request)
+    job = _shapes(studio)
+    return await part(request, job, "parts/shape.html", name=schema.columns[place].name)
+
+
+async def count_one(request: Request) -> Response:
+    """How many people would stand out if the form were saved; beside now, and without recoding."""
+    studio = studio_of(request)
+    schema, place = _column_at(request)
+    form = await form_of(request)
+    column = schema.columns[place]
+    then = schema.replace_columns([changed_column(column, form)])
+    bare = schema.replace_columns([Column(column.name, column.role, column.domain)])
+    asked = {"then": then, "now": schema}
+    if column.recoding and not column.recoding.merged:
+        asked["bare"] = bare
+    return await _counted(request, studio, asked)
+
+
+async def save_one(request: Request) -> Response:
+    """Take the form of a column."""
+    studio = studio_of(request)
+    schema, place = _column_at(request)
+    form = await form_of(request)
+    column = schema.columns[place]
+    try:
+        new = changed_column(column, form)
+        changed = _with_column(schema, new)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    studio.session.change(f"Changed column {place + 1}", schema=changed.to_toml(), acknowledged="")
+    studio.session.notice = "Saved."
+    return goto(f"/columns/{place}")
+
+
+async def reset_one(request: Request) -> Response:
+    """A column as it was proposed."""
+    studio = studio_of(request)
+    schema, place = _column_at(request)
+    await form_of(request)
+    looked = described(studio)
+    if looked.condition != "done":
+        raise InputError("The columns are still being looked at.")
+    proposed = schema_of(looked.result["schema"]).column(schema.columns[place].name)
+    changed = _with_column(schema, proposed)
+    studio.session.change(f"Took column {place + 1} as proposed", schema=changed.to_toml())
+    return goto(f"/columns/{place}")
+
+
+async def rules(request: Request) -> Response:
+    """Combinations that cannot exist: two columns, then their values."""
+    studio = studio_of(request)
+    schema = require_schema(studio.session.now.schema)
+    pairs = [schema.names.index(own.name) for own in schema.randomised if own.domain is not None]
+    chosen = []
+    for name in ("a", "b"):
+        text = request.query_params.get(name, "")
+        chosen.append(int(text) if text.isdigit() and int(text) in pairs else None)
+    both = None not in chosen and chosen[0] != chosen[1]
+    return page(
+        request,
+        "rules.html",
+        schema=schema,
+        places=pairs,
+        chosen=chosen,
+        both=both,
+        same=_same(studio),
+    )
+
+
+async def add_rule(request: Request) -> Response:
+    """One more combination that cannot exist."""
+    from pramana import Impossible
+
+    session = studio_of(request).session
+    schema = require_schema(session.now.schema)
+    form = await form_of(request)
+    cells = {}
+    for name in ("a", "b"):
+        column = schema.columns[form.place(name, len(schema.columns))]
+        labels = column.labels
+        cells[column.name] = [labels[int(at)] for at in form.all(f"value-{name}") if at.isdigit()]
+    rule = Impossible.of(cells)
+    session.change(
+        "Stated an impossible combination",
+        schema=replace(schema, impossible=(*schema.impossible, rule)).to_toml(),
+    )
+    return goto("/columns/rules")
+
+
+async def drop_rule(request: Request) -> Response:
+    """One fewer."""
+    session = studio_of(request).session
+    schema = require_schema(session.now.schema)
+    form = await form_of(request)
+    place = form.place("rule", len(schema.impossible))
+    left = tuple(rule for at, rule in enumerate(schema.impossible) if at != place)
+    session.change("Took a combination back", schema=replace(schema, impossible=left).to_toml())
+    return goto("/columns/rules")
+
+
+async def use_file(request: Request) -> Response:
+    """Take a schema file of the folder."""
+    session = studio_of(request).session
+    form = await form_of(request)
+    schema = Schema.load(session.place(form.get("schema")))
+    session.change(
+        f"Took the schema {form.get('schema')}", schema=schema.to_toml(), acknowledged=""
+    )
+    return goto("/columns")
+
+
+async def save_file(request: Request) -> Response:
+    """Write the schema into the folder, where the command line finds it."""
+    session = studio_of(request).session
+    form = await form_of(request)
+    schema = require_schema(session.now.schema)
+    name = form.get("name") or "schema.toml"
+    schema.save(session.place(name), force=bool(form.get("force")))
+    session.notice = f"{name} is written."
+    return goto("/columns")
+
+
+# -- what other pages use too ----------------------------------------------------------------------
+
+
+def described(studio: Studio) -> Job:
+    """The job that looks at the columns."""
+    return studio.jobs.ask(tasks.describe, **table_of(studio))
+
+
+def require_schema(toml: str) -> Schema:
+    """The schema, or what to do to get one."""
+    if not toml:
+        raise InputError("Say first what each column is.")
+    return schema_of(toml)
+
+
+def schema_words(studio: Studio) -> tuple[str, tuple[str, ...]]:
+    """The file as commands name it, and how its letters are read."""
+    now = studio.session.now
+    file = f"{now.file}#{now.part}" if now.part else now.file
+    return file, ("--encoding", now.encoding) if now.encoding else ()
+
+
+def _shapes(studio: Studio) -> Job:
+    return studio.jobs.ask(tasks.shapes, schema=studio.session.now.schema, **table_of(studio))
+
+
+async def _counted(request: Request, studio: Studio, schemas: dict[str, Schema]) -> Response:
+    texts = {name: own.to_toml() for name, own in schemas.items()}
+    job = studio.jobs.ask(
+        tasks.standing, lane="count", keep=False, schemas=texts, **table_of(studio)
+    )
+    poll = f"/columns/counted/{job.key}"
+    return await part(request, job, "parts/counted.html", patience=PATIENCE, poll=poll)
+
+
+async def counted(request: Request) -> Response:
+    """A count that took longer than a moment."""
+    job = studio_of(request).jobs.find(request.path_params["key"])
+    if job is None:
+        return fragment(request, "parts/refused.html", words="Change something again.", job=None)
+    return await part(request, job, "parts/counted.html")
+
+
+def _with_column(schema: Schema, column: Column) -> Schema:
+    """The schema with another column; rules that name values it no longer has go."""
+    try:
+        return schema.replace_columns([column])
+    except ValueError:
+        left = tuple(rule for rule in schema.impossible if column.name not in rule.columns)
+        tables = tuple(own for own in schema.tables if column.randomised or column.name not in own)
+        bare = replace(schema, impossible=left, tables=tables)
+        return bare.replace_columns([column])
+
+
+def _column_at(request: Request) -> tuple[Schema, int]:
+    schema = require_schema(studio_of(request).session.now.schema)
+    place = int(request.path_params["place"])
+    if place >= len(schema.columns):
+        raise InputError("There is no such column.")
+    return schema, place
+
+
+def _files(studio: Studio) -> list[str]:
+    folder = studio.session.folder
+    return sorted(one.name for one in folder.glob("*.toml"))[:50]
+
+
+def _same(studio: Studio) -> SameWork:
+    file, told = schema_words(studio)
+    toml = studio.session.now.schema
+    code = f"import pramana as pm\n\nschema = pm.describe({file!r})\n"
+    if toml:
+        code += 'schema.save("schema.toml")  # then edit it; this is how it stands here:\n\n'
+        code += "schema = pm.Schema.from_toml('''\n" + toml.replace("\\", "\\\\") + "''')"
+    return SameWork((("pramana", "describe", file, *told, "-o", "schema.toml"),), code)
+
+
+ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (
+    ("GET", "/columns", show),
+    ("GET", "/columns/list", listed),
+    ("POST", "/columns/roles", roles),
+    ("POST", "/columns/count", count_roles),
+    ("GET", "/columns/counted/{key}", counted),
+    ("GET", "/columns/rules", rules),
+    ("POST", "/columns/rules/add", add_rule),
+    ("POST", "/columns/rules/drop", drop_rule),
+    ("POST", "/columns/use", use_file),
+    ("POST", "/columns/save", save_file),
+    ("GET", "/columns/{place:int}", one),
+    ("GET", "/columns/{place:int}/shape", shape),
+    ("POST", "/columns/{place:int}/count", count_one),
+    ("POST", "/columns/{place:int}", save_one),
+    ("POST", "/columns/{place:int}/reset", reset_one),
+)

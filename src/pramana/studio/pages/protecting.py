@@ -1,0 +1,163 @@
+"""Protect: what will be released as it is, acknowledged; then the work, its checks and attacks."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, Final
+
+from pramana import Schema, api
+from pramana.errors import InputError
+from pramana.studio import tasks
+from pramana.studio.jobs import Job
+from pramana.studio.pages.choosing import target_words
+from pramana.studio.pages.columns import require_schema, schema_words
+from pramana.studio.pages.opening import table_of
+from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, part, studio_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+__all__ = ["ENTRY", "ROUTES"]
+
+ENTRY: Final = Entry("/protect", "Protect", needs="schema")
+COPIES: Final = {"csv": "CSV", "dta": "Stata", "sav": "SPSS"}
+
+
+async def show(request: Request) -> Response:
+    """What is about to be released, and what has been."""
+    studio = studio_of(request)
+    now = studio.session.now
+    schema = require_schema(now.schema)
+    job = _made(studio) if _acknowledged(studio) else None
+    return page(
+        request,
+        "protecting.html",
+        schema=schema,
+        words=target_words(now.target),
+        formats=COPIES,
+        begun=job is not None,
+        same=_same(studio),
+    )
+
+
+async def planned(request: Request) -> Response:
+    """What will be done, promised and expected."""
+    studio = studio_of(request)
+    now = studio.session.now
+    if not now.target:
+        raise InputError("Choose a method and a target first.")
+    job = studio.jobs.ask(tasks.plan, **_asked(studio))
+    return await part(request, job, "parts/planned.html")
+
+
+async def start(request: Request) -> Response:
+    """Begin, if everything that is released as it is was acknowledged."""
+    studio = studio_of(request)
+    session = studio.session
+    form = await form_of(request)
+    schema = require_schema(session.now.schema)
+    if not session.now.target:
+        raise InputError("Choose a method and a target first.")
+    if form.get("acknowledged") != "yes":
+        raise InputError("Acknowledge first what is released as it is.")
+    name = form.get("release") or "release"
+    place = session.place(name)
+    copies = tuple(own for own in COPIES if own in form.all("copy"))
+    session.change(
+        f"Protected into {name}", release=name, copies=copies, acknowledged=_digest(schema)
+    )
+    before = studio.jobs.find(_key(studio))
+    if before is not None and before.condition in ("cancelled", "refused"):
+        studio.jobs.again(before.key)
+    elif before is None or (before.condition == "done" and not place.exists()):
+        studio.jobs.forget(tasks.protect, **_arguments(studio))
+        api.require_free(place, force=False)
+        studio.jobs.ask(tasks.protect, **_arguments(studio))
+    return goto("/protect#done")
+
+
+async def made(request: Request) -> Response:
+    """How far it is, or what came of it."""
+    studio = studio_of(request)
+    job = _made(studio)
+    if job is None:
+        raise InputError("Nothing has been begun.")
+    return await part(request, job, "parts/made.html")
+
+
+def _made(studio: Studio) -> Job | None:
+    """The job of this very release, if it was begun; one that was done before is found again."""
+    job = studio.jobs.find(_key(studio))
+    if job is not None:
+        return job
+    place = studio.session.place(studio.session.now.release)
+    return studio.jobs.recalled(tasks.protect, **_arguments(studio)) if place.exists() else None
+
+
+def _acknowledged(studio: Studio) -> bool:
+    now = studio.session.now
+    return bool(now.target) and now.acknowledged == _digest(require_schema(now.schema))
+
+
+def _key(studio: Studio) -> str:
+    return studio.jobs.key_of(tasks.protect, **_arguments(studio))
+
+
+def _asked(studio: Studio) -> dict[str, Any]:
+    now = studio.session.now
+    return {
+        "schema": now.schema,
+        "method": now.method,
+        "target": now.target,
+        **table_of(studio),
+    }
+
+
+def _arguments(studio: Studio) -> dict[str, Any]:
+    now = studio.session.now
+    to = str(studio.session.place(now.release))
+    return {**_asked(studio), "to": to, "copies": list(now.copies)}
+
+
+def _digest(schema: Schema) -> str:
+    """Of what is released as it is: another list must be acknowledged anew."""
+    told = [f"{own.name}\0{own.role}\0{own.recoding}" for own in schema.released_as_is]
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
+
+
+def _same(studio: Studio) -> SameWork:
+    file, told = schema_words(studio)
+    now = studio.session.now
+    flags: list[str] = []
+    for name, value in now.target.items():
+        flags += [f"--{name.replace('_', '-')}", f"{value:.12g}"]
+    how = ["--method", now.method] if now.method else []
+    also = [{"csv": "--csv", "dta": "--stata", "sav": "--spss"}[own] for own in now.copies]
+    words = ("pramana", "protect", file, *told, "--schema", "schema.toml", *flags, *how, *also)
+    target = ", ".join(f"{name!r}: {value:g}" for name, value in now.target.items())
+    aims = f", aims=api.METHODS[{now.method!r}].aims" if now.method else ""
+    code = (
+        "import pramana as pm\nfrom pramana import api\n\n"
+        'schema = pm.Schema.load("schema.toml")\n'
+        f"asked = api.asked_by_letters({{{target}}}{aims}, schema=schema)\n"
+        f"plan = pm.design(schema, *asked, data={file!r}, method={now.method or None!r})\n"
+        f"pm.protect({file!r}, plan, to={now.release!r}, copies={list(now.copies)!r})\n"
+        f"print(pm.verify({now.release!r}, original={file!r}))"
+    )
+    return SameWork(
+        (
+            (*words, "-o", now.release),
+            ("pramana", "verify", now.release, "--original", file),
+            ("pramana", "audit", now.release, "--original", file),
+        ),
+        code,
+    )
+
+
+ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (
+    ("GET", "/protect", show),
+    ("GET", "/protect/plan", planned),
+    ("POST", "/protect", start),
+    ("GET", "/protect/made", made),
+)

@@ -1,0 +1,137 @@
+"""From the form of a column to the column, and back: structure only, nothing is counted here."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Final
+
+from pramana import Bins, Categories, Column, Recoding, Role, Schema, api
+from pramana.errors import InputError
+from pramana.studio.view import Form
+
+__all__ = ["MISSING", "ROLES", "changed_column", "edges_text", "entries_of", "schema_of"]
+
+ROLES: Final = {
+    "key": "Key: people are recognised by it; it is randomised",
+    "sensitive": "Sensitive: nobody outside knows it; released as it is",
+    "plain": "Plain: others may know it; released as it is",
+    "weight": "Weight: how many people a record stands for",
+    "identifier": "Identifier: names, numbers of persons or households; dropped",
+}
+MISSING: Final = {
+    "": "decided by the data",
+    "category": "a value like others, randomised",
+    "keep": "stays missing",
+    "refuse": "must not occur",
+}
+
+
+@lru_cache(maxsize=32)
+def schema_of(toml: str) -> Schema:
+    """The schema that a session keeps as text."""
+    return Schema.from_toml(toml)
+
+
+def entries_of(column: Column) -> dict[str, Any]:
+    """What the form of a column shows."""
+    own = column.recoding
+    domain = column.domain
+    return {
+        "role": str(column.role),
+        "missing": column.missing or "",
+        "edges": edges_text(domain.edges) if isinstance(domain, Bins) else "",
+        "release": domain.release if isinstance(domain, Bins) else "label",
+        "categories": [_text(v) for v in domain.values] if isinstance(domain, Categories) else [],
+        "merged": [(new, [_text(v) for v in old]) for new, old in own.merged],
+        "codes": "\n".join(_text(code) for code in own.missing_codes),
+        "date": own.date or "",
+        "bottom": own.bottom,
+        "top": own.top,
+        "round": own.round,
+    }
+
+
+def edges_text(edges: tuple[float, ...]) -> str:
+    """Edges as people type them."""
+    return ", ".join(_text(edge) for edge in edges)
+
+
+def changed_column(column: Column, form: Form) -> Column:
+    """The column as the form wants it."""
+    role = Role(form.get("role", str(column.role)))
+    if role is Role.IDENTIFIER:
+        return Column(column.name, role)
+    missing: Any = form.get("missing") or None
+    new = replace(
+        column,
+        role=role,
+        missing=missing,
+        recoding=_recoding(column, form),
+        domain=_domain(column, form),
+        declared=True,
+    )
+    ticked = form.all("tick")
+    if len(ticked) > 1 and isinstance(new.domain, Categories):
+        values = [_at(new.domain.values, place) for place in ticked]
+        new = api.merge_values(new, values, form.get("into") or "other")
+    return new
+
+
+def _recoding(column: Column, form: Form) -> Recoding:
+    before = column.recoding
+    date: Any = form.get("date") or None
+    codes = [line.strip() for line in form.get("codes").splitlines() if line.strip()]
+    codes += form.all("code")
+    return replace(
+        before,
+        missing_codes=tuple(_label(text, before.missing_codes) for text in dict.fromkeys(codes)),
+        date=date,
+        bottom=form.number("bottom"),
+        top=form.number("top"),
+        round=form.number("round"),
+    )
+
+
+def _domain(column: Column, form: Form) -> Bins | Categories | None:
+    domain = column.domain
+    text = form.get("edges")
+    if not text:
+        return domain if isinstance(domain, Categories) else None
+    edges = tuple(_number(word) for word in re.split(r"[\s,;]+", text) if word)
+    if isinstance(domain, Bins):
+        names = domain.names if len(domain.names) == len(edges) - 1 else ()
+        release: Any = form.get("release") or domain.release
+        return replace(domain, edges=edges, names=names, release=release)
+    return Bins(edges)
+
+
+def _number(word: str) -> float:
+    try:
+        found = float(word)
+    except ValueError:
+        raise InputError("Edges of bins must be numbers, such as 0, 18, 65, 120.") from None
+    return int(found) if found.is_integer() else found
+
+
+def _label(text: str, known: tuple[Any, ...]) -> Any:
+    """A code as the data have it: a number where it reads as one."""
+    for own in known:
+        if _text(own) == text:
+            return own
+    return int(text) if re.fullmatch(r"-?[0-9]{1,15}", text) else text
+
+
+def _at(values: tuple[Any, ...], place: str) -> Any:
+    if not place.isdigit() or int(place) >= len(values):
+        raise InputError("The page is out of date. Load it again.")
+    return values[int(place)]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)

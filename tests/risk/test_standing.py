@@ -1,0 +1,82 @@
+"""Who stands out, counted from codes: against plain counting of the records themselves."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pramana import Bins, Categories, Column, OutsideDomain, Recoding, Role, Schema
+from pramana.assess.lowering import lowerings
+from pramana.risk.standing import Standing
+from pramana.table.merging import merge_values
+from pramana.table.opened import OpenedTable
+from pramana.table.shapes import shapes_of
+
+records = st.lists(
+    st.tuples(st.sampled_from("abcd"), st.integers(0, 9) | st.none(), st.sampled_from("xy")),
+    min_size=1,
+    max_size=40,
+)
+
+
+def table(rows: list[tuple[str, int | None, str]]) -> OpenedTable:
+    names = ("way", "age", "sex")
+    return OpenedTable.of_arrow(
+        pa.table({name: [row[at] for row in rows] for at, name in enumerate(names)})
+    )
+
+
+WAY = Column("way", Role.KEY, Categories(("a", "b", "c", "d")))
+AGE = Column("age", Role.KEY, Bins((0, 5, 10)))
+SEX = Column("sex", Role.SENSITIVE)
+
+
+@given(records)
+def test_counts_are_those_of_the_recoded_records(rows: list[tuple[str, int | None, str]]) -> None:
+    """Merged, binned, one after the other on the same codes; missing is a value like others."""
+    standing = Standing(table(rows))
+    merged = merge_values(WAY, ["a", "b"], "ab")
+    for way, same in ((WAY, lambda own: own), (merged, lambda own: "ab" if own in "ab" else own)):
+        for age, cut in ((AGE, 5), (Column("age", Role.KEY), 1)):
+            expected = Counter(
+                (same(one), None if years is None else years // cut) for one, years, _ in rows
+            )
+            found = standing.of(Schema((way, age, SEX)))
+            assert found.unique == sum(number == 1 for number in expected.values())
+            assert found.few == sum(number for number in expected.values() if number < 5)
+            assert found.combinations == len(expected)
+            assert found.records == len(rows)
+
+
+def test_values_outside_of_the_bins_are_named_by_their_column_alone() -> None:
+    """No cell is told."""
+    standing = Standing(table([("a", 77, "x")]))
+    with pytest.raises(OutsideDomain, match="'age'") as caught:
+        standing.of(Schema((AGE,)))
+    assert "77" not in str(caught.value)
+
+
+def test_what_lowers_it_is_counted_as_if_it_were_saved() -> None:
+    """Each change carries its schema, and the best stands first."""
+    rows = [("abcd"[at % 4], at % 10, "xy"[at % 2]) for at in range(60)]
+    standing, schema = Standing(table(rows)), Schema((WAY, AGE, SEX))
+    found = lowerings(standing, schema, table(rows))
+    assert [one.unique for one in found] == sorted(one.unique for one in found)
+    for one in found:
+        assert Standing(table(rows)).of(one.schema).unique == one.unique
+    assert {one.column for one in found} == {"way", "age"}
+
+
+@given(records)
+def test_bars_hold_every_record_once(rows: list[tuple[str, int | None, str]]) -> None:
+    """Bars, other values and missing ones add up to the records."""
+    schema = Schema((WAY, AGE, Column("sex", Role.SENSITIVE, recoding=Recoding(merge={"z": "xy"}))))
+    for shape in shapes_of(table(rows), schema):
+        assert sum(number for _, number in shape.bars) + shape.other + shape.missing == len(rows)
+    by_name = {shape.name: dict(shape.bars) for shape in shapes_of(table(rows), schema)}
+    assert by_name["way"]["a"] == sum(one == "a" for one, _, _ in rows)
+    assert by_name["age"]["[5, 10]"] == sum(y is not None and y >= 5 for _, y, _ in rows)
