@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: help demo test test-spark test-snippets test-faults check bench clean setup java test-browser test-wheel chromium collect-demo test-postgres postgresql studio studio-demo
+.PHONY: help demo test test-spark test-snippets test-faults check docs pictures bench clean setup java test-browser test-wheel chromium collect-demo test-postgres postgresql studio studio-demo
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -51,6 +51,13 @@ check: .venv/.developer ## ruff, mypy strict, import-linter, doctests
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q --doctest-modules src
 
+docs: .venv/.docs ## build the documentation as a site, strictly, into build/site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@PRAMANA_TEST_SITE=build/site $(BIN)/python -m pytest -q tests/pages
+
+pictures: .venv/.developer ## draw the pictures of docs/examples anew, by running the pages
+	@$(BIN)/python -m tests.docs.draw
+
 bench: .venv/.bench ## measure against bare engines and against peers, into benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks --write
 
@@ -76,6 +83,10 @@ clean:           ## remove what the other commands made
 
 .venv/.browser: .venv/.developer
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[browser]'
+	@touch $@
+
+.venv/.docs: .venv/.developer
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
 .venv/.spark: .venv/.developer

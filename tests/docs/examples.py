@@ -47,6 +47,20 @@ def blocks(page: Path) -> Iterator[Block]:
         yield Block(str(page.relative_to(ROOT)), line, *found.groups())
 
 
+def pictures(page: Path) -> list[str]:
+    """The pictures of a page of examples, which its own blocks draw."""
+    if page.parent.name != "examples":
+        return []
+    return re.findall(r"!\[[^\]]*\]\((\w+\.svg)\)", page.read_text())
+
+
+def titles(picture: Path) -> list[str]:
+    """What a picture says in words: its numbers are drawn anew where no seed is used."""
+    said = re.findall(r"<text[^>]*>([^<]*[a-z]{3}[^<]*)</text>", picture.read_text())
+    assert said, f"{picture.name} says nothing"
+    return sorted(said)
+
+
 @dataclass(frozen=True)
 class Outside:
     """An environment other than that of the tests: where its commands are, and its variables."""

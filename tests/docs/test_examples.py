@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.docs.examples import ROOT, Block, blocks, run
+from tests.docs.examples import ROOT, Block, blocks, pictures, run, titles
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 KNOWN = {"console", "sh", "python", "toml", "text", "json", ""}
@@ -23,6 +23,8 @@ def test_what_a_page_shows_runs(
     for block in blocks(page):
         assert block.language in KNOWN, f"{block.page}:{block.line}: nothing runs {block.language}"
         run(block, names, tmp_path)
+    for name in pictures(page):
+        assert titles(tmp_path / name) == titles(page.parent / name), "make pictures draws it anew"
 
 
 def test_a_page_that_shows_something_else_is_found(tmp_path: Path) -> None:

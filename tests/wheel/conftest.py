@@ -86,16 +86,27 @@ def bare(wheel: Path) -> Installed:
 @pytest.fixture(scope="session")
 def collecting(bare: Installed) -> Installed:
     """The same with the extra of collections, as the wheel names it."""
-    extra = bare.place / "extra-collect"
-    if not extra.exists():
+    return with_extra(bare, "collect")
+
+
+@pytest.fixture(scope="session")
+def in_browser(bare: Installed) -> Installed:
+    """The same with the extra of the studio."""
+    return with_extra(bare, "studio")
+
+
+def with_extra(bare: Installed, extra: str) -> Installed:
+    """What the wheel names for an extra, in a folder beside the environment."""
+    place = bare.place / f"extra-{extra}"
+    if not place.exists():
         (found,) = bare.place.glob("lib/python*/site-packages/pramana-*.dist-info")
         named = map(Requirement, Distribution.at(found).requires or ())
         wanted = [
             f"{own.name}{'[' + ','.join(own.extras) + ']' if own.extras else ''}{own.specifier}"
             for own in named
-            if own.marker and own.marker.evaluate({"extra": "collect"})
+            if own.marker and own.marker.evaluate({"extra": extra})
         ]
         assert wanted
-        into = ["install", "--no-compile", "--target", str(extra), *wanted]
+        into = ["install", "--no-compile", "--target", str(place), *wanted]
         subprocess.run([str(bare.bin / "python"), *PIP, *into], check=True)
-    return Installed(bare.place, (extra,))
+    return Installed(bare.place, (place,))
