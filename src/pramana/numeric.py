@@ -141,6 +141,7 @@ def require_number(
         above = value > low if low_open else value >= low
         below = value < high if high_open else value <= high
         good = bool(above and below)  # a nan fails both
+        good = good and not (value == low == 0 and math.copysign(1, value) < 0)
     except TypeError:
         good = False
     if good and not isinstance(value, bool | str):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from dataclasses import replace
 
@@ -12,6 +14,7 @@ import pytest
 import pramana as pm
 from pramana.guarantees.claim import Claim
 from pramana.matrices import Mechanism, Step, UniformMixture
+from pramana.release.certificate import Certificate, canonical
 from pramana.release.makers import MAKERS
 from pramana.release.ties import ties
 from pramana.release.verify import verify_folder
@@ -210,3 +213,75 @@ def test_every_figure_and_option_follows_or_is_the_owners_word(releases, name):
                 assert repr(form.get(moved)) in map(repr, FREE[moved]), (part, form)
                 stated = {check.name for check in checks if check.state == "stated"}
                 assert stated & {"how groups were formed", "records word for word"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "check"),
+    [
+        ({"distinct": 10**18}, "figures and words"),
+        ({"distinct": RECORDS + 1}, "figures and words"),
+        ({"distinct": 6}, "values of s"),  # there are five
+        ({"distinct": 4, "max_size": 3}, "figures and words"),
+        ({"max_size": 3}, "figures and words"),
+        ({"distinct": 5}, None),
+        ({"max_size": 5}, None),
+    ],
+)
+@pytest.mark.parametrize("name", ["resample", "permute", "centroid", "gaussian"])
+def test_groups_cannot_hold_more_than_there_is(releases, name, changes, check):
+    """Values of a column: no more than released, than records, than the largest group."""
+    options = dict(releases[name].certificate.options) | changes
+    found = failed(releases[name], options=options)
+    assert check in found if check else not found
+
+
+@pytest.mark.parametrize("option", [{"distinct": 2}, {"closeness": 0.5}])
+def test_groups_hold_nothing_of_columns_that_are_not_there(option):
+    """Refused by the design, and by a check of a certificate."""
+    table = people().rename_columns(["a", "b", "t"])
+    schema = pm.Schema((*SCHEMA.columns[:2], pm.Column("t", pm.Role.PLAIN)))
+    with pytest.raises(pm.PramanaError, match="sensitive columns"):
+        pm.design(schema, pm.KAnonymity(5), data=table, method=pm.Resample(**option))
+
+
+@pytest.mark.parametrize("field", ["records_at_most", "unique_records_at_most"])
+@pytest.mark.parametrize("name", ["resample", "inverse-frequency"])
+def test_a_zero_below_zero_is_no_number(releases, name, field):
+    """It equals zero, and no owner writes it."""
+    figures = dict(releases[name].certificate.figures)
+    figures["verbatim"] = dict(figures["verbatim"]) | {field: -0.0}
+    assert failed(releases[name], figures=figures)
+
+
+def test_no_number_of_a_certificate_may_be_a_zero_below_zero(releases):
+    """Wherever a certificate has a number, put one there: none is valid."""
+    for release in releases.values():
+        form = release.certificate.to_json()
+        assert sound(form)
+        for path in numbers_in(form):
+            changed = json.loads(json.dumps(form))
+            at = changed
+            for step in path[:-1]:
+                at = at[step]
+            at[path[-1]] = -0.0
+            assert not sound(changed), path
+
+
+def sound(form) -> bool:
+    """Whether a certificate of this form, with a digest that fits, is read and fits together."""
+    claim = canonical(form)
+    digest = hashlib.sha256(claim).hexdigest()
+    try:
+        found = Certificate.from_bytes(canonical(form | {"digest": digest}))
+    except pm.PramanaError:
+        return False
+    return all(check.ok for check in ties(found))
+
+
+def numbers_in(form, path=()):
+    """The paths of all numbers in a plain form."""
+    if isinstance(form, dict | list):
+        for step, own in form.items() if isinstance(form, dict) else enumerate(form):
+            yield from numbers_in(own, (*path, step))
+    elif isinstance(form, float | int) and not isinstance(form, bool):
+        yield path

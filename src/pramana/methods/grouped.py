@@ -122,6 +122,7 @@ class Grouped(Method):
                 f"{target} cannot be met with a crowd of {people.crowd:,}, the smallest group of "
                 f"records that share known columns. {people.crowd_advice(target.k)}"
             )
+        self._require_room(people.schema, k=target.k, most=people.crowd)
         if people.schema.impossible and not self.real_keys:
             raise InvalidSchema(
                 f"Method {self.name} can make combinations that the schema calls impossible. Use "
@@ -197,6 +198,20 @@ class Grouped(Method):
         released = _with_columns(made.table, binned, schema.binned)
         return replace(made, table=released.take(pc.sort_indices(order)))
 
+    def _require_room(self, schema: Schema, *, k: int, most: int) -> None:
+        """Refuse what no group can be: too large for all records, or too small for its values."""
+        if self.max_size is not None and self.max_size < k:
+            raise Infeasible(f"A group of at least {k:,} cannot have max_size = {self.max_size:,}.")
+        largest = most if self.max_size is None else min(most, self.max_size)
+        if self.distinct > largest:
+            raise Infeasible(
+                f"A group of at most {largest:,} records cannot hold distinct = {self.distinct:,} "
+                "values of a column."
+            )
+        asks = self.distinct > 1 or self.closeness < 1
+        if asks and not any(column.role is Role.SENSITIVE for column in schema.columns):
+            raise InvalidSchema("distinct and closeness speak of sensitive columns: name one.")
+
     def _sensitive(self, schema: Schema, table: pa.Table) -> tuple[Sensitive, ...]:
         """What every group must hold of sensitive columns."""
         from pramana.kanonymity.diversity import Sensitive
@@ -219,6 +234,7 @@ class Grouped(Method):
             raise InvalidSchema("Such keys may be impossible together.")
         if set(own.responses) - set(certificate.schema.names):
             raise InvalidSchema("A response must be a released column.")
+        own._require_room(certificate.schema, k=k, most=certificate.crowd)
         return own.disclosed(), own._told(k)
 
     def _told(self, k: int) -> dict[str, Any]:

@@ -180,6 +180,8 @@ class Field:
         for depth, value in _values(self.value, 0):
             if depth > DEEPEST or not (_is_label(value) or isinstance(value, list | dict)):
                 self.refuse(f"made of texts and finite numbers, nested {DEEPEST} deep at most")
+            if type(value) is float and value == 0 and math.copysign(1, value) < 0:
+                self.refuse("made of numbers of which none is a zero below zero")
         found: Plain = self.value
         return found
 

@@ -37,7 +37,7 @@ from pramana.table.codec import Refused, count_refused, encode_released
 from pramana.table.domains import Bins, label_key
 from pramana.table.groups import MOST_ATTACHED, GroupSizes, in_bins
 from pramana.table.opened import OpenedTable
-from pramana.table.schema import ASKED, Column, Impossible
+from pramana.table.schema import ASKED, Column, Impossible, Role
 from pramana.types import Codes, Progress
 
 __all__ = ["Check", "State", "Verdict", "verify_folder"]
@@ -161,6 +161,7 @@ def _records(
         )
     yield from seen.strata()
     yield from seen.alike()
+    yield from seen.varied()
     yield _crowd(certificate, seen)
     if certificate.attached is not None:
         smallest = seen.attached.smallest() if certificate.true_schema.attached else seen.records
@@ -253,6 +254,9 @@ class _Seen:
         steps = certificate.mechanism or ()
         self.stratified = [(step, GroupSizes(step.strata)) for step in steps if step.strata]
         self.keys = GroupSizes(_alike_keys(certificate))
+        self.distinct = _distinct(certificate)
+        sensitive = [c.name for c in certificate.schema.columns if c.role is Role.SENSITIVE]
+        self.values = {name: set[object]() for name in sensitive if self.distinct > 1}
         names = certificate.true_schema.attached if certificate.attached is not None else ()
         self.attached = GroupSizes(names, most=MOST_ATTACHED)
 
@@ -269,6 +273,10 @@ class _Seen:
             self.beside.add(batch)
         if good and self.certificate.schema.impossible:
             self._look_for_impossible(batch)
+        for name, values in self.values.items():
+            if len(values) < self.distinct:
+                own = pc.unique(batch.column(name)).to_pylist()
+                values.update(value for value in own if value is not None and value == value)
         stratified = (own for _, own in self.stratified)
         for sizes in (self.groups, self.keys, *stratified):
             if sizes.columns:
@@ -344,6 +352,19 @@ class _Seen:
             smallest >= stated,
             f"at least {smallest:,} share each combination, groups of {stated:,} are stated",
         )
+
+    def varied(self) -> Iterator[Check]:
+        """Where every group is said to hold so many values of a column, as many are released."""
+        for name, found in self.values.items():
+            if len(found) < self.distinct:
+                told = f"{len(found):,} values, and every group is said to hold {self.distinct:,}"
+                yield Check.of(f"values of {name}", False, told)
+
+
+def _distinct(certificate: Certificate) -> int:
+    """How many values of each sensitive column every group is said to hold."""
+    stated = certificate.options.get("distinct", 1) if certificate.kind == "groups" else 1
+    return stated if isinstance(stated, int) else 1
 
 
 def _alike_keys(certificate: Certificate) -> tuple[str, ...]:
