@@ -158,10 +158,17 @@ def _apart(table: pa.Table, made: pa.Table, pair: tuple[str, str]) -> float:
 
     def counted(own: pa.Table) -> dict[tuple, int]:
         count: dict[tuple, int] = {}
-        for record in zip(*(own[name].cast(pa.string()).to_pylist() for name in pair), strict=True):
+        columns = (_texts(own[name], table[name]) for name in pair)
+        for record in zip(*columns, strict=True):
             count[record] = count.get(record, 0) + 1
         return count
 
     true, ours = counted(table), counted(made)
     gaps = (abs(true.get(cell, 0) - ours.get(cell, 0)) for cell in {*true, *ours})
     return sum(gaps) / table.num_rows
+
+
+def _texts(column: pa.ChunkedArray, true: pa.ChunkedArray) -> list[str]:
+    """As the truth spells it: describe may take its word for missing for a missing value."""
+    words = [own for own in ("none", "N", "?") if own in true.unique().to_pylist()]
+    return column.cast(pa.string()).fill_null(words[0] if words else "none").to_pylist()

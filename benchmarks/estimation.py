@@ -328,7 +328,9 @@ def retentions(shape, k: int, records: int) -> list[float]:
         Column(f"c{place}", Role.KEY, Categories(tuple(range(size))), missing="refuse")
         for place, size in enumerate(shape)
     ]
-    plan = pm.design(Schema(tuple(columns)), pm.PkAnonymity(k=k), records=records)
+    plan = pm.design(
+        Schema(tuple(columns)), pm.PkAnonymity(k=k), records=records, method="retention"
+    )
     return [float(step.matrix.retention) for step in plan.mechanism]
 
 

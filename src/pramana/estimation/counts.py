@@ -38,7 +38,10 @@ from pramana.estimation.variance import (
 from pramana.types import FloatArray
 
 __all__ = [
+    "BESIDE",
     "METHODS",
+    "SMALL_ERROR",
+    "TAKEN_IN",
     "CountMethod",
     "clip",
     "estimate_counts",

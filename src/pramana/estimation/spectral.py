@@ -1,16 +1,18 @@
 """A first guess of a table from its one- and two-way margins, with the noise taken out.
 
 The Pearson residuals of a released two-way table are noise of variance (nearly) 1 in every entry,
-whatever the matrices, plus what is left of the dependence. Real dependence lives in a few
+whatever the matrices, plus what is left of the dependence. Dependence mostly lives in a few
 directions, noise in all of them; so the singular values of the residuals are shrunk by the rule
-that is optimal under white noise [Gavish]. Undoing the matrices then amplifies little noise; what
-it does amplify is weighed against how strongly columns usually depend (strength.py). The two-way
-tables are put together by iterative proportional fitting, which adds nothing else: the
-result is a log-linear model with pairwise terms.
+that is optimal under white noise [Gavish], or all of it by one factor where Stein's estimate of the
+error says that this is nearer, as it is in small tables [Candes]. Undoing the matrices then
+amplifies little noise; what it does amplify is weighed against how strongly columns usually depend
+(strength.py). The two-way tables are put together by iterative proportional fitting, which adds
+nothing else: the result is a log-linear model with pairwise terms.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
@@ -22,12 +24,19 @@ from pramana.estimation.em import divide, fit_margins
 from pramana.estimation.strength import strength_of, usual_part
 from pramana.types import FloatArray
 
-__all__ = ["first_guess", "onto_simplex", "pair_margin", "shrink_singular_values", "single_margin"]
+__all__ = [
+    "first_guess",
+    "onto_simplex",
+    "pair_margin",
+    "shrink_singular_values",
+    "single_margin",
+    "usual_pair",
+]
 
 WIDEST = 600
 """Singular values of a pair are only taken up to this many values on its smaller side."""
 
-INDEPENDENT_SHARE = 0.1
+INDEPENDENT_SHARE = 0.01
 """What the guess keeps of the table of independence, so that no cell starts at 0."""
 
 
@@ -59,7 +68,7 @@ def shrink_singular_values(values: FloatArray, rows: int, columns: int) -> Float
 Counted = Callable[[tuple[int, ...]], FloatArray]
 """Gives the released table of some axes, all others summed out."""
 
-Shrinker = Callable[[FloatArray], FloatArray]
+Shrinker = Callable[[FloatArray], tuple[FloatArray, float]]
 
 
 def first_guess(released: FloatArray, channels: Channels) -> FloatArray:
@@ -98,7 +107,7 @@ def pair_margin(
     """The two-way table of two axes with the given margins, its dependence of right strength."""
     seen = ReleasedPair.of(counted, channels, pair, margins)
     dependence = seen.white(of_right_strength)[0] if seen.alone else seen.unbiased
-    return _with_margins(np.maximum(seen.independent + dependence, 0), *margins)
+    return _fitting(seen.independent + dependence, margins)
 
 
 def _spanning(table: FloatArray, axes: tuple[int, ...], ways: int) -> FloatArray:
@@ -152,7 +161,22 @@ def _usual_pair(
     seen = ReleasedPair.of(counted, channels, pair, margins)
     dependence, errors = seen.white(shrunk) if seen.alone else seen.in_strata()
     keep = usual_part(strength_of(dependence, seen.independent), errors)
-    return _with_margins(np.maximum(seen.independent + keep * dependence, 0), *margins)
+    return _fitting(seen.independent + keep * dependence, margins)
+
+
+def usual_pair(
+    unbiased: FloatArray, se: FloatArray, margins: tuple[FloatArray, FloatArray]
+) -> FloatArray:
+    """The same of a table that was undone already, from its standard errors.
+
+    The margins may be known better than from the table itself.
+    """
+    total = max(float(unbiased.sum()), 1e-300)
+    dependence = unbiased - np.outer(unbiased.sum(axis=1), unbiased.sum(axis=0)) / total
+    independent = np.outer(*margins) / total
+    kept, errors = shrunk(divide(dependence, se))
+    keep = usual_part(strength_of(kept * se, independent), errors)
+    return _fitting(independent + keep * kept * se, margins)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,11 +233,8 @@ class ReleasedPair:
         noise = 1 - float(self.channels.squared(self.independent).sum()) / total
         if noise <= 1e-9:
             return self.channels.solve(residuals * scale), np.inf
-        kept = shrinker(residuals / np.sqrt(noise))
-        return (
-            self.channels.solve(kept * np.sqrt(noise) * scale),
-            float(np.sqrt((kept**2).sum())),
-        )
+        kept, errors = shrinker(residuals / np.sqrt(noise))
+        return self.channels.solve(kept * np.sqrt(noise) * scale), errors
 
     def in_strata(self) -> tuple[FloatArray, float]:
         """The same where residuals are not white: one factor for all of it [James-Stein]."""
@@ -229,6 +250,11 @@ class ReleasedPair:
         return keep * dependence, keep * float(np.sqrt(power * free / expected))
 
 
+def _fitting(table: FloatArray, margins: tuple[FloatArray, FloatArray]) -> FloatArray:
+    """The nearest table that can be, brought to its margins."""
+    return _with_margins(onto_simplex(table, float(margins[0].sum())), *margins)
+
+
 def _with_margins(table: FloatArray, rows: FloatArray, columns: FloatArray) -> FloatArray:
     for _ in range(50):
         table = table * divide(rows, table.sum(axis=1))[:, None]
@@ -239,17 +265,62 @@ def _with_margins(table: FloatArray, rows: FloatArray, columns: FloatArray) -> F
     return table
 
 
-def shrunk(residuals: FloatArray) -> FloatArray:
-    """Signal plus noise of variance 1, brought as near to the signal as can be."""
+def shrunk(residuals: FloatArray) -> tuple[FloatArray, float]:
+    """Signal plus noise of variance 1, brought as near to the signal as can be.
+
+    And how many errors away from no signal that is.
+
+    Either one factor for all of it [James-Stein], which suits dependence in many directions, or
+    singular values one by one, which suits few: whichever Stein's unbiased estimate of the squared
+    error says is nearer.
+    """
     rows, columns = residuals.shape[0] - 1, residuals.shape[1] - 1
-    if min(residuals.shape) > WIDEST:  # one factor for all of it [James-Stein]
-        power = float((residuals**2).sum())
-        return residuals * max(0.0, 1 - rows * columns / power) if power > 0 else residuals
+    power, free = float((residuals**2).sum()), rows * columns
+    if power <= 0 or free < 1:
+        return residuals, 0.0
+    factor = max(0.0, 1 - free / power)
+    if min(residuals.shape) > WIDEST:
+        return residuals * factor, _normal_score(power, free)
     left, values, right = np.linalg.svd(residuals, full_matrices=False)
-    return np.asarray((left * shrink_singular_values(values, rows, columns)) @ right)
+    risk = free + (4 - free) * free / power if factor > 0 else power - free
+    if risk <= _spectral_risk(values, rows, columns):
+        return residuals * factor, _normal_score(power, free)
+    kept = shrink_singular_values(values, rows, columns)
+    length = float(np.sqrt((kept**2).sum()))
+    return np.asarray((left * kept) @ right), min(length, _largest_score(values, rows, columns))
 
 
-def of_right_strength(residuals: FloatArray) -> FloatArray:
+def _largest_score(values: FloatArray, rows: int, columns: int) -> float:
+    """How far the largest singular value lies beyond those of noise alone, in deviations.
+
+    Its square has the law of Tracy and Widom, of mean -1.21 and deviation 1.27 [Johnstone].
+    """
+    edge = math.sqrt(rows) + math.sqrt(columns)
+    scale = edge * math.cbrt(edge / math.sqrt(rows * columns))
+    return max(0.0, float((values[0] ** 2 - edge**2) / scale + 1.21) / 1.27)
+
+
+def _normal_score(square: float, free: int) -> float:
+    """The Normal variable that is exceeded as rarely as this value of chi-squared [Wilson]."""
+    spread = 2 / (9 * free)
+    return max(0.0, (math.cbrt(square / free) - 1 + spread) / math.sqrt(spread))
+
+
+def _spectral_risk(values: FloatArray, rows: int, columns: int) -> float:
+    """The unbiased estimate of the squared error of shrunk singular values [Candes]."""
+    fewer, more = sorted((rows, columns))
+    own = np.maximum(values[:fewer], 1e-9)
+    found = shrink_singular_values(own, rows, columns)
+    step = 1e-4
+    slope = shrink_singular_values(own + step, rows, columns) - found
+    gaps = own[:, None] ** 2 - own**2
+    pulled = divide(np.broadcast_to((own * found)[:, None], gaps.shape), np.abs(gaps))
+    divergence = (more - fewer) * (found / own).sum() + slope.sum() / step
+    divergence += 2 * (pulled * np.sign(gaps)).sum()
+    return float(((found - own) ** 2).sum() - rows * columns + 2 * divergence)
+
+
+def of_right_strength(residuals: FloatArray) -> tuple[FloatArray, float]:
     """The same directions as :func:`shrunk`, but as strong as the signal.
 
     What is nearest to the signal is weaker than it. The strength itself, the sum of squares, is
@@ -257,8 +328,8 @@ def of_right_strength(residuals: FloatArray) -> FloatArray:
     """
     freedom = (residuals.shape[0] - 1) * (residuals.shape[1] - 1)
     strength = max(float((residuals**2).sum()) - freedom, 0.0)
-    near = shrunk(residuals)
+    near, errors = shrunk(residuals)
     if not near.any():
         near = residuals
     power = float((near**2).sum())
-    return near * np.sqrt(strength / power) if power > 0 else near
+    return (near * np.sqrt(strength / power) if power > 0 else near), errors

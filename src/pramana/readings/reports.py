@@ -20,7 +20,14 @@ import pyarrow.compute as pc
 from pramana.engines.sums import Condition, SumsAsked, grouped_sums, sums_in
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, TooLarge
 from pramana.estimation.companions import Companion, company_of
-from pramana.estimation.counts import CountMethod, require_method
+from pramana.estimation.counts import (
+    BESIDE,
+    SMALL_ERROR,
+    TAKEN_IN,
+    CountMethod,
+    expected_error,
+    require_method,
+)
 from pramana.estimation.independence import WEIGHTED, IndependenceTest, chi_square_tail
 from pramana.estimation.quantiles import Curve, quantiles_of, stacked
 from pramana.estimation.rebuild import REBUILDS, Rebuild
@@ -28,6 +35,7 @@ from pramana.estimation.regression import Family
 from pramana.estimation.regression_results import Regression
 from pramana.estimation.reported import ReportedTotals, SetSums, totals_of_reports
 from pramana.estimation.results import Estimate
+from pramana.estimation.spectral import onto_simplex, usual_pair
 from pramana.estimation.variance import Ratio, bounded_interval, normal_interval
 from pramana.matrices.reporting import AskedSet, Reporting
 from pramana.matrices.transition import Label
@@ -110,7 +118,33 @@ class ReportsReading:
         if share:
             figures = sums.shares(found, asked)
         low, high = _interval(*figures, asked, most=1.0 if share else total)
-        return sums.estimate((*figures, low, high), asked, "share" if share else "count", found)
+        what = "share" if share else "count"
+        made = sums.estimate((*figures, low, high), asked, what, found)
+        error = expected_error(np.nan_to_num(_se(found, asked)), sums.whole)
+        if method == "inverse" or sums.filtered or error <= SMALL_ERROR:
+            return made
+        shrunken = self._shrunken(sums, found, asked) / (sums.whole if share else 1.0)
+        ends = _interval(*figures, asked, most=1.0 if share else total, misses=TAKEN_IN)
+        return sums.shrunken(made, shrunken, ends, error)
+
+    def _shrunken(self, sums: _Sums, found: ReportedTotals, asked: Asked) -> FloatArray:
+        """Non-negative, its dependence no stronger than noise and experience allow.
+
+        Two columns have margins from all reports that hold one of them. What columns as they are
+        tell apart, and what cannot exist, only moves to the nearest table that can be.
+        """
+        told = [name for name in asked.by if name in self.records.changed(asked.by)]
+        tied = any(np.ptp(base) > 0 for base in sums.bases)
+        if len(told) != 2 or len(found.totals) > 1 or tied:
+            return sums.nearest(found.totals)
+        rows, columns = (
+            one.nearest(one.totals(one.weights()).totals).ravel()
+            for one in (_Sums.of(self, replace(asked, by=(name,))) for name in told)
+        )
+        shape = (len(rows), len(columns))
+        se = np.sqrt(found.population).reshape(shape)
+        table = usual_pair(found.totals.reshape(shape), se, (rows, columns))
+        return table.reshape(1, -1)
 
     def mean(self, asked: Asked, of: str) -> Estimate:
         """An unbiased total over an unbiased count."""
@@ -467,6 +501,34 @@ class _Sums:
             )  # fmt: skip
         return share, _se(self.totals(parts), asked) / below
 
+    def nearest(self, totals: FloatArray) -> FloatArray:
+        """The nearest table that can be: nothing below 0, and 0 where no report can tell a cell."""
+        possible = np.any([base > 0 for base in self.bases], axis=0)
+        found = np.zeros_like(totals)
+        for row, own in zip(found, totals, strict=True):
+            whole = max(float(own.sum()), 0.0)
+            row[possible] = onto_simplex(own[possible], whole) if np.isfinite(whole) else own
+        return found
+
+    def shrunken(
+        self, made: Estimate, figure: FloatArray, ends: tuple[FloatArray, FloatArray], error: float
+    ) -> Estimate:
+        """A shrunken estimate before the unbiased one, whose errors stay; intervals take it in."""
+        estimate, low, high = (
+            part.reshape(self.shape).transpose(self.order) for part in (figure, *ends)
+        )
+        off = f"{error:.2g} of the records" if error < 1 else "more than all records"
+        return replace(
+            made,
+            method="shrunk",
+            estimate=estimate,
+            unbiased=made.estimate,
+            low=np.minimum(low, estimate),
+            high=np.maximum(high, estimate),
+            why=f"{made.why[:-1].replace('unbiased, from', 'from')}; undoing them would be off by "
+            f"{off}: the estimate is shrunk by what noise explains, {BESIDE}",
+        )
+
     def estimate(
         self, figures: Sequence[FloatArray], asked: Asked, what: str, found: ReportedTotals
     ) -> Estimate:
@@ -492,10 +554,16 @@ def _se(found: ReportedTotals, asked: Asked) -> FloatArray:
 
 
 def _interval(
-    estimate: FloatArray, se: FloatArray, asked: Asked, *, most: float | None = None
+    estimate: FloatArray,
+    se: FloatArray,
+    asked: Asked,
+    *,
+    most: float | None = None,
+    misses: float = 1.0,
 ) -> tuple[FloatArray, FloatArray]:
     """The interval of a number from 0 to ``most``."""
-    low, high = bounded_interval(estimate, se, z=asked.question.z(estimate.size))
+    z = asked.question.z(estimate.size, misses=misses)
+    low, high = bounded_interval(estimate, se, z=z)
     return (low, high) if most is None else (np.minimum(low, most), np.minimum(high, most))
 
 
