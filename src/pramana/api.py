@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pramana.assess.release_audit import ReleaseAudit
     from pramana.assess.report import Report
     from pramana.engines.choose import ENGINES, open_source
+    from pramana.estimation.regression_results import Regression
+    from pramana.estimation.results import Estimate
     from pramana.formats.base import FORMATS
     from pramana.formats.looking import Look
     from pramana.guarantees.registry import GUARANTEES, asked_by_letters, letters
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from pramana.readings.release import Release
     from pramana.release.folder import require_free
     from pramana.release.verify import Verdict
+    from pramana.reports.style import CHART_STYLE
     from pramana.risk.standing import Standing
     from pramana.risk.table_audit import TableAudit
     from pramana.risk.verbatim import Verbatim
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
     from pramana.table.shapes import shapes_of
 
 __all__ = [
+    "CHART_STYLE",
     "ENGINES",
     "FORMATS",
     "GUARANTEES",
@@ -64,6 +68,7 @@ __all__ = [
     "composable",
     "describe",
     "design",
+    "drawn",
     "earlier_releases",
     "letters",
     "load",
@@ -92,6 +97,7 @@ _ELSEWHERE = {
     "Standing": "risk.standing",
     "Budget": "ledger.book",
     "Ledger": "ledger.book",
+    "CHART_STYLE": "reports.style",
     "ENGINES": "engines.choose",
     "FORMATS": "formats.base",
     "GUARANTEES": "guarantees.registry",
@@ -423,6 +429,20 @@ def report(
     day = datetime.date.today().isoformat() if date is None else date
     about = About(name, office, day)
     return make_report(found, original=truth, external=external, about=about)
+
+
+def drawn(found: Estimate | Regression, *, identity: str = "chart") -> str:
+    """A table or a model as a chart: SVG to stand in a page, with a description in words.
+
+    ``CHART_STYLE`` lays it out. Refused where a chart cannot show it: three columns, many values.
+
+    Args:
+        found: numbers with their intervals.
+        identity: of the chart in the page.
+    """
+    from pramana.pictures import inline_svg
+
+    return inline_svg(found.plot(), identity=identity, title="Chart", text=found.note)
 
 
 def verbatim(release: Release | str | Path, original: TableLike) -> Verbatim:

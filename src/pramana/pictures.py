@@ -48,9 +48,9 @@ def styled(chart: Any) -> Any:
 
 
 def inline_svg(chart: Any, *, identity: str, title: str, text: str) -> str:
-    """SVG to stand in a page: as wide as there is room, with a name and a description.
+    """SVG to stand in a page, with a name and a description; reports/charts.css lays it out.
 
-    The chart may have become SVG already.
+    The chart may have become SVG already. It has no style of its own, which a page may forbid.
     """
     body = chart if isinstance(chart, str) else plain_svg(chart)
     opening = re.match(r"<svg[^>]*>", body)
@@ -60,7 +60,7 @@ def inline_svg(chart: Any, *, identity: str, title: str, text: str) -> str:
     wide = float(size.group(1))
     head = (
         f'<svg role="img" aria-labelledby="{identity}-title {identity}-text" '
-        f'viewBox="0 0 {size.group(1)} {size.group(2)}" style="width:100%;max-width:{wide:g}px">'
+        f'viewBox="0 0 {size.group(1)} {size.group(2)}" width="{wide:g}">'
         f'<title id="{identity}-title">{html.escape(title)}</title>'
         f'<desc id="{identity}-text">{html.escape(text)}</desc>'
     )

@@ -383,6 +383,13 @@ class Release:
             found = replicated_regression(found, others, replicates)
         return replace(found, weight=self._weight(asked), like=self.like)
 
+    def in_words(self, found: Estimate) -> Estimate:
+        """The same numbers, their columns and values named by the labels of the true file."""
+        own = self.certificate.labels
+        pairs = zip(found.by, found.labels, strict=True)
+        labels = tuple(own.named(name, values) for name, values in pairs)
+        return replace(found, by=tuple(own.title(name) for name in found.by), labels=labels)
+
     def rebuild(self, *, method: Rebuild = "posterior", seed: int | None = None) -> Any:
         """A table for any learner: true values drawn anew, given each whole released record.
 

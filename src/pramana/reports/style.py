@@ -1,9 +1,15 @@
-"""The look of every page, as one stylesheet: reports carry it inside, the studio serves it."""
+"""The look of pages: reports carry both stylesheets inside, the studio serves that of charts."""
 
 from __future__ import annotations
 
 from importlib.resources import files
 
-__all__ = ["STYLE"]
+__all__ = ["CHART_STYLE", "STYLE"]
 
-STYLE = files("pramana.reports").joinpath("look.css").read_text(encoding="utf-8").strip()
+
+def _read(name: str) -> str:
+    return files("pramana.reports").joinpath(name).read_text(encoding="utf-8").strip()
+
+
+CHART_STYLE = _read("charts.css")
+STYLE = f"{_read('look.css')}\n{CHART_STYLE}"

@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Any, Final
 from pramana.errors import PramanaError
 from pramana.studio.guard import Guard, Origin
 from pramana.studio.jobs import Jobs
-from pramana.studio.pages import asked, choosing, columns, opening, protecting, risk, working
+from pramana.studio.pages import (
+    asked,
+    choosing,
+    codebook,
+    columns,
+    models,
+    opening,
+    protecting,
+    release,
+    risk,
+    tables,
+    working,
+)
 from pramana.studio.session import StudioSession
 from pramana.studio.view import Studio, fragment, goto, page, studio_of
 
@@ -21,7 +33,11 @@ if TYPE_CHECKING:
 
 __all__ = ["PAGES", "studio_application"]
 
-PAGES: Final = (opening, columns, risk, asked, choosing, protecting, working)
+PAGES: Final = (
+    *(opening, columns, risk, asked, choosing, protecting),
+    *(release, codebook, tables, models),
+    working,
+)
 """Modules with ``ENTRY``, the place in the menu if any, and ``ROUTES``; in the order of work."""
 
 

@@ -41,6 +41,7 @@ class Choices:
         release: The name of the folder to write.
         copies: Further formats of the released data.
         acknowledged: What was acknowledged: the digest of the list of what is released as it is.
+        analysed: The release folder that an analyst has opened.
         did: What the last change was, in words.
     """
 
@@ -56,6 +57,7 @@ class Choices:
     release: str = "release"
     copies: tuple[str, ...] = ()
     acknowledged: str = ""
+    analysed: str = ""
     did: str = "Opened the studio"
 
     @classmethod

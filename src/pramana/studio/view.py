@@ -34,7 +34,7 @@ class Entry:
     Attributes:
         path: Its address.
         title: Its name in the menu and in the title, never of the data.
-        needs: ``nothing``, ``file`` or ``schema``: what must be there before it is of use.
+        needs: ``nothing``, ``file``, ``schema`` or ``release``: what must be there before.
         group: ``steward`` or ``analyst``.
     """
 
@@ -45,7 +45,8 @@ class Entry:
 
     def open_to(self, now: Choices) -> bool:
         """Whether what it needs is there."""
-        return self.needs == "nothing" or bool(now.file if self.needs == "file" else now.schema)
+        there = {"file": now.file, "schema": now.schema, "release": now.analysed}
+        return bool(there.get(self.needs, "nothing is needed"))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,236 @@
+"""What the worker does for an analyst: verbs of a release, answered as plain data in words."""
+
+from __future__ import annotations
+
+import math
+import re
+from contextlib import suppress
+from typing import Any, Final
+
+from pramana.errors import InputError, PramanaError
+from pramana.studio.worker import Workbench
+
+__all__ = ["UNRELIABLE", "check", "describe", "model", "tabulate"]
+
+UNRELIABLE: Final = 0.3
+"""A standard error above this share of its number makes a cell unreliable, as offices have it."""
+
+MOST_VALUES: Final = 200
+MOST_CELLS: Final = 20_000
+NUMBERS: Final = ("int", "uint", "float", "double", "decimal", "halffloat")
+SHARES: Final = {"share": True, "row": "row", "column": "column"}
+LEVEL_OF_FACTOR: Final = re.compile(r"(?:C\()?([^\[\](),:]+)(?:,[^\[\]]*)?\)?\[(?:T\.)?([^\]]*)\]")
+
+
+def release_at(bench: Workbench, path: str, stamp: int) -> Any:
+    """The release there, opened once."""
+    from pramana import api
+
+    return bench.keep(f"release {path} {stamp}", lambda: api.load(path))
+
+
+def check(bench: Workbench, *, path: str, stamp: int) -> dict[str, Any]:
+    """Everything that a stranger can check, and what is promised."""
+    from pramana import api
+
+    bench.say("Checking the release")
+    about: dict[str, Any] = {}
+    with suppress(PramanaError):  # where it cannot even be opened, the checks say why
+        about = _about(release_at(bench, path, stamp).certificate)
+    verdict = api.verify(path, progress=bench.expect(about.get("records", 0)))
+    found = [check.to_json() for check in verdict.checks]
+    return {"valid": verdict.valid, "checks": found, "notes": list(verdict.notes), **about}
+
+
+def _about(certificate: Any) -> dict[str, Any]:
+    weight = certificate.schema.weight
+    return {
+        "records": certificate.records,
+        "columns": len(certificate.true_schema.released),
+        "method": certificate.method,
+        "promises": certificate.sentences(),
+        "weight": None if weight is None else weight.name,
+    }
+
+
+def describe(bench: Workbench, *, path: str, stamp: int) -> dict[str, Any]:
+    """The codebook: every column, its labels, and what may be asked of it."""
+    release = release_at(bench, path, stamp)
+    certificate = release.certificate
+    weight = certificate.schema.weight
+    columns = [_column(column, release) for column in certificate.true_schema.released]
+    return {
+        "columns": columns,
+        "weight": None if weight is None else weight.name,
+        "error": certificate.expected_error,
+    }
+
+
+def _column(column: Any, release: Any) -> dict[str, Any]:
+    labels = release.certificate.labels
+    listed = column.labels if column.coded else tuple(labels.values.get(column.name, ()))
+    codes = ["" if value is None else str(value) for value in listed[:MOST_VALUES]]
+    kind = str(release.opened.schema.field(column.name).type)
+    return {
+        "name": column.name,
+        "label": labels.variables.get(column.name, ""),
+        "title": labels.title(column.name),
+        "role": str(column.role),
+        "treatment": release.certificate.treatment if column.randomised else "released as it is",
+        "recoding": column.recoding.sentence() if column.recoding else "",
+        "number": kind.startswith(NUMBERS) and not column.randomised,
+        "values": list(zip(codes, labels.named(column.name, listed[:MOST_VALUES]), strict=True)),
+        "more": max(len(listed) - MOST_VALUES, 0),
+    }
+
+
+def tabulate(
+    bench: Workbench,
+    *,
+    path: str,
+    stamp: int,
+    by: list[str],
+    what: str,
+    of: str,
+    only: list[str],
+    level: float,
+    infer: str,
+    weighted: bool,
+) -> dict[str, Any]:
+    """A table of counts, shares, means or totals, with intervals, in the words of the labels."""
+    bench.say("Estimating the table")
+    release = release_at(bench, path, stamp)
+    asked: dict[str, Any] = {
+        "where": only or None,
+        "level": level,
+        "infer": infer,
+        "weighted": weighted,
+    }
+    if what in ("mean", "total"):
+        if not of:
+            raise InputError(f"Choose the column of numbers whose {what} is wanted.")
+        found = getattr(release, what)(of, by=by, **asked)
+    else:
+        found = release.crosstab(*by, share=SHARES.get(what, False), **asked)
+    if len(found) > MOST_CELLS:
+        raise InputError(
+            f"The table has {len(found):,} cells, and at most {MOST_CELLS:,} are shown. Take "
+            "columns with fewer values."
+        )
+    told = release.in_words(found)
+    share = what in SHARES
+    cells = [_cell(cell, told, share=share) for cell in told.cells]
+    return {
+        "what": _what(what, of, release),
+        "by": list(told.by),
+        "cells": cells,
+        "note": told.note,
+        "weight": told.weight,
+        "level": level,
+        "no_interval": told.no_interval,
+        "unreliable": sum(cell["unreliable"] for cell in cells),
+        "across": list(told.labels[-1]) if len(told.by) > 1 else [],
+        **_chart(told),
+    }
+
+
+def _what(what: str, of: str, release: Any) -> str:
+    title = release.certificate.labels.title(of) if of else ""
+    return {
+        "count": "Number of people",
+        "share": "Share of all",
+        "row": "Share within a row",
+        "column": "Share within a column",
+        "mean": f"Mean of {title}",
+        "total": f"Total of {title}",
+    }[what]
+
+
+def _cell(cell: dict[str, Any], told: Any, *, share: bool) -> dict[str, Any]:
+    """One number in words, with the figures behind it."""
+    number, se, low, high = (cell[name] for name in ("estimate", "se", "low", "high"))
+    bounded = math.isfinite(low) and math.isfinite(high)
+    sure = math.isfinite(number) and math.isfinite(se) and se <= UNRELIABLE * abs(number)
+    return {
+        "labels": [str(cell[name]) for name in told.names],
+        "text": _text(number, share=share),
+        "interval": f"{_text(low, share=share)} to {_text(high, share=share)}" if bounded else "",
+        "unreliable": not sure,
+        "figures": [_plain(one) for one in (number, se, low, high)],
+    }
+
+
+def _text(number: float, *, share: bool) -> str:
+    if not math.isfinite(number):
+        return "not known"
+    if share:
+        return f"{100 * number:.1f} %"
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:,.4g}"
+
+
+def _plain(number: float) -> float | None:
+    return float(number) if math.isfinite(number) else None
+
+
+def _chart(found: Any) -> dict[str, str]:
+    """The chart, or why there is none."""
+    from pramana import api
+
+    try:
+        return {"svg": api.drawn(found), "no_chart": ""}
+    except PramanaError as error:
+        return {"svg": "", "no_chart": str(error)}
+
+
+def model(
+    bench: Workbench,
+    *,
+    path: str,
+    stamp: int,
+    formula: str,
+    family: str,
+    only: list[str],
+    level: float,
+    infer: str,
+    weighted: bool,
+) -> dict[str, Any]:
+    """A regression of the true records, its coefficients in words."""
+    bench.say("Fitting the model")
+    release = release_at(bench, path, stamp)
+    found = release.regress(
+        formula,
+        family=family,
+        where=only or None,
+        level=level,
+        infer=infer,
+        weighted=weighted,
+    )
+    rows = []
+    for name in found.names:
+        own = found[name]
+        rows.append(
+            {
+                "name": name,
+                "words": _term(name, release.certificate.labels),
+                "text": f"{own['coefficient']:.4g}",
+                "interval": f"{own['low']:.4g} to {own['high']:.4g}",
+                "p": "< 0.001" if own["p_value"] < 0.001 else f"{own['p_value']:.3f}",
+                "unreliable": own["low"] <= 0 <= own["high"],
+                "figures": [_plain(own[head]) for head in ("coefficient", "se", "low", "high")]
+                + [_plain(own["p_value"])],
+            }
+        )
+    note = {"note": found.note, "weight": found.weight, "level": level}
+    return {"formula": formula, "family": family, "rows": rows, **note, **_chart(found)}
+
+
+def _term(name: str, labels: Any) -> str:
+    """A coefficient by the labels of its columns and values: ``C(q1)[T.2]`` is ``Sex: Woman``."""
+
+    def worded(found: re.Match[str]) -> str:
+        column, code = found.group(1).strip(), found.group(2)
+        own = {str(value): text for value, text in labels.values.get(column, {}).items()}
+        return f"{labels.title(column)}: {own.get(code.removesuffix('.0'), code)}"
+
+    words = LEVEL_OF_FACTOR.sub(worded, name)
+    return labels.title(words) if words == name else words

@@ -1,0 +1,94 @@
+"""What an analyst takes along: a table as CSV or as an Excel file that says how it came about."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pramana.errors import MissingExtra
+
+__all__ = ["Exported", "media_type"]
+
+MEDIA: Final = {
+    "csv": "text/csv; charset=utf-8",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+
+
+def media_type(ending: str) -> str:
+    """What a browser is told about the file."""
+    return MEDIA[ending]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """Rows of texts and numbers under their heads, and what is to be known of them."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    about: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of_table(cls, result: dict[str, Any], about: Sequence[tuple[str, str]]) -> Exported:
+        """One row a cell."""
+        heads = (*result["by"], "estimate", "standard error", "from", "to", "unreliable")
+        rows = tuple(
+            (*cell["labels"], *cell["figures"], "yes" if cell["unreliable"] else "no")
+            for cell in result["cells"]
+        )
+        return cls(heads, rows, (("What", result["what"]), *_told(result), *about))
+
+    @classmethod
+    def of_model(cls, result: dict[str, Any], about: Sequence[tuple[str, str]]) -> Exported:
+        """One row a coefficient."""
+        heads = ("term", "in words", "coefficient", "standard error", "from", "to", "p")
+        rows = tuple((row["name"], row["words"], *row["figures"]) for row in result["rows"])
+        return cls(heads, rows, (("Formula", result["formula"]), *_told(result), *about))
+
+    def write(self, ending: str) -> bytes:
+        """The file."""
+        return self._csv() if ending == "csv" else self._excel()
+
+    def _csv(self) -> bytes:
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(self.heads)
+        writer.writerows(("" if one is None else one for one in row) for row in self.rows)
+        return out.getvalue().encode()
+
+    def _excel(self) -> bytes:
+        """Texts are written as texts: a label that looks like a formula is none."""
+        try:
+            import xlsxwriter
+        except ImportError:
+            raise MissingExtra("Excel files need more: pip install 'pramana[studio]'.") from None
+        out = io.BytesIO()
+        with xlsxwriter.Workbook(out, {"in_memory": True}) as book:
+            sheet, bold = book.add_worksheet("Table"), book.add_format({"bold": True})
+            for column, head in enumerate(self.heads):
+                sheet.write_string(0, column, head, bold)
+            for number, row in enumerate(self.rows, start=1):
+                for column, value in enumerate(row):
+                    if isinstance(value, str):
+                        sheet.write_string(number, column, value)
+                    elif value is not None:
+                        sheet.write_number(number, column, value)
+            sheet.freeze_panes(1, 0)
+            sheet.autofit()
+            more = book.add_worksheet("About")
+            for number, (name, words) in enumerate(self.about):
+                more.write_string(number, 0, name, bold)
+                more.write_string(number, 1, words)
+        return out.getvalue()
+
+
+def _told(result: dict[str, Any]) -> list[tuple[str, str]]:
+    weight = result["weight"]
+    return [
+        ("Level of the intervals", f"{100 * result['level']:g} %"),
+        ("Weighted by", weight or "no column"),
+        ("How", result["note"]),
+    ]

@@ -1,0 +1,215 @@
+"""Tables from a release: columns are chosen or dragged, numbers come with their intervals.
+
+What is asked stands in the address: it can be kept, gone back to, and asked in two tabs at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
+
+from pramana.errors import InputError
+from pramana.studio import analyst
+from pramana.studio.exports import Exported, media_type
+from pramana.studio.pages.release import release_of
+from pramana.studio.view import Entry, Form, SameWork, Studio, page, part, studio_of, waiting
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+__all__ = ["ENTRY", "LEVELS", "ROUTES", "Asking", "exported"]
+
+ENTRY: Final = Entry("/table", "Table", needs="release", group="analyst")
+LEVELS: Final = (0.9, 0.95, 0.99)
+PLACES: Final = (("row", "Rows"), ("inner", "Rows within"), ("column", "Columns"))
+WHAT: Final = {
+    "count": "Number of people",
+    "share": "Percentages of all",
+    "row": "Percentages of each row",
+    "column": "Percentages of each column",
+    "mean": "Mean of a number",
+    "total": "Total of a number",
+}
+PATIENCE: Final = 60.0
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What every question says beside its columns."""
+
+    only: str = ""
+    level: float = 0.95
+    infer: str = "records"
+    weighted: bool = True
+
+    @classmethod
+    def of(cls, form: Form, *, infer: str) -> Asking:
+        """From the address of a page."""
+        level = form.number("level") or 0.95
+        if level not in LEVELS:
+            raise InputError(f"The level must be one of {', '.join(map(str, LEVELS))}.")
+        about = form.get("infer") or infer
+        if about not in ("records", "population"):
+            raise InputError("Intervals speak of these records or of the population behind them.")
+        return cls(form.get("only"), level, about, not form.get("unweighted"))
+
+    @property
+    def conditions(self) -> list[str]:
+        """Which records, one condition after the other."""
+        return [one.strip() for one in self.only.split(";") if one.strip()]
+
+    def arguments(self) -> dict[str, Any]:
+        """As tasks take them."""
+        rest = {"level": self.level, "infer": self.infer, "weighted": self.weighted}
+        return {"only": self.conditions, **rest}
+
+    def words(self, *, infer: str) -> list[str]:
+        """As the command line takes them; what is usual is left out."""
+        found = [word for one in self.conditions for word in ("--where", one)]
+        found += ["--level", f"{self.level:g}"] if self.level != 0.95 else []
+        found += ["--infer", self.infer] if self.infer != infer else []
+        return found + ([] if self.weighted else ["--unweighted"])
+
+    def python(self, *, infer: str) -> str:
+        """As Python takes them."""
+        found = f", where={self.conditions!r}" if self.conditions else ""
+        found += f", level={self.level:g}" if self.level != 0.95 else ""
+        found += f", infer={self.infer!r}" if self.infer != infer else ""
+        return found + ("" if self.weighted else ", weighted=False")
+
+
+@dataclass(frozen=True)
+class TableAsked:
+    """A table that is asked for."""
+
+    by: tuple[str, ...]
+    what: str
+    of: str
+    asking: Asking
+
+    @classmethod
+    def of_form(cls, form: Form) -> TableAsked:
+        """From the address of a page."""
+        what = form.get("what") or "count"
+        if what not in WHAT:
+            raise InputError(f"What is asked for must be one of {', '.join(WHAT)}.")
+        names = [form.get(place) for place, _ in PLACES]
+        by = tuple(name for name in names if name)
+        if len(set(by)) < len(by):
+            raise InputError("A table has every column once. Choose another one.")
+        of = form.get("of") if what in ("mean", "total") else ""
+        return cls(by, what, of, Asking.of(form, infer="records"))
+
+    @property
+    def whole(self) -> bool:
+        """Whether enough is said to answer."""
+        return bool(self.by) or (self.what in ("mean", "total") and bool(self.of))
+
+    def arguments(self) -> dict[str, Any]:
+        """As the task takes them."""
+        own = {"by": list(self.by), "what": self.what, "of": self.of}
+        return own | self.asking.arguments()
+
+    def same(self, name: str) -> SameWork:
+        """The same by the command line and by Python."""
+        words = ["pramana", "estimate", name]
+        words += ["--by", ",".join(self.by)] if self.by else []
+        share = {"share": "total", "row": "row", "column": "column"}.get(self.what)
+        words += ["--share", share] if share else []
+        words += [f"--{self.what}", self.of] if self.of else []
+        more = self.asking.python(infer="records")
+        if self.of:
+            call = f"{self.what}({self.of!r}, by={list(self.by)!r}{more})"
+        else:
+            told = f", share={share!r}" if share else ""
+            call = f"crosstab({', '.join(map(repr, self.by))}{told}{more})"
+        python = (
+            f"import pramana as pm\n\nrelease = pm.load({name!r})\ntable = release.{call}\n"
+            "print(release.in_words(table))\ntable.plot()"
+        )
+        return SameWork(((*words, *self.asking.words(infer="records")),), python)
+
+
+async def show(request: Request) -> Response:
+    """The page; the columns to choose from come when they are read."""
+    asked = _asked(request)
+    name = studio_of(request).session.now.analysed
+    same = asked.same(name) if asked.whole and name else None
+    return page(request, "table.html", query=_query(request), same=same)
+
+
+async def choices(request: Request) -> Response:
+    """The columns to choose from, and below them the table."""
+    studio = studio_of(request)
+    job = studio.jobs.ask(analyst.describe, **release_of(studio))
+    return await part(
+        request, job, "parts/asking.html", poll=_poll(request), asked=_asked(request),
+        form=_form(request), places=PLACES, what=WHAT, levels=LEVELS, query=_query(request),
+    )  # fmt: skip
+
+
+async def found(request: Request) -> Response:
+    """The table."""
+    return await part(
+        request, _job(request), "parts/tabulated.html", poll=_poll(request), query=_query(request),
+        limit=analyst.UNRELIABLE,
+    )  # fmt: skip
+
+
+async def export(request: Request) -> Response:
+    """The table as a file."""
+    return await exported(request, _job(request), Exported.of_table, _asked(request).same)
+
+
+async def exported(request: Request, job: Any, make: Any, same: Any) -> Response:
+    """What came of a job as the file that the address ends in."""
+    from starlette.responses import Response as Plain
+
+    ending = request.path_params["ending"]
+    if ending not in ("csv", "xlsx"):
+        raise InputError("A table is exported as csv or as xlsx.")
+    unfinished = await waiting(request, job, patience=PATIENCE)
+    if unfinished is not None:
+        raise InputError(job.words or "The numbers are not there yet. Try again in a moment.")
+    name = studio_of(request).session.now.analysed
+    about = [("Release", name), ("The same without the studio", same(name).shell)]
+    file = make(job.result, about).write(ending)
+    headers = {"Content-Disposition": f'attachment; filename="table.{ending}"'}
+    return Plain(file, media_type=media_type(ending), headers=headers)
+
+
+def _form(request: Request) -> Form:
+    return Form(list(request.query_params.multi_items()))
+
+
+def _asked(request: Request) -> TableAsked:
+    return TableAsked.of_form(_form(request))
+
+
+def _job(request: Request) -> Any:
+    studio: Studio = studio_of(request)
+    asked = _asked(request)
+    if not asked.whole:
+        raise InputError("Choose a column first.")
+    return studio.jobs.ask(
+        analyst.tabulate, lane="analyst", **release_of(studio), **asked.arguments()
+    )
+
+
+def _query(request: Request) -> str:
+    return urlencode([(n, v) for n, v in request.query_params.multi_items() if v])
+
+
+def _poll(request: Request) -> str:
+    """Where a part asks again: with all that was asked."""
+    return f"{request.url.path}?{_query(request)}"
+
+
+ROUTES: Final = (
+    ("GET", "/table", show),
+    ("GET", "/table/choices", choices),
+    ("GET", "/table/found", found),
+    ("GET", "/table/export.{ending}", export),
+)

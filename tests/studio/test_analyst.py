@@ -1,0 +1,260 @@
+"""The analyst's side over every kind of release: checks, codebook, tables, models, files."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from starlette.testclient import TestClient
+
+from pramana import api
+from pramana.errors import PramanaError
+from pramana.studio.app import studio_application
+from pramana.studio.exports import Exported
+from pramana.studio.guard import Origin
+from pramana.studio.session import StudioSession
+from tests.reports.editions import METHODS, released_to
+from tests.studio.conftest import ORIGIN, TOKEN, Visitor, words
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a release of every kind."""
+    folder = tmp_path_factory.mktemp("analyst")
+    for kind in METHODS:
+        released_to(folder, kind)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def analyst(place: Path) -> Iterator[Visitor]:
+    """One studio for all tests of this file: its worker stays warm."""
+    session = StudioSession(place)
+    app = studio_application(session, token=TOKEN, origin=Origin.of("127.0.0.1", 8123))
+    with TestClient(app, base_url=ORIGIN, raise_server_exceptions=False) as client:
+        assert client.get(f"/?token={TOKEN}").status_code == 200
+        yield Visitor(client, session)
+
+
+def opened(analyst: Visitor, kind: str) -> Visitor:
+    answer = analyst.post("/release", {"folder": kind})
+    assert answer.status_code == 200
+    assert analyst.session.now.analysed == kind
+    return analyst
+
+
+def table(analyst: Visitor, **asked: str) -> str:
+    """The words of a table."""
+    return words(analyst.part(f"/table/found?{urlencode(asked)}"))
+
+
+@pytest.mark.parametrize("kind", METHODS)
+def test_checks_come_in_three_states(analyst, kind):
+    """Proven here, stated by the owner, failed; and the promises in words."""
+    text = words(opened(analyst, kind).part("/release/checked"))
+
+    assert "Everything that can be checked holds" in text
+    for state in ("Proven here", "Stated by the owner", "Failed"):
+        assert state in text
+    assert "What is promised" in text
+    assert kind in words(analyst.get("/release").text)
+
+
+def test_an_altered_release_is_said_to_fail(analyst, place):
+    """At once, and with what was found."""
+    import shutil
+
+    shutil.copytree(place / "published", place / "altered")
+    data = place / "altered" / "data.parquet"
+    data.write_bytes(data.read_bytes()[:-4] + b"XXXX")
+    text = words(opened(analyst, "altered").part("/release/checked"))
+    shutil.rmtree(place / "altered")
+
+    assert "does not hold. Do not use it" in text
+    assert "Failed: 1" in text
+
+
+@pytest.mark.parametrize("kind", METHODS)
+def test_the_codebook_has_labels(analyst, kind):
+    """Of columns and of values, hostile ones as text."""
+    page = opened(analyst, kind).part("/codebook/listed")
+
+    assert "Sex of the respondent" in page
+    assert "Highest &lt;b&gt;school&lt;/b&gt;" in page
+    assert "Refused &amp; gone" in page
+    assert "<b>school" not in page
+
+
+@pytest.mark.parametrize("kind", METHODS)
+@pytest.mark.parametrize("what", ["count", "share", "mean"])
+def test_one_column(analyst, kind, what):
+    """Numbers with intervals, in the words of the labels; whether they are weighted is said."""
+    of = {"of": "income"} if what == "mean" else {}
+    by = "ill" if what == "mean" else "sex"
+    text = table(opened(analyst, kind), row=by, what=what, **of)
+
+    if by == "sex":
+        assert "Man" in text
+        assert "Woman" in text
+    assert " to " in text
+    assert "Not weighted" in text
+    assert "Save as CSV" in text
+
+
+@pytest.mark.parametrize("kind", METHODS)
+@pytest.mark.parametrize("what", ["row", "column"])
+def test_percentages_of_two_columns(analyst, kind, what):
+    """What a kind of release cannot tell is refused by its own sentence, the same as in Python."""
+    text = table(opened(analyst, kind), row="sex", column="school", what=what)
+    release = api.load(analyst.session.folder / kind)
+    if kind == "withheld":
+        with pytest.raises(PramanaError) as refused:
+            release.crosstab("sex", "school", share=what)
+        assert str(refused.value) in html.unescape(text)
+    else:
+        assert "Secondary" in text
+        assert "%" in text
+
+
+@pytest.mark.parametrize("kind", METHODS)
+def test_a_model_is_a_table_or_a_sentence(analyst, kind):
+    """Of kept columns every kind can tell; of keys some refuse, and say so."""
+    opened(analyst, kind)
+    kept = words(analyst.part(f"/model/found?{urlencode({'formula': 'income ~ ill'})}"))
+    keys = words(analyst.part(f"/model/found?{urlencode({'formula': 'income ~ C(sex)'})}"))
+
+    assert "Coefficient" in kept
+    assert "Intercept" in kept
+    if kind != "published":
+        assert "Coefficient" not in keys
+        assert len(keys.split()) > 5
+
+
+def test_unreliable_cells_are_grey_and_said(analyst):
+    """Where the standard error is more than 30 % of the number; in letters as well."""
+    page = opened(analyst, "published").part("/table/found?row=region")
+
+    assert 'class="number unreliable"' in page
+    assert "unreliable</span>" in page
+    assert "more than 30 % of the number" in words(page)
+
+
+@pytest.mark.parametrize("kind", ["published", "withheld"])
+def test_what_is_exported_is_what_is_shown(analyst, kind):
+    """CSV and Excel hold the numbers of Python, labels as texts, and say how they came about."""
+    from python_calamine import load_workbook
+
+    opened(analyst, kind)
+    answer = analyst.get("/table/export.csv?row=school&what=share")
+    rows = list(csv.reader(io.StringIO(answer.text)))
+    found = api.load(analyst.session.folder / kind).crosstab("school", share=True)
+
+    assert answer.headers["content-disposition"] == 'attachment; filename="table.csv"'
+    assert rows[0][1:] == ["estimate", "standard error", "from", "to", "unreliable"]
+    assert [row[0] for row in rows[1:]] == ["None", "Primary", "Secondary", "Refused & gone"]
+    assert [float(row[1]) for row in rows[1:]] == pytest.approx(list(found.estimate))
+    book = load_workbook(
+        io.BytesIO(analyst.get("/table/export.xlsx?row=school&what=share").content)
+    )
+    sheet = book.get_sheet_by_name("Table").to_python()
+    assert [row[1] for row in sheet[1:]] == pytest.approx(list(found.estimate))
+    about = dict(book.get_sheet_by_name("About").to_python())
+    assert about["Weighted by"] == "no column"
+    assert about["The same without the studio"].startswith(f"pramana estimate {kind} --by school")
+
+
+def test_a_label_that_looks_like_a_formula_is_text_in_excel():
+    """Whoever named a category does not make a spreadsheet compute."""
+    from python_calamine import load_workbook
+
+    made = Exported(("a",), (("=1+1",), (None,), (2.5,)), (("How", "=2+2"),)).write("xlsx")
+    book = load_workbook(io.BytesIO(made))
+
+    assert book.get_sheet_by_name("Table").to_python()[1][0] == "=1+1"
+    assert book.get_sheet_by_name("About").to_python()[0][1] == "=2+2"
+
+
+def test_a_model_is_exported(analyst):
+    """With the words of the terms beside their names."""
+    opened(analyst, "published")
+    query = urlencode({"formula": "income ~ C(ill)"})
+    rows = list(csv.reader(io.StringIO(analyst.get(f"/model/export.csv?{query}").text)))
+
+    assert rows[0][:3] == ["term", "in words", "coefficient"]
+    assert rows[1][0] == "Intercept"
+
+
+@pytest.mark.parametrize(
+    ("query", "command", "python"),
+    [
+        (
+            {"row": "sex", "column": "school", "what": "row", "only": "ill=0", "level": "0.9"},
+            "pramana estimate published --by sex,school --share row --where ill=0 --level 0.9",
+            "release.crosstab('sex', 'school', share='row', where=['ill=0'], level=0.9)",
+        ),
+        (
+            {"row": "sex", "what": "mean", "of": "income", "unweighted": "1"},
+            "pramana estimate published --by sex --mean income --unweighted",
+            "release.mean('income', by=['sex'], weighted=False)",
+        ),
+    ],
+)
+def test_every_table_shows_what_does_the_same(analyst, query, command, python, run_here):
+    """By the command line and by Python, and both run."""
+    page = opened(analyst, "published").get(f"/table?{urlencode(query)}").text
+    shown = re.search(r'aria-label="Commands">(.*?)</pre>', page, re.DOTALL)[1]
+    code = re.search(r'aria-label="Python">(.*?)</pre>', page, re.DOTALL)[1].replace("&#39;", "'")
+
+    assert shown == command
+    assert python in code
+    assert run_here(shlex.split(shown)[1:]) == 0
+    exec(compile(code, "shown", "exec"), {})  # noqa: S102 - as an analyst would
+
+
+@pytest.fixture
+def run_here(place: Path, monkeypatch: pytest.MonkeyPatch):
+    """The command line in the folder of the studio."""
+    from typer.testing import CliRunner
+
+    from pramana.cli.app import app
+
+    monkeypatch.chdir(place)
+    return lambda command: CliRunner().invoke(app, command).exit_code
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/table/found?row=nowhere", "/table/found?row=sex&level=0.5", "/table/found?row=sex&what=all",
+     "/table/found?row=sex&column=sex", "/table/found", "/model/found?formula=",
+     "/table/export.exe?row=sex", "/table/found?row=sex&only=%3D",
+     "/model/found?formula=income~C(", "/table/found?row=sex&infer=x"],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused_in_words(analyst, path):
+    """No fault, no trace, one sentence."""
+    text = words(opened(analyst, "published").part(path))
+
+    assert "unforeseen" not in text
+    assert text.endswith(".") or "Try again" in text
+
+
+@pytest.mark.parametrize("folder", ["..", "/etc", "nowhere", "", "../x", ".pramana-studio"])
+def test_only_release_folders_inside_are_opened(analyst, folder):
+    """Paths that lead out, and folders without a certificate, are refused."""
+    before = opened(analyst, "published").session.now.analysed
+    analyst.post("/release", {"folder": folder})
+
+    assert analyst.session.now.analysed == before
+
+
+def test_pages_without_a_release_say_what_to_do(visitor):
+    """Nothing is opened: the parts say so."""
+    for path in ("/release/checked", "/codebook/listed", "/table/choices", "/model/choices"):
+        assert "Open a release first" in visitor.part(path)
+    assert "There is no release in this folder yet" in visitor.get("/release").text
