@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,10 @@ import pytest
 import pramana
 from pramana.errors import InputError, Notice, OutputExists
 from pramana.files import (
+    forget_placed,
     leftovers,
+    moves,
+    placed,
     read_file,
     remove_leftovers,
     whole_file,
@@ -24,6 +28,7 @@ from pramana.files import (
 from pramana.files.moves import claim_file, claim_folder, exchange, exchange_by_steps, move_new
 
 SOURCE = Path(pramana.__file__).parent
+FILES = str(SOURCE / "files")
 
 
 def anything(folder):
@@ -214,6 +219,121 @@ def test_what_an_exchange_moved_aside_is_put_back(tmp_path):
     remove_leftovers(tmp_path)
     assert content(tmp_path / "release") == "old"
     assert [one.name for one in tmp_path.iterdir()] == ["release"]
+
+
+def test_a_name_taken_during_an_exchange_in_steps_loses_nothing(tmp_path, monkeypatch):
+    """What stood there stays in the hidden folder, and is put beside it when told."""
+    monkeypatch.setattr(moves, "_call", lambda: None)
+    path = tmp_path / "release"
+    make(path, "old", folder=True)
+    monkeypatch.setattr(moves, "claim_folder", taken_by_another(moves.claim_folder))
+    with pytest.raises(OutputExists, match="appeared"), whole_folder(path, may_go=anything) as work:
+        (work / "x").write_text("new")
+    assert content(path) == "theirs"
+    (hidden,) = tmp_path.glob(".pramana-*")
+    os.utime(hidden, (0, 0))
+    monkeypatch.undo()
+    assert [one.former for one in remove_leftovers(tmp_path)] == [True]
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["release", "release.former"]
+    assert content(tmp_path / "release.former") == "old"
+
+
+def taken_by_another(claim):
+    """Somebody is quicker."""
+
+    def slow(place, path):
+        if not path.exists():
+            make(path, "theirs", folder=True)
+        claim(place, path)
+
+    return slow
+
+
+@pytest.mark.parametrize(
+    ("name", "steps", "there"),
+    [
+        ("release", False, False),
+        ("release", False, True),
+        ("release", True, False),
+        ("former", True, True),
+    ],
+)
+def test_told_to_end_at_any_line_all_or_nothing_stands(tmp_path, monkeypatch, steps, name, there):
+    """By a signal at every line that is passed: nothing partial, gone or left; and it is said."""
+    if steps:
+        monkeypatch.setattr(moves, "_call", lambda: None)
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # as soon as possible
+    ends, number = set(), 0
+    while len(ends) < 3:
+        number += 1
+        path = tmp_path / str(number) / name
+        path.parent.mkdir()
+        if there:
+            make(path, "old", folder=True)
+        forget_placed()
+        done = told_to_end_at(number, path)
+        stands = content(path) if path.exists() else None
+        assert stands in ("new", "old" if there else None), number
+        assert (stands == "new") == (path in placed()), number
+        assert [one.name for one in path.parent.iterdir()] == ([name] if stands else []), number
+        ends.add((done, stands))
+    assert len(ends) == 3  # before it stood, when it stood, and not told any more
+
+
+def told_to_end_at(number, path):
+    """Replace a folder, and be told to end at such a line of the package; whether it was."""
+    left = number
+
+    def line(frame, event, _):
+        nonlocal left
+        if event == "line" and FILES in frame.f_code.co_filename:
+            left -= 1
+            if left == 0:
+                signal.raise_signal(signal.SIGTERM)
+        return line
+
+    def end(*_):
+        raise KeyboardInterrupt
+
+    usual, watching = signal.signal(signal.SIGTERM, end), sys.gettrace()
+    sys.settrace(line)
+    try:
+        with whole_folder(path, may_go=anything) as work:
+            (work / "x").write_text("new")
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(watching)
+        signal.signal(signal.SIGTERM, usual)
+    return False
+
+
+def test_a_lock_that_is_looked_at_is_taken_all_the_same(tmp_path):
+    """Whoever looks for leftovers holds it for a moment; the folder must not be without it then."""
+    import fcntl
+
+    path, taken = tmp_path / "a", []
+
+    def look(*_):
+        for folder in tmp_path.glob(".pramana-*"):
+            if not taken:
+                handle = os.open(folder, os.O_RDONLY)
+                fcntl.flock(handle, fcntl.LOCK_EX)
+                taken.append(threading.Timer(0.05, os.close, (handle,)))
+                taken[0].start()
+
+    sys.settrace(lambda *told: look(*told))
+    try:
+        whole = whole_file(path)
+        place = whole.__enter__()
+    finally:
+        sys.settrace(None)
+    taken[0].join()
+    os.utime(place.parent, (0, 0))
+    assert leftovers(tmp_path) == []
+    place.write_text("x")
+    whole.__exit__(None, None, None)
+    assert path.read_text() == "x"
 
 
 def test_nothing_waits_for_a_pipe(tmp_path):

@@ -17,7 +17,7 @@ from typing import Final
 
 from pramana.errors import InvalidNumber, TooLarge
 
-__all__ = ["LEAST", "memory_bound", "require_memory", "require_some"]
+__all__ = ["LEAST", "limit_memory", "memory_bound", "require_memory", "require_some"]
 
 USUAL: Final = 2 * 2**30
 LEAST: Final = 2**29
@@ -87,6 +87,15 @@ def _space() -> int | None:
         return None
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     return None if limit == resource.RLIM_INFINITY else limit
+
+
+def limit_memory() -> None:
+    """Let this process, which reads what may unpack to anything, take no more than is allowed."""
+    with suppress(ImportError, OSError, ValueError):  # not a POSIX system, or less already
+        import resource
+
+        most, hard = memory_bound() + OWN, resource.getrlimit(resource.RLIMIT_AS)[1]
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
 
 
 def require_memory(size: int, *, what: str) -> None:

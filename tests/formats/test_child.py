@@ -6,10 +6,12 @@ import os
 import signal
 import threading
 import time
+import zipfile
 
 import pyarrow as pa
 import pyarrow.feather
 import pytest
+from tests.formats.test_more_formats import xlsx
 
 from pramana.errors import InvalidTable
 from pramana.formats import child
@@ -48,6 +50,20 @@ def test_a_death_of_the_child_is_one_line_and_the_next_file_is_read(tmp_path):
     begin = time.monotonic()
     child._end(child._RUNNING[os.getpid()])
     assert time.monotonic() - begin < 5
+
+
+def test_what_unpacks_without_end_is_one_line(tmp_path):
+    """A sheet of a kilobyte with a cell in the last row would take six gigabytes."""
+    path = tmp_path / "a.xlsx"
+    xlsx(path, people=[("sex", "age"), ("F", 3)])
+    with zipfile.ZipFile(path) as book:
+        held = {name: book.read(name) for name in book.namelist()}
+    with zipfile.ZipFile(path, "w") as book:
+        for name, content in held.items():
+            book.writestr(name, content.replace(b'row r="2"', b'row r="1048576"').replace(
+                b'"B2"', b'"GR1048576"'))  # fmt: skip
+    with pytest.raises(InvalidTable, match=r"a\.xlsx.*unpacks to more than the .* GiB of memory"):
+        open_table(path)
 
 
 @pytest.mark.filterwarnings("ignore:Feather V1")

@@ -18,13 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pramana.files.moves import move_new
+from pramana.files.moves import FORMER, former_name, move_new
 
 __all__ = ["NAME", "Leftover", "hidden_folder", "leftovers", "remove_leftovers"]
 
 NAME: Final = re.compile(r"\.pramana-(\d+)-[0-9a-f]+")
-FORMER: Final = "former"
-"""What stood in the place, where it could not be exchanged in one step."""
+
+TRIES: Final = 100
+"""Whoever looks for leftovers has the lock of a new folder for a moment."""
 
 JUST_NOW: Final = 10
 """Seconds in which a folder may not have its lock yet."""
@@ -40,7 +41,7 @@ class Leftover:
     Attributes:
         folder: where it lies.
         name: what was being written there, if that had begun.
-        former: whether it holds what stood under that name, which is free now.
+        former: whether it holds what stood under that name before.
     """
 
     folder: Path
@@ -61,19 +62,30 @@ def hidden_folder(parent: Path) -> Iterator[Path]:
     folder = parent / f".pramana-{os.getpid()}-{time.time_ns():x}"
     handle = None
     try:
-        folder.mkdir(0o700)
-        handle = os.open(folder, os.O_RDONLY)
-        _take(handle)
-        yield folder
-    finally:
         try:
-            shutil.rmtree(folder, ignore_errors=True)
-        except BaseException:  # told to end just now: first this
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+            folder.mkdir(0o700)
+            handle = os.open(folder, os.O_RDONLY)
+            for _ in range(TRIES):
+                if _take(handle) is not False:
+                    break
+                time.sleep(0.01)
+            yield folder
         finally:
-            if handle is not None:
-                os.close(handle)
+            _clear(folder)
+    finally:
+        _clear(folder)  # again, if the process was told to end just then
+        if handle is not None:
+            os.close(handle)
+
+
+def _clear(folder: Path) -> None:
+    """Remove what was made there, and nothing that was put aside and not put back."""
+    try:
+        kept = _leftover(folder).former
+    except OSError:
+        kept = False  # it was never made
+    if not kept:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def leftovers(parent: Path) -> list[Leftover]:
@@ -87,20 +99,27 @@ def leftovers(parent: Path) -> list[Leftover]:
 
 
 def remove_leftovers(parent: Path) -> list[Leftover]:
-    """Remove them, put back what had been moved aside, and say what there was."""
+    """Remove them, put back what had been moved aside, and say what there was.
+
+    Where its name has been taken meanwhile, it gets another one beside it.
+    """
     found = leftovers(parent)
     for one in found:
         if one.former and one.name is not None:
-            move_new(one.folder / FORMER, parent / one.name)
+            aside, own = one.folder / former_name(one.name), parent / one.name
+            try:
+                move_new(aside, own)
+            except OSError:
+                move_new(aside, own.with_name(f"{own.name}.former"))
         shutil.rmtree(one.folder)
     return found
 
 
 def _leftover(folder: Path) -> Leftover:
     inside = sorted(place.name for place in folder.iterdir())
-    name = next((name for name in inside if name != FORMER), None)
-    former = FORMER in inside and name is not None and not os.path.lexists(folder.parent / name)
-    return Leftover(folder, name, former)
+    both = next((name for name in inside if former_name(name) in inside), None)
+    alone = next((name for name in inside if name != FORMER), None)
+    return Leftover(folder, both or alone, both is not None)
 
 
 def _is_abandoned(folder: Path) -> bool:

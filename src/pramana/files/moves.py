@@ -7,6 +7,8 @@ system has neither, the same is done in two steps that still destroy nothing of 
   names, the name is taken by an empty file first, and then replaced;
 - a folder's name is taken by an empty folder first: a folder may take the place of an empty one;
 - an exchange moves what stands there aside first, so that for a moment there is nothing.
+
+A signal that asks the process to end waits until all steps are done (``undisturbed``).
 """
 
 from __future__ import annotations
@@ -14,19 +16,35 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["exchange", "move_new"]
+__all__ = ["FORMER", "exchange", "former_name", "move_new", "undisturbed"]
 
 AT_FDCWD: Final = -100
 NO_REPLACE: Final = 1
 EXCHANGE: Final = 2
 ON_MACOS: Final = {NO_REPLACE: 4, EXCHANGE: 2}
-UNSUPPORTED: Final = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
-NO_LINKS: Final = {errno.EPERM, errno.EMLINK, errno.EXDEV, *UNSUPPORTED}
+UNSUPPORTED: Final = {
+    errno.ENOSYS,
+    errno.EINVAL,
+    errno.ENOTSUP,
+    errno.EOPNOTSUPP,
+    errno.EPERM,  # containers that do not know the call; where nothing may be moved, steps fail too
+}
+NO_LINKS: Final = {errno.EMLINK, errno.EXDEV, *UNSUPPORTED}
+FORMER: Final = "former"
+"""As what something is put aside where it cannot be exchanged in one step."""
+
+ENDING: Final = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
 
 
 def move_new(place: Path, path: Path) -> None:
@@ -53,7 +71,11 @@ def claim_file(place: Path, path: Path) -> None:
         if error.errno not in NO_LINKS:
             raise
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-        place.replace(path)
+        try:
+            place.replace(path)
+        except BaseException:
+            path.unlink()
+            raise
     else:
         place.unlink()
 
@@ -69,15 +91,43 @@ def claim_folder(place: Path, path: Path) -> None:
 
 
 def exchange_by_steps(place: Path, path: Path) -> None:
-    """As ``exchange``, without a call for it; what stood there is put back if that fails."""
-    aside = place.with_name("former")
+    """As ``exchange``, without a call for it; what stood there is put back if that fails.
+
+    Where somebody takes the name in between, it stays beside ``place``.
+    """
+    aside = place.with_name(former_name(place.name))
     path.rename(aside)
     try:
-        place.rename(path)
+        move_new(place, path)
     except BaseException:
-        aside.rename(path)
+        move_new(aside, path)
         raise
     aside.rename(place)
+
+
+def former_name(name: str) -> str:
+    """As what something of a name is put aside, beside the new one."""
+    return FORMER if name != FORMER else f"{FORMER} one"
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Steps that belong together: a signal that asks to end is heard when they are done."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are heard by the main thread
+        return
+    heard: list[int] = []
+    before = {one: signal.getsignal(one) for one in ENDING}
+    usual = {one: how for one, how in before.items() if how not in (signal.SIG_IGN, None)}
+    for one in usual:
+        signal.signal(one, lambda number, _: heard.append(number))
+    try:
+        yield
+    finally:
+        for one, how in usual.items():
+            signal.signal(one, how)
+        if heard:
+            signal.raise_signal(heard[0])
 
 
 def _renamed(place: Path, path: Path, flag: int) -> bool:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pramana.errors import InputError, Notice, OutputExists, PramanaError
 from pramana.files.leftovers import NAME, hidden_folder, leftovers
-from pramana.files.moves import exchange, move_new
+from pramana.files.moves import exchange, move_new, undisturbed
 
 __all__ = [
     "forget_placed",
@@ -31,6 +31,9 @@ __all__ = [
     "whole_folder",
     "write_whole",
 ]
+
+TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.EISDIR, errno.ENOTDIR)
+"""What the system says where a name has been taken."""
 
 MOST_NAMED = 3
 """So many leftovers are named."""
@@ -87,12 +90,13 @@ def whole_file(path: Path, *, force: bool = False, mode: int | None = None) -> I
         if mode is not None:
             place.chmod(mode)
         _to_disk(place)
-        if force:
-            require_free(path, force=True)
-            place.replace(path)
-        else:
-            _move(place, path)
-        _confirm(path)
+        with undisturbed():
+            if force:
+                require_free(path, force=True)
+                place.replace(path)
+            else:
+                _move(place, path)
+            _confirm(path)
 
 
 @contextmanager
@@ -110,11 +114,12 @@ def whole_folder(path: Path, *, may_go: Callable[[Path], None] | None = None) ->
         for file in sorted(place.rglob("*")):
             _to_disk(file)
         _to_disk(place)
-        if may_go is None or not os.path.lexists(path):
-            _move(place, path)
-        else:
+        if may_go is not None and os.path.lexists(path):
             _take_turns(place, path, may_go)
-        _confirm(path)
+            return
+        with undisturbed():
+            _move(place, path)
+            _confirm(path)
 
 
 def write_whole(
@@ -163,13 +168,11 @@ def require_name(path: Path) -> None:
         raise InputError(f"{path} must end in a name: that of what is to be written.")
 
 
-def _move(place: Path, path: Path) -> None:
+def _move(place: Path, path: Path, *, how: Callable[[Path, Path], None] = move_new) -> None:
     try:
-        move_new(place, path)
-    except FileExistsError:
-        raise _appeared(path) from None
+        how(place, path)
     except OSError as error:
-        if error.errno in (errno.ENOTEMPTY, errno.EISDIR, errno.ENOTDIR):
+        if error.errno in TAKEN:
             raise _appeared(path) from None
         raise
 
@@ -186,13 +189,15 @@ def _take_turns(place: Path, path: Path, may_go: Callable[[Path], None]) -> None
     require_not_here(path)
     before = _listing(path)
     may_go(path)
-    exchange(place, path)
-    if _listing(place) != before:
-        exchange(place, path)
-        raise OutputExists(
-            f"{path} changed while this was being written, and is left as it is. Nothing was "
-            "written; try again."
-        )
+    with undisturbed():
+        _move(place, path, how=exchange)
+        if _listing(place) != before:
+            exchange(place, path)
+            raise OutputExists(
+                f"{path} changed while this was being written, and is left as it is. Nothing was "
+                "written; try again."
+            )
+        _confirm(path)
 
 
 def _listing(folder: Path) -> list[tuple[str, int, int, int]]:

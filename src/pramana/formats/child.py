@@ -1,8 +1,9 @@
 """Reading in another process, where a library may crash over a broken file.
 
-The libraries behind SPSS, Stata and SAS files, spreadsheets, databases and the first Feather
-believe what a file says of its own lengths. Over one that lies they may write where they must not,
-or give up, and the process is gone. So they run in a child, which is started once and kept, and
+The libraries behind SPSS, Stata and SAS files, spreadsheets, databases, files of R and the first
+Feather believe what a file says of its own lengths. Over one that lies they may write where they
+must not, or unpack it without end, and the process is gone. So they run in a child with as much
+memory as a command may take, which is started once and kept, and
 hands over what it read as Arrow data; when it dies or does not answer, that is one line here, and
 the next file gets a new child. It ends when this process ends, however that is.
 """
@@ -26,6 +27,7 @@ import pyarrow as pa
 
 from pramana.errors import InvalidTable, PramanaError
 from pramana.formats.base import BROKEN, whole
+from pramana.memory import limit_memory, memory_bound
 from pramana.table.labels import Labels
 
 __all__ = ["read_in_child", "serve"]
@@ -38,7 +40,8 @@ SERVE: Final = (
     "from pramana.formats.child import serve; serve()"
 )
 ROOMS: Final = tuple(
-    f"pramana.formats.{name}" for name in ("labelled", "feather", "spreadsheet", "database")
+    f"pramana.formats.{name}"
+    for name in ("labelled", "feather", "spreadsheet", "database", "rdata")
 )
 
 
@@ -59,7 +62,9 @@ def read_in_child(room: str, path: Path, *, title: str, **how: str) -> tuple[pa.
             process.kill()
             raise InvalidTable(
                 f"{path} cannot be read as {title}: the library that reads such files broke down "
-                "over it. It is broken, cut short, or not what its ending says."
+                "over it. It is broken, cut short, not what its ending says, or unpacks to more "
+                f"than the {memory_bound() / 2**30:.1f} GiB of memory that are allowed "
+                "(PRAMANA_MEMORY)."
             ) from None
         finally:
             late.cancel()
@@ -141,6 +146,7 @@ def serve() -> None:
     """Read the files that are asked for, one a line, until nobody asks any more."""
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints is no answer
+    limit_memory()
     warnings.simplefilter("ignore")
     for line in source:
         asked = json.loads(line)

@@ -6,13 +6,17 @@ import warnings
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+import pyarrow as pa
+
 from pramana.errors import InvalidTable, MissingExtra
 from pramana.formats.base import RecordStream
+from pramana.formats.child import read_in_child
 from pramana.formats.frames import open_frame
 from pramana.formats.part_of import PartOf, chosen
+from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
 
-__all__ = ["R", "RFormat"]
+__all__ = ["R", "RFormat", "read_here"]
 
 
 class RFormat:
@@ -26,16 +30,21 @@ class RFormat:
 
     def open(self, path: Path) -> OpenedTable:
         """Open a data frame; factors come as their labels, in their order."""
-        part = PartOf.of(path)
-        frames = _frames(part.file)
-        frame = frames[chosen(part, list(frames), what="data frame")]
-        table = open_frame(frame.reset_index(drop=True)).to_arrow()
+        file = PartOf.of(path).file
+        table, _ = read_in_child(__name__, file, title=self.title, marked=str(path.absolute()))
         return OpenedTable.of_arrow(table, kind=self.name, source=path)
 
     def write(self, path: Path, records: RecordStream) -> None:
         """Refused: nothing here writes such files."""
         del path, records
         raise InvalidTable("Files of R can be read but not written. Write csv or parquet.")
+
+
+def read_here(path: Path, *, marked: str) -> tuple[pa.Table, Labels]:
+    """A data frame of a file, read by this process."""
+    frames = _frames(path)
+    frame = frames[chosen(PartOf.of(Path(marked)), list(frames), what="data frame")]
+    return open_frame(frame.reset_index(drop=True)).to_arrow(), Labels()
 
 
 def _frames(file: Path) -> dict[str, Any]:
