@@ -2,6 +2,7 @@
 
 from pramana.matrices.families import (
     Dense,
+    ListedCells,
     SparseRows,
     UniformMixture,
     matrix_from_json,
@@ -15,6 +16,7 @@ __all__ = [
     "AskedSet",
     "Dense",
     "Label",
+    "ListedCells",
     "Mechanism",
     "Reporting",
     "SparseRows",

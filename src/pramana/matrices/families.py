@@ -9,14 +9,17 @@ import numpy as np
 
 from pramana.errors import InvalidMatrix
 from pramana.matrices.dense import Dense
+from pramana.matrices.listed_cells import ListedCells
 from pramana.matrices.sparse_rows import SparseRows
 from pramana.matrices.transition import Label, TransitionMatrix
 from pramana.matrices.uniform_mixture import UniformMixture
 from pramana.numeric import TOTAL
 
-__all__ = ["Dense", "SparseRows", "UniformMixture", "matrix_from_json", "with_fixed"]
+__all__ = ["Dense", "ListedCells", "SparseRows", "UniformMixture", "matrix_from_json", "with_fixed"]
 
-FAMILIES: dict[str, Any] = {cls.family: cls for cls in (UniformMixture, Dense, SparseRows)}
+FAMILIES: dict[str, Any] = {
+    cls.family: cls for cls in (UniformMixture, Dense, SparseRows, ListedCells)
+}
 
 
 def matrix_from_json(form: dict[str, Any]) -> TransitionMatrix:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -92,7 +92,7 @@ class SparseRows(TransitionMatrix):
         rows: ArrayLike,
         columns: ArrayLike,
         probabilities: ArrayLike,
-    ) -> SparseRows:
+    ) -> Self:
         """From a list of off-diagonal transitions; probabilities are rounded down to integers."""
         weights = np.ldexp(np.asarray(probabilities, dtype=np.float64), 64)
         if not ((weights >= 0) & (weights < TOTAL)).all():
@@ -102,7 +102,7 @@ class SparseRows(TransitionMatrix):
     @classmethod
     def from_moves(
         cls, labels: Sequence[Label], *, rows: ArrayLike, columns: ArrayLike, moves: ArrayLike
-    ) -> SparseRows:
+    ) -> Self:
         """From a list of off-diagonal transitions in integers over 2**64; zeros are left out."""
         row, column = np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64)
         weight = np.asarray(moves, dtype=np.uint64)

@@ -27,6 +27,9 @@ __all__ = [
     "treatment_of",
 ]
 
+MOST_MOVES = 5_000_000
+"""A row that many cells share is written once: before an array of all their moves is made."""
+
 AS_IT_IS = "released as it is"
 BINNED = "binned, not randomised"
 NOISY = "released with noise, not randomised"
@@ -228,6 +231,9 @@ def _require_matrix(field: Field, width: int) -> None:
         "sparse-rows": ["starts", "targets", "moves"],
     }
     family = field.entries().get("family", Field(f"{field.path}.family", None)).text(*FAMILIES)
+    if family == "listed-cells":
+        _require_listed(field, width)
+        return
     form = field.fields(["family", "labels", *rest[family]])
     size = len(form["labels"].labels(width))
     if family == "uniform-mixture":
@@ -237,6 +243,38 @@ def _require_matrix(field: Field, width: int) -> None:
             form["rows"].refuse(f"{size} lists of {size} weights")
     else:
         _require_sparse(form, size)
+
+
+def _require_listed(field: Field, width: int) -> None:
+    """Numbers of cells, rows that several of them share, and the weights of those rows."""
+    lists = ["cells", "sources", "rows", "lengths", "targets", "which"]
+    form = field.fields(["family", "axes", "weights", *lists])
+    axes = form["axes"].items(least=width)
+    if len(axes) != width:
+        form["axes"].refuse(f"{width} lists of labels")
+    own = {name: form[name].wholes() for name in lists}
+    size, weights = len(own["cells"]), form["weights"].weights()
+    if len(set(own["cells"])) < size or max(own["cells"], default=0) >= math.prod(
+        len(axis.labels()) for axis in axes
+    ):
+        form["cells"].refuse("different numbers of combinations of the labels")
+    if (
+        list(own["sources"]) != sorted(set(own["sources"]))
+        or max(own["sources"], default=0) >= size
+    ):
+        form["sources"].refuse("rising positions of cells")
+    if len(own["rows"]) != len(own["sources"]) or max(own["rows"], default=-1) >= len(
+        own["lengths"]
+    ):
+        form["rows"].refuse("the position of a row for each source")
+    if sum(own["lengths"]) != len(own["targets"]) or max(own["targets"], default=0) >= size:
+        form["targets"].refuse("the position of a cell for each move of each row")
+    if len(own["which"]) != len(own["targets"]) or max(own["which"], default=-1) >= len(weights):
+        form["which"].refuse("the position of a weight for each move")
+    if sum(own["lengths"][row] for row in own["rows"]) > MOST_MOVES:
+        form["rows"].refuse(f"at most {MOST_MOVES:,} moves")
+    if max(weights, default=0) >= 2**64:
+        form["weights"].refuse("weights below 2**64")
 
 
 def _require_sparse(form: dict[str, Field], size: int) -> None:

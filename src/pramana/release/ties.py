@@ -18,6 +18,7 @@ from pramana.errors import PramanaError
 from pramana.guarantees.base import Guarantee, only_the_owner
 from pramana.guarantees.claim import Claim
 from pramana.guarantees.evaluate import never_offered, recomputed
+from pramana.matrices.families import ListedCells
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
 from pramana.matrices.transition import Label
@@ -26,7 +27,7 @@ from pramana.release.certificate import WITH_MATRICES, Certificate
 from pramana.release.checks import Check
 from pramana.release.makers import MAKERS
 from pramana.table.schema import Schema
-from pramana.types import BoolArray
+from pramana.types import BoolArray, IntArray
 
 __all__ = ["ties"]
 
@@ -101,14 +102,17 @@ def _matrix(schema: Schema, step: Step) -> Check:
         return Check.of(name, False, "it moves a column that has no domain in the schema")
     good = _covers(schema, step)
     words = "runs over the whole domain" if good else "does not run over the domain"
+    if good and isinstance(step.matrix, ListedCells):
+        words = "lists cells that can exist, and leaves all others empty, of the domain"
     return Check.of(name, good, f"the matrix {words} of its columns")
 
 
 def _covers(schema: Schema, step: Step) -> bool:
     domains = [{_told(label): at for at, label in enumerate(schema.column(name).labels)}
                for name in step.columns]  # fmt: skip
-    possible = _possible(schema, step.columns)
-    if possible is None:
+    listed = isinstance(step.matrix, ListedCells)
+    possible = None if listed else _possible(schema, step.columns)
+    if possible is None and not listed:
         return False
     cells = step.labels if len(step.columns) > 1 else [(label,) for label in step.labels]
     try:
@@ -117,7 +121,21 @@ def _covers(schema: Schema, step: Step) -> bool:
         )
     except KeyError:
         return False
+    if possible is None:
+        return len(cells) >= 2 and not _broken(schema, step.columns, found)
     return len(cells) >= 2 and len(cells) == int(possible.sum()) and bool(possible[*found.T].all())
+
+
+def _broken(schema: Schema, columns: Sequence[str], codes: IntArray) -> bool:
+    """Whether a cell, given by the codes of its labels, breaks a rule of the schema."""
+    labels = [schema.column(name).labels for name in columns]
+    for rule in schema.impossible:
+        if set(rule.columns) <= set(columns):
+            named = _ruled_out(dict(rule.cells), columns, labels)
+            inside = [np.isin(codes[:, at], list(own)) for at, own in enumerate(named)]
+            if bool(np.logical_and.reduce(inside).any()):
+                return True
+    return False
 
 
 def _possible(schema: Schema, columns: Sequence[str]) -> BoolArray | None:

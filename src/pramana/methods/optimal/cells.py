@@ -13,19 +13,29 @@ from numpy.typing import NDArray
 from pramana.errors import InvalidNumber, OutsideDomain, TooLarge
 from pramana.guarantees.spontaneous_recognition import choices_of_keys
 from pramana.matrices import Label
+from pramana.methods.optimal.rules import CellRules
 from pramana.table.counts import Counter, Counts
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["KeyCells", "as_counts"]
+__all__ = ["LEAST_KEPT", "WHOLE", "KeyCells", "as_counts"]
 
 
 MOST_CELLS = 2_000_000
-"""The largest joint domain that even the sparse road serves."""
+"""The largest joint domain that is written out."""
+
+LEAST_KEPT = 0.05
+"""The least chance of each record to stay as it is, where nothing else is said."""
+
+WHOLE = 20_000
+"""Up to so many joint cells all of them are considered; else those that matter are listed."""
 
 
 @dataclass(frozen=True)
 class KeyCells:
-    """All possible cells, how many records each has, and their combinations.
+    """Possible cells, how many records each has, and their combinations.
+
+    They are all that are possible, or a list of those that matter: cells that are not listed have
+    no records, and none goes there.
 
     ``combination[i, c]`` is the number of the combination that cell i has for choice c of keys;
     numbers run through all choices, and ``totals[k]`` is U_pi(k0), the records of combination k.
@@ -38,6 +48,24 @@ class KeyCells:
     fixed: NDArray[np.bool_]
     combination: IntArray
     totals: FloatArray
+    rules: CellRules
+
+    @classmethod
+    def listed(
+        cls,
+        counts: Counts,
+        codes: IntArray,
+        *,
+        choices: Sequence[tuple[str, ...]],
+        rules: CellRules,
+    ) -> KeyCells:
+        """Some cells, those that occur among them, and what the rules say of each."""
+        broken = ~rules.possible(counts.cells.astype(np.int64))
+        if broken.any():
+            raise OutsideDomain(
+                f"{int(counts.numbers[broken].sum())} records are in cells that cannot exist."
+            )
+        return cls._numbered(counts, tuple(choices), codes, rules.stay(codes), rules)
 
     @classmethod
     def of(
@@ -53,9 +81,24 @@ class KeyCells:
         asked = choices_of_keys(counts.columns, width=width, choices=choices)
         _require_room(counts, possible)
         codes = _codes(counts, possible)
+        held = np.zeros(len(codes), dtype=bool)
+        if fixed:
+            frozen = set(fixed)
+            held = np.array([label in frozen for label in _labels(counts, codes)])
+        return cls._numbered(counts, asked, codes, held, CellRules())
+
+    @classmethod
+    def _numbered(
+        cls,
+        counts: Counts,
+        choices: tuple[tuple[str, ...], ...],
+        codes: IntArray,
+        held: NDArray[np.bool_],
+        rules: CellRules,
+    ) -> KeyCells:
         numbers = _numbers(counts, codes)
         parts, start = [], 0
-        for keys in asked:
+        for keys in choices:
             places = [counts.columns.index(name) for name in keys]
             flat = _flat(codes[:, places], [counts.sizes[place] for place in places])
             _, local = np.unique(flat, return_inverse=True)
@@ -65,11 +108,25 @@ class KeyCells:
         totals = np.zeros(start)
         for part in parts:
             totals += np.bincount(part, numbers, start)
-        held = np.zeros(len(codes), dtype=bool)
-        if fixed:
-            frozen = set(fixed)
-            held = np.array([label in frozen for label in _labels(counts, codes)])
-        return cls(counts, asked, codes, numbers, held, combination, totals)
+        return cls(counts, choices, codes, numbers, held, combination, totals, rules)
+
+    def joined(self, codes: IntArray) -> KeyCells:
+        """With these cells too, where they are not listed yet."""
+        own = _flat(self.codes, self.counts.sizes)
+        new = codes[~np.isin(_flat(codes, self.counts.sizes), own)]
+        if not len(new):
+            return self
+        every = np.concatenate([self.codes, new])
+        every = every[np.argsort(_flat(every, self.counts.sizes))]
+        return KeyCells.listed(self.counts, every, choices=self.choices, rules=self.rules)
+
+    def flats(self, choice: int) -> tuple[IntArray, IntArray]:
+        """The numbers of the combinations of a choice, and the place of each among all of them."""
+        names = self.choices[choice]
+        places = [self.counts.columns.index(name) for name in names]
+        flat = _flat(self.codes[:, places], [self.counts.sizes[place] for place in places])
+        numbers, first = np.unique(self.combination[:, choice], return_index=True)
+        return numbers, flat[first]
 
     @property
     def size(self) -> int:
@@ -134,8 +191,9 @@ def _require_room(counts: Counts, possible: Sequence[tuple[Label, ...]] | None) 
     if cells > MOST_CELLS:
         largest = max(range(len(counts.sizes)), key=lambda place: counts.sizes[place])
         raise TooLarge(
-            f"The keys have {cells:,} joint cells, and at most {MOST_CELLS:,} can be served. "
-            f"Coarsen '{counts.columns[largest]}', which has {counts.sizes[largest]:,} values."
+            f"The keys have {cells:,} joint cells, and at most {MOST_CELLS:,} are written out. "
+            f"List those that matter, or coarsen '{counts.columns[largest]}', which has "
+            f"{counts.sizes[largest]:,} values."
         )
 
 

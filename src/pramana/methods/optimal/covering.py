@@ -28,11 +28,17 @@ from numpy.typing import NDArray
 from pramana.methods.optimal.cells import KeyCells
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["Covering", "cover"]
+__all__ = ["NEARLY", "Covering", "by_combination", "cover", "first_constraints", "first_cover"]
 
 
 PIECES = np.array([0.0, 0.2, 0.36, 0.5, 0.61, 0.71, 0.8, 0.87])
 """Where the convex cost of leaving is joined by straight lines."""
+
+SMALL_SHARE = 0.005
+"""Sources are added until no more than this share of each has to move."""
+
+NEARLY = 1.3
+"""Combinations with up to this many times 1/alpha records are under constraint from the start."""
 
 AT_ONCE, FIRST, ADDED = 60_000, 20, 5_000
 """So many targets are taken at once; else so many a combination first, and so many more."""
@@ -40,13 +46,20 @@ AT_ONCE, FIRST, ADDED = 60_000, 20, 5_000
 
 @dataclass(frozen=True)
 class Covering:
-    """How many records each target needs, how often each rare cell is left, and a lower bound."""
+    """How many records each target needs, how often each rare cell is left, and a lower bound.
+
+    One more record in one of the ``combinations`` is worth ``worth``; a target pays if its
+    combinations are together worth more than ``limit``.
+    """
 
     targets: IntArray
     inflow: FloatArray
     movers: IntArray
     leaving: FloatArray
     least: float
+    combinations: IntArray
+    worth: FloatArray
+    limit: float
 
 
 @dataclass(frozen=True)
@@ -71,6 +84,34 @@ class _Rows:
         entries = (numbers[cell, choice], cell)
         shape = (len(self.combinations), len(which))
         return sparse.csr_array((np.ones(len(cell)), entries), shape=shape)
+
+
+def first_cover(
+    cells: KeyCells, alpha: float, *, empty_targets: bool, keep: float
+) -> Covering | None:
+    """The first covering: nearly rare combinations too, and no cell that is made to stay."""
+    also, sure = first_constraints(cells, alpha, share=SMALL_SHARE)
+    none = np.zeros(cells.size, dtype=bool)
+    return cover(
+        cells, alpha, also=also, sure=sure, staying=none, empty_targets=empty_targets, keep=keep
+    )
+
+
+def first_constraints(
+    cells: KeyCells, alpha: float, *, share: float
+) -> tuple[IntArray, FloatArray]:
+    """Combinations that are nearly rare, and the records of each that can be counted on."""
+    near = (cells.totals * alpha >= 1) & (cells.totals * alpha < NEARLY)
+    frequent = by_combination(cells, np.where(cells.numbers * alpha >= 1, cells.numbers, 0.0))
+    return np.flatnonzero(near), cells.totals - share * frequent
+
+
+def by_combination(cells: KeyCells, amounts: FloatArray) -> FloatArray:
+    """Amounts of cells added up by combination."""
+    total = np.zeros(len(cells.totals))
+    for column in cells.combination.T:
+        total += np.bincount(column, amounts, len(total))
+    return total
 
 
 def cover(
@@ -149,7 +190,16 @@ def _program(
     leaving = np.clip(program.spread @ answer.x[program.pieces(len(active))], 0, ends[-1])
     kept, left = inflow > 1e-9, leaving > 1e-9
     least = _least(answer, program, len(active))
-    return Covering(targets[active][kept], inflow[kept], movers[left], leaving[left], least)
+    return Covering(
+        targets[active][kept],
+        inflow[kept],
+        movers[left],
+        leaving[left],
+        least,
+        rows.combinations,
+        answer.eqlin.marginals,
+        float(2 + answer.ineqlin.marginals[-1]),
+    )
 
 
 def _first_targets(covers: Any) -> IntArray:
@@ -271,6 +321,8 @@ def _least(answer: Any, program: _Program, targets: int) -> float:
     answer to that is read off the pieces in the program, and off the curve for the bound.
     """
     weight, ends = program.weight, program.ends
+    if not len(weight):
+        return float(answer.fun)
     pieces = len(ends) - 1
     reduced = (answer.lower.marginals + answer.upper.marginals)[program.pieces(targets)]
     slope = (_cost(ends[1:2]) / ends[1:2])[0]

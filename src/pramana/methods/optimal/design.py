@@ -17,8 +17,16 @@ from numpy.typing import NDArray
 
 from pramana.errors import Infeasible, InvalidNumber
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
-from pramana.matrices import Dense, Label, Mechanism, SparseRows, Step, TransitionMatrix
-from pramana.methods.optimal.cells import KeyCells, as_counts
+from pramana.matrices import (
+    Dense,
+    Label,
+    ListedCells,
+    Mechanism,
+    SparseRows,
+    Step,
+    TransitionMatrix,
+)
+from pramana.methods.optimal.cells import LEAST_KEPT, KeyCells, as_counts
 from pramana.methods.optimal.dense import polish, solve_dense
 from pramana.methods.optimal.loss import KlLoss, dense_loss, kl_loss, squared_error
 from pramana.methods.optimal.sparse import solve_sparse
@@ -113,7 +121,8 @@ def optimal_design(
     possible: Sequence[tuple[Label, ...]] | None = None,
     fixed: Collection[tuple[Label, ...]] = (),
     columns: Sequence[str] | None = None,
-    keep: float = 0.05,
+    listed: KeyCells | None = None,
+    keep: float = LEAST_KEPT,
 ) -> OptimalDesign:
     """The matrix of least loss that meets C1 for these counts.
 
@@ -126,6 +135,7 @@ def optimal_design(
         possible: the cells that can exist; all combinations by default.
         fixed: cells that must stay as they are, and that nothing may become.
         columns: names of the keys, where the counts have none.
+        listed: the cells that matter, where the joint cells are too many to write out.
         keep: the least chance of each record to stay as it is. Near 1 only frequent cells move, as
             in the paper; the least loss lets rare records move too.
     """
@@ -137,14 +147,17 @@ def optimal_design(
             f"alpha must be at least 1/n: the {table.total} records allow 1/{table.total} at best, "
             f"got {alpha:g}. Raise alpha."
         )
-    cells = KeyCells.of(table, width=width, choices=choices, possible=possible, fixed=fixed)
+    cells = listed or KeyCells.of(
+        table, width=width, choices=choices, possible=possible, fixed=fixed
+    )
     identity = SparseRows.of(cells.labels, rows=[], columns=[], probabilities=[])
     attained = SpontaneousRecognition.of(identity, table, width=width, choices=choices)
     if attained.alpha <= alpha:
-        return OptimalDesign(identity, table, alpha, attained, 0.0, 0.0, 1.0, 0.0)
+        own = identity if listed is None else _without_idle(identity, cells.numbers)
+        return OptimalDesign(own, table, alpha, attained, 0.0, 0.0, 1.0, 0.0)
 
     def solve(goal: float) -> Answer | None:
-        if cells.size <= DENSE_CELLS:
+        if listed is None and cells.size <= DENSE_CELLS:
             return _dense(cells, goal, keep=keep)
         return _sparse(cells, goal, keep=keep)
 
@@ -152,7 +165,24 @@ def optimal_design(
         return SpontaneousRecognition.of(matrix, table, width=width, choices=choices)
 
     matrix, gap, attained = _tightened(cells, alpha, solve, check)
-    return OptimalDesign(matrix, table, alpha, attained, gap=gap, **_figures(matrix, cells.numbers))
+    if listed is not None:
+        matrix = _without_idle(matrix, cells.numbers)
+    figures = _figures(matrix, _numbers(matrix, table))
+    return OptimalDesign(matrix, table, alpha, attained, gap=gap, **figures)
+
+
+def _without_idle(matrix: TransitionMatrix, numbers: NDArray[np.float64]) -> TransitionMatrix:
+    """Without the cells that nobody is in, leaves or reaches."""
+    assert isinstance(matrix, SparseRows)  # noqa: S101 - for the type checker
+    used = numbers > 0
+    used[matrix.targets] = True
+    place = np.cumsum(used) - 1
+    return ListedCells.from_moves(
+        tuple(label for label, keep in zip(matrix.labels, used.tolist(), strict=True) if keep),
+        rows=place[matrix.sources],
+        columns=place[matrix.targets],
+        moves=matrix.moves,
+    )
 
 
 def _figures(matrix: TransitionMatrix, numbers: NDArray[np.float64]) -> dict[str, float]:

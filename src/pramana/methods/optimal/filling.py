@@ -14,14 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pramana.methods.optimal.cells import KeyCells
-from pramana.methods.optimal.covering import Covering
+from pramana.methods.optimal.covering import SMALL_SHARE, Covering
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["Transitions", "transitions"]
-
-
-SMALL_SHARE = 0.005
-"""Sources are added until no more than this share of each has to move."""
 
 
 @dataclass

@@ -11,24 +11,27 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pramana.engines.base import Table
-from pramana.errors import Infeasible, SingularMatrix
+from pramana.errors import DoesNotHold, Infeasible, SingularMatrix
 from pramana.guarantees.base import Guarantee, only_the_owner
 from pramana.guarantees.evaluate import attained
 from pramana.guarantees.match_risk import frequencies_by_label
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
-from pramana.matrices.families import Dense
+from pramana.matrices.families import Dense, ListedCells
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import Label, TransitionMatrix
 from pramana.methods.base import Kind, Method
 from pramana.methods.counted import fingerprint, the_only
+from pramana.methods.optimal.cells import WHOLE, KeyCells
 from pramana.methods.optimal.coarse import GRIDS, on_grid
-from pramana.methods.optimal.decoys import with_decoys
+from pramana.methods.optimal.decoys import with_decoys, with_listed_decoys
 from pramana.methods.optimal.design import optimal_design
+from pramana.methods.optimal.listing import listed_cells
+from pramana.methods.optimal.rules import CellRules
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.randomised import randomised
 from pramana.methods.steps import StepDomain, step_domains
-from pramana.numeric import text_up
+from pramana.numeric import records_that, text_up
 from pramana.randomness import Keystream
 from pramana.table.counts import Counts
 from pramana.table.opened import OpenedTable
@@ -51,7 +54,7 @@ class Optimal(Method):
     """
 
     name: ClassVar[str] = "optimal"
-    when: ClassVar[str] = "Few keys, and who looks at some of them shall recognise nobody."
+    when: ClassVar[str] = "Up to ten keys, and who looks at some of them shall recognise nobody."
     aims: ClassVar[tuple[str, ...]] = ("spontaneous-recognition",)
     tells: ClassVar[frozenset[str] | None] = frozenset()
     kind: ClassVar[Kind] = "published"
@@ -63,8 +66,9 @@ class Optimal(Method):
         require_keys(schema)
         target = the_only(asked, SpontaneousRecognition, method=self.name)
         target = replace(target, choices=target.choices or schema.choices)
+        listed = _listed(target, people)
         for steps in GRIDS:
-            plan, reached = self._lowered(target, people, steps)
+            plan, reached = self._lowered(target, people, steps, listed)
             if plan is not None:
                 return replace(plan, asked=(target,))
             if reached >= 1:
@@ -77,13 +81,17 @@ class Optimal(Method):
         )
 
     def _lowered(
-        self, target: SpontaneousRecognition, people: People, steps: tuple[float, ...]
+        self,
+        target: SpontaneousRecognition,
+        people: People,
+        steps: tuple[float, ...],
+        listed: KeyCells | None,
     ) -> tuple[Plan | None, float]:
         """The plan with its matrix on a grid whose aim is low enough, and what was reached."""
         aim, reached = target.alpha, 1.0
         for _ in range(MOST_AIMS):
             try:
-                plan, reached = self._at(aim, target, people, steps)
+                plan, reached = self._at(aim, target, people, steps, listed)
             except (Infeasible, SingularMatrix):
                 if aim == target.alpha and steps == GRIDS[-1]:
                     raise
@@ -96,21 +104,27 @@ class Optimal(Method):
         return None, reached
 
     def _at(
-        self, alpha: float, target: SpontaneousRecognition, people: People, steps: tuple[float, ...]
+        self,
+        alpha: float,
+        target: SpontaneousRecognition,
+        people: People,
+        steps: tuple[float, ...],
+        listed: KeyCells | None,
     ) -> tuple[Plan, float]:
         """The plan of a design for this alpha on the randomised columns, and what it reaches."""
         schema = people.schema
         names = tuple(column.name for column in schema.randomised)
         counts = people.counts.margin(*names)
-        cells = _joint_cells(schema, counts)
-        moved = (tuple(key for key in keys if key in names) for keys in target.choices)
+        cells = None if listed is not None else _joint_cells(schema, counts)
+        width, choices = _looked_at(target, schema, names)
         design = optimal_design(
             counts,
             alpha=alpha,
-            width=min(target.width, len(names)) if schema.known else target.width,
-            choices=tuple(dict.fromkeys(keys for keys in moved if keys)),
+            width=width,
+            choices=choices,
             possible=None if cells is None else cells.labels,
             fixed=() if cells is None else cells.fixed,
+            listed=listed,
         )
         design = design.with_matrix(on_grid(design.matrix, steps))
         matrix = design.matrix if len(names) > 1 else _single(design.matrix)
@@ -140,19 +154,57 @@ class Optimal(Method):
     def release(self, plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
         """As every matrix; the one that is published has decoys among the cells nobody is in."""
         people = People.of(plan.schema, opened)
+        _require_listed(plan, people)
         made, plan = randomised(plan, opened, keystream, people=people)
         (step,) = plan.mechanism
-        matrix = with_decoys(
-            step.matrices[0],
-            _in_order(step, people.counts),
-            keystream,
-            stays=_fixed_cells(plan.schema, step.columns),
-        )
+        matrix, numbers = step.matrices[0], _in_order(step, people.counts)
+        if isinstance(matrix, ListedCells):
+            labels = [plan.schema.column(name).labels for name in step.columns]
+            rules = CellRules.of(plan.schema, step.columns, labels)
+            matrix = with_listed_decoys(matrix, numbers, keystream, columns=labels, rules=rules)
+        else:
+            stays = _fixed_cells(plan.schema, step.columns)
+            matrix = with_decoys(matrix, numbers, keystream, stays=stays)
         mechanism = Mechanism((Step(step.columns, matrix),))
         # Decoys have no records, so that what rests on counts is as it was.
         owners = tuple(own for own in plan.attained if only_the_owner(type(own)))
         found = attained(people.counted(mechanism), plan.asked, computed=owners)
         return made, replace(plan, mechanism=mechanism, attained=found)
+
+
+def _looked_at(
+    target: SpontaneousRecognition, schema: Schema, names: tuple[str, ...]
+) -> tuple[int, tuple[tuple[str, ...], ...]]:
+    """The width and the choices, as far as they are about randomised columns."""
+    moved = (tuple(key for key in keys if key in names) for keys in target.choices)
+    width = min(target.width, len(names)) if schema.known else target.width
+    return width, tuple(dict.fromkeys(keys for keys in moved if keys))
+
+
+def _listed(target: SpontaneousRecognition, people: People) -> KeyCells | None:
+    """The cells that matter, where the joint cells are too many to write out."""
+    schema = people.schema
+    names = tuple(column.name for column in schema.randomised)
+    if math.prod(len(column.labels) for column in schema.randomised) <= WHOLE:
+        return None
+    counts = people.counts.margin(*names)
+    width, choices = _looked_at(target, schema, names)
+    rules = CellRules.of(schema, names, counts.labels)
+    return listed_cells(counts, target.alpha, rules=rules, width=width, choices=choices)
+
+
+def _require_listed(plan: Plan, people: People) -> None:
+    """Refuse people whose cells the matrix does not list: it was made for others."""
+    (step,) = plan.mechanism
+    if not isinstance(step.matrix, ListedCells):
+        return
+    own = frequencies_by_label(people.counts.margin(*step.columns))
+    lacking = sum(number for cell, number in own.items() if cell not in step.matrix.positions)
+    if lacking:
+        raise DoesNotHold(
+            f"The plan was made for another table: {records_that(lacking, 'has', 'have')} a "
+            "combination of keys that nobody had there. Design again with these data."
+        )
 
 
 def _in_order(step: Step, counts: Counts) -> FloatArray:

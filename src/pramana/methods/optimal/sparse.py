@@ -6,10 +6,15 @@ import numpy as np
 
 from pramana.matrices import SparseRows
 from pramana.methods.optimal.cells import KeyCells
-from pramana.methods.optimal.covering import cover
-from pramana.methods.optimal.filling import SMALL_SHARE, transitions
+from pramana.methods.optimal.covering import (
+    SMALL_SHARE,
+    by_combination,
+    cover,
+    first_constraints,
+)
+from pramana.methods.optimal.filling import transitions
 from pramana.methods.optimal.loss import squared_error
-from pramana.types import FloatArray, IntArray
+from pramana.types import IntArray
 
 __all__ = ["solve_sparse"]
 
@@ -19,9 +24,6 @@ SparseSolution = tuple[SparseRows, float, float, IntArray]
 
 ROUNDS = 16
 TRY_BOTH = 5_000
-NEARLY = 1.3
-"""Combinations with up to this many times 1/alpha records are under constraint from the start."""
-
 WAYS = 4
 """A rare cell that is left is spread over this many targets."""
 
@@ -46,9 +48,7 @@ def _repeat(
     cells: KeyCells, alpha: float, *, empty_targets: bool, keep: float
 ) -> SparseSolution | None:
     """Add the combinations that turn out violated, until none is."""
-    near = (cells.totals * alpha >= 1) & (cells.totals * alpha < NEARLY)
-    also = np.flatnonzero(near)
-    frequent = _by_combination(cells, np.where(cells.numbers * alpha >= 1, cells.numbers, 0.0))
+    also, _ = first_constraints(cells, alpha, share=SMALL_SHARE)
     staying = np.zeros(cells.size, dtype=bool)
     share, ways = SMALL_SHARE, WAYS
     for _ in range(ROUNDS):
@@ -56,7 +56,7 @@ def _repeat(
             cells,
             alpha,
             also=also,
-            sure=cells.totals - share * frequent,
+            sure=first_constraints(cells, alpha, share=share)[1],
             staying=staying,
             empty_targets=empty_targets,
             keep=keep,
@@ -87,17 +87,9 @@ def _repeat(
     return None
 
 
-def _by_combination(cells: KeyCells, amounts: FloatArray) -> FloatArray:
-    """Amounts of cells added up by combination."""
-    total = np.zeros(len(cells.totals))
-    for column in cells.combination.T:
-        total += np.bincount(column, amounts, len(total))
-    return total
-
-
 def _violated(cells: KeyCells, matrix: SparseRows, alpha: float) -> IntArray:
     """The combinations at which some rare cell exceeds alpha, in floating point."""
-    expected = _by_combination(cells, matrix.apply(cells.numbers))
+    expected = by_combination(cells, matrix.apply(cells.numbers))
     rare = cells.rare(alpha)
     entries = matrix.sparse.tocsr()[rare].tocoo()
     missed = []
