@@ -61,18 +61,20 @@ def page(context: Any) -> Any:
 class Survey:
     """A survey that is being served."""
 
-    def __init__(self, folder: Path, *, port: int) -> None:
+    def __init__(self, folder: Path, *, port: int, wave: int | None = None) -> None:
         self.folder = folder
         self.address = f"http://127.0.0.1:{port}/"
         self.port = port
-        self.definition = Definition.load(folder)
+        self.definition = Definition.load(folder).of_wave(wave)
+        self._wave = [] if wave is None else ["--wave", str(wave)]
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Begin to listen, and wait until it does."""
         self._process = subprocess.Popen(
-            [*COMMAND, "collect", "serve", str(self.folder), "--port", str(self.port)]
-        )
+            [*COMMAND, "collect", "serve", str(self.folder), "--port", str(self.port),
+             *self._wave]
+        )  # fmt: skip
         for _ in range(300):
             try:
                 socket.create_connection(("127.0.0.1", self.port), timeout=5).close()

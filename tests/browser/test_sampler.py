@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from tests.browser.conftest import Survey
+from pramana.collect.definition import Definition
+from pramana.collect.folder import new_survey
+from tests.browser.conftest import Survey, free_port
+from tests.collect.conftest import survey_text
 
 VECTORS = 10_000
 DRAWS = 1_000_000
@@ -18,9 +22,14 @@ TOTAL = 2**64
 
 def people(survey: Survey, rng: random.Random) -> dict[str, str]:
     """A person who can exist."""
+    return people_of(survey.definition, rng)
+
+
+def people_of(definition: Definition, rng: random.Random) -> dict[str, str]:
+    """A person who can exist, of a definition."""
     employed = rng.choice(["yes", "no"])
     ways = ["on foot", "bicycle", "car"]
-    own = survey.definition.survey
+    own = definition.survey
     return {
         "age": rng.choice(own["age"].answers),
         "sex": rng.choice(own["sex"].answers),
@@ -99,3 +108,72 @@ def test_a_page_that_was_changed_does_not_run(page: Any, served_whole: Survey) -
     page.route("**/", lambda route: route.fulfill(body=changed, content_type="text/html"))
     page.goto(served_whole.address)
     assert page.get_by_role("button", name="Begin").count() == 0
+
+
+def test_browser_and_python_send_the_same_records_of_a_panel(page: Any, tmp_path: Path) -> None:
+    """What is kept for life and what a wave sends, word for word."""
+    for method in ("retention", "reports"):
+        (tmp_path / method).mkdir()
+        extra = "waves = 3\nall_waves_epsilon = 4.0\n"
+        source = tmp_path / method / "survey.toml"
+        source.write_text(survey_text(method, extra=extra))
+        definition, _ = new_survey(source, tmp_path / method / "survey")
+        page.goto((tmp_path / method / "survey" / "survey.html").as_uri() + "#2")
+        rng, channel = random.Random(4), definition.channel
+        vectors, expected = [], []
+        for _ in range(300):
+            place = rng.randrange(len(channel.asked))
+            draws = channel.asked[place].draws
+            ends = [own * at for d in draws for own in d.stages or () for at in range(3)]
+            size = sum(len(draw.cells) for draw in draws)
+            for_life, wave = (
+                [rng.choice(ends) if rng.random() < 0.3 else rng.randrange(TOTAL) for _ in range(n)]
+                for n in (size, len(draws))
+            )
+            answers = people_of(definition, rng)
+            begin = sum(one.weight for one in channel.asked[:place])
+            fresh = iter([begin, *for_life] if channel.reports else for_life)
+            kept = channel.remember(lambda count, own=fresh: [next(own) for _ in range(count)])
+            record = channel.send_wave(kept, answers, wave)
+            expected.append(record.spelled(widths=channel.widths))
+            vectors.append([answers, place, list(map(str, for_life)), list(map(str, wave))])
+        assert page.evaluate(PANEL, vectors) == expected
+
+
+PANEL = """(vectors) => {
+  const survey = JSON.parse(document.getElementById("survey").textContent);
+  return vectors.map(([answers, asked, forLife, wave]) => {
+    const kept = remember(survey.channel, asked, forLife.map(BigInt));
+    return send(survey.channel, asked, answers, wave.map(BigInt), kept);
+  });
+}"""
+
+
+def test_a_person_of_a_panel_answers_every_wave_from_one_permanent_answer(
+    context: Any, tmp_path: Path
+) -> None:
+    """The device keeps what it drew for life and draws each wave once; nothing kept is true."""
+    from tests.browser.test_answering import answer_all, send
+
+    extra = "waves = 3\nall_waves_epsilon = 4.0\n"
+    source = tmp_path / "survey.toml"
+    source.write_text(survey_text("retention", extra=extra))
+    new_survey(source, tmp_path / "survey")
+    page, kept = context.new_page(), []
+    port = free_port()
+    for wave in (1, 2):
+        survey = Survey(tmp_path / "survey", port=port, wave=wave)
+        survey.start()
+        page.goto(survey.address)
+        page.get_by_role("button", name="Begin").click()
+        answer_all(page)
+        shown = page.locator("code").inner_text()
+        send(page)
+        page.reload()
+        page.get_by_text("You have answered before").wait_for()
+        assert survey.records() == [shown]
+        stored = dict(page.evaluate("Object.entries(localStorage)"))
+        kept.append({n: v for n, v in stored.items() if n.endswith((".set", ".permanent"))})
+        survey.stop()
+    assert kept[0] == kept[1]
+    assert len(kept[0]) == 2

@@ -35,6 +35,9 @@ Database: TypeAlias = Annotated[
     str | None,
     option("--database", "Answers in PostgreSQL: postgresql://...", metavar="URL"),
 ]
+Wave: TypeAlias = Annotated[
+    int | None, option("--wave", "Of a panel: which wave.", metavar="NUMBER")
+]
 SignKey: TypeAlias = Annotated[Path | None, option("--sign", "Sign it.", metavar="KEY")]
 
 
@@ -76,6 +79,7 @@ def serve(
     host: Annotated[str, option("--host", "Where to listen.", metavar="NAME")] = "127.0.0.1",
     port: Annotated[int, option("--port", "0 takes a free one.", metavar="NUMBER")] = 8000,
     database: Database = None,
+    wave: Wave = None,
 ) -> None:
     """Give out the page and take randomised answers, until it is stopped.
 
@@ -88,6 +92,7 @@ def serve(
     from pramana.collect.serving import serve_survey
 
     definition, page = load_survey(folder)
+    definition = definition.of_wave(wave)
     with opened_store(folder, definition, database) as store:
         serve_survey(definition, store, page, host=host, port=port)
 
@@ -107,9 +112,7 @@ def invite(
     from pramana.cli.rendering import note, show_json
     from pramana.collect import folder as rooms
 
-    definition, _ = rooms.load_survey(folder)
-    with rooms.opened_store(folder, definition, database) as store:
-        rooms.invite(store, number, to)
+    rooms.invite(folder, rooms.load(folder), number, to, database=database)
     if as_json:
         show_json({"codes": number, "file": str(to)})
         return
@@ -122,6 +125,7 @@ def status(
         list[str] | None, option("--by", "Estimate this table so far.", metavar="COLUMNS")
     ] = None,
     database: Database = None,
+    wave: Wave = None,
     as_json: AsJson = False,
 ) -> None:
     """Say how many answers came, and what a release of them would promise and tell.
@@ -133,9 +137,9 @@ def status(
     from pramana.cli.options import names_of
     from pramana.cli.rendering import bullet, out, show_json
     from pramana.collect.closing import collected_release, status_of
-    from pramana.collect.folder import load_survey, opened_store
+    from pramana.collect.folder import load, opened_store
 
-    definition, _ = load_survey(folder)
+    definition = load(folder).of_wave(wave)
     names = names_of(by)
     with opened_store(folder, definition, database) as store:
         found = status_of(definition, store)
@@ -157,6 +161,7 @@ def close(
     folder: SurveyFolder,
     to: Annotated[Path, option("--output", "The release.", short="-o", metavar="FOLDER")],
     database: Database = None,
+    wave: Wave = None,
     sign: SignKey = None,
     as_json: AsJson = False,
 ) -> None:
@@ -167,9 +172,9 @@ def close(
     """
     from pramana.cli.rendering import bullet, note, out, show_json
     from pramana.collect.closing import close_survey
-    from pramana.collect.folder import load_survey, opened_store
+    from pramana.collect.folder import load, opened_store
 
-    definition, _ = load_survey(folder)
+    definition = load(folder).of_wave(wave)
     with opened_store(folder, definition, database) as store:
         release = close_survey(definition, store, to, sign_with=sign)
     short = definition.short_of(release.records)

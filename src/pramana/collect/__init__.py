@@ -10,23 +10,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pramana.collect.channel import Remembered
     from pramana.collect.closing import close_survey, status_of
-    from pramana.collect.definition import Definition, respond
+    from pramana.collect.definition import Definition, remember, respond
     from pramana.collect.folder import answers, load, new_survey
     from pramana.collect.store import Sent
     from pramana.collect.survey import Survey
 
-__all__ = ["Definition", "Sent", "Survey", "answers", "close_survey", "load", "new_survey",
-           "respond", "status_of"]  # fmt: skip
+__all__ = ["Definition", "Remembered", "Sent", "Survey", "answers", "close_survey", "load",
+           "new_survey", "remember", "respond", "status_of"]  # fmt: skip
 
 _ELSEWHERE = {
     "Definition": "definition",
+    "Remembered": "channel",
     "Sent": "store",
     "Survey": "survey",
     "answers": "folder",
     "close_survey": "closing",
     "load": "folder",
     "new_survey": "folder",
+    "remember": "definition",
     "respond": "definition",
     "status_of": "closing",
 }

@@ -10,17 +10,22 @@ of its set (0 where there is one) and a cell for each step:
 A cell c of N, with ``other`` words for every other value, becomes ``word // other`` if
 ``word < N * other``, else stays: the arithmetic of :mod:`pramana.randomise.sampling`, one word a
 draw, exact to the last of the 2**64 words.
+
+In a panel every cell that can be the truth has a permanent answer, drawn so once for life and kept
+by the person; a wave draws from the permanent answer in the same way, with another ``other``.
 """
 
 from __future__ import annotations
 
 import bisect
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
+from pramana.collect.panel import Stages, gamma_of, product_of
 from pramana.errors import InputError, InvalidMatrix, OutsideDomain
 from pramana.matrices.families import UniformMixture
 from pramana.matrices.mechanism import Mechanism
@@ -28,7 +33,7 @@ from pramana.matrices.reporting import Reporting
 from pramana.numeric import TOTAL
 from pramana.table.domains import label_text
 
-__all__ = ["AnswerChannel", "AskedTogether", "Draw", "SentRecord"]
+__all__ = ["AnswerChannel", "AskedTogether", "Draw", "Remembered", "SentRecord"]
 
 Cell = tuple[str, ...]
 
@@ -41,11 +46,17 @@ class Draw:
         columns: the questions.
         cells: the answers that can be given together.
         other: how many of the 2**64 words give each other cell.
+        stages: the same for life and for each wave, whose product it is; in a panel only.
     """
 
     columns: tuple[str, ...]
     cells: tuple[Cell, ...]
     other: int
+    stages: Stages | None = None
+
+    def __post_init__(self) -> None:
+        if self.stages is not None and product_of(len(self.cells), self.stages) != self.other:
+            raise InvalidMatrix("The two stages of a panel must give the matrix of a wave.")
 
     @cached_property
     def places(self) -> dict[Cell, int]:
@@ -57,18 +68,26 @@ class Draw:
         """The probability that what is sent is what was said."""
         return (TOTAL - (len(self.cells) - 1) * self.other) / TOTAL
 
-    def draw(self, truth: Cell, word: int) -> int:
-        """The number of the cell that is sent."""
+    def place(self, truth: Cell) -> int:
+        """The number of the cell that was answered."""
         if truth not in self.places:
             raise OutsideDomain(
                 f"The answers to {' and '.join(self.columns)} cannot be given together."
             )
-        drawn = word < len(self.cells) * self.other
-        return word // self.other if drawn else self.places[truth]
+        return self.places[truth]
+
+    def draw(self, truth: Cell, word: int) -> int:
+        """The number of the cell that is sent."""
+        return self.drawn(self.place(truth), word, self.other)
+
+    def drawn(self, place: int, word: int, other: int) -> int:
+        """The number of the cell that comes of one, by a mixture with this weight."""
+        return word // other if word < len(self.cells) * other else place
 
     def to_json(self) -> dict[str, Any]:
         """As a page reads it; integers beyond 2**53 are texts."""
-        return {"columns": list(self.columns), "other": str(self.other)}
+        form: dict[str, Any] = {"columns": list(self.columns), "other": str(self.other)}
+        return form if self.stages is None else form | {"stages": list(map(str, self.stages))}
 
 
 @dataclass(frozen=True)
@@ -82,6 +101,17 @@ class AskedTogether:
     def columns(self) -> tuple[str, ...]:
         """The questions."""
         return tuple(name for draw in self.draws for name in draw.columns)
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What a person of a panel keeps for life: the set, and a permanent answer for every truth.
+
+    It does not say which of them is true. Nobody else may have it.
+    """
+
+    asked: int
+    cells: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -116,8 +146,24 @@ class AnswerChannel:
     reports: bool
 
     @classmethod
-    def of(cls, mechanism: Mechanism) -> AnswerChannel:
-        """The channel of a plan that was made without data."""
+    def of(
+        cls, mechanism: Mechanism, stages: Sequence[Sequence[Stages]] | None = None
+    ) -> AnswerChannel:
+        """The channel of a plan that was made without data; of a panel with its two stages."""
+        asked = cls._of(mechanism)
+        if stages is None:
+            return asked
+        if [len(own) for own in stages] != [len(one.draws) for one in asked.asked]:
+            raise InvalidMatrix("A panel must have two stages for every draw.")
+        staged = tuple(
+            replace(one, draws=tuple(replace(draw, stages=(first, second))
+                                     for draw, (first, second) in zip(one.draws, own, strict=True)))
+            for one, own in zip(asked.asked, stages, strict=True)
+        )  # fmt: skip
+        return replace(asked, asked=staged)
+
+    @classmethod
+    def _of(cls, mechanism: Mechanism) -> AnswerChannel:
         if isinstance(mechanism, Reporting):
             return cls(
                 tuple(
@@ -132,6 +178,38 @@ class AnswerChannel:
                 raise InvalidMatrix("People randomise their answers by uniform mixtures only.")
             draws.append(_draw(step.columns, step.matrix))
         return cls((AskedTogether(tuple(draws)),), reports=False)
+
+    def stage_gamma(self, stage: int) -> Fraction:
+        """The amplification of one of the stages of a panel: of the set where it is largest."""
+        return max(
+            gamma_of([len(draw.cells) for draw in one.draws],
+                     [draw.stages[stage] for draw in one.draws if draw.stages is not None])
+            for one in self.asked
+        )  # fmt: skip
+
+    def remember(self, words: Callable[[int], Sequence[int]]) -> Remembered:
+        """Draw what a person of a panel keeps for life; ``words`` gives so many fresh ones."""
+        place = self.set_of(words(1)[0]) if self.reports else 0
+        tables = []
+        for draw in self.asked[place].draws:
+            if draw.stages is None:
+                raise InputError("This survey is no panel: nothing is kept for life.")
+            fresh = words(len(draw.cells))
+            other = draw.stages[0]
+            tables.append(tuple(draw.drawn(at, word, other) for at, word in enumerate(fresh)))
+        return Remembered(place, tuple(tables))
+
+    def send_wave(
+        self, remembered: Remembered, answers: Mapping[str, str], words: Sequence[int]
+    ) -> SentRecord:
+        """The record of a wave: from the permanent answer, one word a draw."""
+        own = self.asked[remembered.asked]
+        cells = []
+        for draw, table, word in zip(own.draws, remembered.cells, words, strict=True):
+            truth = tuple(_answer(answers, name) for name in draw.columns)
+            assert draw.stages is not None  # noqa: S101 - something was remembered
+            cells.append(draw.drawn(table[draw.place(truth)], word, draw.stages[1]))
+        return SentRecord(remembered.asked, tuple(cells))
 
     @property
     def words(self) -> int:
@@ -163,11 +241,8 @@ class AnswerChannel:
         place = self.set_of(words[0])
         rest = words[1:] if self.reports else words
         own = self.asked[place]
-        missing = [name for name in own.columns if name not in answers]
-        if missing:
-            raise InputError(f"The question '{missing[0]}' must be answered.")
         cells = (
-            draw.draw(tuple(answers[name] for name in draw.columns), word)
+            draw.draw(tuple(_answer(answers, name) for name in draw.columns), word)
             for draw, word in zip(own.draws, rest, strict=True)
         )
         return SentRecord(place, tuple(cells))
@@ -213,6 +288,12 @@ class AnswerChannel:
                 for end, one in zip(self._ends, self.asked, strict=True)
             ],
         }
+
+
+def _answer(answers: Mapping[str, str], name: str) -> str:
+    if name not in answers:
+        raise InputError(f"The question '{name}' must be answered.")
+    return answers[name]
 
 
 def _draw(columns: tuple[str, ...], matrix: UniformMixture) -> Draw:

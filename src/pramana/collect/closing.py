@@ -49,7 +49,7 @@ def certificate_of(definition: Definition, records: int) -> Certificate:
         crowd=records,
         claims=claims,
         labels=survey.labels,
-        collected=Collected(definition.identity, survey.expected, survey.codes),
+        collected=Collected(definition.identity, survey.expected, survey.codes, definition.panel),
     )
     price = method.priced(found)
     return found if price is None else replace(found, expected_error=price.sentence())

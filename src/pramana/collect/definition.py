@@ -15,9 +15,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from pramana.collect.channel import AnswerChannel, SentRecord
+from pramana.collect.channel import AnswerChannel, Remembered, SentRecord
+from pramana.collect.panel import Stages, two_stages
 from pramana.collect.survey import Survey, read_survey
-from pramana.errors import AlteredRelease, NotARelease, PramanaError
+from pramana.errors import AlteredRelease, InputError, NotARelease, PramanaError
 from pramana.guarantees.base import Evidence, Guarantee
 from pramana.guarantees.evaluate import attained
 from pramana.guarantees.pk_anonymity import PkAnonymity
@@ -25,15 +26,15 @@ from pramana.guarantees.registry import asked_by_letters
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.matrices.mechanism import Mechanism
 from pramana.methods.plan import Plan
-from pramana.numeric import percent_down, percent_up
+from pramana.numeric import log_up, percent_down, percent_up, text_up
 from pramana.planning import design
 from pramana.randomness import Keystream
-from pramana.release.certificate import canonical
+from pramana.release.certificate import Panel, canonical
 from pramana.release.forms import mechanism_of, reporting_of
 from pramana.release.signing import has_signature_of, signature_of
-from pramana.release.strict import parse
+from pramana.release.strict import Field, parse
 
-__all__ = ["DEFINITION", "PAGE", "Definition", "define", "respond"]
+__all__ = ["DEFINITION", "PAGE", "Definition", "define", "remember", "respond"]
 
 FORMAT: Final = "pramana-survey"
 VERSION: Final = 1
@@ -53,6 +54,8 @@ class Definition:
         mechanism: what is done to the answers of a person.
         page: the SHA-256 of the page that people open.
         signature: of the office, hexadecimal.
+        stages: the two stages of each draw, in a panel.
+        wave: which one, in a panel; no part of what is signed.
     """
 
     source: str
@@ -60,6 +63,8 @@ class Definition:
     mechanism: Mechanism
     page: str = ""
     signature: str | None = None
+    stages: tuple[tuple[Stages, ...], ...] | None = None
+    wave: int = 1
 
     @cached_property
     def survey(self) -> Survey:
@@ -69,7 +74,7 @@ class Definition:
     @cached_property
     def channel(self) -> AnswerChannel:
         """From answers to what is sent."""
-        return AnswerChannel.of(self.mechanism)
+        return AnswerChannel.of(self.mechanism, self.stages)
 
     @property
     def asked(self) -> tuple[Guarantee, ...]:
@@ -87,6 +92,50 @@ class Definition:
         """The digest of questions and channel: what page, server and records agree on."""
         return hashlib.sha256(canonical(self._content())).hexdigest()
 
+    @property
+    def key(self) -> str:
+        """What answers are sent to: the survey, or one wave of it."""
+        return self.keys[self.wave - 1]
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """The same for all waves."""
+        if self.stages is None:
+            return [self.identity]
+        waves = range(1, self.survey.waves + 1)
+        return [hashlib.sha256(f"{self.identity}.{one}".encode()).hexdigest() for one in waves]
+
+    def of_wave(self, wave: int | None) -> Definition:
+        """The same for one wave; a panel needs one, and nothing else has one."""
+        waves = self.survey.waves
+        if self.stages is None and wave is not None:
+            raise InputError("This survey is no panel: it has no waves.")
+        if self.stages is not None and (wave is None or not 1 <= wave <= waves):
+            raise InputError(f"This survey is a panel: say which wave, from 1 to {waves}.")
+        return self if wave is None else replace(self, wave=wave)
+
+    @cached_property
+    def panel(self) -> Panel | None:
+        """What all waves together tell."""
+        if self.stages is None:
+            return None
+        changing = self.survey.waves * log_up(self.channel.stage_gamma(1))
+        steady = min(log_up(self.channel.stage_gamma(0)), changing)
+        return Panel(self.wave, self.survey.waves, steady, changing)
+
+    def _panel(self) -> list[str]:
+        """All epsilons of a panel."""
+        if self.panel is None:
+            return []
+        one, waves = log_up(self.mechanism.gamma), self.survey.waves
+        return [
+            f"You will be asked {waves} times. This device keeps a changed answer for each true "
+            "one, for good, and changes it once more each time. One time by itself tells no more "
+            f"than an epsilon of {text_up(one, 3)}; all {waves} together no more than "
+            f"{text_up(self.panel.epsilon, 3)} while your answers stay the same, and no more than "
+            f"{text_up(self.panel.changing_epsilon, 3)} if they change or you change the device."
+        ]
+
     def consent(self) -> list[str]:
         """What people are told before they answer, in plain words; numbers rounded against us."""
         survey = self.survey
@@ -99,6 +148,7 @@ class Definition:
             "and not what you did. You can always say that what was sent was chance.",
         ]
         said += [one.sentence() for one in self.promised()]
+        said += self._panel()
         said += self._turnout()
         if survey.codes:
             said.append(
@@ -164,7 +214,11 @@ class Definition:
             "survey": self.source,
             "method": self.method,
             "mechanism": self.mechanism.to_json(),
-        }
+        } | ({} if self.stages is None else {"stages": self._stages()})
+
+    def _stages(self) -> list[list[list[str]]]:
+        """As texts: they are beyond 2**53."""
+        return [[list(map(str, pair)) for pair in own] for own in self.stages or ()]
 
     def signed_part(self) -> bytes:
         """The bytes that a signature covers."""
@@ -187,7 +241,7 @@ class Definition:
         form = root.fields(
             ["format", "version", "survey", "method", "mechanism", "page", "identity", "promises",
              "consent"],
-            free=["signature"],
+            free=["signature", "stages"],
         )  # fmt: skip
         form["format"].text(FORMAT)
         if form["version"].whole() != VERSION:
@@ -200,6 +254,7 @@ class Definition:
                 source=form["survey"].text(),
                 method=method,
                 mechanism=read(form["mechanism"]),
+                stages=_stages_of(form["stages"]) if "stages" in form else None,
                 page=form["page"].matching(r"[0-9a-f]{64}", f"64 {digits}"),
                 signature=form["signature"].matching(r"[0-9a-f]{128}", f"128 {digits}")
                 if "signature" in form
@@ -239,6 +294,18 @@ _BY_TURNOUT: Final = (
 )
 
 
+def _stages_of(field: Field) -> tuple[tuple[Stages, ...], ...]:
+    """Strictly: pairs of integers as texts."""
+
+    def pair_of(pair: Field) -> Stages:
+        weights = pair.weights()
+        if len(weights) != 2:
+            pair.refuse("two integers")
+        return weights[0], weights[1]
+
+    return tuple(tuple(pair_of(pair) for pair in own.items()) for own in field.items())
+
+
 def _between(kept: Sequence[float]) -> str:
     """The smallest and the largest chance, each rounded so that no more is said than holds."""
     low, high = percent_down(min(kept)), percent_up(max(kept))
@@ -256,7 +323,10 @@ def define(survey: Survey, source: str) -> tuple[Definition, Plan]:
             if survey.method or name == METHODS[-1]:
                 raise
     best = min(plans, key=_error)
-    return Definition(source, best.method.name, best.mechanism), best
+    mechanism, stages = best.mechanism, None
+    if survey.all_waves_epsilon is not None:
+        mechanism, stages = two_stages(mechanism, survey.all_waves_epsilon)
+    return Definition(source, best.method.name, mechanism, stages=stages), best
 
 
 def _error(plan: Plan) -> float:
@@ -274,13 +344,36 @@ def _error(plan: Plan) -> float:
     return sum(own) / len(own) if own else float("inf")
 
 
+def remember(definition: Definition, *, keystream: Keystream | None = None) -> Remembered:
+    """Draw what a person of a panel keeps for life, before the first wave."""
+    stream = keystream or Keystream.from_system()
+    begin = 0
+
+    def words(count: int) -> list[int]:
+        nonlocal begin
+        begin += count
+        return list(map(int, stream.words("remember", begin - count, count)))
+
+    return definition.channel.remember(words)
+
+
 def respond(
-    definition: Definition, answers: Mapping[str, str], *, keystream: Keystream | None = None
+    definition: Definition,
+    answers: Mapping[str, str],
+    *,
+    keystream: Keystream | None = None,
+    remembered: Remembered | None = None,
 ) -> SentRecord:
     """Randomise the answers of one person: what may be sent, and all that may be kept.
 
-    A person who is asked again must send the same record again, not a new one.
+    A person who is asked again must send the same record again, not a new one. In a panel, what
+    they remember goes into the record of every wave.
     """
     stream = keystream or Keystream.from_system()
+    if (definition.stages is None) != (remembered is None):
+        raise InputError("A panel, and nothing else, needs what the person keeps: remember(...).")
+    if remembered is not None:
+        words = stream.words("respond", 0, len(remembered.cells)).tolist()
+        return definition.channel.send_wave(remembered, answers, words)
     words = stream.words("respond", 0, definition.channel.words).tolist()
     return definition.channel.send(answers, words)

@@ -59,9 +59,10 @@ def load_survey(folder: Path) -> tuple[Definition, bytes]:
 def opened_store(
     folder: Path, definition: Definition, database: str | None = None
 ) -> Iterator[Store]:
-    """The answers to a survey, in its folder or at the URL of a database."""
+    """The answers to a survey or a wave, in its folder or at the URL of a database."""
+    name = ANSWERS if definition.wave == 1 else f"answers-{definition.wave}.sqlite"
     store = open_store(
-        database or folder / ANSWERS, identity=definition.identity, codes=definition.survey.codes
+        database or folder / name, identity=definition.key, codes=definition.survey.codes
     )
     try:
         yield store
@@ -69,19 +70,24 @@ def opened_store(
         store.close()
 
 
-def load(folder: str | Path) -> Definition:
-    """The definition of a survey folder, whose page is the one that it names."""
-    return load_survey(Path(folder))[0]
+def load(folder: str | Path, *, wave: int | None = None) -> Definition:
+    """The definition of a survey folder, whose page is the one that it names; of a panel a wave."""
+    found = load_survey(Path(folder))[0]
+    return found if wave is None else found.of_wave(wave)
 
 
 @contextmanager
-def answers(folder: str | Path, *, database: str | None = None) -> Iterator[Store]:
-    """The store of a survey folder."""
-    with opened_store(Path(folder), load(folder), database) as store:
+def answers(
+    folder: str | Path, *, database: str | None = None, wave: int | None = None
+) -> Iterator[Store]:
+    """The store of a survey folder, in a panel that of a wave."""
+    with opened_store(Path(folder), load(folder).of_wave(wave), database) as store:
         yield store
 
 
-def invite(store: Store, number: int, to: Path) -> None:
+def invite(
+    folder: Path, definition: Definition, number: int, to: Path, *, database: str | None = None
+) -> None:
     """Draw invitation codes, let them answer, and write them down for who sends the invitations.
 
     The store keeps their hashes only, and the file is for the office's eyes.
@@ -94,5 +100,9 @@ def invite(store: Store, number: int, to: Path) -> None:
         for at in range(number)
     ]
     spelled = ["-".join(code[i : i + 5] for i in range(0, 20, 5)) for code in codes]
+    if not definition.survey.codes:
+        raise InputError("This survey takes no codes: its file must say codes = true.")
     write_whole(to, "".join(f"{code}\n" for code in spelled), mode=0o600)
-    store.invite(spelled)
+    for wave in range(1, definition.survey.waves + 1):
+        with opened_store(folder, replace(definition, wave=wave), database) as store:
+            store.invite(spelled)

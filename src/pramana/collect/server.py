@@ -86,7 +86,7 @@ def _form(definition: Definition, body: bytes, names: set[str]) -> dict[str, str
         raise InputError(f"The answer must have exactly {', '.join(sorted(names))}.")
     if not all(isinstance(own, str) for own in form.values()):
         raise InputError("Everything in an answer is a text.")
-    if form["survey"] != definition.identity:
+    if form["survey"] != definition.key:
         raise InputError("The answer is to another survey, or to another version of this one.")
     token = form["token"]
     if definition.survey.codes:
@@ -105,7 +105,7 @@ def worked(definition: Definition, record: str, token: str, work: str) -> bool:
         return work == ""
     if not work.isascii() or not work.isdigit() or len(work) > 20:
         return False
-    text = f"{definition.identity}.{token}.{record}.{work}"
+    text = f"{definition.key}.{token}.{record}.{work}"
     digest = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
     return digest >> (32 - bits) == 0
 
@@ -217,6 +217,11 @@ class _Desk:
         del request
         return _response(self._told, "application/json")
 
+    async def wave(self, request: Request) -> Response:
+        """Which wave of a panel is under way."""
+        del request
+        return _said(200, wave=str(self._definition.wave))
+
     async def answer(self, request: Request) -> Response:
         """A record that is randomised already."""
         inbox = self._inbox
@@ -264,6 +269,7 @@ def application(definition: Definition, store: Store, page: bytes) -> Starlette:
         routes=[
             Route("/", desk.show, methods=["GET"]),
             Route("/definition.json", desk.tell, methods=["GET"]),
+            Route("/wave", desk.wave, methods=["GET"]),
             Route("/answer", desk.answer, methods=["POST"]),
             Route("/code", desk.look_up, methods=["POST"]),
         ],

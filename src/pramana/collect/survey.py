@@ -52,13 +52,14 @@ UNSEEN: Final = ("Cc", "Cs", "Zl", "Zp")
 MOST_QUESTIONS: Final = 200
 MOST_ANSWERS: Final = 1000
 MOST_WORK: Final = 24
+MOST_WAVES: Final = 100
 MOST_PEOPLE: Final = 10**10
 MOST_EPSILON: Final = 50
 MOST_EDGE: Final = 1e15
 """Beyond it a browser's numbers are not exact."""
 
 TOP: Final = ("title", "office", "about", "language", "direction", "expected", "method", "tables",
-              "codes", "work", "words", "questions")  # fmt: skip
+              "codes", "work", "words", "waves", "all_waves_epsilon", "questions")  # fmt: skip
 ENTRIES: Final = ("name", "text", "answers", "labels", "bins", "months", "optional", "ordered",
                   "ask_if")  # fmt: skip
 
@@ -125,6 +126,8 @@ class Survey:
         words: what the page says, in other words or another language.
         language: of the texts, as in HTML.
         direction: ``ltr`` or ``rtl``.
+        waves: how often the same people are asked; 1 where it is no panel.
+        all_waves_epsilon: what all waves together may tell, in a panel.
     """
 
     title: str
@@ -140,8 +143,12 @@ class Survey:
     words: Mapping[str, str] = field(default_factory=dict)
     language: str = "en"
     direction: str = "ltr"
+    waves: int = 1
+    all_waves_epsilon: float | None = None
 
     def __post_init__(self) -> None:
+        if (self.waves > 1) != (self.all_waves_epsilon is not None):
+            raise InvalidSchema("A panel must state both waves, at least 2, and all_waves_epsilon.")
         if not self.questions:
             raise InvalidSchema("A survey must ask at least one question, got none.")
         if len(self.questions) > MOST_QUESTIONS:
@@ -259,6 +266,8 @@ def read_survey(text: str) -> Survey:
         words=_words(raw.get("words", {})),
         language=_text("language", raw.get("language")) or "en",
         direction=_choice("direction", raw.get("direction", "ltr"), ("ltr", "rtl")),
+        waves=_whole("waves", raw.get("waves", 1), least=1, most=MOST_WAVES),
+        all_waves_epsilon=_positive("all_waves_epsilon", raw.get("all_waves_epsilon")),
     )
 
 
@@ -397,9 +406,9 @@ def _truth(what: str, given: object) -> bool:
     return given
 
 
-def _whole(what: str, given: object, *, most: int) -> int:
-    if type(given) is not int or not 0 <= given <= most:
-        raise InvalidSchema(f"{what} must be a whole number from 0 to {most}.")
+def _whole(what: str, given: object, *, least: int = 0, most: int) -> int:
+    if type(given) is not int or not least <= given <= most:
+        raise InvalidSchema(f"{what} must be a whole number from {least} to {most}.")
     return given
 
 
@@ -407,6 +416,15 @@ def _choice(what: str, given: object, choices: Sequence[str]) -> str:
     if given not in choices:
         raise InvalidSchema(f"{what} must be one of {', '.join(choices)}.")
     return str(given)
+
+
+def _positive(what: str, given: object) -> float | None:
+    if given is None:
+        return None
+    number = _number(what, given)
+    if not number > 0:
+        raise InvalidSchema(f"{what} must be a number above 0.")
+    return number
 
 
 def _number(what: str, given: object) -> float:

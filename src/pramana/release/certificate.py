@@ -20,7 +20,7 @@ from pramana.formats.base import FORMATS
 from pramana.guarantees.base import Evidence
 from pramana.guarantees.claim import Claim
 from pramana.matrices.mechanism import Mechanism
-from pramana.numeric import SHARES, percent_up
+from pramana.numeric import SHARES, percent_up, text_up
 from pramana.release.forms import (
     labels_of,
     labels_to_json,
@@ -41,6 +41,7 @@ __all__ = [
     "Collected",
     "DataFile",
     "Kind",
+    "Panel",
     "canonical",
     "copy_name",
 ]
@@ -90,6 +91,32 @@ class DataFile:
 
 
 @dataclass(frozen=True)
+class Panel:
+    """That the same people were asked in several waves, each released by itself.
+
+    Attributes:
+        wave: which one this is.
+        waves: how many there are.
+        epsilon: of all waves together, for who gives the same answers in all of them.
+        changing_epsilon: the same for whoever else.
+    """
+
+    wave: int
+    waves: int
+    epsilon: float
+    changing_epsilon: float
+
+    def sentence(self) -> str:
+        """What all waves tell, in plain words."""
+        return (
+            f"This is wave {self.wave} of {self.waves} of a panel: the epsilon above is of one "
+            f"wave. All waves together tell no more than an epsilon of {text_up(self.epsilon, 3)} "
+            "of who gave the same answers in all of them on one device, and no more than "
+            f"{text_up(self.changing_epsilon, 3)} of anybody."
+        )
+
+
+@dataclass(frozen=True)
 class Collected:
     """That people randomised their own answers, so that nobody held the truth.
 
@@ -97,11 +124,19 @@ class Collected:
         survey: the identity of its definition: questions and channel.
         expected: how many people the matrices were made for.
         codes: whether each person could answer once only.
+        panel: the wave, where people were asked several times.
     """
 
     survey: str
     expected: int
     codes: bool
+    panel: Panel | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain form."""
+        form = vars(self) | {"statement": self.sentence()}
+        own = form.pop("panel")
+        return form if own is None else form | {"panel": dict(vars(own))}
 
     def sentence(self) -> str:
         """What it rests on, in plain words."""
@@ -116,6 +151,7 @@ class Collected:
             "Nobody held the truth: people randomised their own answers before they sent them, "
             f"by survey {self.survey}. That rests on the page that they opened being the one of "
             f"this survey, and on a channel that does not say who sent what. {once}"
+            + ("" if self.panel is None else f" {self.panel.sentence()}")
         )
 
 
@@ -258,7 +294,7 @@ class Certificate:
         """What only some certificates have."""
         extras: dict[str, Any] = {"labels": labels_to_json(self.labels)} if self.labels else {}
         if self.collected is not None:
-            extras["collected"] = vars(self.collected) | {"statement": self.collected.sentence()}
+            extras["collected"] = self.collected.to_json()
         if self.copies:
             extras["copies"] = [vars(own) for own in self.copies]
         return extras
@@ -462,12 +498,26 @@ def _data_of(field: Field) -> DataFile:
 
 
 def _collected_of(field: Field) -> Collected:
-    form = field.fields(["survey", "expected", "codes", "statement"])
+    form = field.fields(["survey", "expected", "codes", "statement"], free=["panel"])
     return Collected(
         survey=form["survey"].matching(r"[0-9a-f]{64}", "64 small hexadecimal digits"),
         expected=form["expected"].whole(least=2),
         codes=form["codes"].truth(),
+        panel=_panel_of(form["panel"]) if "panel" in form else None,
     )
+
+
+def _panel_of(field: Field) -> Panel:
+    form = field.fields(["wave", "waves", "epsilon", "changing_epsilon"])
+    found = Panel(
+        wave=form["wave"].whole(least=1),
+        waves=form["waves"].whole(least=2),
+        epsilon=form["epsilon"].number(),
+        changing_epsilon=form["changing_epsilon"].number(),
+    )
+    if not (found.wave <= found.waves and 0 <= found.epsilon <= found.changing_epsilon):
+        field.refuse("a wave among the waves, and epsilons in their order")
+    return found
 
 
 def _copy_of(field: Field) -> DataFile:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from pramana.matrices.families import ListedCells
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
 from pramana.matrices.transition import Label
-from pramana.numeric import SHARES, coarse_up
+from pramana.numeric import SHARES, coarse_up, log_of
 from pramana.release.certificate import WITH_MATRICES, Certificate
 from pramana.release.checks import Check
 from pramana.release.makers import MAKERS
@@ -303,6 +304,11 @@ def _collected(certificate: Certificate) -> Iterator[Check]:
         yield Check.stated("collected", "people randomised their own answers; the office says so")
     else:
         yield Check.of("collected", False, "people cannot have randomised what was done here")
+    panel, mechanism = certificate.collected.panel, certificate.mechanism
+    if panel is not None and mechanism is not None:
+        one = log_of(Fraction(mechanism.gamma)) if mechanism.gamma != math.inf else math.inf
+        words = "all waves together tell no less than one"
+        yield Check.of("waves of the panel", panel.epsilon >= one, words)
 
 
 def _copies(certificate: Certificate) -> Iterator[Check]:

@@ -6,16 +6,18 @@
   const { channel, words: text } = survey;
   const main = document.getElementById("main");
   const KEY = `pramana.${survey.identity}`;
+  const FOR_LIFE = ["set", "permanent"];
   const plain = (own) => Object.assign(Object.create(null), own);
   let answers = plain({});
   let asked = null;
   let place = 0;
   let code = "";
+  let wave = 1;
 
   // What this device remembers, for each code by itself; where it may keep nothing, the page does.
   const memory = new Map();
   const kept = {
-    key: (name) => (survey.codes ? `${KEY}.${code}.${name}` : `${KEY}.${name}`),
+    key: (name) => [KEY, ...(survey.codes ? [code] : []), ...(survey.panel && !FOR_LIFE.includes(name) ? [wave] : []), name].join("."),
     read(name) {
       const key = kept.key(name);
       try { return memory.get(key) ?? localStorage.getItem(key); } catch { return null; }
@@ -118,7 +120,7 @@
       if (!code) { wrong.textContent = text.code_needed; field.field.focus(); return; }
       asked = null;
       if (resumed()) return;
-      const told = await post("code", JSON.stringify({ survey: survey.identity, token: code }));
+      const told = await post("code", JSON.stringify({ survey: survey.keys[wave - 1], token: code }));
       if (told.status === 403 || told.status === 410) { wrong.textContent = told.said; field.field.focus(); return; }
       if (told.outcome === "accepted before") { finished(text.code_used); return; }
     }
@@ -206,12 +208,22 @@
     };
   }
 
+  // In a panel: what is kept for life, drawn when it is first needed. It does not say what is true.
+  function permanent() {
+    const draws = channel.asked[chosen()].draws;
+    const before = JSON.parse(kept.read("permanent") ?? "[]");
+    if (before.length === draws.length && draws.every((draw, at) => before[at].length === draw.cells.length)) return before;
+    const made = remember(channel, chosen(), randomWords(cellsKept(channel, chosen())));
+    kept.write("permanent", JSON.stringify(made));
+    return made;
+  }
+
   // Chance decides once: what it made of the answers is kept, and shown before it is sent. Where
   // another tab was quicker, it is what that one drew.
   function draw() {
     if (resumed()) return;
     const draws = channel.asked[chosen()].draws;
-    const record = send(channel, chosen(), answers, randomWords(draws.length));
+    const record = send(channel, chosen(), answers, randomWords(draws.length), survey.panel ? permanent() : null);
     kept.write("record", record);
     kept.write("token", survey.codes ? code : randomWords(4).map((word) => word.toString(16).padStart(16, "0")).join(""));
     review(record);
@@ -240,9 +252,9 @@
   // A code that was mistyped is put right, and what was drawn stays.
   function corrected(field, record) {
     if (field === null || !field.read() || field.read() === code) return;
-    const set = kept.read("set");
+    const before = FOR_LIFE.map((name) => [name, kept.read(name)]);
     code = field.read();
-    kept.write("set", set);
+    for (const [name, value] of before) if (value !== null) kept.write(name, value);
     kept.write("record", record);
     kept.write("token", code);
   }
@@ -263,7 +275,7 @@
     if (!survey.work) return "";
     for (let number = 0; ; number += 1) {
       const spelt = String(number).padStart(12, "0");
-      const content = new TextEncoder().encode(`${survey.identity}.${token}.${record}.${spelt}`);
+      const content = new TextEncoder().encode(`${survey.keys[wave - 1]}.${token}.${record}.${spelt}`);
       const digest = new DataView(await crypto.subtle.digest("SHA-256", content));
       if (digest.getUint32(0) >>> (32 - survey.work) === 0) return spelt;
     }
@@ -271,7 +283,7 @@
 
   async function body(record) {
     const token = kept.read("token");
-    return JSON.stringify({ survey: survey.identity, record, token, work: await work(token, record) });
+    return JSON.stringify({ survey: survey.keys[wave - 1], record, token, work: await work(token, record) });
   }
 
   async function deliver(record, wrong, go) {
@@ -315,5 +327,15 @@
   // Who leaves the page leaves nothing of what was said on it, also where a browser keeps it whole.
   addEventListener("pagehide", () => { answers = plain({}); code = ""; main.replaceChildren(); });
   addEventListener("pageshow", (event) => { if (event.persisted) welcome(); });
-  welcome();
+
+  // Which wave of a panel is under way: the end of the address says it, or else the collector.
+  async function opened() {
+    const stated = Number(location.hash.slice(1));
+    if (!survey.panel || survey.trial) return welcome();
+    if (stated) wave = stated;
+    else try { wave = Number((await (await fetch("wave", { cache: "no-store", credentials: "omit" })).json()).wave); } catch { wave = 0; }
+    if (wave >= 1 && wave <= survey.keys.length) return welcome();
+    return screen(element("p", text.offline_wave, { class: "error", role: "alert" }));
+  }
+  opened();
 })();

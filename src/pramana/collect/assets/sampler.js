@@ -1,11 +1,11 @@
 "use strict";
 // From true answers and random words to the record that is sent: integers alone, one word a draw.
-// The same function, word for word, as pramana's own (see docs/collect.md).
+// The same function, word for word, as pramana's own (channel.py).
 const TOTAL = 1n << 64n;
 
 function randomWords(count) {
   const bytes = new Uint8Array(8 * count);
-  crypto.getRandomValues(bytes);
+  for (let at = 0; at < bytes.length; at += 65536) crypto.getRandomValues(bytes.subarray(at, at + 65536));
   const words = [];
   for (let i = 0; i < count; i += 1) {
     let word = 0n;
@@ -20,8 +20,8 @@ function setOf(channel, word) {
   return channel.asked.findIndex((one) => word < BigInt(one.end));
 }
 
-function drawCell(draw, place, word) {
-  const other = BigInt(draw.other);
+function drawCell(draw, place, word, weight = draw.other) {
+  const other = BigInt(weight);
   return word < BigInt(draw.cells.length) * other ? Number(word / other) : place;
 }
 
@@ -34,12 +34,26 @@ function spelled(channel, asked, cells) {
   return channel.widths.map((width, at) => String(numbers[at] ?? 0).padStart(width, "0")).join(".");
 }
 
-function send(channel, asked, answers, words) {
+// What a person of a panel keeps for life: for every draw a permanent answer for each true one.
+function remember(channel, asked, words) {
+  let used = 0;
+  return channel.asked[asked].draws.map((draw) => draw.cells.map((_, place) => {
+    used += 1;
+    return drawCell(draw, place, words[used - 1], draw.stages[0]);
+  }));
+}
+
+function cellsKept(channel, asked) {
+  return channel.asked[asked].draws.reduce((sum, draw) => sum + draw.cells.length, 0);
+}
+
+function send(channel, asked, answers, words, permanent = null) {
   const draws = channel.asked[asked].draws;
   const cells = draws.map((draw, at) => {
     const place = cellOf(draw, answers);
     if (place < 0) throw new Error("These answers cannot be given together.");
-    return drawCell(draw, place, words[at]);
+    if (permanent === null) return drawCell(draw, place, words[at]);
+    return drawCell(draw, permanent[at][place], words[at], draw.stages[1]);
   });
   return spelled(channel, asked, cells);
 }
