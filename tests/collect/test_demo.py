@@ -19,7 +19,8 @@ def test_the_demonstration_ends_in_a_release_near_the_truth(
     with pytest.raises(SystemExit, match="0"):
         main(command)
     told = json.loads(capsys.readouterr().out)
-    assert (told["people"], told["accepted"]) == (400, 400)
+    assert (told["people"], told["accepted"], told["valid"]) == (400, 400, True)
+    assert told["half"]["status"]["answers"] == 200
     assert verify_folder(tmp_path / "demo" / "release").valid
     for _, truth, estimate, interval in told["travel"]:
         low, high = (float(end.replace(",", "")) for end in interval.split(" to "))

@@ -12,6 +12,7 @@ from pramana.cli.verbs import help_of
 
 if TYPE_CHECKING:
     from pramana.collect.definition import Definition
+    from pramana.collect.watching import Live
     from pramana.methods.plan import Plan
 
 __all__ = ["collect"]
@@ -202,7 +203,8 @@ def demo(
 ) -> None:
     """A survey of people who do not exist, from the page to the release.
 
-    They answer through HTTP, as a page would; only the simulation knows what is true.
+    They answer through HTTP, as a page would; only the simulation knows what is true. When half of
+    them have answered, it is told what is known by then; at the end the release is verified.
 
     Example:
       pramana collect demo
@@ -212,7 +214,9 @@ def demo(
     from pramana.collect.closing import close_survey
     from pramana.collect.folder import new_survey, opened_store
     from pramana.collect.serving import require_server
+    from pramana.collect.watching import live
     from pramana.files import write_whole
+    from pramana.release.verify import verify_folder
 
     require_server()
     source, survey, release = to / "survey.toml", to / "survey", to / "release"
@@ -223,9 +227,14 @@ def demo(
     with play.serving(survey) as (port, _):
         if not as_json:
             out().print(f"{number:,} people answer at http://127.0.0.1:{port}/ ...", markup=False)
-        statuses = play.answer_all(definition, simulated, port=port)
+        statuses = play.answer_all(definition, simulated[: number // 2], port=port)
+        half = live(survey, questions=["travel"])
+        if not as_json:
+            _half_way(half)
+        statuses += play.answer_all(definition, simulated[number // 2 :], port=port)
     with opened_store(survey, definition) as store:
         closed = close_survey(definition, store, release)
+    valid = verify_folder(release).valid
     truth = play.truth_of(simulated, "travel")
     rows = [
         (cell["travel"], f"{truth.get(cell['travel'], 0):,}", f"{cell['estimate']:,.0f}",
@@ -234,12 +243,27 @@ def demo(
     ]  # fmt: skip
     if as_json:
         accepted = statuses.count(200)
-        show_json({"people": number, "accepted": accepted, "release": str(release), "travel": rows})
+        show_json({"people": number, "accepted": accepted, "half": half.to_json(), "valid": valid,
+                   "release": str(release), "travel": rows})  # fmt: skip
         return
     out().print(f"{statuses.count(200):,} were accepted. How they get to work:", markup=False)
     out().print(table_of(("travel", "truth", "estimate", "95 % interval"), rows,
                          right=("truth", "estimate", "95 % interval")))  # fmt: skip
-    note(f"Check it: pramana verify {release}")
+    out().print("The release verifies." if valid else "The release does NOT verify.")
+    note(f"Look at it: pramana verify {release}; pramana studio {to} shows the survey.")
+
+
+def _half_way(seen: Live) -> None:
+    """What an office sees while a survey is under way."""
+    from pramana.cli.rendering import out
+    from pramana.numeric import floor_text
+
+    k = "none yet" if seen.status.k is None else floor_text(seen.status.k)
+    out().print(f"Half way: {seen.status.answers:,} answers, k {k}.", markup=False)
+    for table in seen.tables:
+        for label, share, low, high in table.rows:
+            line = f"  {label}: {share:.0%} ({low:.0%} to {high:.0%})"
+            out().print(line, markup=False)
 
 
 for verb in (new, serve, invite, status, close, demo):

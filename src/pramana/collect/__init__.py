@@ -16,17 +16,20 @@ if TYPE_CHECKING:
     from pramana.collect.folder import answers, load, new_survey
     from pramana.collect.store import Sent
     from pramana.collect.survey import Survey
+    from pramana.collect.watching import Live, live
 
-__all__ = ["Definition", "Remembered", "Sent", "Survey", "answers", "close_survey", "load",
-           "new_survey", "remember", "respond", "status_of"]  # fmt: skip
+__all__ = ["Definition", "Live", "Remembered", "Sent", "Survey", "answers", "close_survey", "live",
+           "load", "new_survey", "remember", "respond", "status_of"]  # fmt: skip
 
 _ELSEWHERE = {
     "Definition": "definition",
+    "Live": "watching",
     "Remembered": "channel",
     "Sent": "store",
     "Survey": "survey",
     "answers": "folder",
     "close_survey": "closing",
+    "live": "watching",
     "load": "folder",
     "new_survey": "folder",
     "remember": "definition",

@@ -83,7 +83,13 @@ class Definition:
 
     def promised(self, people: int | None = None) -> tuple[Guarantee, ...]:
         """What holds for so many answers; for those expected where not stated."""
-        people = self.survey.expected if people is None else people
+        return self._expected if people is None else self._for(people)
+
+    @cached_property
+    def _expected(self) -> tuple[Guarantee, ...]:
+        return self._for(self.survey.expected)
+
+    def _for(self, people: int) -> tuple[Guarantee, ...]:
         evidence = Evidence(self.survey.schema, people, people, self.mechanism)
         return attained(evidence, self.asked)
 

@@ -14,6 +14,7 @@ from pramana.studio.pages import (
     asked,
     choosing,
     codebook,
+    collecting,
     columns,
     models,
     opening,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["PAGES", "studio_application"]
 
 PAGES: Final = (
-    *(opening, columns, risk, asked, choosing, protecting),
+    *(opening, columns, risk, asked, choosing, protecting, collecting),
     *(release, codebook, tables, models),
     working,
 )

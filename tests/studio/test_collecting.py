@@ -1,0 +1,55 @@
+"""A survey under way, watched in the studio."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pramana import collect
+from tests.collect.conftest import survey_text
+from tests.collect.test_closing import answered
+from tests.studio.conftest import Visitor, words
+
+
+def test_a_survey_is_watched_as_answers_come(visitor: Visitor, folder: Path) -> None:
+    """How many, k now and k expected, and an interval for each answer that narrows."""
+    source = folder / "survey.toml"
+    source.write_text(survey_text("retention").replace("How we live", "How <b>we</b> live"))
+    definition, _ = collect.new_survey(source, folder / "watched")
+    listed = visitor.get("/surveys").text
+    assert "How &lt;b&gt;we&lt;/b&gt; live" in listed
+    told = words(visitor.get("/surveys/0/live").text)
+    assert "0 of 5,000 expected have answered" in told
+    assert "two people must have answered" in told
+    widths = []
+    for number in (30, 150):
+        answered(folder / "watched", definition, number)
+        seen = collect.live(folder / "watched", questions=["employed"])
+        (table,) = seen.tables
+        widths.append(table.rows[0][3] - table.rows[0][2])
+        told = words(visitor.get("/surveys/0/live").text)
+        assert f"{number} of 5,000 expected have answered" in told
+        assert f"{seen.status.k:.1f} is the k of those who came" in told
+        assert "20.0 is the k if all come" in told
+        assert "How do you get to work?" in told
+    assert widths[1] < widths[0]
+    assert "collect status watched" in visitor.get("/surveys/0").text
+    assert visitor.get("/surveys/9").status_code == 400
+    with collect.answers(folder / "watched") as store:
+        store.finish()
+    assert "This survey is closed" in visitor.get("/surveys/0/live").text
+
+
+def test_the_figures_are_those_of_a_release(tmp_path: Path) -> None:
+    """The same estimates as of the folder that closing writes, as shares."""
+    source = tmp_path / "survey.toml"
+    source.write_text(survey_text("retention"))
+    definition, _ = collect.new_survey(source, tmp_path / "survey")
+    answered(tmp_path / "survey", definition, 300)
+    seen = collect.live(tmp_path / "survey")
+    with collect.answers(tmp_path / "survey") as store:
+        release = collect.close_survey(definition, store, tmp_path / "release")
+    for table in seen.tables:
+        cells = release.crosstab(table.name).cells
+        for (_, share, low, high), cell in zip(table.rows, cells, strict=True):
+            for mine, own in ((share, "estimate"), (low, "low"), (high, "high")):
+                assert abs(mine - min(max(cell[own] / 300, 0), 1)) < 1e-9
