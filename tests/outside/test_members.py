@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from pramana.api import ENGINES, FORMATS, GUARANTEES, METHODS
+import pramana as pm
+from pramana.api import ENGINES, FORMATS, GUARANTEES, METHODS, open_source
+from pramana.errors import InvalidTable
+from pramana.table.opened import OpenedTable, Part, placed
 from tests.outside import journey, toys
 
 REGISTRIES = (GUARANTEES, METHODS, FORMATS, ENGINES)
@@ -73,3 +77,50 @@ def test_members_of_an_installed_package_go_all_the_way(here: Path) -> None:
     )
 
     assert done.returncode == 0, done.stderr
+
+
+class Fickle(toys.Lines):
+    """A format that reads its file anew each time, and another value from some pass on."""
+
+    name, endings, writes = "fickle", (".fickle",), False
+
+    def __init__(self, steady_passes: int) -> None:
+        self.left = steady_passes
+
+    def open(self, path: Path) -> OpenedTable:
+        """Whatever it reads, as many records of the same kind."""
+        table = super().open(path).to_arrow()
+
+        def parts(columns: Sequence[str]) -> Iterator[Part]:
+            self.left -= 1
+            rows = table if self.left >= 0 else table.take([1, *range(1, table.num_rows)])
+            return placed(rows.select(list(columns)).to_batches(max_chunksize=100))
+
+        return OpenedTable(table.schema, table.num_rows, self.name, path, parts)
+
+
+def test_a_format_from_outside_that_reads_otherwise_each_time_is_refused(here: Path) -> None:
+    """From whichever pass on: what was counted is what is released, or nothing is."""
+    rows = [{"sex": "FM"[i % 2], "x": i} for i in range(400)]
+    (here / "people.fickle").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    schema = pm.Schema.load("schema.toml")
+
+    def released(steady_passes: int) -> int:
+        """How often the file was read for a plan and a release."""
+        member = Fickle(steady_passes)
+        FORMATS.register("fickle", member)
+        try:
+            opened = open_source(here / "people.fickle", schema=schema)
+            plan = pm.design(schema, pm.PkAnonymity(k=2), data=opened)
+            pm.protect(opened, plan, to=here / "release", file_format="csv", force=True)
+        finally:
+            FORMATS.unregister("fickle")
+        return steady_passes - member.left
+
+    passes = released(1000)
+    assert passes > 1
+    shutil.rmtree(here / "release")
+    for steady_passes in range(1, passes):
+        with pytest.raises(InvalidTable, match="held others"):
+            released(steady_passes)
+        assert not (here / "release").exists()
