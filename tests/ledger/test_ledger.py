@@ -381,6 +381,8 @@ EXCHANGES = {
             b.sort_by("town").take([RECORDS - 1, 0, *range(1, RECORDS - 1)]))),
     "the places in a sorted table": lambda a, b: tuple(
         numbered(t.sort_by("town"), "id", range(RECORDS)) for t in (a, b)),
+    "places of which some are left out": lambda a, b: tuple(
+        numbered(t.sort_by("town"), "id", [*range(9), *range(300, RECORDS + 291)]) for t in (a, b)),
     "a number of their own": lambda a, b: tuple(numbered(t, "id", NUMBERS) for t in (a, b)),
 }  # fmt: skip
 

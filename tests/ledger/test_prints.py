@@ -153,11 +153,12 @@ def test_rows_are_told_apart_where_columns_are_not():
     [
         ([31, 5, 77, 12], True),
         (["ann", "bob", "eve", None], True),
-        (["7f", "a2", "c9", "03"], True),
+        (["7f1", "a22", "c93", "035"], True),
         ([31, 5, 77, 31], False),
         ([None, None, 77, 31], False),
         (["x", "X ", "y", "z"], False),
         ([3, 1, 4, 2], False),
+        ([3, 1, 4, 7], False),
         ([40.5, 10.5, 30.5, 20.5], False),
         ([0.1, 0.3, 0.2, 0.4], False),
         (["row 3", "row 1", "row 2", "row 4"], False),

@@ -286,10 +286,11 @@ class _Column:
         question: what one of them tells apart must count as different.
         """
         coded = pc.dictionary_encode(comparable(values), null_encoding="encode")
-        words = _digests(_spelled(coded.dictionary), self._key)
+        texts, numbers = _told_apart(coded.dictionary)
+        words = _digests(_spelled(texts, numbers), self._key)
         places: IntArray = coded.indices.to_numpy()
         self._keep(words, np.bincount(places, minlength=len(words)).astype(np.uint64))
-        self._numbers = self._numbers.with_values(coded.dictionary)
+        self._numbers = self._numbers.with_values(texts, numbers)
         exact: Words = _digests(_exactly(coded.dictionary), self._key)[places]
         return exact
 
@@ -363,9 +364,8 @@ class _Column:
         return hmac.new(self._key, what + b"\0" + content, hashlib.sha256).hexdigest()
 
 
-def _spelled(values: pa.Array) -> list[bytes]:
+def _spelled(texts: pa.Array, numbers: FloatArray) -> list[bytes]:
     """Each value in one spelling, whatever its type; missing is a value too."""
-    texts, numbers = _told_apart(values)
     spelled = [
         b"missing" if text is None else b"text " + text
         for text in texts.cast(pa.binary()).to_pylist()
@@ -447,9 +447,8 @@ class _Numbers:
     last: int = 0
     step: int = 0
 
-    def with_values(self, values: pa.Array) -> _Numbers:
+    def with_values(self, texts: pa.Array, numbers: FloatArray) -> _Numbers:
         """With more values; of a text its digits count, whatever letters stand around them."""
-        texts, numbers = _told_apart(values)
         digits = pc.replace_substring_regex(texts, r"\D", "")
         short = pc.if_else(pc.equal(digits, ""), None, pc.utf8_slice_codeunits(digits, 0, 15))
         inside = short.cast(pa.float64()).to_numpy(zero_copy_only=False)
@@ -468,10 +467,13 @@ class _Numbers:
         return _Numbers(min(self.first, other.first), max(self.last, other.last), step)
 
     def count_up(self, records: int) -> bool:
-        """Whether so many records may just have been numbered, in steps of any size."""
+        """Whether so many records may just have been numbered, in steps of any size.
+
+        Half of the numbers may have been left out since.
+        """
         if self.first is None:
             return False
-        return self.last - self.first < records * max(self.step, 1)
+        return self.last - self.first < 2 * records * max(self.step, 1)
 
 
 def _rounded(numbers: FloatArray) -> FloatArray:
