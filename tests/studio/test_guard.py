@@ -75,7 +75,7 @@ def test_every_answer_states_its_policy(visitor: Visitor) -> None:
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
         assert answer.headers["cache-control"] == "no-store"
-        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["referrer-policy"] == "same-origin"
         assert answer.headers["x-frame-options"] == "DENY"
         assert not re.search(
             r"<script(?! src=)|<style|\sstyle=|\son[a-z]+=|javascript:", answer.text

@@ -178,7 +178,14 @@ def test_protecting_needs_an_acknowledgement_and_ends_with_checks(opened: Visito
     opened.post("/protect", {"release": "out", "acknowledged": "yes", "copy": "csv"})
     text = words(opened.part("/protect/made"))
     assert "400 records are released into out" in text
-    for found in ("proven here", "stated by the owner", "failed", "Before and after"):
+    text = words(opened.part("/protect/checked"))
+    for found in (
+        "Every check holds",
+        "proven here",
+        "stated by the owner",
+        "failed",
+        "Before and after",
+    ):
         assert found in text
     assert verify(opened.session.folder / "out").valid
     assert load(opened.session.folder / "out").records == 400

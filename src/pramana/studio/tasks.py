@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict
 from typing import Any
 
 from pramana.studio.worker import Workbench
 
-__all__ = ["advise", "audit", "describe", "foresee", "look", "plan", "protect", "shapes",
+__all__ = ["advise", "audit", "check", "describe", "foresee", "look", "plan", "protect", "shapes",
            "standing"]  # fmt: skip
 
 ROWS = 100
@@ -240,44 +241,61 @@ def protect(
     to: str,
     copies: list[str],
 ) -> dict[str, Any]:
-    """Write the release, then check it, attack it, and set it beside the truth."""
+    """Write the release: whole, or not at all."""
     from pramana import api
 
     del stamp
+    began = time.monotonic()
     opened = bench.table(path, encoding)
     bench.say("Finding the plan")
     made = _plan(schema, method, target, data=opened, looked_at=True)
     bench.say("Protecting")
     advance = bench.expect(2 * made.records)
     release = api.protect(opened, made, to=to, copies=copies, progress=advance)
+    return {"records": release.records, "seconds": time.monotonic() - began}
+
+
+def check(
+    bench: Workbench,
+    *,
+    path: str,
+    encoding: str,
+    stamp: int,
+    release: str,
+    digest: str,
+) -> dict[str, Any]:
+    """Check a release, attack it, and set it beside the truth."""
+    from pramana import api
+
+    del stamp, digest
+    opened = bench.table(path, encoding)
+    made = api.load(release)
     bench.say("Checking the release")
-    bench.expect(0)
-    verdict = api.verify(to, original=opened)
+    verdict = api.verify(release, original=opened)
     bench.say("Attacking the release")
-    attacked: Any = api.audit(release, original=opened, progress=bench.say)
+    attacked: Any = api.audit(made, original=opened, progress=bench.say)
     bench.say("Setting it beside the truth")
     return {
-        **_told(made, opened=None),
-        "records": release.records,
         "valid": verdict.valid,
-        "checks": [check.to_json() for check in verdict.checks],
+        "checks": [own.to_json() for own in verdict.checks],
         "notes": list(verdict.notes),
         "attacks": [one.to_json() | {"sentence": one.sentence()} for one in attacked.measured],
         "verdict": attacked.verdict,
         "seen": [*attacked.seen, *attacked.notes],
         "before": attacked.before.uniques,
         "after": attacked.after.uniques,
-        "beside": _beside(release, opened, made),
+        "beside": _beside(made, opened),
     }
 
 
-def _beside(release: Any, opened: Any, made: Any) -> list[dict[str, Any]]:
+def _beside(release: Any, opened: Any) -> list[dict[str, Any]]:
     """Of each key: the truth, and what an analyst gets from the release."""
     from pramana import api
     from pramana.errors import PramanaError
 
     found = []
-    for shape in api.shapes_of(opened, made.schema, [c.name for c in made.schema.randomised]):
+    schema = release.certificate.true_schema
+    for shape in api.shapes_of(opened, schema, [own.name for own in schema.randomised]):
         try:
             cells = release.crosstab(shape.name, weighted=False).to_json()["cells"]
         except PramanaError:

@@ -86,6 +86,18 @@ async def made(request: Request) -> Response:
     return await part(request, job, "parts/made.html")
 
 
+async def checked(request: Request) -> Response:
+    """What checks and attacks found."""
+    studio = studio_of(request)
+    place = studio.session.place(studio.session.now.release)
+    certificate = place / "certificate.json"
+    if not certificate.exists():
+        raise InputError("The release is no longer there.")
+    digest = hashlib.sha256(certificate.read_bytes()).hexdigest()
+    job = studio.jobs.ask(tasks.check, release=str(place), digest=digest, **table_of(studio))
+    return await part(request, job, "parts/after.html")
+
+
 def _made(studio: Studio) -> Job | None:
     """The job of this very release, if it was begun; one that was done before is found again."""
     job = studio.jobs.find(_key(studio))
@@ -160,4 +172,5 @@ ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (
     ("GET", "/protect/plan", planned),
     ("POST", "/protect", start),
     ("GET", "/protect/made", made),
+    ("GET", "/protect/checked", checked),
 )

@@ -1,0 +1,445 @@
+"""A steward's path through the studio, in a real browser."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pramana import load, verify
+from pramana.experiments.population import make_population
+from pramana.randomness import Keystream
+from tests.browser.conftest import COMMAND
+
+PAGES = ("/", "/columns", "/columns/3", "/columns/4", "/columns/rules?a=1&b=2", "/risk", "/asked",
+         "/choose", "/protect")  # fmt: skip
+HOSTILE = '<img src=x onerror="alert(1)">'
+
+
+class StudioProcess:
+    """A studio that runs on a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.start()
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            [*COMMAND, "studio", str(self.folder), "--no-browser"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self.entrance = self.process.stdout.readline().split()[-1]
+        self.address = self.entrance.split("?")[0].rstrip("/")
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
+        self.process.send_signal(number)
+        self.process.wait(timeout=30)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+    def enter(self, page: Any) -> None:
+        page.goto(self.entrance)
+        page.wait_for_url(f"{self.address}/")
+
+    def visit(self, page: Any, path: str) -> None:
+        """A page, with all its parts."""
+        page.goto(self.address + path)
+        settled(page)
+
+
+def settled(page: Any, seconds: float = 90) -> None:
+    """Wait until every part of a page is there."""
+    page.wait_for_timeout(200)
+    for _ in range(int(seconds * 10)):
+        if not page.locator(".working, .htmx-request").count():
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError("The page is never done.")
+
+
+def write_people(path: Path, records: int) -> None:
+    import pyarrow.csv
+
+    people = make_population(records, keystream=Keystream.from_seed(20))
+    pyarrow.csv.write_csv(people, path)
+
+
+def people_file(folder: Path, records: int) -> None:
+    write_people(folder / "people.csv", records)
+
+
+@pytest.fixture
+def studio(tmp_path: Path) -> Iterator[StudioProcess]:
+    """A studio on a folder with people who do not exist."""
+    people_file(tmp_path, 2000)
+    made = StudioProcess(tmp_path)
+    yield made
+    if made.process.poll() is None:
+        made.stop()
+
+
+@pytest.fixture
+def wide(chromium: Any) -> Iterator[Any]:
+    """A page as wide as a desk; one that logs an error fails its test."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    errors: list[str] = []
+    context.on("weberror", lambda error: errors.append(str(error.error)))
+    page = context.new_page()
+    page.set_default_timeout(15_000)
+    page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+    yield page
+    context.close()
+    assert not errors
+
+
+def open_people(page: Any, studio: StudioProcess) -> None:
+    studio.enter(page)
+    page.get_by_role("button", name=re.compile("people.csv")).click()
+    settled(page)
+
+
+def choose_k(page: Any, studio: StudioProcess, k: str) -> None:
+    studio.visit(page, "/choose")
+    page.get_by_label("Pin no record on a person beyond one in k", exact=True).first.check()
+    page.get_by_label("Pin no record on a person beyond one in k, as a number").fill(k)
+    page.get_by_text("What it promises", exact=True).wait_for()
+    page.get_by_role("button", name="Choose this").click()
+    page.get_by_role("heading", name="Protect", exact=True).wait_for()
+    settled(page)
+
+
+def protect_into(page: Any, name: str) -> None:
+    page.get_by_label("Into the folder").fill(name)
+    page.get_by_label("I have looked at what is released as it is").check()
+    page.get_by_role("button", name="Protect", exact=True).click()
+
+
+def test_the_whole_path_of_a_steward(wide: Any, studio: StudioProcess) -> None:
+    """From a file to a release that holds, by clicks alone."""
+    page = wide
+    open_people(page, studio)
+    page.get_by_text("The first 100 records").wait_for()
+    page.get_by_role("link", name="Go on: say what each column is").click()
+    settled(page)
+    count = page.locator("#count")
+    before = count.inner_text()
+    page.locator("#role-6").select_option("identifier")
+    page.get_by_text("fewer than saved").wait_for()
+    assert count.inner_text() != before
+    page.get_by_role("button", name="Save roles").click()
+    settled(page)
+    page.get_by_role("link", name="region", exact=True).click()
+    settled(page)
+    page.get_by_label("Islands").check()
+    page.get_by_label("Lakes").check()
+    page.get_by_label("Those ticked become").fill("Water")
+    page.get_by_text("saved").first.wait_for()
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_text("takes up Islands, Lakes").wait_for()
+    page.get_by_role("link", name="Who stands out").click()
+    settled(page)
+    page.get_by_role("button", name=re.compile("Do it.*'age' in")).click()
+    page.get_by_text("Undo takes it back").wait_for()
+    page.get_by_role("link", name="What will be asked").click()
+    page.get_by_label("sex by age").check()
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("link", name="Go on: choose a method").click()
+    for name in ("resample", "permute", "gaussian", "centroid", "inverse-frequency"):
+        page.locator(f"input[name=method][value={name}]").uncheck()
+    page.get_by_role("button", name="Try them").click()
+    settled(page)
+    page.get_by_text("Take re").wait_for()
+    page.locator("tr.chosen").get_by_role("button").click()
+    settled(page)
+    protect_into(page, "published")
+    settled(page)
+    page.get_by_text("2,000 records are released into published").wait_for()
+    page.get_by_text("✓ proven").first.wait_for()
+    release = load(studio.folder / "published")
+    assert verify(studio.folder / "published").valid
+    assert "occupation" not in release.certificate.schema.names
+    assert "Water" in release.certificate.schema["region"].labels
+
+
+def test_an_spss_file_shows_its_labels_and_is_released(wide: Any, tmp_path: Path) -> None:
+    """Labels of columns and of values, from the first page to the last."""
+    import pandas as pd
+    import pyreadstat
+
+    frame = pd.DataFrame(
+        {"q1": [1 + at % 2 for at in range(600)], "q2": [1 + at * at % 5 for at in range(600)]}
+    )
+    pyreadstat.write_sav(
+        frame,
+        str(tmp_path / "survey.sav"),
+        column_labels=["Sex of the person", "Satisfaction with life"],
+        variable_value_labels={"q1": {1: "Woman", 2: "Man"}},
+    )
+    studio = StudioProcess(tmp_path)
+    try:
+        studio.enter(wide)
+        wide.get_by_role("button", name=re.compile("survey.sav")).click()
+        settled(wide)
+        wide.get_by_text("Sex of the person").wait_for()
+        studio.visit(wide, "/columns")
+        wide.get_by_text("Satisfaction with life").wait_for()
+        studio.visit(wide, "/columns/0")
+        wide.get_by_role("rowheader", name="1 Woman").wait_for()
+        choose_k(wide, studio, "5")
+        protect_into(wide, "out")
+        settled(wide)
+        wide.get_by_role("rowheader", name="1 Woman").wait_for()
+        assert load(tmp_path / "out").certificate.labels.values["q1"][1] == "Woman"
+    finally:
+        wide.goto("about:blank")
+        studio.stop()
+
+
+def test_work_is_cancelled_and_done_again(wide: Any, tmp_path: Path) -> None:
+    """Cancel leaves nothing in the folder; the same work is then done to its end."""
+    people_file(tmp_path, 50_000)
+    studio = StudioProcess(tmp_path)
+    try:
+        open_people(wide, studio)
+        studio.visit(wide, "/columns")
+        choose_k(wide, studio, "20")
+        protect_into(wide, "out")
+        wide.get_by_role("button", name="Cancel").click()
+        wide.get_by_text("Cancelled. Nothing of it is left.").wait_for()
+        left = {path.name for path in tmp_path.iterdir()}
+        assert left == {"people.csv", ".pramana-studio"}
+        wide.get_by_role("button", name="Do it again").click()
+        settled(wide)
+        wide.get_by_text("50,000 records are released into out").wait_for()
+    finally:
+        wide.goto("about:blank")
+        studio.stop()
+
+
+def test_two_tabs_do_not_lose_each_others_changes(wide: Any, studio: StudioProcess) -> None:
+    """The tab that shows an older state is told so, and takes nothing."""
+    open_people(wide, studio)
+    studio.visit(wide, "/columns")
+    other = wide.context.new_page()
+    studio.visit(other, "/columns")
+    wide.locator("#role-6").select_option("identifier")
+    wide.get_by_role("button", name="Save roles").click()
+    settled(wide)
+    other.locator("#role-1").select_option("plain")
+    other.get_by_role("button", name="Save roles").click()
+    other.get_by_text("Something was changed meanwhile").wait_for()
+    settled(other)
+    assert other.locator("#role-1").input_value() == "key"
+    assert other.locator("#role-6").input_value() == "identifier"
+
+
+def test_a_studio_that_was_killed_is_opened_again_as_it_was(
+    wide: Any, studio: StudioProcess
+) -> None:
+    """Its worker ends with it; choices and results are there; undo still works."""
+    open_people(wide, studio)
+    studio.visit(wide, "/columns")
+    wide.locator("#role-6").select_option("identifier")
+    wide.get_by_role("button", name="Save roles").click()
+    settled(wide)
+    workers = children_of(studio.process.pid)
+    assert workers
+    studio.stop(signal.SIGKILL)
+    for _ in range(100):
+        if not any(alive(worker) for worker in workers):
+            break
+        time.sleep(0.1)
+    assert not any(alive(worker) for worker in workers)
+    studio.start()
+    studio.enter(wide)
+    studio.visit(wide, "/columns")
+    assert wide.locator("#role-6").input_value() == "identifier"
+    wide.get_by_role("button", name="Undo").click()
+    settled(wide)
+    assert wide.locator("#role-6").input_value() == "key"
+
+
+def children_of(process: int) -> list[int]:
+    """The workers of a process: children that run Python's spawned main."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parts = path.read_text().rsplit(")", 1)[1].split()
+            command = (path.parent / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if int(parts[1]) == process and b"spawn_main" in command:
+            found.append(int(path.parent.name))
+    return found
+
+
+def alive(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def test_hostile_names_and_files_do_nothing(chromium: Any, tmp_path: Path) -> None:
+    """Tags in names of columns, of values and of files are text; a dropped file is opened."""
+    rows = "\n".join(f'"<script>{at % 3}</script>",{at % 4}' for at in range(300))
+    name = HOSTILE.replace('"', '""')
+    (tmp_path / "<b>bad.csv").write_text(f'"{name}",b\n{rows}\n')
+    studio = StudioProcess(tmp_path)
+    context = chromium.new_context()
+    page = context.new_page()
+    said: list[Any] = []
+    page.on("dialog", lambda dialog: said.append(dialog))
+    try:
+        studio.enter(page)
+        page.set_input_files("#dropped", tmp_path / "<b>bad.csv")
+        page.get_by_text("until the studio ends").wait_for()
+        settled(page)
+        assert HOSTILE in page.locator("main").inner_text()
+        for path in ("/columns", "/columns/0", "/risk", "/asked"):
+            studio.visit(page, path)
+            assert page.locator("main img, main script, main b").count() == 0
+            assert HOSTILE in page.locator("main").inner_text() or path == "/risk"
+            assert "img" not in page.title()
+    finally:
+        context.close()
+        studio.stop()
+    assert not said
+    assert not (tmp_path / ".pramana-studio" / "uploads").exists()
+
+
+def asked(studio: StudioProcess, path: str, method: str = "GET", **headers: str) -> int:
+    """The status of a request that no browser would send."""
+    connection = http.client.HTTPConnection(studio.address.removeprefix("http://"), timeout=10)
+    connection.putrequest(method, path, skip_host="Host" in headers)
+    for name, value in headers.items():
+        connection.putheader(name.replace("_", "-"), value)
+    connection.endheaders()
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_strangers_are_refused(wide: Any, studio: StudioProcess) -> None:
+    """Wrong tokens, foreign hosts and origins, and a page of another site in the same browser."""
+    token = studio.entrance.split("=")[1]
+    cookie = f"pramana-studio-{studio.address.split(':')[-1]}={token}"
+    assert asked(studio, "/", Cookie=cookie) == 200
+    assert asked(studio, "/") == 403
+    assert asked(studio, "/?token=" + "0" * 64) == 403
+    assert asked(studio, "/", Cookie=cookie, Host="evil.example") == 403
+    assert asked(studio, "/undo", "POST", Cookie=cookie, Origin="http://evil.example") == 403
+    assert asked(studio, "/undo", "POST", Cookie=cookie) == 403
+    studio.enter(wide)
+    page = wide.context.new_page()
+    page.route(
+        "http://evil.example/",
+        lambda route: route.fulfill(
+            body=f'<form method="post" action="{studio.address}/open">'
+            '<input name="file" value="people.csv"></form>',
+            content_type="text/html",
+        ),
+    )
+    page.goto("http://evil.example/")
+    with page.expect_response(f"{studio.address}/open") as answer:
+        page.evaluate("document.querySelector('form').submit()")
+    assert answer.value.status == 403
+    wide.reload()
+    assert wide.get_by_text("What was found").count() == 0
+
+
+def test_the_table_is_opened_by_the_keyboard_alone(wide: Any, studio: StudioProcess) -> None:
+    """Tab and Enter lead from the first link to the columns; every stop is seen."""
+    studio.enter(wide)
+    wide.keyboard.press("Tab")
+    assert wide.evaluate("document.activeElement.textContent") == "Skip to the content"
+    wide.keyboard.press("Enter")
+    for _ in range(12):
+        wide.keyboard.press("Tab")
+        if "people.csv" in wide.evaluate("document.activeElement.textContent"):
+            break
+    wide.keyboard.press("Enter")
+    settled(wide)
+    wide.get_by_text("The first 100 records").wait_for()
+    for _ in range(30):
+        wide.keyboard.press("Tab")
+        if wide.evaluate("document.activeElement.getAttribute('href')") == "/columns":
+            break
+    outline = wide.evaluate("getComputedStyle(document.activeElement).outlineWidth")
+    assert outline == "3px"
+    wide.keyboard.press("Enter")
+    settled(wide)
+    wide.get_by_role("heading", name="What each column is").wait_for()
+
+
+def test_no_page_has_a_barrier(chromium: Any, studio: StudioProcess) -> None:
+    """axe-core finds nothing on any page, wide and narrow, light and dark; nothing is cut off."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    context = chromium.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    open_people(page, studio)
+    studio.visit(page, "/columns")
+    studio.visit(page, "/choose")
+    for name in ("resample", "permute", "gaussian", "centroid", "inverse-frequency"):
+        page.locator(f"input[name=method][value={name}]").uncheck()
+    page.get_by_role("button", name="Try them").click()
+    settled(page)
+    choose_k(page, studio, "5")
+    protect_into(page, "out")
+    settled(page)
+    found: list[str] = []
+    looks = [(1280, "light"), (320, "dark")]
+    for path in PAGES:
+        page.set_viewport_size({"width": 1280, "height": 900})
+        studio.visit(page, path)
+        page.evaluate("document.querySelectorAll('details').forEach((own) => { own.open = true; })")
+        for width, scheme in looks:
+            page.set_viewport_size({"width": width, "height": 900})
+            page.emulate_media(color_scheme=scheme)
+            violations = Axe().run(page).response["violations"]
+            found += [
+                f"{path} {width} {scheme} {one['id']}: {one['nodes'][0]['html'][:120]}"
+                for one in violations
+            ]
+            if page.evaluate("document.documentElement.scrollWidth") > width:
+                found.append(f"{path} is wider than {width}")
+        page.set_viewport_size({"width": 768, "height": 900})
+        if page.evaluate("document.documentElement.scrollWidth") > 768:
+            found.append(f"{path} is wider than 768")
+    context.close()
+    assert not found
+
+
+def test_the_first_paint_is_quick(wide: Any, studio: StudioProcess) -> None:
+    """Under half a second on every page, as the browser itself measures it: the median page."""
+    open_people(wide, studio)
+    studio.visit(wide, "/columns")
+    times = []
+    for path in PAGES:
+        studio.visit(wide, path)
+        times.append(
+            wide.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+        )
+    assert sorted(times)[len(times) // 2] < 500
+
+
+def test_nothing_runs_after_the_studio_is_closed(studio: StudioProcess, wide: Any) -> None:
+    """Neither its worker nor a lock nor a file with the token."""
+    open_people(wide, studio)
+    workers = children_of(studio.process.pid)
+    studio.stop(signal.SIGINT)
+    assert studio.process.returncode == 0
+    assert not any(alive(worker) for worker in workers)
+    assert not (studio.folder / ".pramana-studio" / "open.html").exists()
+    assert (studio.folder / ".pramana-studio" / "session.json").exists()
