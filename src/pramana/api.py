@@ -442,7 +442,10 @@ def drawn(found: Estimate | Regression, *, identity: str = "chart") -> str:
     """
     from pramana.pictures import inline_svg
 
-    return inline_svg(found.plot(), identity=identity, title="Chart", text=found.note)
+    chart = found.plot()
+    title = chart.title.text
+    chart.title.subtitle = []  # the page says it beside the chart
+    return inline_svg(chart, identity=identity, title=str(title), text=found.note)
 
 
 def verbatim(release: Release | str | Path, original: TableLike) -> Verbatim:

@@ -13,6 +13,10 @@ from tests.reports.editions import METHODS, released_to, truth
 LONGEST = {1280: 7000, 800: 9000, 390: 13000}
 """Pixels by width; the reports before these had 11,000 at the widest."""
 
+COLOURS = """["rect", "text"].map((one) =>
+    getComputedStyle(document.querySelector(`svg[role=img] ${one}`)).fill)"""
+"""Of what a chart stands on, and of its letters."""
+
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
@@ -42,6 +46,9 @@ def test_no_report_has_a_barrier(
         page.goto(path.as_uri())
         tall = page.evaluate("document.documentElement.scrollHeight")
         assert tall < LONGEST[width], (name, tall)
+        paper, letters = page.evaluate(COLOURS)
+        assert paper == ("rgb(255, 255, 255)" if scheme == "light" else "none"), name
+        assert scheme == "light" or letters == "rgb(233, 238, 240)", name
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         found = Axe().run(page).response["violations"]
         assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], name

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 
 import pyarrow as pa
@@ -119,6 +120,21 @@ def schemes() -> dict[str, dict[str, str]]:
     light, dark = STYLE.split("prefers-color-scheme:dark", 1)
     found = re.compile(r"--([a-z-]+):(#[0-9a-f]{3,6})")
     return {"light": dict(found.findall(light)), "dark": dict(found.findall(dark))}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_studio_has_the_same_colours(scheme):
+    """One look, whichever page a reader comes from."""
+    studio = files("pramana.studio").joinpath("assets/studio.css").read_text()
+    light, dark = studio.split("prefers-color-scheme: dark", 1)
+    named = re.compile(r"--([a-z-]+): (#[0-9a-f]{3,6})")
+    theirs = dict(named.findall(light if scheme == "light" else dark))
+    other = {"panel": "ground", "stated": "warn", "on-accent": "accent-ink"}
+    for name, colour in schemes()[scheme].items():
+        there = other.get(name.removesuffix("-paper"), name.removesuffix("-paper"))
+        there += "-soft" if name.endswith("-paper") else ""
+        if name != "edge":
+            assert contrast(colour, theirs[there]) == pytest.approx(1), name
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

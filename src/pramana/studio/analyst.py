@@ -160,7 +160,7 @@ def _cell(cell: dict[str, Any], told: Any, *, share: bool) -> dict[str, Any]:
     }
 
 
-def _text(number: float, *, share: bool) -> str:
+def _text(number: float, *, share: bool = False) -> str:
     if not math.isfinite(number):
         return "not known"
     if share:
@@ -212,8 +212,9 @@ def model(
             {
                 "name": name,
                 "words": _term(name, release.certificate.labels),
-                "text": f"{own['coefficient']:.4g}",
-                "interval": f"{own['low']:.4g} to {own['high']:.4g}",
+                "text": _text(own["coefficient"]),
+                "se": _text(own["se"]),
+                "interval": f"{_text(own['low'])} to {_text(own['high'])}",
                 "p": "< 0.001" if own["p_value"] < 0.001 else f"{own['p_value']:.3f}",
                 "unreliable": own["low"] <= 0 <= own["high"],
                 "figures": [_plain(own[head]) for head in ("coefficient", "se", "low", "high")]
