@@ -259,7 +259,7 @@ def audit(
     missing: MissingValues | Literal["category", "wildcard"] = "category",
     width: int = 3,
     original: TableLike | None = None,
-    mechanism: Mechanism | None = None,
+    mechanism: Mechanism | str | Path | None = None,
     progress: Say | None = None,
 ) -> TableAudit | ReleaseAudit:
     """What could go wrong with a table, or with a release whose original is at hand.
@@ -275,7 +275,8 @@ def audit(
         missing: ``category`` or ``wildcard``.
         width: subsets of up to so many keys are looked at.
         original: for a release: the true table; attacks are then measured.
-        mechanism: for a release that withholds its matrices: the matrices.
+        mechanism: for a release that withholds its matrices: the matrices, or the file of a
+            steward's folder that holds them.
         progress: is told what is being done.
     """
     from pramana.assess.audit import audit_any
@@ -287,6 +288,8 @@ def audit(
     truth = None if original is None else open_source(original)
     if truth is not None and release is not None:
         truth = _truth(truth, release)
+    if mechanism is not None:
+        mechanism = _mechanism(mechanism, release, original=original)
     return audit_any(
         release or _recoded(table, described),  # type: ignore[arg-type]  # no release here
         keys=keys,
@@ -300,6 +303,26 @@ def audit(
         mechanism=mechanism,
         progress=progress,
     )
+
+
+def _mechanism(
+    mechanism: Mechanism | str | Path, release: Release | None, *, original: TableLike | None
+) -> Mechanism:
+    """The matrices of a release, which must move its columns."""
+    from pramana.errors import InputError
+    from pramana.release.stewards import read_mechanism
+
+    if release is None or original is None:
+        raise InputError("Matrices go with a release folder and its original (--original FILE).")
+    if isinstance(mechanism, str | Path):
+        mechanism = read_mechanism(Path(mechanism))
+    moved = {column.name for column in release.certificate.schema.randomised}
+    if set(mechanism.columns) != moved:
+        raise InputError(
+            f"The matrices move {len(mechanism.columns)} columns, and not those that this release "
+            f"randomises ({len(moved)}): they are of another one."
+        )
+    return mechanism
 
 
 def attack(

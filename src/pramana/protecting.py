@@ -23,6 +23,7 @@ from pramana.randomness import Keystream
 from pramana.readings.release import Release, load_release
 from pramana.release.certificate import WITH_MATRICES, Certificate
 from pramana.release.folder import require_counted, require_free
+from pramana.release.stewards import require_apart_from, stewards_folder
 from pramana.release.stored import write_release
 from pramana.risk.verbatim import Verbatim, measure_verbatim
 from pramana.risk.watching import Watch
@@ -51,6 +52,7 @@ def protect(
     budget: Budget | None = None,
     people: str | None = None,
     copies: Sequence[TableFormat] = (),
+    steward_folder: str | Path | None = None,
     progress: Progress | None = None,
     seen: Callable[[Verbatim], None] | None = None,
 ) -> Release:
@@ -70,6 +72,8 @@ def protect(
         people: a name for the people of the table, by which the ledger knows them again where the
             table was changed; where not given, the columns tell.
         copies: further formats to write the same records in, beside the data file: csv, dta, sav.
+        steward_folder: a folder for the owner alone, apart from the release: the plan and the
+            matrices that records really pass, for later audits.
         progress: is told how many more records are done.
         seen: is told how many records stand in the release word for word, for the owner's eyes;
             not where the records lie on many machines.
@@ -78,6 +82,9 @@ def protect(
         raise InputError("Copies lie beside the data file: give a folder to write to.")
     if to is not None:
         require_free(Path(to), force=force)
+    kept = None if steward_folder is None else Path(steward_folder)
+    if kept is not None:
+        require_apart_from(kept, None if to is None else Path(to))
     opened = open_source(table, schema=plan.schema)
     if not engine_for(opened).on_one_machine:
         seen = None
@@ -91,6 +98,7 @@ def protect(
         _booking(ledger, booked_table, plan, people, to) as booking,
         refused_in_all(plan.schema, opened),
     ):
+        done = plan.mechanism
         made, plan = plan.method.release(plan, opened, keystream)
         made = with_noise(made, plan.schema, keystream)
         made = leaving(made, plan.method.published_schema(plan.schema))
@@ -118,15 +126,16 @@ def protect(
                 opened.require_unchanged()
                 return written
 
-            write_release(
-                certificate,
-                write,
-                folder=Path(to),
-                file_format=file_format,
-                force=force,
-                sign_with=sign_with,
-                copies=copies,
-            )
+            with stewards_folder(kept, release=Path(to), plan=plan.to_json(), mechanism=done):
+                write_release(
+                    certificate,
+                    write,
+                    folder=Path(to),
+                    file_format=file_format,
+                    force=force,
+                    sign_with=sign_with,
+                    copies=copies,
+                )
     release = load_release(to)
     _tell(seen, watch, release, opened)
     return release

@@ -5,10 +5,20 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-__all__ = ["Shown"]
+__all__ = ["Shown", "listed"]
 
 MOST_LINES = 12
 """Findings that are printed; a result has all of them."""
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Names in a row; where some are left out, how many.
+
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 class Shown:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pramana.attacks import optimal
 from pramana.attacks.optimal import exact_posterior, optimal_linkage, scaled_posterior
 from pramana.attacks.records import Records
 from pramana.errors import InvalidTable, TooLarge
@@ -117,3 +118,29 @@ def test_tables_that_do_not_fit_are_refused():
         exact_posterior([[1, 1], [0, 0]])
     with pytest.raises(TooLarge, match="up to 14 records, got 15"):
         exact_posterior(np.ones((15, 15)))
+
+
+def test_blocks_give_what_the_whole_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With room for a few pairs only, the posterior is the same to the tolerance of blocks."""
+    generator = np.random.default_rng(4)
+    mixture = UniformMixture.of(tuple(range(6)), retention=0.7)
+    mechanism = Mechanism((Step(("a",), mixture), Step(("b",), mixture)))
+    codes = tuple(generator.integers(0, 6, 300) for _ in range(2))
+    moved = tuple(
+        np.where(generator.random(300) < 0.7, own, generator.integers(0, 6, 300)) for own in codes
+    )
+    crowd = np.zeros(300, dtype=np.int64)
+    truth, released = (Records(part, crowd, (None, None)) for part in (codes, moved))
+
+    whole = optimal_linkage(mechanism, truth, released)
+    monkeypatch.setattr(optimal, "MOST_PAIRS", 200)
+    held = optimal_linkage(mechanism, truth, released)
+    monkeypatch.setattr(optimal, "MOST_HELD", 200)
+    anew = optimal_linkage(mechanism, truth, released)
+
+    for parts in (held, anew):
+        assert parts.largest == pytest.approx(whole.largest, rel=1e-4)
+        assert parts.mean == pytest.approx(whole.mean, rel=1e-4)
+    monkeypatch.setattr(optimal, "MOST_IN_BLOCKS", 200)
+    with pytest.raises(TooLarge, match="coarser table"):
+        optimal_linkage(mechanism, truth, released)

@@ -228,6 +228,15 @@ def test_the_table_must_have_the_columns_of_the_schema_and_no_others(tmp_path):
     require_columns(_schema("b", "a"), ["a", "b"])
 
 
+def test_a_list_that_is_cut_says_so():
+    """Fourteen columns too many: five names, and how many more there are."""
+    names = [f"c{i}" for i in range(14)]
+    with pytest.raises(InvalidSchema, match="describe 14 .*: c0, c1, c2, c3, c4 and 9 more"):
+        require_columns(_schema("a"), ["a", *names])
+    with pytest.raises(UnknownColumn, match="lacks 14 .*: c0, c1, c2, c3, c4 and 9 more"):
+        require_columns(_schema("a", *names), ["a"])
+
+
 def _schema(*names):
     return Schema(tuple(Column(name, Role.PLAIN) for name in names))
 

@@ -13,7 +13,7 @@ uses the release and the same knowledge is right more often than the largest pi_
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,8 +32,16 @@ __all__ = ["OptimalLinkage", "exact_posterior", "optimal_linkage", "scaled_poste
 
 EXACT_RECORDS = 14
 MOST_PAIRS = 25_000_000
+"""Up to so many pairs of cells all likelihoods are held at once."""
+
+MOST_HELD = 150_000_000
+"""Up to so many they are held in half the precision, else made anew in every round."""
+
+MOST_IN_BLOCKS = 10_000_000_000
 ROUNDS = 500
 CLOSE = 1e-10
+CLOSE_IN_BLOCKS = 1e-5
+"""The approximation itself is judged with a percent of room."""
 
 
 @dataclass(frozen=True)
@@ -136,17 +144,42 @@ def scaled_posterior(logs: FloatArray, people: IntArray, released: IntArray) -> 
 
     ``logs`` are ln P between true cells (rows, with ``people``) and released ones (columns).
     """
-    kernel = np.exp(np.maximum(logs - logs.max(axis=1, keepdims=True), -700))
-    left, right = np.ones(len(people)), np.ones(len(released))
-    for _ in range(ROUNDS):
-        left = 1 / np.maximum(kernel @ (right * released), 1e-300)
-        sums = (left * people) @ kernel * right
-        right = right / np.maximum(sums, 1e-300)
-        if np.abs(sums - 1).max() < CLOSE:
-            break
-    left = 1 / np.maximum(kernel @ (right * released), 1e-300)
+    kernel = _kernel(logs)
+    left, right = _scaling(lambda: iter([(slice(None), kernel)]), people, released, close=CLOSE)
     found: FloatArray = kernel * left[:, None] * right[None, :]
     return found
+
+
+def _kernel(logs: FloatArray) -> FloatArray:
+    """Likelihoods, each row by its own largest."""
+    kernel: FloatArray = np.exp(np.maximum(logs - logs.max(axis=1, keepdims=True), -700))
+    return kernel
+
+
+def _scaling(
+    blocks: Callable[[], Iterator[tuple[slice, FloatArray]]],
+    people: IntArray,
+    released: IntArray,
+    *,
+    close: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Factors of rows and columns that make all sums one; the kernel comes in blocks of rows.
+
+    A round passes over the blocks once: a row's factor needs its own block alone.
+    """
+    left, right = np.ones(len(people)), np.ones(len(released))
+    for _ in range(ROUNDS):
+        sums = np.zeros(len(released))
+        for rows, kernel in blocks():
+            left[rows] = 1 / np.maximum(kernel @ (right * released), 1e-300)
+            sums += (left[rows] * people[rows]) @ kernel
+        sums *= right
+        right = right / np.maximum(sums, 1e-300)
+        if np.abs(sums - 1).max() < close:
+            break
+    for rows, kernel in blocks():
+        left[rows] = 1 / np.maximum(kernel @ (right * released), 1e-300)
+    return left, right
 
 
 def optimal_linkage(
@@ -180,13 +213,41 @@ def _exact(scores: Scorer, truth: Records, released: Records, _: Sequence[int]) 
 def _scaled(scores: Scorer, truth: Records, released: Records, sizes: Sequence[int]) -> FloatArray:
     wanted, seen = Cells.of(truth, sizes), Cells.of(released, sizes)
     pairs = len(wanted.numbers) * len(seen.numbers)
-    if pairs > MOST_PAIRS:
+    if pairs > MOST_IN_BLOCKS:
         raise TooLarge(
             f"{len(wanted.numbers):,} true and {len(seen.numbers):,} released combinations are "
-            f"{pairs:,} pairs, and at most {MOST_PAIRS:,} are scaled at once. Give the attacker a "
+            f"{pairs:,} pairs, and at most {MOST_IN_BLOCKS:,} are compared. Give the attacker a "
             "coarser table, or measure linkage with 'pramana audit'."
         )
-    logs = scores.block(wanted.records, seen.records)
-    posterior = scaled_posterior(logs, wanted.numbers, seen.numbers)
-    best: FloatArray = posterior.max(axis=1)[wanted.of_record]
+    if pairs <= MOST_PAIRS:
+        logs = scores.block(wanted.records, seen.records)
+        posterior = scaled_posterior(logs, wanted.numbers, seen.numbers)
+        return np.asarray(posterior.max(axis=1)[wanted.of_record])
+    return _in_blocks(scores, wanted, seen)[wanted.of_record]
+
+
+def _in_blocks(scores: Scorer, wanted: Cells, seen: Cells) -> FloatArray:
+    """The same, a block of rows at a time."""
+    step = max(1, MOST_PAIRS // 4 // len(seen.numbers))
+    starts = range(0, len(wanted.numbers), step)
+
+    held: dict[int, Any] = {}
+    hold = len(wanted.numbers) * len(seen.numbers) <= MOST_HELD
+
+    def blocks() -> Iterator[tuple[slice, FloatArray]]:
+        for begin in starts:
+            rows = slice(begin, min(begin + step, len(wanted.numbers)))
+            if begin in held:
+                yield rows, held[begin].astype(np.float64)
+                continue
+            own = wanted.records.at(np.arange(rows.start, rows.stop))
+            kernel = _kernel(scores.block(own, seen.records))
+            if hold:
+                held[begin] = kernel.astype(np.float32)
+            yield rows, kernel
+
+    left, right = _scaling(blocks, wanted.numbers, seen.numbers, close=CLOSE_IN_BLOCKS)
+    best = np.zeros(len(wanted.numbers))
+    for rows, kernel in blocks():
+        best[rows] = (kernel * right).max(axis=1) * left[rows]
     return best

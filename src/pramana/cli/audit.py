@@ -47,6 +47,14 @@ def audit(
             metavar="FILE",
         ),
     ] = None,
+    mechanism: Annotated[
+        Path | None,
+        option(
+            "--mechanism",
+            "For a release that withholds its matrices: mechanism.json of --steward-folder.",
+            metavar="FILE",
+        ),
+    ] = None,
     encoding: Encoding = None,
     as_json: AsJson = False,
 ) -> None:
@@ -78,6 +86,7 @@ def audit(
             missing=missing,
             width=width,
             original=told(original, encoding),
+            mechanism=mechanism,
             progress=say,
         )
     if as_json:

@@ -10,6 +10,7 @@ import typer
 from pramana.cli.options import AsJson, Encoding, MethodName, SchemaFile, TableFile, option
 from pramana.cli.steward import engine_names, format_names
 from pramana.errors import InputError
+from pramana.shown import listed
 
 if TYPE_CHECKING:
     from pramana.guarantees.composition import Together
@@ -122,6 +123,15 @@ def protect(
             seldom=True,
         ),
     ] = None,
+    steward_folder: Annotated[
+        Path | None,
+        option(
+            "--steward-folder",
+            "Keep plan and true matrices here, for you alone and apart from the release.",
+            metavar="FOLDER",
+            seldom=True,
+        ),
+    ] = None,
     csv: Annotated[
         bool, option("--csv", "Also write the same records as CSV.", seldom=True)
     ] = False,
@@ -146,7 +156,7 @@ def protect(
     """
     from pramana import api
     from pramana.cli.progress import progress_bar
-    from pramana.cli.rendering import show_json
+    from pramana.cli.rendering import note, show_json
     from pramana.cli.targets import plan_for
 
     place, form = _place(to), _format(file_format)
@@ -167,6 +177,7 @@ def protect(
             budget=_budget(budget_epsilon, budget_k, budget_delta, allow_uncovered),
             people=people,
             copies=[form for form, on in (("csv", csv), ("dta", stata), ("sav", spss)) if on],
+            steward_folder=steward_folder,
             progress=advance,
             seen=told.append,
         )
@@ -177,6 +188,8 @@ def protect(
         show_json(_to_json(plan, release, place) | {"verbatim": copies} | kept)
     else:
         _show(plan, release, place, seen)
+    if steward_folder is not None:
+        note(f"{steward_folder} is for you alone: it must not be published with {place}.")
     if ledger is None:
         _warn_of_others(release, place)
     elif not as_json:
@@ -216,18 +229,18 @@ def _warn_of_others(release: Release, place: Path) -> None:
     others = api.earlier_releases(release)
     if not others:
         return
-    names = ", ".join(other.name for other in others[:MOST_NAMED])
-    more = f" and {len(others) - MOST_NAMED:,} more" if len(others) > MOST_NAMED else ""
+    names = listed([other.name for other in others], MOST_NAMED)
     have, are = ("has", "it is") if len(others) == 1 else ("have", "they are")
     said = (
-        f"{names}{more} {have} the same columns and number of records. If {are} of the "
+        f"{names} {have} the same columns and number of records. If {are} of the "
         "same people, all together protect less"
     )
     known = api.composable(release, others)
     if not known:
         note(f"{said}; how much less cannot be computed where matrices are not published.")
         return
-    folders = " ".join(str(other) for other in known)
+    folders = " ".join(str(other) for other in known[:MOST_NAMED])
+    folders += " ..." if len(known) > MOST_NAMED else ""
     note(f"{said}: pramana attack composition {place} {folders}")
 
 

@@ -20,6 +20,7 @@ from pramana.formats.csv import CSV
 from pramana.formats.frames import open_frame
 from pramana.formats.parquet import open_parts
 from pramana.formats.part_of import PartOf
+from pramana.shown import listed
 from pramana.table.domains import Categories
 from pramana.table.marks import steady
 from pramana.table.opened import OpenedTable
@@ -89,14 +90,14 @@ def require_columns(schema: Schema, names: Sequence[str]) -> None:
     lacking = [name for name in schema.names if name not in set(names)]
     if lacking:
         raise UnknownColumn(
-            f"The table lacks {len(lacking)} of the schema's columns: {', '.join(lacking[:5])}. "
+            f"The table lacks {len(lacking)} of the schema's columns: {listed(lacking)}. "
             "Correct the names or take them out of the schema."
         )
     extra = [name for name in names if name not in set(schema.names)]
     if extra:
         raise InvalidSchema(
             f"The schema does not describe {len(extra)} of the table's columns: "
-            f"{', '.join(extra[:5])}. Give each a role, or leave it out of the table."
+            f"{listed(extra)}. Give each a role, or leave it out of the table."
         )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pramana.errors import InvalidTable
+from pramana.shown import listed
 
 __all__ = ["PartOf", "chosen"]
 
@@ -43,14 +44,14 @@ def chosen(part: PartOf, names: Sequence[str], *, what: str, first: bool = False
     """The name asked for, or the only one; the ``first`` of several where that is usual."""
     if not names:
         raise InvalidTable(f"{part.file} holds no {what}.")
-    listed = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+    held = listed(names, most=10)
     if part.name is None:
         if len(names) == 1 or first:
             return names[0]
         raise InvalidTable(
             f"{part.file} holds {len(names)} {what}s: say which, as {part.file.name}#NAME. It has: "
-            f"{listed}."
+            f"{held}."
         )
     if part.name not in names:
-        raise InvalidTable(f"{part.file} has no {what} '{part.name}'. It has: {listed}.")
+        raise InvalidTable(f"{part.file} has no {what} '{part.name}'. It has: {held}.")
     return part.name

@@ -18,6 +18,7 @@ from pramana.release.contents import (
 )
 from pramana.release.explained import explanations
 from pramana.release.signing import sign
+from pramana.shown import listed
 
 __all__ = ["require_counted", "require_free", "require_own", "write_explanations", "write_folder"]
 
@@ -124,7 +125,7 @@ def _own(folder: Path) -> Certificate | None:
     known = {CERTIFICATE, *data, *copies, *explanations(certificate)}
     others = [name for name in found if name not in known]
     if others:
-        raise _not_ours(folder, f"it also holds {', '.join(others[:MOST_NAMED])}")
+        raise _not_ours(folder, f"it also holds {listed(others, MOST_NAMED)}")
     return certificate
 
 

@@ -1,0 +1,77 @@
+"""``protect --steward-folder`` and ``audit --mechanism``: what the owner keeps, and audits by."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+from tests.cli.conftest import MARKER, Run
+
+PROTECT = (
+    "protect people.csv --schema schema.toml --method inverse-frequency --xi 0.3 -o out "
+    "--steward-folder mine"
+)
+
+
+def test_the_true_matrices_are_kept_for_the_owner_alone(steward: Path, run: Run) -> None:
+    """0700 and 0600; the certificate withholds what the folder holds; it is said to be private."""
+    found = run(PROTECT)
+
+    assert found.code == 0, found
+    assert "mine is for you alone" in found.err
+    mine = steward / "mine"
+    assert stat.S_IMODE(mine.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(file.stat().st_mode) for file in mine.iterdir()} == {0o600}
+    assert {file.name for file in mine.iterdir()} == {"README.txt", "plan.json", "mechanism.json"}
+    certificate = json.loads((steward / "out" / "certificate.json").read_text())
+    assert certificate.get("mechanism") is None
+    assert json.loads((mine / "mechanism.json").read_text())[0]["columns"]
+    assert not any(MARKER in file.read_text() for file in mine.iterdir())
+
+
+def test_a_withheld_matrix_is_audited_from_the_command_line(steward: Path, run: Run) -> None:
+    """With the file the mechanism is run again; without it only linkage is tried."""
+    assert run(PROTECT).code == 0
+    alone = run("audit out --original people.csv --json")
+    found = run("audit out --original people.csv --mechanism mine/mechanism.json --json")
+
+    assert found.code == 0, found
+    assert len(found.json["attacks"]) > len(alone.json["attacks"])
+    assert "likeliest record" in [entry["name"] for entry in found.json["attacks"]]
+    folder = run("audit out --original people.csv --mechanism mine --json")
+    assert folder.json["attacks"] == found.json["attacks"]
+
+
+def test_a_folder_inside_the_release_or_around_it_is_refused(steward: Path, run: Run) -> None:
+    """One line, exit 2, nothing written."""
+    for place in ("out/mine", "out", "."):
+        found = run(PROTECT.replace("mine", place))
+        assert found.code == 2
+        assert "apart from the release" in found.err
+        assert not (steward / "out").exists()
+    (steward / "mine").mkdir()
+    found = run(PROTECT)
+    assert found.code == 2
+    assert "exists already" in found.err
+
+
+def test_a_file_that_is_no_mechanism_is_refused(steward: Path, run: Run) -> None:
+    """Not JSON, another release's, none at all, or without an original."""
+    assert run(PROTECT).code == 0
+    for name, content in (("no.json", "{"), ("list.json", "[]")):
+        (steward / name).write_text(content)
+        found = run(f"audit out --original people.csv --mechanism {name}")
+        assert found.code == 2
+        assert f"{name} is no mechanism" in found.err
+    found = run("audit out --original people.csv --mechanism lacking.json")
+    assert found.code == 2
+    assert "cannot be read" in found.err
+    found = run("audit out --mechanism mine")
+    assert found.code == 2
+    assert "--original" in found.err
+    other = json.loads((steward / "mine" / "mechanism.json").read_text())[:1]
+    (steward / "other.json").write_text(json.dumps(other))
+    found = run("audit out --original people.csv --mechanism other.json")
+    assert found.code == 2
+    assert "of another one" in found.err
