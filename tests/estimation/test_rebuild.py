@@ -11,7 +11,6 @@ from tests.estimation.worlds import columns, dependent_truth, joint_step, layout
 
 from pramana.errors import InvalidNumber, InvalidTable
 from pramana.estimation.channels import Channels
-from pramana.estimation.counts import clip
 from pramana.estimation.joint import draw_given_table
 from pramana.estimation.layout import Layout
 from pramana.estimation.ranked import ranked, whole_numbers
@@ -281,6 +280,16 @@ def off(truth, found, sizes):
     return np.mean(distances)
 
 
+def most_likely(seen, size, retention):
+    """The margin that makes the released values most likely, by plain EM."""
+    counts = np.bincount(seen, minlength=size)
+    matrix = retention * np.eye(size) + (1 - retention) / size
+    margin = np.full(size, counts.sum() / size)
+    for _ in range(3000):
+        margin = margin * (matrix @ (counts / (margin @ matrix)))
+    return margin
+
+
 @pytest.mark.parametrize("retention", [0.07, 0.15, 0.4])
 @pytest.mark.parametrize("world", [independent, classed, chained, gaps])
 def test_the_default_is_never_worse_than_rank_or_margins(world, retention):
@@ -300,8 +309,7 @@ def test_the_default_is_never_worse_than_rank_or_margins(world, retention):
         channels, places = Channels(layout), layout.positions(released)
         rank.append(off(truth, ranked(places, channels), sizes))
         likely = [
-            clip(UniformMixture.of(range(size), retention=retention).solve(seen, axis=0))
-            for size, seen in zip(sizes, map(np.bincount, places), strict=True)
+            most_likely(seen, size, retention) for seen, size in zip(places, sizes, strict=True)
         ]
         margins.append(off(truth, ranked(places, channels, margins=likely), sizes))
 
@@ -309,6 +317,24 @@ def test_the_default_is_never_worse_than_rank_or_margins(world, retention):
     assert np.mean(default) <= 1.03 * best
     if retention == 0.4 and world is not independent:
         assert np.mean(default) <= 0.8 * best
+
+
+def test_many_columns_of_a_rich_release_are_far_better_than_margins():
+    """Nine columns, each after the one before, 8,000 people, pairs of 41 effective records a cell:
+    off by a third of margins at most. All pairs, taken unseen, were off by two thirds."""
+    retention = 0.6
+    sizes = (5,) * 9
+    names = [f"c{place}" for place in range(9)]
+    labels = dict.fromkeys(names, tuple(range(5)))
+    steps = [Step((n,), UniformMixture.of(labels[n], retention=retention)) for n in names]
+    layout = Layout.of_records(names, labels=labels, mechanism=Mechanism(tuple(steps)))
+    truth = chained(np.random.default_rng(9), 8_000, sizes)
+    released = release_of(truth, sizes, retention, 10)
+
+    found = rebuild_records(released, layout, keystream=Keystream.from_seed(0))
+    margins = ranked(layout.positions(released), Channels(layout))
+
+    assert off(truth, found.codes, sizes) <= off(truth, margins, sizes) / 3
 
 
 def test_no_dependence_is_made_up():
