@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from dataclasses import replace
@@ -13,9 +14,12 @@ import pramana as pm
 from pramana.cli.app import main
 from pramana.collect.closing import certificate_of, close_survey, repeats, status_of
 from pramana.collect.definition import Definition, define, respond
-from pramana.collect.folder import load_survey, opened_store
+from pramana.collect.folder import check_survey, load_survey, opened_store
 from pramana.collect.store import Outcome, Sent
 from pramana.collect.survey import read_survey
+from pramana.matrices.mechanism import Mechanism
+from pramana.matrices.reporting import Reporting
+from pramana.matrices.uniform_mixture import UniformMixture
 from pramana.release.ties import ties
 from tests.collect.conftest import PERSON
 
@@ -146,6 +150,62 @@ def test_the_page_is_the_one_of_the_definition(survey_folder: Path) -> None:
     page.write_bytes(page.read_bytes() + b" ")
     with pytest.raises(pm.PramanaError, match="altered"):
         load_survey(survey_folder)
+
+
+def test_a_definition_that_was_made_anew_to_fit_another_channel_is_refused(
+    survey_folder: Path, definition: Definition
+) -> None:
+    """All that follows is made anew by who altered it: other cells, less noise, another target."""
+
+    def weaker(mechanism: Mechanism) -> Mechanism:
+        if isinstance(mechanism, Reporting):
+            first, *rest = mechanism.sets
+            noise = replace(first.matrix, other=first.matrix.other // 2)
+            return replace(mechanism, sets=(replace(first, matrix=noise), *rest))
+        one, *others = mechanism.steps
+        assert isinstance(one.matrix, UniformMixture)
+        noise = replace(one.matrix, other=one.matrix.other // 2)
+        return replace(mechanism, steps=(replace(one, matrix=noise), *others))
+
+    source = definition.source
+    altered = [
+        replace(definition, mechanism=weaker(definition.mechanism)),
+        replace(definition, source=source.replace("k = 20", "k = 500")),
+        replace(definition, source=source.replace('"bicycle", "car"', '"bicycle", "bus"')),
+        replace(definition, source=source.replace('name = "age"', 'name = "years"')),
+    ]
+    for one in altered:
+        Definition.from_bytes(one.to_bytes())  # by itself it is whole
+        (survey_folder / "definition.json").write_bytes(one.to_bytes())
+        with pytest.raises(pm.PramanaError, match="was altered"):
+            load_survey(survey_folder)
+    (survey_folder / "definition.json").write_bytes(definition.to_bytes())
+    load_survey(survey_folder)
+
+
+def test_anybody_can_check_a_survey_before_they_answer(
+    survey_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Definition, page and signature; a page of another kind is no page of ours."""
+    for name in ("office", "other"):
+        pm.make_keys(tmp_path / f"{name}.key")
+    signed = Definition.load(survey_folder).signed(tmp_path / "office.key")
+    (survey_folder / "definition.json").write_bytes(signed.to_bytes())
+    for name, code in (("office", 0), ("other", 1)):
+        key = str(tmp_path / f"{name}.key.pub")
+        with pytest.raises(SystemExit) as left:
+            main(["collect", "check", str(survey_folder), "--key", key])
+        assert (left.value.code or 0) == code
+    assert "the page that this version makes" in capsys.readouterr().out
+    page = (
+        (survey_folder / "survey.html").read_bytes().replace(b"randomWords(1)", b"randomWords(2)")
+    )
+    (survey_folder / "survey.html").write_bytes(page)
+    forged = replace(signed, page=hashlib.sha256(page).hexdigest(), signature=None)
+    (survey_folder / "definition.json").write_bytes(forged.to_bytes())
+    found = {check.name: check for check in check_survey(survey_folder).checks}
+    assert found["definition"].ok
+    assert not found["page"].ok
 
 
 def test_people_are_told_that_the_promise_hangs_on_who_comes(definition: Definition) -> None:

@@ -11,7 +11,7 @@ from tests.studio.conftest import Visitor, words
 
 
 def test_a_survey_is_watched_as_answers_come(visitor: Visitor, folder: Path) -> None:
-    """How many, k now and k expected, and an interval for each answer that narrows."""
+    """How many, k now, which rises, and k expected; an interval for each answer."""
     source = folder / "survey.toml"
     source.write_text(survey_text("retention").replace("How we live", "How <b>we</b> live"))
     definition, _ = collect.new_survey(source, folder / "watched")
@@ -20,18 +20,19 @@ def test_a_survey_is_watched_as_answers_come(visitor: Visitor, folder: Path) -> 
     told = words(visitor.get("/surveys/0/live").text)
     assert "0 of 5,000 expected have answered" in told
     assert "two people must have answered" in told
-    widths = []
+    reached = []
     for number in (30, 150):
         answered(folder / "watched", definition, number)
         seen = collect.live(folder / "watched", questions=["employed"])
         (table,) = seen.tables
-        widths.append(table.rows[0][3] - table.rows[0][2])
+        assert all(0 <= low <= share <= high <= 1 for _, share, low, high in table.rows)
+        reached.append(seen.status.k or 0)
         told = words(visitor.get("/surveys/0/live").text)
         assert f"{number} of 5,000 expected have answered" in told
         assert f"{seen.status.k:.1f} is the k of those who came" in told
         assert "20.0 is the k if all come" in told
         assert "How do you get to work?" in told
-    assert widths[1] < widths[0]
+    assert 1 < reached[0] < reached[1] < 20
     assert "collect status watched" in visitor.get("/surveys/0").text
     assert visitor.get("/surveys/9").status_code == 400
     with collect.answers(folder / "watched") as store:

@@ -75,6 +75,31 @@ def _head(definition: Definition, plan: Plan) -> None:
     out().print(f"Survey {definition.identity[:16]}: {how}.{error}", markup=False)
 
 
+def check(
+    folder: SurveyFolder,
+    key: Annotated[Path | None, option("--key", "Who must have signed it.", metavar="PUB")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a survey before you answer: what it promises, its page, who signed it.
+
+    The page is made anew from the definition and compared. Leaves with 1 if anything fails.
+
+    Example:
+      pramana collect check survey/ --key office.key.pub
+    """
+    from pramana.cli.rendering import show_json, show_verdict
+    from pramana.cli.verify import DOES_NOT_HOLD
+    from pramana.collect.folder import check_survey
+
+    verdict = check_survey(folder, key=key)
+    if as_json:
+        show_json(verdict.to_json())
+    else:
+        show_verdict(verdict, what="survey")
+    if not verdict.valid:
+        raise typer.Exit(DOES_NOT_HOLD)
+
+
 def serve(
     folder: SurveyFolder,
     host: Annotated[str, option("--host", "Where to listen.", metavar="NAME")] = "127.0.0.1",
@@ -266,5 +291,5 @@ def _half_way(seen: Live) -> None:
             out().print(line, markup=False)
 
 
-for verb in (new, serve, invite, status, close, demo):
+for verb in (new, check, serve, invite, status, close, demo):
     collect.command(help=help_of(verb))(verb)

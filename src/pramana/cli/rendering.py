@@ -302,7 +302,7 @@ def _list(names: Sequence[str]) -> str:
     return ", ".join(names[:-1]) + (" and " if names[1:] else "") + names[-1]
 
 
-def show_verdict(verdict: Verdict) -> None:
+def show_verdict(verdict: Verdict, *, what: str = "release") -> None:
     """Each check with a mark, then what must be known, then the verdict."""
     from rich.markup import escape
 
@@ -315,7 +315,7 @@ def show_verdict(verdict: Verdict) -> None:
     failed, stated = (len(verdict.of_state(state)) for state in ("failed", "stated"))
     if failed:
         many = "1 check" if failed == 1 else f"{failed} checks"
-        console.print(f"[bold red]This release is not valid: {many} failed.[/]")
+        console.print(f"[bold red]This {what} is not valid: {many} failed.[/]")
         return
     console.print("[bold green]Everything that can be checked here holds.[/]")
     if stated:

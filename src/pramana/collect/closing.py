@@ -30,8 +30,8 @@ from pramana.table.schema import ASKED
 __all__ = ["Status", "certificate_of", "close_survey", "collected_release", "repeats", "status_of"]
 
 
-def certificate_of(definition: Definition, records: int) -> Certificate:
-    """What holds for so many answers.
+def certificate_of(definition: Definition, records: int, *, priced: bool = True) -> Certificate:
+    """What holds for so many answers, and what error to expect where it is to be priced.
 
     What was asked for is stated beside what is attained; where fewer people came than were
     expected, a target may be missed, and the certificate says so.
@@ -51,7 +51,7 @@ def certificate_of(definition: Definition, records: int) -> Certificate:
         labels=survey.labels,
         collected=Collected(definition.identity, survey.expected, survey.codes, definition.panel),
     )
-    price = method.priced(found)
+    price = method.priced(found) if priced else None
     return found if price is None else replace(found, expected_error=price.sentence())
 
 

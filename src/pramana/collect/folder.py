@@ -18,8 +18,12 @@ from pramana.errors import AlteredRelease, InputError, OutputExists
 from pramana.files import whole_folder, write_whole
 from pramana.methods.plan import Plan
 from pramana.randomness import Keystream
+from pramana.release.checks import Check, Verdict
 
-__all__ = ["answers", "invite", "load", "load_survey", "new_survey", "opened_store"]
+__all__ = ["answers", "check_survey", "invite", "load", "load_survey", "new_survey", "opened_store"]
+
+PRICE: Final = "figures and words"
+"""The check of what is said about the error to expect, which a definition does not say."""
 
 ANSWERS: Final = "answers.sqlite"
 CODE_WORDS: Final = 2
@@ -46,6 +50,7 @@ def new_survey(source: Path, to: Path, *, sign_with: Path | None = None) -> tupl
 def load_survey(folder: Path) -> tuple[Definition, bytes]:
     """The definition of a survey folder and its page, which must be the one of the definition."""
     definition = Definition.load(folder)
+    _require_fitting(definition)
     try:
         page = (folder / PAGE).read_bytes()
     except OSError:
@@ -53,6 +58,48 @@ def load_survey(folder: Path) -> tuple[Definition, bytes]:
     if hashlib.sha256(page).hexdigest() != definition.page:
         raise AlteredRelease(f"{folder / PAGE} is not the page of the definition: it was altered.")
     return definition, page
+
+
+def check_survey(folder: Path, *, key: Path | None = None) -> Verdict:
+    """What anybody can check before they answer: definition, page and who signed.
+
+    The page is made anew from the definition: one that does something else is another one, even if
+    its digest was entered in the definition.
+    """
+    definition, page = load_survey(folder)
+    same = page == page_of(definition)
+    checks = [
+        Check.of("definition", True, f"promises and channel follow; survey {definition.identity}"),
+        Check.of("page", same, f"{'' if same else 'not '}the page that this version makes of it; "
+                 f"SHA-256 {definition.page}"),
+    ]  # fmt: skip
+    if key is not None:
+        signed = definition.signature is not None and definition.has_signature_of(key)
+        checks.append(Check.of("signature", signed, f"{'' if signed else 'not '}by this key"))
+    elif definition.signature is not None:
+        checks.append(Check.stated("signature", "there is one; give the key of the office"))
+    return Verdict(tuple(checks))
+
+
+def _require_fitting(definition: Definition) -> None:
+    """Refuse matrices that are not those of these questions, or that promise less than was asked.
+
+    Who changes a definition can also make anew whatever follows from it. What must not pass is a
+    page that asks or sends something else than the survey file says.
+    """
+    from pramana.collect.closing import certificate_of
+    from pramana.release.ties import ties
+
+    expected = definition.survey.expected
+    if set(definition.mechanism.columns) != {one.name for one in definition.survey.questions}:
+        raise AlteredRelease(f"{DEFINITION} was altered: its matrices are of other questions.")
+    certificate = certificate_of(definition, expected, priced=False)
+    checks = (check for check in ties(certificate) if check.name != PRICE)
+    wrong = next((check for check in checks if not check.ok), None)
+    if wrong is not None:
+        raise AlteredRelease(f"{DEFINITION} was altered: {wrong.name} does not fit the survey.")
+    if definition.short_of(expected):
+        raise AlteredRelease(f"{DEFINITION} was altered: it promises less than the survey asks.")
 
 
 @contextmanager
