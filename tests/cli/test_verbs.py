@@ -100,6 +100,17 @@ def test_design_in_words_names_promise_and_price(steward: Path, run: Run) -> Non
     assert outcome.err == ""
 
 
+def test_design_says_in_json_too_what_reports_would_give(run, steward):
+    """Where neither method nor tables were stated; stated tables decide, and say so."""
+    command = "design people.csv --schema schema.toml --k 5 --json"
+
+    assert "--method reports" in run(command).json["instead"]
+    assert "instead" not in run(f"{command} --method retention").json
+    chosen = run(f"{command} --tables pairs").json
+    assert "instead" not in chosen
+    assert "was chosen" in chosen["choice"]
+
+
 def test_design_by_error_answers_the_opposite_question(steward: Path, run: Run) -> None:
     """The strongest guarantee whose expected error stays within bounds."""
     form = run("design people.csv --schema schema.toml --max-error 0.2 --json").json

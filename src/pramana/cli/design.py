@@ -88,13 +88,14 @@ def design(
         records=records,
         smallest_group=smallest_group,
     )
+    instead = api.reports_instead(plan) if method is None else None
     if as_json:
-        show_json(plan.to_json() | (matrices_of_plan(plan) if show_matrix else {}))
+        more = {} if instead is None else {"instead": instead}
+        show_json(plan.to_json() | more | (matrices_of_plan(plan) if show_matrix else {}))
         return
     show_plan(plan)
     if "choice" in plan.figures:
         bullet(out(), plan.figures["choice"])
-    instead = api.reports_instead(plan) if method is None else None
     if instead is not None:
         command = _command(context.obj.numbers, table, schema, records)
         bullet(out(), f"{instead} Try it: {command}")

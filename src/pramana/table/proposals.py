@@ -34,6 +34,10 @@ EVENLY = 0.1  # of the range is how far row numbers of a sample stray from even 
 LONG_TAIL = 10  # times the middle half is where the tail of an amount reaches
 
 WEIGHTS = re.compile(r"wgt|weight|^w$|^wt|_wt$|perwt|hhwt")
+BODIES = re.compile(
+    r"body|birth|baby|bmi|overweight|underweight|obes|kilo|gram|pound|(^|_)(kgs?|lbs?|st|gain|loss)(_|$)"
+)
+"""Weights of bodies and not of answers."""
 IDENTIFIERS = re.compile(
     r"^id$|_id$|^id_|[b-z](?<!o)id$|hid$|hhid|^pid$|uuid|guid|ident|(?<!user)name$|^name|surname|"
     r"e_?mail|phone|mobile|^fax|^ssn|social_sec|passport|iban|account|licen[cs]e|"
@@ -96,7 +100,7 @@ def propose_role(name: str, tally: Tally, records: int) -> Proposal:
 
 def _role_of_number(name: str, tally: Tally, records: int) -> Proposal:
     many = tally.distinct > FEW_NUMBERS
-    if WEIGHTS.search(name):
+    if WEIGHTS.search(name) and not BODIES.search(name):
         return Proposal(Role.WEIGHT, "its name speaks of weights")
     if HEALTH.search(name):
         return Proposal(Role.SENSITIVE, "its name speaks of something private")
