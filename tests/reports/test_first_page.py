@@ -44,9 +44,8 @@ def test_a_sound_release_is_said_to_hold(content):
     """In green, with how many checks were proven and how many stated."""
     assert verdict_words(content) == Words("The release holds what it promises.", "good")
     reasons = first_page(content)[1].text
-    assert (
-        "1 checks were computed again for this report; 1 rest on the owner's word; none" in reasons
-    )
+    assert "Of 2 checks, 1 were computed again" in reasons
+    assert "1 rested on the owner's word, and none failed" in reasons
 
 
 @pytest.mark.parametrize(
@@ -84,6 +83,15 @@ def test_three_numbers_rounded_against_us(content):
     assert numbers == ["at most 33.4 %", "33.4 %", "± 9 points"]
     assert "promised: at most 20 %" in figures.entries[1][1]
     assert "Guessing: 0.1 %" in figures.entries[1][1]
+
+
+def test_a_release_that_tells_nothing_is_said_to_be_of_little_use(content):
+    """However well it holds its promise: by the end of an interval that lies farthest."""
+    poor = replace(VIEW, low=(0.0, 0.42), high=(0.5, 0.6))
+    told = [b.text for b in first_page(replace(content, columns=(poor,))) if isinstance(b, Words)]
+
+    assert any(text.startswith("Of little use for 1 column (q1)") for text in told)
+    assert not any("little use" in b.text for b in first_page(content) if isinstance(b, Words))
 
 
 @pytest.mark.parametrize("external", [True, False])

@@ -137,6 +137,15 @@ def test_a_model_is_a_table_or_a_sentence(analyst, kind):
         assert len(keys.split()) > 5
 
 
+def test_labels_are_text_in_charts_too(analyst):
+    """Where they would be markup, and in the titles of axes."""
+    page = opened(analyst, "published").part("/table/found?row=school&column=sex")
+
+    assert "<svg" in page
+    assert "Refused &amp; gone" in page
+    assert "<b>school" not in page
+
+
 def test_unreliable_cells_are_grey_and_said(analyst):
     """Where the standard error is more than 30 % of the number; in letters as well."""
     page = opened(analyst, "published").part("/table/found?row=region")

@@ -59,10 +59,11 @@ class ColumnView:
 
     @property
     def widest(self) -> float | None:
-        """Half the widest interval."""
-        if self.low is None or self.high is None:
+        """The farthest that an end of an interval lies from its estimate."""
+        if self.estimated is None or self.low is None or self.high is None:
             return None
-        return max((b - a) / 2 for a, b in zip(self.low, self.high, strict=True))
+        found = zip(self.estimated, self.low, self.high, strict=True)
+        return max(max(own - low, high - own) for own, low, high in found)
 
 
 @dataclass(frozen=True)

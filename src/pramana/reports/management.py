@@ -11,6 +11,9 @@ from pramana.reports.plots import WIDER, Range, ranges, shares
 
 __all__ = ["first_page", "main_claim", "verdict_words"]
 
+LITTLE_USE = 0.2
+"""Shares that may be off by so much tell hardly anything."""
+
 
 def first_page(content: ReportContent) -> tuple[Block, ...]:
     """Everything that stands on it, in order."""
@@ -26,6 +29,7 @@ def first_page(content: ReportContent) -> tuple[Block, ...]:
         chart,
         None if chart is None else Words(reading, "quiet"),
         Words(_seed_words(), "warning") if certificate.reproducible else None,
+        _use(content),
         Signature(("Name and office", "Place and date", "Signature")),
     ]
     return tuple(block for block in blocks if block is not None)
@@ -56,13 +60,13 @@ def _reasons(content: ReportContent) -> str:
     words = [_what(content)]
     if content.verdict is not None:
         words.append(
-            f"{proven} checks were computed again for this report; {stated or 'none'} rest on the "
-            f"owner's word; {failed or 'none'} failed."
+            f"Of {proven + stated + failed} checks, {proven} were computed again for this report, "
+            f"{stated or 'none'} rested on the owner's word, and {failed or 'none'} failed."
         )
     if content.attacks is not None:
         tried = len(content.attacks.measured)
         kept = "none broke a promise" if content.attacks.holds else "a promise was broken"
-        words.append(f"{tried} attacks were tried on these people, and {kept}.")
+        words.append(f"Attacks tried on these people: {tried}, and {kept}.")
     return " ".join(words)
 
 
@@ -106,17 +110,36 @@ def _measured(content: ReportContent) -> list[tuple[str, str]]:
 
 def _exactness(content: ReportContent) -> tuple[str, str]:
     """How far a share of one column may be off, by the release alone."""
-    known = [(view.widest, view) for view in content.drawn if view.widest is not None]
+    known = _known(content)
     if not known:
         return "not stated", (
             "How exact tables are cannot be told from this kind of release. "
             + _about_error(content)
         ).strip()
-    widest, view = max(known, key=lambda pair: pair[0] or 0.0)
+    widest, view = max(known, key=lambda pair: pair[0])
     among = "" if len(known) == 1 else f" (the widest is that of '{view.name}')"
-    return f"± {text_up(100 * (widest or 0.0), 2)} points", (
+    return f"± {text_up(round(100 * widest, 9), 2)} points", (
         f"How exact the share of any value of one column is{among}, at a confidence of "
         f"{100 * view.level:g} %."
+    )
+
+
+def _known(content: ReportContent) -> list[tuple[float, ColumnView]]:
+    """How far shares of a column may be off, for each that is drawn with intervals."""
+    return [(view.widest, view) for view in content.drawn if view.widest is not None]
+
+
+def _use(content: ReportContent) -> Words | None:
+    """A release may hold its promise and tell nothing."""
+    poor = [view.name for far, view in _known(content) if far >= LITTLE_USE]
+    if not poor:
+        return None
+    columns = "columns" if len(poor) > 1 else "column"
+    return Words(
+        f"Of little use for {len(poor)} {columns} ({', '.join(poor)}): shares may be off by "
+        f"{100 * LITTLE_USE:g} points or more. Fewer columns, merged values or a weaker promise "
+        "would tell more.",
+        "warning",
     )
 
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlencode
 
 from pramana.errors import InputError
 from pramana.studio import analyst
 from pramana.studio.exports import Exported
 from pramana.studio.pages.release import release_of
-from pramana.studio.pages.tables import LEVELS, Asking, exported
+from pramana.studio.pages.tables import (
+    LEVELS,
+    Asking,
+    exported,
+    form_in,
+    poll_of,
+    query_of,
+)
 from pramana.studio.view import Entry, Form, SameWork, page, part, studio_of
 
 if TYPE_CHECKING:
@@ -29,10 +35,10 @@ MOST_LETTERS: Final = 1000
 
 async def show(request: Request) -> Response:
     """The page; the columns to choose from come when they are read."""
-    form = _form(request)
+    form = form_in(request)
     name = studio_of(request).session.now.analysed
     same = _same(form, name) if form.get("formula") and name else None
-    return page(request, "model.html", query=_query(request), same=same)
+    return page(request, "model.html", query=query_of(request), same=same)
 
 
 async def choices(request: Request) -> Response:
@@ -40,27 +46,22 @@ async def choices(request: Request) -> Response:
     studio = studio_of(request)
     job = studio.jobs.ask(analyst.describe, **release_of(studio))
     return await part(
-        request, job, "parts/modelling.html", poll=f"{request.url.path}?{_query(request)}",
-        form=_form(request), asking=_asking(_form(request)), families=FAMILIES, levels=LEVELS,
-        query=_query(request),
+        request, job, "parts/modelling.html", poll=poll_of(request),
+        form=form_in(request), asking=_asking(form_in(request)), families=FAMILIES, levels=LEVELS,
+        query=query_of(request),
     )  # fmt: skip
 
 
 async def found(request: Request) -> Response:
     """The coefficients."""
-    poll = f"{request.url.path}?{_query(request)}"
-    job = _job(request)
-    return await part(request, job, "parts/modelled.html", poll=poll, query=_query(request))
+    job, poll = _job(request), poll_of(request)
+    return await part(request, job, "parts/modelled.html", poll=poll, query=query_of(request))
 
 
 async def export(request: Request) -> Response:
     """The coefficients as a file."""
-    form = _form(request)
+    form = form_in(request)
     return await exported(request, _job(request), Exported.of_model, lambda name: _same(form, name))
-
-
-def _form(request: Request) -> Form:
-    return Form(list(request.query_params.multi_items()))
 
 
 def _asking(form: Form) -> Asking:
@@ -68,7 +69,7 @@ def _asking(form: Form) -> Asking:
 
 
 def _job(request: Request) -> Any:
-    studio, form = studio_of(request), _form(request)
+    studio, form = studio_of(request), form_in(request)
     formula, family = form.get("formula"), form.get("family") or "linear"
     if not formula or len(formula) > MOST_LETTERS:
         raise InputError(f"Write a formula of at most {MOST_LETTERS:,} letters.")
@@ -87,10 +88,6 @@ def _same(form: Form, name: str) -> SameWork:
     call = f"release.regress({formula!r}{own}{asking.python(infer='population')})"
     python = f"import pramana as pm\n\nrelease = pm.load({name!r})\nmodel = {call}\nprint(model)"
     return SameWork((words,), python)
-
-
-def _query(request: Request) -> str:
-    return urlencode([(n, v) for n, v in request.query_params.multi_items() if v])
 
 
 ROUTES: Final = (

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["ENTRY", "LEVELS", "ROUTES", "Asking", "exported"]
+__all__ = ["ENTRY", "LEVELS", "ROUTES", "Asking", "exported", "form_in", "poll_of", "query_of"]
 
 ENTRY: Final = Entry("/table", "Table", needs="release", group="analyst")
 LEVELS: Final = (0.9, 0.95, 0.99)
@@ -137,7 +137,7 @@ async def show(request: Request) -> Response:
     asked = _asked(request)
     name = studio_of(request).session.now.analysed
     same = asked.same(name) if asked.whole and name else None
-    return page(request, "table.html", query=_query(request), same=same)
+    return page(request, "table.html", query=query_of(request), same=same)
 
 
 async def choices(request: Request) -> Response:
@@ -145,16 +145,16 @@ async def choices(request: Request) -> Response:
     studio = studio_of(request)
     job = studio.jobs.ask(analyst.describe, **release_of(studio))
     return await part(
-        request, job, "parts/asking.html", poll=_poll(request), asked=_asked(request),
-        form=_form(request), places=PLACES, what=WHAT, levels=LEVELS, query=_query(request),
+        request, job, "parts/asking.html", poll=poll_of(request), asked=_asked(request),
+        form=form_in(request), places=PLACES, what=WHAT, levels=LEVELS, query=query_of(request),
     )  # fmt: skip
 
 
 async def found(request: Request) -> Response:
     """The table."""
     return await part(
-        request, _job(request), "parts/tabulated.html", poll=_poll(request), query=_query(request),
-        limit=analyst.UNRELIABLE,
+        request, _job(request), "parts/tabulated.html", poll=poll_of(request),
+        query=query_of(request), limit=analyst.UNRELIABLE,
     )  # fmt: skip
 
 
@@ -180,12 +180,13 @@ async def exported(request: Request, job: Any, make: Any, same: Any) -> Response
     return Plain(file, media_type=media_type(ending), headers=headers)
 
 
-def _form(request: Request) -> Form:
+def form_in(request: Request) -> Form:
+    """What the address asks."""
     return Form(list(request.query_params.multi_items()))
 
 
 def _asked(request: Request) -> TableAsked:
-    return TableAsked.of_form(_form(request))
+    return TableAsked.of_form(form_in(request))
 
 
 def _job(request: Request) -> Any:
@@ -198,13 +199,14 @@ def _job(request: Request) -> Any:
     )
 
 
-def _query(request: Request) -> str:
+def query_of(request: Request) -> str:
+    """The same again, without what is empty."""
     return urlencode([(n, v) for n, v in request.query_params.multi_items() if v])
 
 
-def _poll(request: Request) -> str:
+def poll_of(request: Request) -> str:
     """Where a part asks again: with all that was asked."""
-    return f"{request.url.path}?{_query(request)}"
+    return f"{request.url.path}?{query_of(request)}"
 
 
 ROUTES: Final = (
