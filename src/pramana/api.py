@@ -260,6 +260,7 @@ def audit(
     width: int = 3,
     original: TableLike | None = None,
     mechanism: Mechanism | str | Path | None = None,
+    household: str | None = None,
     progress: Say | None = None,
 ) -> TableAudit | ReleaseAudit:
     """What could go wrong with a table, or with a release whose original is at hand.
@@ -277,6 +278,7 @@ def audit(
         original: for a release: the true table; attacks are then measured.
         mechanism: for a release that withholds its matrices: the matrices, or the file of a
             steward's folder that holds them.
+        household: of a table: the column that numbers households; by default that of the schema.
         progress: is told what is being done.
     """
     from pramana.assess.audit import audit_any
@@ -301,6 +303,7 @@ def audit(
         width=width,
         original=truth,
         mechanism=mechanism,
+        household=household,
         progress=progress,
     )
 

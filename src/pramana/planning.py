@@ -9,6 +9,7 @@ from dataclasses import replace
 from pramana.engines.choose import open_source
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, PramanaError
 from pramana.guarantees.base import Guarantee
+from pramana.guarantees.households import household_sentences
 from pramana.methods.base import Method
 from pramana.methods.expected_error import ExpectedError
 from pramana.methods.people import People, require_coded
@@ -16,6 +17,7 @@ from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
 from pramana.methods.retention import whole_record_errors
 from pramana.table.domains import Bins
+from pramana.table.households import largest_household, require_unlinked
 from pramana.table.schema import Schema
 from pramana.types import TableLike
 
@@ -54,7 +56,14 @@ def design(
     """
     chosen = _chosen(method, guarantees)
     # A description is a schema that remembers what it saw; a plan must not.
-    schema = Schema(schema.columns, schema.impossible, schema.strata, schema.choices, schema.tables)
+    schema = Schema(
+        schema.columns,
+        schema.impossible,
+        schema.strata,
+        schema.choices,
+        schema.tables,
+        schema.household,
+    )
     schema = _bins_settled(schema)
     if data is not None:
         opened = open_source(data, schema=schema)
@@ -65,8 +74,20 @@ def design(
         people = People.expected(schema, records, smallest_group)
     else:
         raise InvalidNumber("A design needs the number of records, or the data to count them.")
+    if people.opened is not None:
+        require_unlinked(people.schema, people.opened)
     plan = chosen.design(people, guarantees)
-    return _less_in_error(plan, people) if method is None and people.schema.tables else plan
+    plan = _less_in_error(plan, people) if method is None and people.schema.tables else plan
+    return _with_households(plan, people)
+
+
+def _with_households(plan: Plan, people: People) -> Plan:
+    """The plan with what it promises to a household, where the schema numbers them."""
+    if people.schema.household is None or people.opened is None:
+        return plan
+    members = largest_household(people.opened, people.schema.household)
+    said = household_sentences(plan.attained, members)
+    return replace(plan, figures={**plan.figures, "households": said})
 
 
 def _less_in_error(plan: Plan, people: People) -> Plan:

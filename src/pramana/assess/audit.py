@@ -29,6 +29,7 @@ def audit_any(
     width: int,
     original: OpenedTable | None,
     mechanism: Mechanism | None,
+    household: str | None,
     progress: Say | None,
 ) -> TableAudit | ReleaseAudit:
     """As ``pramana.audit``."""
@@ -50,6 +51,7 @@ def audit_any(
         width=width,
         schema=described,
         released=release is not None,
+        household=household or (None if described is None else described.household),
     )
 
 

@@ -164,6 +164,7 @@ def with_column(schema: Schema, column: Column) -> Schema:
         schema.strata,
         tuple(choice for choice in schema.choices if column.name not in choice),
         tuple(table for table in schema.tables if not gone or column.name not in table),
+        schema.household,
     )
 
 

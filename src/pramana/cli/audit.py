@@ -32,6 +32,9 @@ def audit(
         list[str] | None, option("--sensitive", "What shall not be learned.", metavar="NAMES")
     ] = None,
     weight: Annotated[str | None, option("--weight", "Sampling weights.", metavar="NAME")] = None,
+    household: Annotated[
+        str | None, option("--household", "What numbers households.", metavar="NAME")
+    ] = None,
     schema: SchemaFile = None,
     missing: Annotated[
         MissingValues, option("--missing", "Missing is a value of its own, or could be any value.")
@@ -82,6 +85,7 @@ def audit(
             k=k,
             sensitive=names_of(sensitive) if sensitive else None,
             weight=weight,
+            household=household,
             schema=schema,
             missing=missing,
             width=width,

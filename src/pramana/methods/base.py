@@ -72,7 +72,7 @@ class Method(Protocol):
 
     def published_schema(self, schema: Schema) -> Schema:
         """The columns of its releases: all but the identifiers, unless it adds one."""
-        return replace(schema, columns=schema.released)
+        return replace(schema, columns=schema.released, household=None)
 
     @classmethod
     def priced(cls, certificate: Certificate) -> ExpectedError | None:

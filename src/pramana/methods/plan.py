@@ -128,7 +128,7 @@ class Plan(Shown):
                 "publish some people's records as they are would meet it, so that it protects "
                 "hardly anyone. Leave --delta out for the usual one."
             )
-        return found
+        return [*found, *self.figures.get("households", ())]
 
     def __repr__(self) -> str:
         attained = ", ".join(repr(guarantee) for guarantee in self.attained)

@@ -172,7 +172,7 @@ class Reports(Method):
     def published_schema(self, schema: Schema) -> Schema:
         """The columns, and one that says what each record was asked for."""
         mark = Column(ASKED, Role.SENSITIVE, missing="refuse")
-        return replace(schema, columns=(*schema.released, mark))
+        return replace(schema, columns=(*schema.released, mark), household=None)
 
     @classmethod
     def priced(cls, certificate: Certificate) -> ExpectedError | None:

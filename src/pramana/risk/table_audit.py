@@ -11,9 +11,11 @@ from pramana.numeric import percent_up, require_number
 from pramana.risk.coded_table import CodedTable, number_column, require_present
 from pramana.risk.diversity import Diversity, diversity_of, sensitive_codes
 from pramana.risk.frequencies import Frequencies, MissingPolicy
-from pramana.risk.population import PopulationRisk
+from pramana.risk.households import HouseholdRisk
+from pramana.risk.population import PopulationRisk, individual_risk
 from pramana.risk.subsets import SubsetRisk, subset_risks
 from pramana.shown import Shown
+from pramana.table.households import households_of
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
 
@@ -37,6 +39,7 @@ class TableAudit(Shown):
         population: the risk in the population, where there are weights.
         diversity: what groups tell about each sensitive column.
         subsets: the risk by few keys, worst first.
+        households: the risk of households, where something numbers them.
     """
 
     records: int
@@ -51,6 +54,7 @@ class TableAudit(Shown):
     population: PopulationRisk | None
     diversity: tuple[Diversity, ...]
     subsets: tuple[SubsetRisk, ...]
+    households: HouseholdRisk | None = None
 
     def shown(self) -> tuple[str, list[str]]:
         """As the prompt and notebooks show it."""
@@ -71,6 +75,7 @@ class TableAudit(Shown):
             "population": None if self.population is None else self.population.to_json(),
             "sensitive": [entry.to_json() for entry in self.diversity],
             "subsets": [subset.to_json() for subset in self.subsets],
+            "households": None if self.households is None else self.households.to_json(),
         }
 
     def _violations(self) -> str:
@@ -94,6 +99,8 @@ class TableAudit(Shown):
                 f"re-identified in the population; the largest risk of a record is "
                 f"{percent_up(self.population.highest)}."
             )
+        if self.households is not None:
+            lines.append(self.households.sentence())
         lines += [
             f"Who shares all keys has at least {entry.distinct} value"
             f"{'s' if entry.distinct != 1 else ''} of '{entry.column}'; {entry.exposed:,} records "
@@ -125,6 +132,7 @@ def audit_table(
     width: int = 3,
     schema: Schema | None = None,
     released: bool = False,
+    household: str | None = None,
 ) -> TableAudit:
     """Measure the risk of a table.
 
@@ -138,10 +146,12 @@ def audit_table(
         width: subsets of up to so many keys are looked at.
         schema: keys with a domain in it are looked at in its bins and categories.
         released: whether the table is a release, whose values are those of the domains.
+        household: the column that numbers households.
     """
     require_number("k", k, low=1)
     require_number("width", width, low=0)
-    require_present(table, [*keys, *sensitive, *([weight] if weight else [])])
+    others = [name for name in (weight, household) if name is not None]
+    require_present(table, [*keys, *sensitive, *others])
     coded = CodedTable.of(table, keys, schema=schema, released=released)
     weights = None if weight is None else number_column(table, weight, what="The weight")
     counted = Frequencies.of(coded, weights=weights, missing=missing)
@@ -159,7 +169,16 @@ def audit_table(
         population=PopulationRisk.of(counted),
         diversity=tuple(_diversity(table, name, groups) for name in sensitive),
         subsets=subset_risks(coded, groups, k=k, width=width, weights=weights, missing=missing),
+        households=None if household is None else _households(table, household, counted),
     )
+
+
+def _households(table: OpenedTable, name: str, counted: Frequencies) -> HouseholdRisk:
+    """From the risk of each record: one in fk, or in the population where there are weights."""
+    risk = 1 / counted.sample
+    if counted.population is not None:
+        risk = individual_risk(counted.sample, counted.population)
+    return HouseholdRisk.of(name, households_of(table, name), risk[counted.grouping.of_record])
 
 
 def _diversity(table: OpenedTable, name: str, groups: Any) -> Diversity:

@@ -118,7 +118,14 @@ class Description(Schema):
     @property
     def schema(self) -> Schema:
         """The schema alone."""
-        return Schema(self.columns, self.impossible, self.strata, self.choices, self.tables)
+        return Schema(
+            self.columns,
+            self.impossible,
+            self.strata,
+            self.choices,
+            self.tables,
+            self.household,
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """One entry a column, as plain data."""
@@ -238,7 +245,10 @@ def _households(
     given: Mapping[str, Role],
 ) -> dict[str, Proposal]:
     """Columns whose values stand together, a few records each: they number households."""
-    why = "records with one value stand together, a few each, as those of a household do"
+    why = (
+        "records with one value stand together, a few each, as those of a household do; state "
+        "it as household at the top, and promises are stated for households too"
+    )
     return {
         name: Proposal(Role.IDENTIFIER, why)
         for name, seen in tallies.items()

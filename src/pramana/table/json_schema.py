@@ -69,6 +69,7 @@ TOP: Final[dict[str, tuple[dict[str, Any], str]]] = {
     ),
     "choices": ({"type": "array", "items": NAMES}, "What an acquaintance may know together."),
     "tables": (NAMES, "Tables that will be asked for, such as sex*age."),
+    "household": ({"type": "string"}, "The identifier that numbers households."),
     "keys": (NAMES, "Columns of role key."),
     "sensitive": (NAMES, "Columns of role sensitive."),
     "plain": (NAMES, "Columns of role plain."),

@@ -254,6 +254,7 @@ class Schema(Shown):
         choices: Sets of keys that an acquaintance may know together.
         tables: Tables that will be asked for, as sets of columns: what method ``reports`` asks
             records for, and what its errors are stated of. Part of a plan, not of a release.
+        household: The identifier that numbers households, if any. Part of a plan too.
     """
 
     columns: tuple[Column, ...]
@@ -261,6 +262,7 @@ class Schema(Shown):
     strata: tuple[str, ...] = ()
     choices: tuple[tuple[str, ...], ...] = ()
     tables: tuple[tuple[str, ...], ...] = ()
+    household: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -276,6 +278,8 @@ class Schema(Shown):
         for name in (name for table in self.tables for name in table):
             if name not in self._by_name:
                 raise InvalidSchema(f"tables must name columns of the schema, got '{name}'.")
+        if self.household is not None:
+            self._check_household(self.household)
         rules = tuple(self._checked(rule) for rule in self.impossible)
         object.__setattr__(self, "impossible", rules)
 
@@ -301,6 +305,17 @@ class Schema(Shown):
         if len(weights) > 1:
             raise InvalidSchema(
                 f"A schema may have one weight column, got {len(weights)}: {', '.join(weights)}."
+            )
+
+    def _check_household(self, name: str) -> None:
+        column = self._by_name.get(name)
+        if column is None:
+            raise InvalidSchema(f"household must name a column of the schema, got '{name}'.")
+        if column.role is not Role.IDENTIFIER:
+            raise InvalidSchema(
+                f"household '{name}' must have role identifier, got {column.role}: released, it "
+                "would keep the records of a household linked, and who knows all its people finds "
+                "each of them."
             )
 
     def _check_stratum(self, name: str) -> None:

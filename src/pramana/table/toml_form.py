@@ -40,7 +40,7 @@ SYNONYMS = {
 }
 ROLES = {word: role for role, words in SYNONYMS.items() for word in words.split()}
 STRATA = {"strata", "stratavar", "stratavars", "stratum"}
-TOP = ("columns", "impossible", "strata", "choices", "tables", "missing_codes", "keys",
+TOP = ("columns", "impossible", "strata", "choices", "tables", "household", "missing_codes", "keys",
        "sensitive", "weight", "plain", "identifiers")  # fmt: skip
 RECODINGS = ("missing_codes", "date", "merge", "bottom", "top", "round", "noise")
 ENTRIES = ("role", "categories", "ordered", "bins", "labels", "release", "missing",
@@ -78,6 +78,7 @@ def read_schema(text: str) -> Schema:
         "strata": [],
         "choices": [],
         "tables": [],
+        "household": None,
         "missing_codes": [],
     }
     for word, value in raw.items():
@@ -97,6 +98,12 @@ def _build(known: dict[str, Any], roles: dict[str, Role]) -> Schema:
     if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
         raise InvalidSchema("Columns must be given as tables, such as [columns.sex].")
     names = [*tables, *(name for name in roles if name not in tables)]
+    household = known["household"]
+    if household is not None and not isinstance(household, str):
+        raise InvalidSchema("household must be the name of a column.")
+    if household is not None and household not in names:
+        names.append(household)
+        roles[household] = Role.IDENTIFIER
     choices = known["choices"]
     if not isinstance(choices, list):
         raise InvalidSchema("choices must be a list of lists of column names.")
@@ -109,6 +116,7 @@ def _build(known: dict[str, Any], roles: dict[str, Role]) -> Schema:
         strata=tuple(_names("strata", known["strata"])),
         choices=tuple(tuple(_names("choices", choice)) for choice in choices),
         tables=tuple(_table(text) for text in _names("tables", known["tables"])),
+        household=household,
     )
 
 
@@ -297,6 +305,8 @@ def write_schema(
         lines.append(f"choices = {_value([list(choice) for choice in schema.choices])}")
     if schema.tables:
         lines.append(f"tables = {_value(['*'.join(table) for table in schema.tables])}")
+    if schema.household is not None:
+        lines.append(entry_of("household", schema.household))
     if schema.impossible:
         lines.append("impossible = [")
         lines.extend(f"  {_value(rule.to_dict())}," for rule in schema.impossible)

@@ -1,0 +1,234 @@
+"""Households: promises by brute force over all pairings, risks as in sdcMicro, and refusals."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pramana as pm
+from pramana.errors import Infeasible, InvalidSchema
+from pramana.guarantees.households import for_households, group_delta
+from pramana.matrices import UniformMixture
+from pramana.methods.registry import METHODS
+from pramana.risk.households import HouseholdRisk
+from pramana.table.schema import Schema
+
+HOMES = [(0, 0), (0, 0, 1), (0, 0, 1, 1), (0, 0, 0, 1)]
+
+
+def chance_of(matrix, truth, released):
+    """P[truth -> released] of one record."""
+    return matrix.probability(truth, released)
+
+
+def household_posteriors(matrix, truths, homes):
+    """Over all released tables and records: the probability that a record is of household 0.
+
+    Every pairing of people and places is equally likely: summed over all of them.
+    """
+    n = len(truths)
+    for released in itertools.product(matrix.labels, repeat=n):
+        total, own = Fraction(0), [Fraction(0)] * n
+        for order in itertools.permutations(range(n)):
+            weight = Fraction(1)
+            for place, person in enumerate(order):
+                weight *= chance_of(matrix, truths[person], released[place])
+            total += weight
+            for place, person in enumerate(order):
+                if homes[person] == 0:
+                    own[place] += weight
+        if total:
+            yield max(part / total for part in own)
+
+
+@pytest.mark.parametrize("homes", HOMES)
+@pytest.mark.parametrize("retention", [0.1, 0.4])
+def test_k_for_households_by_brute_force(homes, retention):
+    """No released record is of a household's people beyond 1 in k / m, for every true table."""
+    matrix = UniformMixture.of(("a", "b"), retention=retention)
+    k = pm.PkAnonymity.of(matrix, crowd=len(homes))
+    bound = for_households(k, homes.count(0))["k"]
+
+    for truths in itertools.product("ab", repeat=len(homes)):
+        for posterior in household_posteriors(matrix, truths, homes):
+            assert posterior <= Fraction(1) / Fraction(bound)
+
+
+def test_the_bound_is_reached_where_all_are_alike():
+    """Equal records: a household of two among four has one in two, k / m = 4 / 2."""
+    matrix = UniformMixture.of(("a", "b"), retention=0.0)
+
+    worst = max(household_posteriors(matrix, "aaaa", (0, 0, 1, 1)))
+
+    assert worst == Fraction(1, 2)
+    assert for_households(pm.PkAnonymity.of(matrix, crowd=4), 2) == {"k": 2.0}
+
+
+@pytest.mark.parametrize("members", [1, 2, 3])
+def test_epsilon_of_a_household_by_brute_force(members):
+    """The largest ratio of the law of m records is e^(m eps), exactly that."""
+    matrix = UniformMixture.of(("a", "b", "c"), retention=0.5)
+    one = pm.DifferentialPrivacy.of(matrix)
+    worst = Fraction(0)
+    for first, second in itertools.product(itertools.product("abc", repeat=members), repeat=2):
+        for seen in itertools.product("abc", repeat=members):
+            up, down = Fraction(1), Fraction(1)
+            for a, b, s in zip(first, second, seen, strict=True):
+                up *= chance_of(matrix, a, s)
+                down *= chance_of(matrix, b, s)
+            worst = max(worst, up / down)
+
+    assert np.log(float(worst)) == pytest.approx(for_households(one, members)["epsilon"])
+
+
+def central_delta(matrix, one, other, epsilon):
+    """Of the shuffled release of two tables: the sum of what exceeds e^eps, by counting."""
+    law = []
+    for truths in (one, other):
+        found = {}
+        for released in itertools.product(matrix.labels, repeat=len(truths)):
+            weight = 1.0
+            for truth, seen in zip(truths, released, strict=True):
+                weight *= float(chance_of(matrix, truth, seen))
+            key = tuple(sorted(released))
+            found[key] = found.get(key, 0.0) + weight
+        law.append(found)
+    return sum(max(law[0][key] - np.exp(epsilon) * law[1][key], 0.0) for key in law[0])
+
+
+def test_central_privacy_of_households_by_brute_force():
+    """Two of four people exchanged: delta at 2 eps is within that of the proof."""
+    matrix = UniformMixture.of(("a", "b"), retention=0.3)
+    tables = list(itertools.product("ab", repeat=4))
+    for epsilon in (0.1, 0.3):
+        single = max(
+            central_delta(matrix, one, other, epsilon)
+            for one in tables
+            for other in tables
+            if sum(a != b for a, b in zip(one, other, strict=True)) == 1
+        )
+        double = max(
+            central_delta(matrix, one, other, 2 * epsilon)
+            for one in tables
+            for other in tables
+            if one[2:] == other[2:]
+        )
+        assert double <= group_delta(epsilon, single, 2) + 1e-12
+
+
+def test_risk_of_households_is_that_of_sdcmicro():
+    """1 - prod (1 - r), written out; a certain member makes a certain household."""
+    homes = np.array([7, 7, 3, 3, 3, 9])
+    risk = np.array([0.5, 0.25, 0.1, 0.2, 0.0, 1.0])
+
+    found = HouseholdRisk.of("hh", homes, risk)
+
+    first, second = 1 - 0.5 * 0.75, 1 - 0.9 * 0.8
+    assert found.households == 3
+    assert found.largest == 3
+    assert found.expected == pytest.approx(first + second + 1)
+    assert found.people == pytest.approx(2 * first + 3 * second + 1)
+    assert found.highest == 1.0
+
+
+def people(homes=120, seed=2):
+    """Households of one to four; region and tenure are theirs, sex and age each one's own."""
+    generator = np.random.default_rng(seed)
+    sizes = generator.integers(1, 5, homes)
+    home = np.repeat(np.arange(homes), sizes)
+    return pa.table(
+        {
+            "hhid": [f"h{h}" for h in home],
+            "region": generator.choice(["north", "south"], homes)[home],
+            "sex": generator.choice(["F", "M"], len(home)),
+            "tenure": generator.choice(["own", "rent"], homes)[home],
+        }
+    )
+
+
+SCHEMA = """
+household = "hhid"
+[columns.region]
+role = "key"
+categories = ["north", "south"]
+[columns.sex]
+role = "key"
+categories = ["F", "M"]
+[columns.tenure]
+role = "sensitive"
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [
+        ("retention", pm.PkAnonymity(5)),
+        ("reports", pm.PkAnonymity(5)),
+        ("optimal", pm.SpontaneousRecognition(0.2, width=2)),
+        ("inverse-frequency", pm.CorrectMatch(0.3)),
+        (pm.Invariant(stay=0.7), None),
+        ("resample", pm.KAnonymity(5)),
+        ("permute", pm.KAnonymity(5)),
+        ("centroid", pm.KAnonymity(5)),
+    ],
+)
+def test_every_method_drops_the_number_and_says_what_it_promises(method, target):
+    """The number is in no release; where a promise covers households, it is stated for them."""
+    asked = [] if target is None else [target]
+    plan = pm.design(Schema.from_toml(SCHEMA), *asked, data=people(), method=method)
+    release = pm.protect(people(), plan, seed=1)
+
+    assert "hhid" not in release.table.column_names
+    said = " ".join(plan.notices)
+    names = {own.name for own in plan.attained}
+    assert ("for a household of 4" in said) == ("pk-anonymity" in names)
+    assert release.certificate.schema.household is None
+
+
+def test_the_crossing_forgets_no_method():
+    """Matrices of one's own go the way of retention; gaussian takes numbers, as resample does."""
+    crossed = {"retention", "reports", "optimal", "inverse-frequency", "invariant", "resample"}
+    crossed |= {"permute", "centroid"}
+    assert set(METHODS) == crossed | {"matrix", "matrix-from-data", "gaussian"}
+
+
+def test_a_column_that_numbers_households_again_is_refused():
+    """A household's own income on each of its records; rounded it passes."""
+    table = people()
+    code = pa.array([1000 + int(h[1:]) for h in table["hhid"].to_pylist()])
+    table = table.append_column("income", code)
+    text = SCHEMA + '[columns.income]\nrole = "sensitive"\n'
+
+    with pytest.raises(Infeasible, match="'income'.*tell .* households from all others") as found:
+        pm.design(Schema.from_toml(text), pm.PkAnonymity(5), data=table)
+    assert "round or bin" in str(found.value)
+    rounded = Schema.from_toml(text + "round = 1000\n")
+    assert pm.design(rounded, pm.PkAnonymity(5), data=table).attained
+
+
+def test_a_number_that_stays_is_refused_with_the_reason():
+    """Linked records: the schema says why not."""
+    with pytest.raises(InvalidSchema, match="keep the records of a household linked"):
+        Schema.from_toml(SCHEMA + '[columns.hhid]\nrole = "plain"\n')
+    with pytest.raises(InvalidSchema, match="household must be the name"):
+        Schema.from_toml(SCHEMA.replace('"hhid"', "3"))
+    text = Schema.from_toml(SCHEMA).to_toml()
+    assert Schema.from_toml(text).household == "hhid"
+
+
+def test_audit_states_the_risk_of_households(tmp_path: Path):
+    """From the schema, and by name; people without a number stand alone."""
+    table = people().set_column(
+        0, "hhid", pa.array([None, *people()["hhid"].to_pylist()[1:]], pa.string())
+    )
+    found = pm.audit(table, keys=["region", "sex"], household="hhid")
+
+    assert found.households.households == len(set(table["hhid"].to_pylist()))
+    assert "is found if one of its people is" in " ".join(found.sentences())
+    by_schema = pm.audit(people(), schema=Schema.from_toml(SCHEMA))
+    assert by_schema.to_json()["households"]["largest"] == 4
