@@ -51,7 +51,7 @@ def words(survey: Survey, rng: random.Random) -> list[int]:
 
 
 COMPUTE = """(vectors) => {
-  const survey = JSON.parse(document.getElementById("survey").textContent);
+  const survey = readSurvey();
   return vectors.map(([answers, given]) => {
     const words = given.map(BigInt);
     const asked = setOf(survey.channel, words[0]);
@@ -71,7 +71,7 @@ def test_browser_and_python_send_the_same_record(page: Any, served: Survey) -> N
 
 
 TALLY = """([draw, place, count, scale]) => {
-  const survey = JSON.parse(document.getElementById("survey").textContent);
+  const survey = readSurvey();
   const own = survey.channel.asked[0].draws[draw];
   const used = { ...own, other: String(BigInt(own.other) * BigInt(scale) / 100n) };
   const tally = new Array(own.cells.length).fill(0);
@@ -141,7 +141,7 @@ def test_browser_and_python_send_the_same_records_of_a_panel(page: Any, tmp_path
 
 
 PANEL = """(vectors) => {
-  const survey = JSON.parse(document.getElementById("survey").textContent);
+  const survey = readSurvey();
   return vectors.map(([answers, asked, forLife, wave]) => {
     const kept = remember(survey.channel, asked, forLife.map(BigInt));
     return send(survey.channel, asked, answers, wave.map(BigInt), kept);

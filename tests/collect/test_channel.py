@@ -15,6 +15,7 @@ import pytest
 
 from pramana.collect.channel import AnswerChannel, Draw
 from pramana.collect.definition import Definition, respond
+from pramana.collect.page import questionnaire
 from pramana.errors import InputError, OutsideDomain
 from pramana.matrices.reporting import Reporting
 from tests.collect.conftest import PERSON
@@ -142,3 +143,16 @@ def _ratio(channel: AnswerChannel, one: dict[str, str], other: dict[str, str]) -
             product *= max(Fraction(chances[0][at], chances[1][at]) for at in chances[0])
         found = max(found, product)
     return found
+
+
+def test_a_page_is_told_of_no_cells_that_it_can_spell(definition: Definition) -> None:
+    """All combinations, the last question fastest, are left out; others are told of."""
+    told = [draw for one in questionnaire(definition)["channel"]["asked"] for draw in one["draws"]]
+    known = {one.name: one.answers for one in definition.survey.questions}
+    draws = [draw for one in definition.channel.asked for draw in one.draws]
+    for form, draw in zip(told, draws, strict=True):
+        every = list(itertools.product(*(known[name] for name in draw.columns)))
+        spelled = [tuple(cell) for cell in form["cells"]] if "cells" in form else every
+        assert spelled == list(draw.cells)
+    assert any("cells" in form for form in told)
+    assert not all("cells" in form for form in told)

@@ -6,7 +6,9 @@ import itertools
 
 import pytest
 
-from pramana.collect.survey import NOT_SAID, SKIPPED, Survey, read_survey
+from pramana.collect.definition import define
+from pramana.collect.survey import Survey, read_survey
+from pramana.collect.words import NOT_SAID, SKIPPED
 from pramana.errors import InvalidSchema
 from pramana.methods.steps import step_domains
 from tests.collect.conftest import survey_text
@@ -82,6 +84,7 @@ def test_months_run_over_the_end_of_the_year() -> None:
         (survey_text().replace("bins = [0", 'answers = ["x", "y"]\nbins = [0'), "one of answers"),
         (survey_text(extra="words = { begin = 3 }\n"), "words.begin must be a text"),
         ("title = ", "valid TOML"),
+        (survey_text(extra="words = { consent_each = 'oui' }\n"), "must say where {chance} stands"),
         (survey_text(target="epsilon = 1e9"), "epsilon must be at most 50"),
         (survey_text().replace("expected = 5000", f"expected = {10**30}"), "expected must lie"),
         (survey_text().replace("65, 120]", "65, inf]"), "three numbers in rising order"),
@@ -101,3 +104,29 @@ def test_a_wrong_survey_is_refused_in_one_line(wrong: str, said: str) -> None:
     with pytest.raises(InvalidSchema, match=said.replace("(", r"\(")) as caught:
         read_survey(wrong)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("method", ["reports", "retention"])
+def test_an_office_tells_of_the_chances_in_its_own_language(method: str) -> None:
+    """The consent is in its words, with the same numbers."""
+    own = {
+        "consent": "Hasard.",
+        "consent_sets": "{number} questions sur {questions}.",
+        "consent_together": "Ensemble {chance}.",
+        "consent_each": "Chacune {chance}.",
+        "consent_use": "Pour compter.",
+        "consent_once": "Une fois.",
+        "to": "a",
+    }
+    words = ", ".join(f"{word} = '{text}'" for word, text in own.items())
+    plain, _ = define(read_survey(survey_text(method)), survey_text(method))
+    text = survey_text(method, extra=f"words = {{ {words} }}\n")
+    told, _ = define(read_survey(text), text)
+    said, before = told.consent(), plain.consent()
+    assert said[0] == "Hasard."
+    assert said[-1] == "Une fois."
+    start = "Ensemble " if method == "reports" else "Chacune "
+    (line,) = [one for one in said if one.startswith(start)]
+    (same,) = [one for one in before if one.startswith("With a probability of ")]
+    chance = line.removeprefix(start).removesuffix(".").replace(" a ", " to ")
+    assert f"With a probability of {chance} " in same

@@ -133,40 +133,19 @@ class Definition:
         """All epsilons of a panel."""
         if self.panel is None:
             return []
-        one, waves = log_up(self.mechanism.gamma), self.survey.waves
-        return [
-            f"You will be asked {waves} times. This device keeps a changed answer for each true "
-            "one, for good, and changes it once more each time. One time by itself tells no more "
-            f"than an epsilon of {text_up(one, 3)}; all {waves} together no more than "
-            f"{text_up(self.panel.epsilon, 3)} while your answers stay the same, and no more than "
-            f"{text_up(self.panel.changing_epsilon, 3)} if they change or you change the device."
-        ]
+        one = log_up(self.mechanism.gamma)
+        filled = {"one": one, "alike": self.panel.epsilon, "changing": self.panel.changing_epsilon}
+        told = {mark: text_up(number, 3) for mark, number in filled.items()}
+        return [self.survey.said("consent_panel", waves=self.survey.waves, **told)]
 
     def consent(self) -> list[str]:
         """What people are told before they answer, in plain words; numbers rounded against us."""
         survey = self.survey
-        said = [
-            "Your answers are changed by chance on this device before anything is sent. The "
-            "changed answers are all that leaves it: nobody, not even the office, gets the true "
-            "ones.",
-            *self._chances(),
-            "From many changed answers the office can compute how many people gave which answer, "
-            "and not what you did. You can always say that what was sent was chance.",
-        ]
+        said = [survey.said("consent"), *self._chances(), survey.said("consent_use")]
         said += [one.sentence() for one in self.promised()]
         said += self._panel()
         said += self._turnout()
-        if survey.codes:
-            said.append(
-                "Your code lets you answer once. It is kept as a mark that it was used, and not "
-                "beside your answers."
-            )
-        else:
-            said.append(
-                "Answer once only. This device keeps what it sent, changed as it was, and sends "
-                "the same again; answers from several devices would tell more about you."
-            )
-        return said
+        return [*said, survey.said("consent_code" if survey.codes else "consent_once")]
 
     def _turnout(self) -> list[str]:
         """Which of the promises hang on how many people answer."""
@@ -197,21 +176,18 @@ class Definition:
 
     def _chances(self) -> list[str]:
         draws = [draw for one in self.channel.asked for draw in one.draws]
-        kept = [draw.kept for draw in draws]
+        chance = _between([draw.kept for draw in draws], self.survey.said("to"))
         if self.channel.reports:
             fewest = min(len(one.columns) for one in self.channel.asked)
             most = max(len(one.columns) for one in self.channel.asked)
             number = str(fewest) if fewest == most else f"{fewest} or {most}"
             return [
-                f"Chance also decides which {number} of the {len(self.survey.questions)} questions "
-                "you are asked.",
-                f"With a probability of {_between(kept)} what is sent is what you said; otherwise "
-                "it is other answers, drawn by chance.",
+                self.survey.said(
+                    "consent_sets", number=number, questions=len(self.survey.questions)
+                ),
+                self.survey.said("consent_together", chance=chance),
             ]
-        return [
-            f"With a probability of {_between(kept)} an answer is sent as you gave it; otherwise "
-            "another one is sent, drawn by chance. That is decided for each answer by itself."
-        ]
+        return [self.survey.said("consent_each", chance=chance)]
 
     def _content(self) -> dict[str, Any]:
         return {
@@ -312,10 +288,10 @@ def _stages_of(field: Field) -> tuple[tuple[Stages, ...], ...]:
     return tuple(tuple(pair_of(pair) for pair in own.items()) for own in field.items())
 
 
-def _between(kept: Sequence[float]) -> str:
+def _between(kept: Sequence[float], to: str) -> str:
     """The smallest and the largest chance, each rounded so that no more is said than holds."""
     low, high = percent_down(min(kept)), percent_up(max(kept))
-    return high if low == high else f"{low} to {high}"
+    return high if low == high else f"{low} {to} {high}"
 
 
 def define(survey: Survey, source: str) -> tuple[Definition, Plan]:

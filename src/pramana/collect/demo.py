@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from pramana.collect.definition import Definition, respond
-from pramana.collect.survey import SKIPPED
+from pramana.collect.words import SKIPPED
 from pramana.errors import InputError
 from pramana.randomness import Keystream
 

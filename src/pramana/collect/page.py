@@ -12,53 +12,15 @@ import html
 import json
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final
+from itertools import product
+from typing import Any
 
 from pramana.collect.definition import Definition
-from pramana.collect.survey import NOT_SAID, SKIPPED, SurveyQuestion
+from pramana.collect.survey import SurveyQuestion
+from pramana.collect.words import NOT_SAID, SKIPPED, WORDS
 from pramana.table.domains import label_text
 
-__all__ = ["WORDS", "page_of", "questionnaire"]
-
-WORDS: Final = {
-    "promise": "What is promised to you",
-    "more": "The promise in numbers",
-    "identity": "This survey:",
-    "code": "Your invitation code",
-    "code_needed": "Enter the code from your invitation.",
-    "code_unknown": "This code is not known here. Look at your invitation again.",
-    "code_used": "This code has answered before. It answers once, and nothing more is sent.",
-    "begin": "Begin",
-    "question": "Question",
-    "of": "of",
-    "next": "Next",
-    "back": "Back",
-    "choose": "Choose one answer.",
-    "number": "Enter a number from",
-    "to": "to",
-    "review": "This will be sent",
-    "review_words": "Chance has changed your answers, or left them as they are. Only what stands "
-    "in the last column leaves this device. Chance decides once: it cannot be tried again.",
-    "chance": "The probability that it is sent as you said it was at most",
-    "said": "You said",
-    "sent": "Will be sent",
-    "exactly": "Letter by letter:",
-    "send": "Send",
-    "save": "Save it as a file and send it later",
-    "upload": "I have saved an answer as a file",
-    "upload_file": "The file",
-    "offline": "There is no connection. Try again, or save it as a file and send it later.",
-    "offline_wave": "There is no connection to ask which wave it is. Try again later.",
-    "refused": "It was not accepted. Try again later.",
-    "closed": "The survey is closed: no more answers are taken.",
-    "trial": "This page is for trying out: nothing is kept, and nothing is sent.",
-    "thanks": "Thank you",
-    "done": "Your changed answers have arrived.",
-    "again": "You have answered before, and this device would only send the same again.",
-    SKIPPED: "Does not apply to me",
-    NOT_SAID: "I prefer not to say",
-}
-"""All that a page says; an office may say it in another language."""
+__all__ = ["page_of", "questionnaire"]
 
 
 def page_of(definition: Definition, *, trial: bool = False) -> bytes:
@@ -74,6 +36,7 @@ def page_of(definition: Definition, *, trial: bool = False) -> bytes:
         "language": html.escape(survey.language),
         "direction": survey.direction,
         "title": html.escape(survey.title),
+        "noscript": html.escape(survey.said("noscript")),
         "script_hash": _digest(script),
         "style_hash": _digest(style),
         "style": style,
@@ -107,9 +70,24 @@ def questionnaire(definition: Definition) -> dict[str, Any]:
         "not_said": NOT_SAID,
         "consent": definition.consent(),
         "questions": [_question(one) for one in survey.questions],
-        "channel": definition.channel.to_json(),
-        "words": WORDS | dict(survey.words),
+        "channel": _channel(definition),
+        "words": {word: survey.said(word) for word in WORDS if not word.startswith("consent")},
     }
+
+
+def _channel(definition: Definition) -> dict[str, Any]:
+    """The channel; cells that are all combinations of answers are left to the page to spell.
+
+    A survey by reports has hundreds of sets, and a phone loads the page.
+    """
+    form = definition.channel.to_json()
+    known = {one.name: one.answers for one in definition.survey.questions}
+    for asked in form["asked"]:
+        for draw in asked["draws"]:
+            every = product(*(known[name] for name in draw["columns"]))
+            if [tuple(cell) for cell in draw["cells"]] == list(every):
+                del draw["cells"]
+    return form
 
 
 def _question(one: SurveyQuestion) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from pramana.collect.words import NOT_SAID, SKIPPED, WORDS
 from pramana.errors import InvalidSchema, PramanaError
 from pramana.table.domains import Bins, Categories, Domain, label_text
 from pramana.table.labels import Labels
@@ -40,13 +41,8 @@ from pramana.table.schema import ASKED, Column, Impossible, Role, Schema
 
 __all__ = ["NOT_SAID", "SKIPPED", "Survey", "SurveyQuestion", "read_survey"]
 
-NOT_SAID: Final = "prefer not to say"
-"""The answer of who would rather not."""
-
-SKIPPED: Final = "does not apply"
-"""The answer to a question that a person is not asked, by the answers before it."""
-
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+FILLED: Final = re.compile(r"\{[a-z]+\}")
 MONTH: Final = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
 UNSEEN: Final = ("Cc", "Cs", "Zl", "Zp")
 MOST_QUESTIONS: Final = 200
@@ -181,6 +177,13 @@ class Survey:
 
     def __getitem__(self, name: str) -> SurveyQuestion:
         return next(question for question in self.questions if question.name == name)
+
+    def said(self, word: str, **filled: str | int) -> str:
+        """What the page says, in the office's words where it has them."""
+        text = self.words.get(word, WORDS[word])
+        for mark, value in filled.items():
+            text = text.replace(f"{{{mark}}}", str(value))
+        return text
 
     @property
     def schema(self) -> Schema:
@@ -356,14 +359,17 @@ def _ask_if(name: str, given: object) -> tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def _words(given: object) -> dict[str, str]:
-    from pramana.collect.page import WORDS
-
     if not isinstance(given, dict):
         raise InvalidSchema("words must be a table of texts: [words].")
     for word in given:
         if word not in WORDS:
             _unknown(word, tuple(WORDS), "[words]")
-    return {word: _text(f"words.{word}", given[word], needed=True) for word in given}
+    found = {word: _text(f"words.{word}", given[word], needed=True) for word in given}
+    for word, text in found.items():
+        for mark in FILLED.findall(WORDS[word]):
+            if mark not in text:
+                raise InvalidSchema(f"words.{word} must say where {mark} stands.")
+    return found
 
 
 def _texts_of(name: str, given: object, answers: Sequence[str]) -> dict[str, str]:

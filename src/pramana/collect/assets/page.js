@@ -2,7 +2,7 @@
 // nowhere else: not in an address, a store or a request. What is kept on this device is what chance
 // made of them, and which questions chance has chosen.
 (() => {
-  const survey = JSON.parse(document.getElementById("survey").textContent);
+  const survey = readSurvey();
   const { channel, words: text } = survey;
   const main = document.getElementById("main");
   const KEY = `pramana.${survey.identity}`;

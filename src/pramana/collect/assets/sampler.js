@@ -3,6 +3,19 @@
 // The same function, word for word, as pramana's own (channel.py).
 const TOTAL = 1n << 64n;
 
+// What the page knows. Cells that are all combinations of answers are spelled here, the last
+// question running fastest.
+function readSurvey() {
+  const survey = JSON.parse(document.getElementById("survey").textContent);
+  const answers = new Map(survey.questions.map((one) => [one.name, one.answers]));
+  for (const asked of survey.channel.asked) {
+    for (const draw of asked.draws) {
+      draw.cells ??= draw.columns.reduce((cells, name) => cells.flatMap((cell) => answers.get(name).map((answer) => [...cell, answer])), [[]]);
+    }
+  }
+  return survey;
+}
+
 function randomWords(count) {
   const bytes = new Uint8Array(8 * count);
   for (let at = 0; at < bytes.length; at += 65536) crypto.getRandomValues(bytes.subarray(at, at + 65536));
