@@ -99,11 +99,7 @@ def protect(
         refused_in_all(plan.schema, opened),
     ):
         done = plan.mechanism
-        made, plan = plan.method.release(plan, opened, keystream)
-        made = with_noise(made, plan.schema, keystream)
-        made = leaving(made, plan.method.published_schema(plan.schema))
-        if plan.method.kind == "withheld" and engine_for(opened).on_one_machine:
-            made, plan = _copies_counted(made, plan, opened)
+        made, plan = _drawn(plan, opened, keystream)
         made = made if watch is None else watch.released(made)
         labels = opened.labels.released(plan.schema, partial(_occurring, opened))
         certificate = _certificate(plan, keystream, labels)
@@ -111,34 +107,59 @@ def protect(
             booking.require(certificate, budget)
         with nullcontext() if booking is None else booking.entered(certificate):
             if to is None:
-                released = replace(made.to_opened(), labels=labels)
-                opened.require_unchanged()
-                require_counted(certificate, released.rows)
-                release = Release(certificate, released, like=empty_like(table))
-                _tell(seen, watch, release, opened)
-                return release
-            file_format = file_format or _writable(opened.format)
-
-            def write(path: Path) -> int:
-                written = made.write(
-                    path, file_format=file_format, labels=labels, progress=progress
-                )
-                opened.require_unchanged()
-                return written
-
-            with stewards_folder(kept, release=Path(to), plan=plan.to_json(), mechanism=done):
-                write_release(
-                    certificate,
-                    write,
-                    folder=Path(to),
-                    file_format=file_format,
-                    force=force,
-                    sign_with=sign_with,
-                    copies=copies,
-                )
-    release = load_release(to)
+                release = _in_memory(made, certificate, labels, opened, like=empty_like(table))
+            else:
+                with stewards_folder(kept, release=Path(to), plan=plan.to_json(), mechanism=done):
+                    _written(
+                        made, certificate, labels, opened, file_format=file_format,
+                        keep=partial(write_release, folder=Path(to), force=force,
+                                     sign_with=sign_with, copies=copies),
+                        progress=progress,
+                    )  # fmt: skip
+    release = release if to is None else load_release(to)
     _tell(seen, watch, release, opened)
     return release
+
+
+def _drawn(plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
+    """The released records, in the types in which they leave, and the plan as it came out."""
+    made, plan = plan.method.release(plan, opened, keystream)
+    made = with_noise(made, plan.schema, keystream)
+    made = leaving(made, plan.method.published_schema(plan.schema))
+    if plan.method.kind == "withheld" and engine_for(opened).on_one_machine:
+        return _copies_counted(made, plan, opened)
+    return made, plan
+
+
+def _in_memory(
+    made: Table, certificate: Certificate, labels: Labels, opened: OpenedTable, *, like: object
+) -> Release:
+    """The release as an object, in the kind of data frame that went in."""
+    released = replace(made.to_opened(), labels=labels)
+    opened.require_unchanged()
+    require_counted(certificate, released.rows)
+    return Release(certificate, released, like=like)
+
+
+def _written(
+    made: Table,
+    certificate: Certificate,
+    labels: Labels,
+    opened: OpenedTable,
+    *,
+    file_format: TableFormat | None,
+    progress: Progress | None,
+    keep: Callable[..., object],
+) -> None:
+    """The release as a folder; ``keep`` puts it into place once the data are written."""
+    chosen = file_format or _writable(opened.format)
+
+    def write(path: Path) -> int:
+        written = made.write(path, file_format=chosen, labels=labels, progress=progress)
+        opened.require_unchanged()
+        return written
+
+    keep(certificate, write, file_format=chosen)
 
 
 def _tell(
@@ -207,7 +228,7 @@ def _copies_counted(made: Table, plan: Plan, opened: OpenedTable) -> tuple[Table
     bounds = [own.attained.suggests for own in plan.published if own.attained.suggests is not None]
     warning = seen.warning(min(bounds, default=None))
     if warning is not None:
-        warnings.warn(warning, Copies, stacklevel=3)
+        warnings.warn(warning, Copies, stacklevel=4)
     return drawn, replace(plan, public={**plan.public, "verbatim": seen.public()})
 
 

@@ -14,13 +14,16 @@ __all__ = [
     "Codes",
     "Columnar",
     "FloatArray",
+    "Form",
     "IntArray",
+    "Learner",
     "Opened",
     "Positions",
     "Progress",
     "Say",
     "SparkFrame",
     "TableLike",
+    "Values",
     "Words",
 ]
 
@@ -32,6 +35,10 @@ Codes: TypeAlias = NDArray[Any]
 """Positions of values in a domain, in the smallest unsigned integers that hold them."""
 Positions: TypeAlias = NDArray[np.integer[Any]]
 """Places in a list, negative where there is none."""
+Values: TypeAlias = NDArray[Any]
+"""Values of a column, one a record, of whatever type the column has."""
+Form: TypeAlias = dict[str, Any]
+"""An object of JSON or TOML: entries by name."""
 
 
 @runtime_checkable
@@ -56,6 +63,17 @@ class Opened(Protocol):
 
     def summaries(self, function: Any, columns: Any = None) -> Any:
         """What a function makes of all records."""
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """A classifier or regressor in the manner of scikit-learn."""
+
+    def fit(self, X: Values, y: Values) -> object:
+        """Learn from rows of features and what is to be predicted."""
+
+    def predict(self, X: Values) -> Values:
+        """What is predicted for each row."""
 
 
 TableLike: TypeAlias = str | Path | Columnar | SparkFrame | Opened

@@ -10,27 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks._fault_verbs import MARKER
+from benchmarks._fault_verbs import SCHEMA as WITHOUT_REGION
 
 from pramana.cli.app import main
 
-MARKER = "SECRET4711"
-"""Stands in the data only: no message may ever show it."""
-
-SCHEMA = """
-[columns.name]
-role = "identifier"
-[columns.sex]
-role = "key"
-categories = ["F", "M"]
-[columns.age]
-role = "key"
-bins = [0, 20, 40, 60, 80, 100]
-[columns.region]
-role = "key"
-categories = ["north", "south", "west"]
-[columns.income]
-role = "sensitive"
-"""
+REGION = '[columns.region]\nrole = "key"\ncategories = ["north", "south", "west"]\n'
+SCHEMA = WITHOUT_REGION.replace("[columns.income]", f"{REGION}[columns.income]")
 
 
 @dataclass(frozen=True)

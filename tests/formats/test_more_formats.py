@@ -42,56 +42,47 @@ def _sheet(rows: list[tuple[object, ...]]) -> str:
         + "</row>"
         for n, row in enumerate(rows, 1)
     )
-    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    return f'<worksheet xmlns="{main}"><sheetData>{lines}</sheetData></worksheet>'
+    return f'<worksheet xmlns="{MAIN}"><sheetData>{lines}</sheetData></worksheet>'
+
+
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+REL = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+OFFICE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 
 
 def xlsx(path, **sheets: list[tuple[object, ...]]):
     """A workbook of inline texts, numbers and dates."""
-    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    rel = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    package = "http://schemas.openxmlformats.org/package/2006"
-    names = list(sheets)
     with zipfile.ZipFile(path, "w") as file:
-        kinds = "".join(
-            f'<Override PartName="/xl/worksheets/s{i}.xml" ContentType="application/'
-            'vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/>'
-            for i in range(len(names))
-        )
-        file.writestr("[Content_Types].xml",
-            f'<Types xmlns="{package}/content-types"><Default Extension="rels" ContentType='
-            '"application/vnd.openxmlformats-package.relationships+xml"/><Override PartName='
-            '"/xl/workbook.xml" ContentType="application/vnd.openxmlformats-officedocument.'
-            f'spreadsheetml.sheet.main+xml"/>{kinds}</Types>')  # fmt: skip
-        file.writestr("_rels/.rels",
-            f'<Relationships xmlns="{package}/relationships"><Relationship Id="r" Type='
-            f'"{rel}/officeDocument" Target="xl/workbook.xml"/></Relationships>')  # fmt: skip
-        listed = "".join(
-            f'<sheet name="{n}" sheetId="{i + 1}" r:id="s{i}"/>' for i, n in enumerate(names)
-        )
-        file.writestr(
-            "xl/workbook.xml",
-            f'<workbook xmlns="{main}" xmlns:r="{rel}"><sheets>{listed}</sheets></workbook>',
-        )
-        targets = (
-            "".join(
-                f'<Relationship Id="s{i}" Type="{rel}/worksheet" Target="worksheets/s{i}.xml"/>'
-                for i in range(len(names))
-            )
-            + f'<Relationship Id="st" Type="{rel}/styles" Target="styles.xml"/>'
-        )
-        file.writestr(
-            "xl/_rels/workbook.xml.rels",
-            f'<Relationships xmlns="{package}/relationships">{targets}</Relationships>',
-        )
-        file.writestr(
-            "xl/styles.xml",
-            f'<styleSheet xmlns="{main}"><cellXfs count="2"><xf numFmtId="0"/>'
-            '<xf numFmtId="14"/></cellXfs></styleSheet>',
-        )
+        for name, text in _workbook(list(sheets)).items():
+            file.writestr(name, text)
         for i, rows in enumerate(sheets.values()):
             file.writestr(f"xl/worksheets/s{i}.xml", _sheet(rows))
     return path
+
+
+def _workbook(names: list[str]) -> dict[str, str]:
+    """All parts of a workbook but its sheets: what is in it, and how it hangs together."""
+    each = range(len(names))
+    kinds = "".join(f'<Override PartName="/xl/worksheets/s{i}.xml" '
+                    f'ContentType="{OFFICE}.worksheet+xml"/>' for i in each)  # fmt: skip
+    listed = "".join(f'<sheet name="{names[i]}" sheetId="{i + 1}" r:id="s{i}"/>' for i in each)
+    targets = "".join(f'<Relationship Id="s{i}" Type="{REL}/worksheet" '
+                      f'Target="worksheets/s{i}.xml"/>' for i in each)  # fmt: skip
+    targets += f'<Relationship Id="st" Type="{REL}/styles" Target="styles.xml"/>'
+    return {
+        "[Content_Types].xml": f'<Types xmlns="{PACKAGE}/content-types"><Default Extension="rels" '
+        'ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override '
+        f'PartName="/xl/workbook.xml" ContentType="{OFFICE}.sheet.main+xml"/>{kinds}</Types>',
+        "_rels/.rels": f'<Relationships xmlns="{PACKAGE}/relationships"><Relationship Id="r" '
+        f'Type="{REL}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{REL}"><sheets>{listed}</sheets>'
+        "</workbook>",
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{PACKAGE}/relationships">{targets}'
+        "</Relationships>",
+        "xl/styles.xml": f'<styleSheet xmlns="{MAIN}"><cellXfs count="2"><xf numFmtId="0"/>'
+        '<xf numFmtId="14"/></cellXfs></styleSheet>',
+    }
 
 
 def ods(path, rows: list[tuple[object, ...]]):

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +25,7 @@ from pramana.risk.coded_table import AlikeRecords
 from pramana.risk.measured import FEWEST_TRIALS, Measured
 from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Schema
-from pramana.types import FloatArray, IntArray
+from pramana.types import Codes, FloatArray, IntArray
 
 __all__ = ["MixedRecords", "closest_risk", "distance_to_closest"]
 
@@ -62,18 +61,18 @@ class MixedRecords:
         """How many columns of numbers and of codes."""
         return self.numbers.shape[1], self.codes.shape[1]
 
-    def at(self, rows: NDArray[Any]) -> MixedRecords:
+    def at(self, rows: Codes) -> MixedRecords:
         """Some of the records."""
         return replace(self, numbers=self.numbers[rows], codes=self.codes[rows])
 
-    def distinct(self) -> tuple[MixedRecords, NDArray[Any]]:
+    def distinct(self) -> tuple[MixedRecords, Codes]:
         """Each different record once, and which one every record is."""
         together = np.concatenate([self.numbers.view(np.int32), self.codes], axis=1)
         groups = AlikeRecords.of(*_small_codes(together))
         return self.at(groups.first), groups.of_record
 
 
-def _small_codes(table: NDArray[np.int32]) -> tuple[list[NDArray[Any]], list[int]]:
+def _small_codes(table: NDArray[np.int32]) -> tuple[list[Codes], list[int]]:
     codes, sizes = [], []
     for column in table.T:
         values, code = np.unique(column, return_inverse=True)
@@ -103,7 +102,7 @@ def distance_to_closest(left: MixedRecords, right: MixedRecords) -> FloatArray:
     out = np.empty(len(asked), dtype=np.float32)
     parts = np.array_split(np.arange(len(asked)), THREADS)
 
-    def work(rows: NDArray[Any]) -> None:
+    def work(rows: Codes) -> None:
         part = slice(int(rows[0]), int(rows[-1]) + 1) if len(rows) else slice(0, 0)
         closest_distances(asked.numbers[part], own[part], numbers, codes, out[part])
 
@@ -113,7 +112,7 @@ def distance_to_closest(left: MixedRecords, right: MixedRecords) -> FloatArray:
     return found
 
 
-def _narrow(left: NDArray[np.int32], right: NDArray[np.int32]) -> tuple[NDArray[Any], ...]:
+def _narrow(left: NDArray[np.int32], right: NDArray[np.int32]) -> tuple[Codes, ...]:
     """Both sides in the smallest integers that tell all codes apart; the right one transposed."""
     both = np.concatenate([left, right])
     columns, sizes = _small_codes(both)
@@ -175,9 +174,9 @@ def _points(schema: Schema, mechanism: Mechanism, records: Records) -> MixedReco
     return MixedRecords.of(_columns(numbers), _columns(codes))
 
 
-def _is_ordered(domain: Any) -> bool:
+def _is_ordered(domain: Bins | Categories | None) -> bool:
     return isinstance(domain, Bins) or (isinstance(domain, Categories) and domain.ordered)
 
 
-def _columns(parts: Sequence[NDArray[Any]]) -> NDArray[Any] | None:
+def _columns(parts: Sequence[Codes]) -> Codes | None:
     return np.stack(parts, axis=1) if parts else None

@@ -25,7 +25,7 @@ from pramana.attacks.records import Cells, Records, code_sizes
 from pramana.errors import InvalidTable, TooLarge
 from pramana.matrices.mechanism import Mechanism
 from pramana.numeric import percent_up
-from pramana.types import FloatArray, IntArray
+from pramana.types import FloatArray, Form, IntArray
 
 __all__ = ["OptimalLinkage", "exact_posterior", "optimal_linkage", "scaled_posterior"]
 
@@ -63,7 +63,7 @@ class OptimalLinkage:
     exact: bool
     bound: float | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "attack": "linkage",

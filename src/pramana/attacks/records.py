@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pramana.errors import InvalidTable, NotCovered, OutsideDomain
 from pramana.matrices.mechanism import Mechanism, Step
@@ -28,7 +27,7 @@ from pramana.table.codec import encode, encode_released
 from pramana.table.domains import label_key
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
-from pramana.types import IntArray
+from pramana.types import Codes, IntArray
 
 __all__ = [
     "Cells",
@@ -204,7 +203,7 @@ def code_sizes(mechanism: Mechanism) -> list[int]:
     return [len(step.labels) for step in mechanism]
 
 
-def step_codes(step: Step, schema: Schema, parts: Sequence[NDArray[Any]]) -> IntArray:
+def step_codes(step: Step, schema: Schema, parts: Sequence[Codes]) -> IntArray:
     """One code a record from the codes of its columns."""
     if len(parts) == 1:
         return parts[0].astype(np.int64)

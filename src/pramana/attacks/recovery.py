@@ -15,13 +15,13 @@ released one, the matrix and the frequencies. A figure near 1 means that nothing
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidNumber
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form
 
 __all__ = ["METHODS", "Recovery", "kept_components", "recover", "recovery_attack"]
 
@@ -59,7 +59,7 @@ class Recovery:
             f"({self.components} of {self.columns} directions kept)."
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "method": self.method,

@@ -8,7 +8,6 @@ round and ends at what guessing gives: shown here in numbers, with the power bes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from pramana.matrices.transition import TransitionMatrix
 from pramana.numeric import require_number
 from pramana.randomise.sampling import randomise
 from pramana.randomness import Keystream, Stream
+from pramana.types import Codes, Form
 
 __all__ = ["RepeatedAttack", "Round", "repeated_attack"]
 
@@ -42,7 +42,7 @@ class Round:
     unchanged: float
     unchanged_expected: float
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
@@ -76,7 +76,7 @@ class RepeatedAttack:
             f"{last.times} perturbations, and with {100 * self.prior:.3g} % without the release."
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "column": self.column,
@@ -89,7 +89,7 @@ class RepeatedAttack:
 def repeated_attack(
     column: str,
     matrix: TransitionMatrix,
-    released: NDArray[Any],
+    released: Codes,
     *,
     keystream: Keystream,
     times: int = 8,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -18,6 +18,7 @@ from pramana.cli.guide import (
     show_guide,
 )
 from pramana.cli.options import AsJson, Encoding, MethodName, SchemaFile, argument, option, told
+from pramana.types import Form
 
 __all__ = ["design"]
 
@@ -105,9 +106,7 @@ def design(
         show_matrices(plan)
 
 
-def _command(
-    numbers: dict[str, Any], table: Path | None, schema: Path | None, records: int | None
-) -> str:
+def _command(numbers: Form, table: Path | None, schema: Path | None, records: int | None) -> str:
     """The same design by reports, to paste."""
     from pramana import api
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from pramana.cli.asking import (
     AsCsv,
@@ -21,6 +21,7 @@ from pramana.cli.asking import (
 )
 from pramana.cli.options import AsJson, ReleaseFolder, names_of, option
 from pramana.errors import InputError
+from pramana.types import Form
 
 if TYPE_CHECKING:
     from pramana.estimation.results import Estimate
@@ -121,7 +122,7 @@ def estimate(
         test = release.independence(*columns, where=where, weighted=not unweighted)
         show_json(test.to_json()) if as_json else show_independence(test)
         return
-    asked: dict[str, Any] = {
+    asked: Form = {
         "where": where,
         "level": level,
         "infer": infer.value,
@@ -148,8 +149,8 @@ def _asked(
     columns: list[str],
     of: dict[str, str | None],
     at: list[str],
-    asked: dict[str, Any],
-    shares: dict[str, Any],
+    asked: Form,
+    shares: Form,
 ) -> Estimate:
     """One question: what was named, or else the table."""
     named = {verb: column for verb, column in of.items() if column is not None}

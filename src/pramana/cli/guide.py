@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pramana.cli.options import option
 from pramana.errors import InputError
+from pramana.types import Form
+
+if TYPE_CHECKING:
+    from pramana.methods.guide import GridPoint
 
 __all__ = ["Accuracy", "Gamma", "GuideOptions", "GuideQuick", "GuideTarget", "GuideTest",
            "show_guide"]  # fmt: skip
@@ -69,7 +73,7 @@ class GuideOptions:
 def show_guide(asked: GuideOptions, *, as_json: bool) -> None:
     """Try the grid, choose, and show the table behind the choice."""
     from pramana.cli.progress import progress_bar
-    from pramana.cli.rendering import bullet, out, show_json, table_of
+    from pramana.cli.rendering import show_json
     from pramana.experiments.tree_grid import guide_of, reference_sets, table_sets, try_grid
     from pramana.methods.guide import parse_range
 
@@ -90,23 +94,20 @@ def show_guide(asked: GuideOptions, *, as_json: bool) -> None:
     if as_json:
         show_json(_form(choice.to_json(), [p.to_json() for p in guide.points], reached, sets))
         return
+    _show(guide.points, choice, reached=reached)
+
+
+def _show(points: Sequence[GridPoint], choice: GridPoint, *, reached: bool) -> None:
+    """The grid as a table, and what to take."""
+    from pramana.cli.rendering import bullet, out, table_of
+
+    head = ("gamma", "bins", "entropy", "accuracy", "error")
+    rows = [
+        (f"{p.gamma:g}", str(p.bins), f"{p.entropy:.3f}", f"{p.accuracy:.1%}", f"{p.error:.3f}")
+        for p in points
+    ]
     console = out()
-    console.print(
-        table_of(
-            ("gamma", "bins", "entropy", "accuracy", "error"),
-            [
-                (
-                    f"{p.gamma:g}",
-                    str(p.bins),
-                    f"{p.entropy:.3f}",
-                    f"{p.accuracy:.1%}",
-                    f"{p.error:.3f}",
-                )
-                for p in guide.points
-            ],
-            right=("gamma", "bins", "entropy", "accuracy", "error"),
-        )
-    )
+    console.print(table_of(head, rows, right=head))
     bullet(
         console,
         f"Take N = {choice.bins} bins and gamma = {choice.gamma:g}: accuracy "
@@ -125,9 +126,7 @@ def _grid(ends: tuple[float, float], *, quick: bool) -> tuple[Sequence[float], S
     return sorted({low, float(middle), high}), (5, 10, 15, 20, 40)
 
 
-def _form(
-    choice: dict[str, Any], grid: list[dict[str, Any]], reached: bool, sets: Sequence[Any]
-) -> dict[str, Any]:
+def _form(choice: Form, grid: list[Form], reached: bool, sets: Sequence[Any]) -> Form:
     return {
         "method": "guide",
         "choice": choice,

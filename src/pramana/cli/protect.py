@@ -11,6 +11,7 @@ from pramana.cli.options import AsJson, Encoding, MethodName, SchemaFile, TableF
 from pramana.cli.steward import engine_names, format_names
 from pramana.errors import InputError
 from pramana.shown import listed
+from pramana.types import Form
 
 if TYPE_CHECKING:
     from pramana.guarantees.composition import Together
@@ -256,7 +257,7 @@ def _format(name: str | None) -> Any:
     return name
 
 
-def _to_json(plan: Plan, release: Release, place: Path) -> dict[str, Any]:
+def _to_json(plan: Plan, release: Release, place: Path) -> Form:
     from pramana.cli.rendering import plan_made
 
     certificate = release.certificate

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pramana.numeric import text_up
+from pramana.types import Form
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
@@ -85,7 +86,7 @@ def _spelled(letter: str) -> str:
     return letter.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
-def show_json(form: dict[str, Any]) -> None:
+def show_json(form: Form) -> None:
     """One JSON object on stdout."""
     sys.stdout.write(json.dumps(form, indent=1, allow_nan=False) + "\n")
 
@@ -146,7 +147,7 @@ def show_plan(plan: Plan) -> None:
         console.print(line)
 
 
-def _columns(plan: Plan, form: dict[str, Any]) -> Any:
+def _columns(plan: Plan, form: Form) -> Any:
     return table_of(
         ("column", "values", "retention", "stays", "epsilon"),
         [
@@ -157,7 +158,7 @@ def _columns(plan: Plan, form: dict[str, Any]) -> Any:
     )
 
 
-def _sets(sets: list[dict[str, Any]]) -> Any:
+def _sets(sets: list[Form]) -> Any:
     """What records are asked for, the most frequent first."""
     shown = [
         (
@@ -177,7 +178,7 @@ def _sets(sets: list[dict[str, Any]]) -> Any:
     )
 
 
-def _changes(form: dict[str, Any]) -> Iterable[str]:
+def _changes(form: Form) -> Iterable[str]:
     """What a design that looked at the data does to them."""
     if form.get("unchanged"):
         yield "The data meet the target as they are: nothing is changed."
@@ -199,7 +200,7 @@ def _is_first(plan: Plan, name: str) -> bool:
     return bool(step.columns[0] == name)
 
 
-def _column_row(name: str, parameters: dict[str, Any], *, first: bool) -> tuple[str, ...]:
+def _column_row(name: str, parameters: Form, *, first: bool) -> tuple[str, ...]:
     """Columns that move together have one matrix: its numbers stand beside the first."""
     if not first:
         return (name, f"with {parameters['together_with'][0]}", "", "", "")
@@ -208,7 +209,7 @@ def _column_row(name: str, parameters: dict[str, Any], *, first: bool) -> tuple[
     return (name, f"{parameters['values']:,}", *shown)
 
 
-def matrices_of_plan(plan: Plan) -> dict[str, Any]:
+def matrices_of_plan(plan: Plan) -> Form:
     """Every matrix with its labels; ``matrix`` too where there is only one."""
     found = [
         {
@@ -247,7 +248,7 @@ def _label(label: Any) -> str:
     return "(missing)" if label is None else str(label)
 
 
-def plan_made(plan: Plan, made: Certificate) -> dict[str, Any]:
+def plan_made(plan: Plan, made: Certificate) -> Form:
     """The plan of a release as JSON; with a seed, only what its certificate promises."""
     form = plan.to_json()
     if not made.reproducible:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from pramana.types import Form
+
 if TYPE_CHECKING:
     from pramana.methods.base import Method, Option
 
@@ -44,8 +46,8 @@ class Wishes:
         options: of methods, by flag; only those given.
     """
 
-    numbers: dict[str, Any]
-    options: dict[str, Any]
+    numbers: Form
+    options: Form
 
 
 class BriefCommand(TyperCommand):

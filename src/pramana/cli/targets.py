@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pramana.cli.options import require_schema
 from pramana.cli.steward import Wishes, options_by_flag
 from pramana.errors import InputError, InvalidTable
+from pramana.types import Form
 
 if TYPE_CHECKING:
     from pramana.methods.base import Method
@@ -82,10 +83,10 @@ def _with_tables(schema: Schema, texts: Sequence[str]) -> Schema:
     return replace(schema, tables=tuple(tables))
 
 
-def method_of(method: type[Method], options: dict[str, Any]) -> Method:
+def method_of(method: type[Method], options: Form) -> Method:
     """The method with the options that were given; those of another method are refused."""
     known = options_by_flag()
-    stated: dict[str, Any] = {}
+    stated: Form = {}
     for flag, value in options.items():
         option = known[flag].get(method.name)
         if option is None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pramana.errors import InvalidNumber
 from pramana.numeric import require_number
 from pramana.randomness import Keystream
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form
 
 __all__ = ["ATTRIBUTES", "FUNCTIONS", "RANGES", "make_applicants"]
 
@@ -76,7 +76,7 @@ def make_applicants(records: int, *, function: int, keystream: Keystream) -> pa.
         "loan": uniform("loan", *RANGES["loan"]),
     }
     in_a = FUNCTIONS[function](columns)
-    arrays: dict[str, Any] = {
+    arrays: Form = {
         name: values.astype(np.int64) if name in WHOLE else values
         for name, values in columns.items()
     }

@@ -7,7 +7,6 @@ of change against the frequency (Figure 1), where changed records go; then a lar
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,7 @@ from pramana.methods.optimal.loss import squared_error
 from pramana.randomness import Keystream
 from pramana.table.codec import encode
 from pramana.table.counts import Counts
+from pramana.types import Form
 
 __all__ = ["TITLE", "run", "steps"]
 
@@ -198,9 +198,7 @@ def _larger_finding(counts: Counts, design: OptimalDesign) -> Finding:
     )
 
 
-def _tables(
-    near: OptimalDesign, free: OptimalDesign, larger: OptimalDesign
-) -> dict[str, dict[str, Any]]:
+def _tables(near: OptimalDesign, free: OptimalDesign, larger: OptimalDesign) -> dict[str, Form]:
     designs = {"near the identity": near, "free": free, "larger table": larger}
     chances = near.chance_of_change()
     arrivals = near.arrivals()

@@ -21,7 +21,7 @@ from pramana.matrices import UniformMixture
 from pramana.methods.guide import BINS, GAMMAS, GridPoint, Guide
 from pramana.randomise.sampling import sample
 from pramana.randomness import Keystream
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form
 
 __all__ = ["TITLE", "error_surfaces", "run", "steps"]
 
@@ -281,9 +281,9 @@ def _tables(
     sets: list[LearningSet],
     original: dict[str, float],
     massed: list[Trial],
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, Form]:
     grid = [(bins, gamma) for bins in BINS for gamma in GAMMAS]
-    tables: dict[str, dict[str, Any]] = {
+    tables: dict[str, Form] = {
         "figure_2": {
             "bins": [bins for bins, _ in grid],
             "gamma": [gamma for _, gamma in grid],

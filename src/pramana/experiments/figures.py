@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pramana.pictures import COLOURS, altair, rows_of, styled, write_picture
+from pramana.types import Form
 
 __all__ = ["Histograms", "Lines", "Panels", "Picture", "Scatter", "Surface", "draw"]
 
@@ -82,7 +83,7 @@ def draw(picture: Picture, path: Path) -> None:
     write_picture(styled(chart), path)
 
 
-def _axis(picture: Lines | Scatter, side: str) -> dict[str, Any]:
+def _axis(picture: Lines | Scatter, side: str) -> Form:
     """One side of a picture; numbers are written out, also on axes of logarithms."""
     alt, log = altair(), picture.log_x if side == "x" else picture.log_y
     own = [row[side] for row in _points(picture)]
@@ -100,7 +101,7 @@ def _ticks(low: float, high: float) -> list[float]:
     return [own for p in powers for s in steps if low * 0.99 <= (own := s * 10.0**p) <= high * 1.01]
 
 
-def _points(picture: Lines | Scatter) -> list[dict[str, Any]]:
+def _points(picture: Lines | Scatter) -> list[Form]:
     """Rows that can be drawn: finite, and above 0 on an axis of logarithms."""
     return [
         {"series": name, "x": float(x), "y": float(y)}

@@ -19,6 +19,7 @@ from pramana.matrices import SparseRows, TransitionMatrix
 from pramana.methods.inverse_frequency import block_size, inverse_frequency_design
 from pramana.methods.symmetric_flows import theta_of
 from pramana.randomise.sampling import sample
+from pramana.types import Form
 
 __all__ = ["TITLE", "run", "steps"]
 
@@ -111,7 +112,7 @@ def run(setting: Setting) -> Experiment:
     )
 
 
-def _pictures(sizes: dict[int, tuple[int, ...]], simulated: dict[str, Any]) -> dict[str, Picture]:
+def _pictures(sizes: dict[int, tuple[int, ...]], simulated: Form) -> dict[str, Picture]:
     return {
         "block_sizes": Lines(
             "Least block size by frequency (Table 1)",
@@ -165,7 +166,7 @@ def _simulate(matrix: TransitionMatrix, setting: Setting) -> NDArray[np.int64]:
     return np.array(rows)
 
 
-def _simulation(released: NDArray[np.int64]) -> dict[str, Any]:
+def _simulation(released: NDArray[np.int64]) -> Form:
     """Mean squared error of each share, and the chance that a guess among category 1 is right."""
     times = np.array(list(FREQUENCIES.values()))
     squares = np.square((released[:, :-1] - times) / times.sum())
@@ -185,7 +186,7 @@ def _simulation(released: NDArray[np.int64]) -> dict[str, Any]:
     }
 
 
-def _simulation_findings(simulated: dict[str, Any], matrix: SparseRows) -> tuple[Finding, ...]:
+def _simulation_findings(simulated: Form, matrix: SparseRows) -> tuple[Finding, ...]:
     matches, errors = simulated["matches"], simulated["errors"]
     mean, se = float(matches.mean()), float(matches.std() / len(matches) ** 0.5)
     worst = float(np.nanmax(np.abs(errors - ERRORS) / np.maximum(simulated["error_se"], 1e-12)))
@@ -215,7 +216,7 @@ def _simulation_findings(simulated: dict[str, Any], matrix: SparseRows) -> tuple
     )
 
 
-def _block_mates() -> tuple[Finding, dict[str, Any]]:
+def _block_mates() -> tuple[Finding, Form]:
     """A second rare category in the block: the paper's method, then the design for all at once."""
     theta = theta_of(2, 1 / XI)
     paper = _paper_block(RARE_MATE, theta, block_size(2, XI))

@@ -20,6 +20,7 @@ from pramana.errors import InvalidNumber, InvalidTable, OutputExists
 from pramana.experiments.figures import Picture, draw
 from pramana.files import whole_folder
 from pramana.randomness import Keystream
+from pramana.types import Form
 
 __all__ = [
     "EXPERIMENTS",
@@ -71,7 +72,7 @@ class Finding:
             return "yes"
         return f"differs, because {self.because}" if self.because else "no"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "question": self.question,
@@ -101,7 +102,7 @@ class Experiment:
     pictures: Mapping[str, Picture]
     remarks: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """The findings, for machines."""
         return {
             "data": self.data,

@@ -32,6 +32,7 @@ from pramana.randomise.sampling import sample
 from pramana.randomness import Keystream
 from pramana.table.domains import Categories
 from pramana.table.schema import Column, Role, Schema
+from pramana.types import Values
 
 __all__ = ["TITLE", "run", "steps"]
 
@@ -50,7 +51,6 @@ SIZES = {
 }
 """Table 1 of the paper."""
 
-FOUR = tuple(SIZES)[:4]
 FILE = "acs2018_income_sample.parquet"
 WHOLE = 2_458_285
 METHODS = ("undone (paper)", "clipped", "regularised EM (ours)")
@@ -131,7 +131,7 @@ def _schema(names: Sequence[str]) -> Schema:
     )
 
 
-def _table(codes: Sequence[NDArray[Any]], shape: tuple[int, ...]) -> NDArray[np.float64]:
+def _table(codes: Sequence[Values], shape: tuple[int, ...]) -> NDArray[np.float64]:
     flat = np.ravel_multi_index(tuple(code.astype(np.int64) for code in codes), shape)
     return np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
 
@@ -185,7 +185,7 @@ def _made(people: pa.Table, setting: Setting) -> CodedColumns:
     ]
 
 
-def _cut(values: NDArray[Any], size: int) -> NDArray[np.uint8]:
+def _cut(values: Values, size: int) -> NDArray[np.uint8]:
     """Bins of about equal mass."""
     edges = np.quantile(values, np.linspace(0, 1, size + 1)[1:-1])
     return np.searchsorted(edges, values, side="right").astype(np.uint8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from pramana.randomness import Keystream
 from pramana.readings.release import Release
 from pramana.table.domains import Bins, Categories, Domain
 from pramana.table.schema import Column, Role, Schema
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form
 
 __all__ = ["Cut", "LearningSet", "applicants", "bin_schema", "domain_of", "pendigits", "release_at",
            "spambase"]  # fmt: skip
@@ -86,7 +86,7 @@ def spambase(setting: Setting) -> LearningSet | None:
 
 
 def _named(rows: FloatArray) -> pa.Table:
-    columns: dict[str, Any] = {f"a{j}": rows[:, j] for j in range(rows.shape[1] - 1)}
+    columns: Form = {f"a{j}": rows[:, j] for j in range(rows.shape[1] - 1)}
     return pa.table(columns | {"class": rows[:, -1].astype(np.int64)})
 
 

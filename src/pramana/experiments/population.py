@@ -11,18 +11,16 @@ people of a population of a million are the same as those of a population of a t
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pramana.numeric import require_number
 from pramana.randomness import Keystream
 from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Column, Impossible, Role, Schema
-from pramana.types import Codes, FloatArray
+from pramana.types import BoolArray, Codes, FloatArray, IntArray
 
 __all__ = ["make_population", "population_schema"]
 
@@ -104,7 +102,7 @@ class _Draws:
     def normal(self, what: str) -> FloatArray:
         return self._keystream.normals(f"population {what}", 0, self.records)
 
-    def one_of(self, what: str, shares: Any) -> Codes:
+    def one_of(self, what: str, shares: ArrayLike) -> Codes:
         """A code for each person; one row of shares for all, or one for each person."""
         steps = np.cumsum(np.asarray(shares, dtype=np.float64), axis=1)
         place = self.uniform(what)[:, None] * steps[:, -1:]
@@ -117,7 +115,7 @@ def _identifiers(records: int) -> pa.Array:
     return pc.binary_join_element_wise("P", digits, "")
 
 
-def _texts(words: tuple[str, ...], codes: Codes, missing: Any = None) -> pa.Array:
+def _texts(words: tuple[str, ...], codes: Codes, missing: BoolArray | None = None) -> pa.Array:
     indices = pa.array(codes.astype(np.int8), mask=missing)
     return pa.DictionaryArray.from_arrays(indices, pa.array(words)).dictionary_decode()
 
@@ -130,7 +128,7 @@ def _ages(draw: _Draws) -> NDArray[np.int64]:
     return ages
 
 
-def _educations(draw: _Draws, *, age: Any, sex: Codes, region: Codes) -> Codes:
+def _educations(draw: _Draws, *, age: IntArray, sex: Codes, region: Codes) -> Codes:
     """Later generations stayed longer at school; children have primary education so far."""
     generation = np.clip((75 - age) / 45, 0, 1)
     degree = 0.08 + 0.27 * generation + 0.06 * ((sex == 0) & (age < 45)) + 0.08 * (region == 0)
@@ -143,7 +141,7 @@ def _educations(draw: _Draws, *, age: Any, sex: Codes, region: Codes) -> Codes:
     return draw.one_of("education", shares)
 
 
-def _marital(draw: _Draws, *, age: Any, sex: Codes) -> Codes:
+def _marital(draw: _Draws, *, age: IntArray, sex: Codes) -> Codes:
     """Marriage comes with age, widowhood with more of it; no child has either."""
     married = 0.66 / (1 + np.exp(-(age - 30) / 4.5))
     divorced = 0.16 * np.clip((age - 25) / 30, 0, 1)
@@ -155,7 +153,7 @@ def _marital(draw: _Draws, *, age: Any, sex: Codes) -> Codes:
     return draw.one_of("marital", shares)
 
 
-def _occupations(draw: _Draws, *, age: Any, sex: Codes, education: Codes) -> Codes:
+def _occupations(draw: _Draws, *, age: IntArray, sex: Codes, education: Codes) -> Codes:
     """What people do by what they learned; the young learn, the old have retired."""
     by_education = np.array(
         [  # none, manual, services, office, care, professional, retired
@@ -175,7 +173,9 @@ def _occupations(draw: _Draws, *, age: Any, sex: Codes, education: Codes) -> Cod
     return draw.one_of("occupation", shares)
 
 
-def _incomes(draw: _Draws, *, age: Any, sex: Codes, education: Codes, occupation: Codes) -> Any:
+def _incomes(
+    draw: _Draws, *, age: IntArray, sex: Codes, education: Codes, occupation: Codes
+) -> FloatArray:
     """Whole units of money a year, with a long upper tail; children have none."""
     by_education = np.array([0.0, 0.14, 0.22, 0.48])[education]
     by_occupation = np.array([-1.2, 0.0, -0.05, 0.15, 0.05, 0.45, -0.35])[occupation]
@@ -185,7 +185,7 @@ def _incomes(draw: _Draws, *, age: Any, sex: Codes, education: Codes, occupation
     return np.where(age < ADULT, 0, np.floor(income))
 
 
-def _costs(draw: _Draws, *, age: Any, sex: Codes, income: Any) -> FloatArray:
+def _costs(draw: _Draws, *, age: IntArray, sex: Codes, income: FloatArray) -> FloatArray:
     """Health care of a year: nothing for some, little for most, a great deal for a few."""
     level = 5.1 + 0.026 * age + 0.25 * ((sex == 0) & (age >= ADULT) & (age < 45))
     level = level - 0.06 * np.log1p(income / 30_000) + 1.1 * draw.normal("cost")

@@ -27,6 +27,7 @@ from pramana.randomness import Keystream
 from pramana.readings.release import Release
 from pramana.table.codec import encode, encode_released
 from pramana.table.schema import Schema
+from pramana.types import TableLike
 from pramana.workloads.attributes import attribute_of, codes_in_test, feature_table
 from pramana.workloads.learners import default_tree
 from pramana.workloads.trees import mine_tree
@@ -96,7 +97,9 @@ def reference_sets(*, quick: bool = False) -> list[LearningSet]:
     return [applicants(f, records=records, tests=tests, seed=2026 + f) for f in functions]
 
 
-def table_sets(table: Any, *, target: str, test: Any = None, seed: int = 2026) -> list[LearningSet]:
+def table_sets(
+    table: TableLike, *, target: str, test: TableLike | None = None, seed: int = 2026
+) -> list[LearningSet]:
     """A table of the steward's own, with a file to test on or a third of the records held out."""
     rows = open_source(table).to_arrow()
     _require_numbers(rows, target)

@@ -14,10 +14,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable
 from pramana.kanonymity.anneal import CHUNK, FEW, anneal, tries_for
@@ -30,7 +30,7 @@ from pramana.kanonymity.mdav import mdav
 from pramana.kanonymity.numbers import number_columns
 from pramana.kanonymity.refine import LARGE, chop, improve, improve_large
 from pramana.randomness import Address, Keystream, Stream
-from pramana.types import FloatArray, IntArray
+from pramana.types import Columnar, FloatArray, IntArray, Values
 
 Clustering = Literal["default", "greedy", "mdav", "cells"]
 METHODS: tuple[str, ...] = get_args(Clustering)
@@ -60,17 +60,17 @@ class Groups:
 
 
 def cluster(
-    points: Any,
+    points: ArrayLike | Columnar,
     k: int = 5,
     method: str = "default",
     *,
-    response: Any = None,
+    response: ArrayLike | None = None,
     response_weight: float = 1.0,
     max_size: int | None = None,
-    sensitive: Any = None,
+    sensitive: ArrayLike | None = None,
     l: int = 1,  # noqa: E741 - the letter of the notion
     t: float = 1.0,
-    strata: Any = None,
+    strata: ArrayLike | None = None,
     seed: int = 0,
 ) -> IntArray:
     """One label a record, such that every group has at least k records.
@@ -106,7 +106,7 @@ def cluster(
         response_weight=response_weight,
         max_size=max_size,
         sensitive=columns,
-        strata=strata,
+        strata=None if strata is None else np.asarray(strata),
         keystream=Keystream.from_seed(seed),
     )
     return groups.labels
@@ -122,7 +122,7 @@ def form_groups(
     response_weight: float = 1.0,
     max_size: int | None = None,
     sensitive: tuple[Sensitive, ...] = (),
-    strata: NDArray[Any] | None = None,
+    strata: Values | None = None,
 ) -> Groups:
     """Groups of at least k records by keys of any kind; see :func:`cluster` for the options."""
     if not keys or len(keys[0].values) == 0:
@@ -212,7 +212,7 @@ def _epoch_words(
         yield keystream.words(stream, number * count, count).view(np.int64)
 
 
-def _strata(k: int, strata: NDArray[Any] | None) -> list[Any]:
+def _strata(k: int, strata: Values | None) -> Sequence[IntArray | slice]:
     """The rows of every stratum."""
     if strata is None:
         return [slice(None)]
@@ -252,7 +252,7 @@ def _check_sizes(sizes: IntArray, max_size: int | None) -> None:
         )
 
 
-def _check_columns(n: int, sensitive: tuple[Sensitive, ...], strata: NDArray[Any] | None) -> None:
+def _check_columns(n: int, sensitive: tuple[Sensitive, ...], strata: Values | None) -> None:
     lengths = [column.codes.size for column in sensitive]
     lengths += [] if strata is None else [np.asarray(strata).size]
     if any(length != n for length in lengths):

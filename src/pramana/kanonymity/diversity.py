@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable
 from pramana.kanonymity.cells import merge_short
@@ -55,7 +55,7 @@ class Sensitive:
             )
 
     @classmethod
-    def of(cls, name: str, values: Any, **asked: Any) -> Sensitive:
+    def of(cls, name: str, values: ArrayLike, **asked: Any) -> Sensitive:
         """From the column itself: numbers count as ordered, everything else as unordered."""
         array = np.asarray(values)
         if array.ndim != 1:
@@ -66,7 +66,7 @@ class Sensitive:
         codes = np.unique(array, return_inverse=True)[1].ravel().astype(np.int64)
         return cls(name, codes, ordered=number, **asked)
 
-    def part(self, rows: Any) -> Sensitive:
+    def part(self, rows: IntArray | slice) -> Sensitive:
         """The same column on some rows, to be held against the whole table still."""
         whole = shares(self.codes) if self.whole is None else self.whole
         return replace(self, codes=self.codes[rows], whole=whole)

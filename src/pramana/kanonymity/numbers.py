@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
+from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidTable, UnknownColumn
 from pramana.formats.frames import open_frame
 from pramana.kanonymity.distance import Key
-from pramana.types import FloatArray
+from pramana.types import Columnar, FloatArray
 
 
-def number_columns(points: Any, response: Any = None) -> tuple[list[Key], list[Key]]:
+def number_columns(
+    points: ArrayLike | Columnar, response: ArrayLike | None = None
+) -> tuple[list[Key], list[Key]]:
     """Keys and responses of an array, or of a data frame of any kind.
 
     ``response`` is an array beside the points, or names columns of the data frame.
@@ -40,12 +41,12 @@ def number_columns(points: Any, response: Any = None) -> tuple[list[Key], list[K
     return keys, answers
 
 
-def _frame_columns(frame: Any) -> dict[str, FloatArray]:
+def _frame_columns(frame: object) -> dict[str, FloatArray]:
     table = open_frame(frame).to_arrow()
     return {name: numbers_of(name, table.column(name)) for name in table.column_names}
 
 
-def _names_of(response: Any) -> list[str]:
+def _names_of(response: object) -> list[str]:
     if isinstance(response, str):
         return [response]
     if isinstance(response, list | tuple) and all(isinstance(name, str) for name in response):
@@ -53,7 +54,7 @@ def _names_of(response: Any) -> list[str]:
     return []
 
 
-def _array_keys(points: Any, what: str) -> list[Key]:
+def _array_keys(points: ArrayLike, what: str) -> list[Key]:
     try:
         array = np.asarray(points, dtype=np.float64)
     except (TypeError, ValueError):
@@ -65,7 +66,7 @@ def _array_keys(points: Any, what: str) -> list[Key]:
     return [Key(f"{what} {c}", array[:, c]) for c in range(array.shape[1])]
 
 
-def numbers_of(name: str, column: Any) -> FloatArray:
+def numbers_of(name: str, column: pa.ChunkedArray) -> FloatArray:
     """A column of numbers, missing ones as nan; refused where it is not one."""
     kind = column.type
     if pa.types.is_boolean(kind):

@@ -25,7 +25,7 @@ from pramana.randomness import Keystream, Stream
 from pramana.table.codec import decode, encode
 from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Column
-from pramana.types import FloatArray, IntArray
+from pramana.types import FloatArray, IntArray, Values
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ def anonymise(
     response_weight: float = 1.0,
     max_size: int | None = None,
     sensitive: tuple[Sensitive, ...] = (),
-    strata: Any = None,
+    strata: Values | None = None,
     alpha: float = ALPHA,
     draw: Draw = "whole",
 ) -> Anonymised:

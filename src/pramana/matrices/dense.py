@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +23,7 @@ from pramana.matrices.transition import (
     label_to_json,
 )
 from pramana.numeric import TOTAL
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form
 
 __all__ = ["Dense"]
 
@@ -98,7 +98,7 @@ class Dense(TransitionMatrix):
         """The smallest crossed ratio [Ikarashi, Thm 3], rounded down."""
         return crossed_ratio(self.values)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form; the integers as text."""
         return {
             "family": self.family,
@@ -107,7 +107,7 @@ class Dense(TransitionMatrix):
         }
 
     @classmethod
-    def from_json(cls, form: dict[str, Any]) -> Dense:
+    def from_json(cls, form: Form) -> Dense:
         """The reverse of :meth:`to_json`."""
         labels = tuple(label_from_json(label) for label in form["labels"])
         return cls(labels, tuple(tuple(int(weight) for weight in row) for row in form["rows"]))

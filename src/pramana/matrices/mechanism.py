@@ -9,11 +9,11 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 from pramana.errors import InvalidMatrix, UnknownColumn
 from pramana.matrices.families import matrix_from_json
 from pramana.matrices.transition import Label, TransitionMatrix, label_from_json, label_to_json
+from pramana.types import Form
 
 __all__ = ["Mechanism", "Step"]
 
@@ -74,9 +74,9 @@ class Step:
         """The worst ratio over the strata [Ikarashi, Cor. 4]."""
         return min(matrix.anonymity_ratio for matrix in self.matrices)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
-        form: dict[str, Any] = {"columns": list(self.columns)}
+        form: Form = {"columns": list(self.columns)}
         if self.matrix is not None:
             return form | {"matrix": self.matrix.to_json()}
         strata = [
@@ -86,7 +86,7 @@ class Step:
         return form | {"strata": list(self.strata), "by_stratum": strata}
 
     @classmethod
-    def from_json(cls, form: dict[str, Any]) -> Step:
+    def from_json(cls, form: Form) -> Step:
         """The reverse of :meth:`to_json`."""
         columns = tuple(form["columns"])
         if "matrix" in form:
@@ -144,11 +144,11 @@ class Mechanism:
             f"'{column}' is not randomised. Randomised are: {', '.join(self.columns) or 'none'}."
         )
 
-    def to_json(self) -> list[dict[str, Any]]:
+    def to_json(self) -> list[Form]:
         """A plain form."""
         return [step.to_json() for step in self.steps]
 
     @classmethod
-    def from_json(cls, form: list[dict[str, Any]]) -> Mechanism:
+    def from_json(cls, form: list[Form]) -> Mechanism:
         """The reverse of :meth:`to_json`."""
         return cls(tuple(Step.from_json(step) for step in form))

@@ -12,13 +12,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 from pramana.errors import InvalidMatrix
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import Label
 from pramana.matrices.uniform_mixture import UniformMixture
 from pramana.numeric import TOTAL, log_up
+from pramana.types import Form
 
 __all__ = ["AskedSet", "Reporting"]
 
@@ -66,7 +66,7 @@ class AskedSet:
         """The probability of being asked."""
         return self.weight / TOTAL
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "columns": list(self.columns),
@@ -75,7 +75,7 @@ class AskedSet:
         }
 
     @classmethod
-    def from_json(cls, form: dict[str, Any]) -> AskedSet:
+    def from_json(cls, form: Form) -> AskedSet:
         """The reverse of :meth:`to_json`."""
         matrix = UniformMixture.from_json(form["matrix"])
         return cls(tuple(form["columns"]), int(form["weight"]), matrix)
@@ -135,11 +135,11 @@ class Reporting(Mechanism):
         wanted = set(columns)
         return tuple(asked for asked in self.sets if wanted <= set(asked.columns))
 
-    def to_json(self) -> list[dict[str, Any]]:
+    def to_json(self) -> list[Form]:
         """A plain form."""
         return [asked.to_json() for asked in self.sets]
 
     @classmethod
-    def from_json(cls, form: list[dict[str, Any]]) -> Reporting:
+    def from_json(cls, form: list[Form]) -> Reporting:
         """The reverse of :meth:`to_json`."""
         return cls(tuple(AskedSet.from_json(asked) for asked in form))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pramana.errors import InvalidMatrix, SingularMatrix, UnknownColumn
 from pramana.numeric import TOTAL
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form
 
 __all__ = [
     "Label",
@@ -87,7 +87,7 @@ class TransitionMatrix(ABC):
         """AR of [Ikarashi, Cor. 4], exact or rounded down: k = 1 + (n - 1) AR."""
 
     @abstractmethod
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form with the integers as text; JSON numbers would lose digits."""
 
     # -- what follows ----------------------------------------------------------------------
@@ -179,7 +179,9 @@ class TransitionMatrix(ABC):
         return f"{type(self).__name__}({self.size} values, smallest diagonal {lowest:.4f})"
 
 
-def _along(axis: int, counts: ArrayLike, function: Any) -> FloatArray:
+def _along(
+    axis: int, counts: ArrayLike, function: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
     """Apply a function of the last axis to another one."""
     table = np.moveaxis(np.asarray(counts, dtype=np.float64), axis, -1)
     result: FloatArray = np.moveaxis(function(table), -1, axis)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +30,7 @@ from pramana.matrices.transition import (
     label_to_json,
 )
 from pramana.numeric import TOTAL, exp_down, log_up, require_number
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form
 
 __all__ = ["UniformMixture"]
 
@@ -200,7 +200,7 @@ class UniformMixture(TransitionMatrix):
         require_number("times", times, low=0)
         return UniformMixture.of(self.labels, retention=self.retention**times)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form; the integer as text."""
         return {
             "family": self.family,
@@ -209,7 +209,7 @@ class UniformMixture(TransitionMatrix):
         }
 
     @classmethod
-    def from_json(cls, form: dict[str, Any]) -> UniformMixture:
+    def from_json(cls, form: Form) -> UniformMixture:
         """The reverse of :meth:`to_json`."""
         return cls(tuple(label_from_json(label) for label in form["labels"]), int(form["other"]))
 

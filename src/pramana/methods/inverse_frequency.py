@@ -365,15 +365,10 @@ class InverseFrequency(Method):
                 f"{target} cannot be met. "
                 f"{people.crowd_advice(1 / target.xi if target.xi else math.inf, lower='raise xi')}"
             )
-        designs = {
-            column.name: inverse_frequency_design(
-                dict(zip(column.labels, counts.margin(column.name).dense().tolist(), strict=True)),
-                xi=target.xi,
-                exempt=column.fixed,
-                column=f"'{column.name}'",
-            )
-            for column in schema.randomised
-        }
+        designs = _designs(people, target.xi)
+        computed = (
+            () if schema.known else (CorrectMatch(max(d.attained.xi for d in designs.values())),)
+        )
         mechanism = Mechanism(tuple(Step((name,), one.matrix) for name, one in designs.items()))
         return Plan(
             schema=schema,
@@ -382,13 +377,7 @@ class InverseFrequency(Method):
             records=counts.total,
             crowd=people.crowd,
             asked=tuple(asked),
-            attained=attained(
-                people.counted(mechanism),
-                asked,
-                computed=()
-                if schema.known
-                else (CorrectMatch(max(design.attained.xi for design in designs.values())),),
-            ),
+            attained=attained(people.counted(mechanism), asked, computed=computed),
             figures=_figures(designs),
             public=as_they_stand(
                 {name: list(design.variances().values()) for name, design in designs.items()},
@@ -396,6 +385,21 @@ class InverseFrequency(Method):
             ),
             basis=fingerprint(counts),
         )
+
+
+def _designs(people: People, xi: float) -> dict[str, InverseFrequencyDesign]:
+    """A design for each randomised column, by itself."""
+    return {
+        column.name: inverse_frequency_design(
+            dict(
+                zip(column.labels, people.counts.margin(column.name).dense().tolist(), strict=True)
+            ),
+            xi=xi,
+            exempt=column.fixed,
+            column=f"'{column.name}'",
+        )
+        for column in people.schema.randomised
+    }
 
 
 def _figures(designs: dict[str, InverseFrequencyDesign]) -> dict[str, Any]:

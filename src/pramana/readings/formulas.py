@@ -30,7 +30,7 @@ from pramana.readings.base import Asked
 from pramana.readings.records import ReleasedRecords
 from pramana.table.domains import Bins
 from pramana.table.opened import is_number
-from pramana.types import FloatArray, IntArray
+from pramana.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from formulaic import Formula
@@ -121,22 +121,18 @@ def fit_formula(
     kept = [name for name in dict.fromkeys(names) if name not in changed and name != summed]
     about = Asked(tuple(changed), asked.where, asked.question, asked.weighted)
     cells = records.cells(about, mechanism, value=summed, also=kept)
-    table = cells.table
-    whole = np.ones(table.num_rows, dtype=np.bool_)
-    for name in kept:
-        whole &= ~_missing(table.column(name))
-    table = table.filter(pa.array(whole))
+    whole = _complete(cells.table, kept)
+    table = cells.table.filter(pa.array(whole))
     places = cells.layout.positions([cells.codes[name][whole] for name in cells.layout.columns])
     frame, which, truths = _grid(records, model, cells.layout, table, kept)
     terms, design, response = _sides(model, frame, family, summed)
     _require_size(len(which), design.size)
     present = ~np.array([any(label is None for label in truth) for truth in truths])
-    shape = (-1, len(truths))
     sums = dict.fromkeys(SUMS, np.zeros(table.num_rows)) | sums_in(table)
     scores = CorrectedScores(
         family=family,
-        design=design.reshape(*shape[:1], len(truths), len(terms)) * present[:, None],
-        response=None if response is None else response.reshape(shape) * present,
+        design=design.reshape(-1, len(truths), len(terms)) * present[:, None],
+        response=None if response is None else response.reshape(-1, len(truths)) * present,
         kept=which,
         undone=_undone(cells.layout, places),
         records=float(sums["n"].sum()),
@@ -169,10 +165,13 @@ def _summed_response(
     return name if is_number(records.opened.schema.field(name).type) else None
 
 
-def _missing(column: pa.ChunkedArray) -> Any:
-    values = column.combine_chunks()
-    gone = np.asarray(values.is_null(nan_is_null=True))
-    return gone.astype(np.bool_)
+def _complete(table: pa.Table, names: Sequence[str]) -> BoolArray:
+    """Which rows have a value in each of the columns."""
+    whole = np.ones(table.num_rows, dtype=np.bool_)
+    for name in names:
+        values = table.column(name).combine_chunks()
+        whole &= ~np.asarray(values.is_null(nan_is_null=True)).astype(np.bool_)
+    return whole
 
 
 def _require_size(cells: int, numbers: int) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +19,7 @@ from pramana.table.codec import encode, encode_released
 from pramana.table.domains import Bins
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
-from pramana.types import IntArray
+from pramana.types import Codes, IntArray
 
 __all__ = ["AlikeRecords", "CodedTable", "code_column", "number_column"]
 
@@ -136,13 +135,13 @@ def number_column(table: OpenedTable, name: str, *, what: str) -> NDArray[np.flo
 class AlikeRecords:
     """Which records share their values: a group a record, and how many records each group has."""
 
-    of_record: NDArray[Any]
+    of_record: Codes
     numbers: IntArray
     first: IntArray
     """One record of each group."""
 
     @classmethod
-    def of(cls, codes: Sequence[NDArray[Any]], sizes: Sequence[int]) -> AlikeRecords:
+    def of(cls, codes: Sequence[Codes], sizes: Sequence[int]) -> AlikeRecords:
         """Group records by their codes in all columns."""
         keys, size = np.zeros(len(codes[0]), np.int64), 1
         for column, values in zip(codes, sizes, strict=True):
@@ -169,7 +168,7 @@ class AlikeRecords:
         first[of_record[::-1]] = np.arange(len(keys) - 1, -1, -1)
         return cls(of_record, counts[occurs], first)
 
-    def total(self, values: NDArray[Any]) -> NDArray[np.float64]:
+    def total(self, values: Codes) -> NDArray[np.float64]:
         """The sum of a figure over each group."""
         sums = np.bincount(self.of_record, weights=values, minlength=len(self.numbers))
         return np.asarray(sums, dtype=np.float64)

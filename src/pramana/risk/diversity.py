@@ -12,7 +12,6 @@ a share of all of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from pramana.kanonymity.closeness import distance_of_groups
 from pramana.risk.coded_table import AlikeRecords, code_column
 from pramana.table.opened import OpenedTable
+from pramana.types import Form
 
 __all__ = ["Diversity", "diversity_of", "sensitive_codes"]
 
@@ -37,7 +37,7 @@ class Diversity:
     exposed: int
     """Records whose group holds one value only: who is in it is known to have it."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "column": self.column,

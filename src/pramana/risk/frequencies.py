@@ -13,14 +13,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pramana.errors import InvalidNumber
 from pramana.risk.coded_table import AlikeRecords, CodedTable
-from pramana.types import FloatArray
+from pramana.types import Codes, FloatArray
 
 __all__ = ["MISSING_POLICIES", "Frequencies", "MissingPolicy"]
 
@@ -115,9 +115,7 @@ def _alike(cells: CodedTable, figures: Sequence[FloatArray]) -> list[FloatArray]
     return totals
 
 
-def _matching(
-    cells: CodedTable, shared: NDArray[Any], here: NDArray[Any], there: NDArray[Any]
-) -> NDArray[Any]:
+def _matching(cells: CodedTable, shared: Codes, here: Codes, there: Codes) -> Codes:
     """A group number for each cell here, then there: equal where the shared columns are."""
     both = np.concatenate([here, there])
     if not len(shared):

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from pramana.errors import DoesNotHold, InvalidNumber
 from pramana.numeric import percent_down, percent_up, require_number
+from pramana.types import Form
 
 __all__ = ["ERROR_LEVEL", "FEWEST_TRIALS", "Measured", "clopper_pearson", "wilson"]
 
@@ -117,7 +117,7 @@ class Measured:
             text += f"; promised: at most {percent_up(self.bound)}"
         return text + "."
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "name": self.name,

@@ -15,14 +15,13 @@ first two.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidNumber
 from pramana.risk.frequencies import Frequencies
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form
 
 __all__ = ["PopulationRisk", "exact_individual_risk", "individual_risk"]
 
@@ -121,7 +120,7 @@ class PopulationRisk:
             population=float(frequencies.people or 0.0),
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "expected_reidentifications": self.expected,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +18,7 @@ from pramana.risk.coded_table import AlikeRecords, CodedTable
 from pramana.table.opened import OpenedTable
 from pramana.table.recoded import recoded
 from pramana.table.schema import Column, Schema
-from pramana.types import Codes
+from pramana.types import Codes, Form
 
 __all__ = ["Standing", "StandingOut"]
 
@@ -117,5 +116,5 @@ class Standing:
 
 def _bare(column: Column) -> Column:
     """What counts for telling people apart; missing is a value like others."""
-    about: dict[str, Any] = {"missing": "category", "exempt": (), "declared": True}
+    about: Form = {"missing": "category", "exempt": (), "declared": True}
     return replace(column, **about)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from pramana.risk.coded_table import AlikeRecords, CodedTable
 from pramana.risk.frequencies import Frequencies, MissingPolicy
 from pramana.risk.population import PopulationRisk
+from pramana.types import Form
 
 __all__ = ["SubsetRisk", "subset_risks"]
 
@@ -27,7 +27,7 @@ class SubsetRisk:
     expected: float | None
     """Expected re-identifications, where there are weights."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "keys": list(self.keys),

@@ -18,6 +18,7 @@ from pramana.shown import Shown
 from pramana.table.households import households_of
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
+from pramana.types import Form
 
 __all__ = ["TableAudit", "audit_table"]
 
@@ -60,7 +61,7 @@ class TableAudit(Shown):
         """As the prompt and notebooks show it."""
         return f"Audit of {self.records:,} records by {', '.join(self.keys)}", self.sentences()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "records": self.records,

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +27,7 @@ from pramana.table.codec import encode, encode_released
 from pramana.table.lookup import flat
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import ASKED, Column, Schema
-from pramana.types import IntArray, Words
+from pramana.types import Form, IntArray, Words
 
 __all__ = ["MIX", "Verbatim", "measure_verbatim", "numbers_of", "verbatim_of"]
 
@@ -103,7 +102,7 @@ class Verbatim:
             "record it is, not that records are changed."
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """The exact figures as a plain form: for the owner only."""
         return {
             "records": self.records,

@@ -24,7 +24,7 @@ from pramana.numeric import records_that
 from pramana.table.domains import Bins, Categories, Label, label_text
 from pramana.table.lookup import MISSING, OUTSIDE, find_bins, find_labels, flat
 from pramana.table.schema import Column
-from pramana.types import Codes, Positions
+from pramana.types import Codes, Positions, Values
 
 __all__ = [
     "Refused",
@@ -256,13 +256,13 @@ def _indices(array: pa.DictionaryArray) -> pa.Array:
     return pc.fill_null(wide, len(array.dictionary))
 
 
-def _taken(values: npt.NDArray[Any], indices: pa.Array) -> npt.NDArray[Any]:
+def _taken(values: Values, indices: pa.Array) -> Values:
     """The value at each index; one that points outside is refused."""
     try:
         taken = pa.array(values).take(indices)
     except pa.ArrowIndexError:
         raise InvalidTable("An index points outside its dictionary: the table is broken.") from None
-    found: npt.NDArray[Any] = taken.to_numpy()
+    found: Values = taken.to_numpy()
     return found
 
 
@@ -313,7 +313,7 @@ def _typed(values: pa.Array, like: pa.DataType | None) -> pa.Array:
 
 def _draw(
     bins: Bins, codes: Codes, words: npt.NDArray[np.uint64], like: pa.DataType | None
-) -> npt.NDArray[Any]:
+) -> Values:
     """A uniform number inside each bin; whole numbers for a column of integers."""
     share = (words >> np.uint64(11)).astype(float) / 2**53  # in [0, 1), 53 bits
     at = np.minimum(codes, bins.size - 1)  # missing values are masked by the caller
@@ -324,17 +324,17 @@ def _draw(
         count = np.diff(first)
         wide = _wide(first)
         if wide is not None and (count > 0).all():  # else a bin has only other numbers to draw
-            whole: npt.NDArray[Any] = first[at] + np.floor(share * count[at])
+            whole: Values = first[at] + np.floor(share * count[at])
             # Beyond 2**53 the sum may round up to the first number of the next bin.
             whole = np.minimum(whole, np.nextafter(first[1:], -np.inf)[at])
             return whole.astype(wide)
     drawn = edges[at] + share * np.diff(edges)[at]
     # Rounding may reach the upper edge, which belongs to the next bin.
-    inside: npt.NDArray[Any] = np.minimum(drawn, np.nextafter(edges[1:], -np.inf)[at])
+    inside: Values = np.minimum(drawn, np.nextafter(edges[1:], -np.inf)[at])
     return inside
 
 
-def _apart(bins: Bins, codes: Codes, drawn: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _apart(bins: Bins, codes: Codes, drawn: Values) -> Values:
     """Draws, and in place of values that stand for missing these themselves."""
     for place, value in enumerate(bins.missing_values, start=bins.size):
         drawn = np.where(codes == place, value, drawn)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pramana.errors import InvalidTable, TooLarge, UnknownColumn
 from pramana.table.codec import code_dtype
 from pramana.table.domains import Label
-from pramana.types import Codes
+from pramana.types import Codes, Values
 
 __all__ = ["Counter", "Counts"]
 
@@ -45,7 +45,7 @@ class Counts:
 
     columns: tuple[str, ...]
     labels: tuple[tuple[Label, ...], ...]
-    cells: NDArray[Any]
+    cells: Values
     numbers: NDArray[np.int64]
 
     def __post_init__(self) -> None:
@@ -75,7 +75,7 @@ class Counts:
 
     @classmethod
     def from_dense(
-        cls, columns: Sequence[str], labels: Sequence[tuple[Label, ...]], table: NDArray[Any]
+        cls, columns: Sequence[str], labels: Sequence[tuple[Label, ...]], table: Values
     ) -> Counts:
         """From an array with one axis a column."""
         cells = np.argwhere(table)
@@ -142,7 +142,7 @@ class Counter:
         cells = prod(self._sizes)
         self._keys: _Keys = _MixedRadix(self._sizes) if cells < 2**63 else _Bytes(self._sizes)
         self._dense = np.zeros(cells, dtype=np.int64) if cells <= DENSE_LIMIT else None
-        self._parts: list[tuple[NDArray[Any], NDArray[np.int64]]] = []
+        self._parts: list[tuple[Values, NDArray[np.int64]]] = []
         self._waiting = 0
 
     def add(self, codes: Sequence[Codes], numbers: NDArray[np.int64] | None = None) -> None:
@@ -167,7 +167,7 @@ class Counter:
     def result(self) -> Counts:
         """The table of all that was added."""
         if self._dense is not None:
-            keys: NDArray[Any] = np.flatnonzero(self._dense)
+            keys: Values = np.flatnonzero(self._dense)
             numbers = self._dense[keys]
         else:
             none = self._keys.of([np.zeros(0, np.uint8)] * len(self._sizes))
@@ -176,8 +176,8 @@ class Counter:
 
 
 def _merge(
-    parts: Sequence[tuple[NDArray[Any], NDArray[np.int64] | None]],
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    parts: Sequence[tuple[Values, NDArray[np.int64] | None]],
+) -> tuple[Values, NDArray[np.int64]]:
     """Distinct keys in order, with the sums of their numbers; without numbers each is one."""
     keys = np.concatenate([key for key, _ in parts])
     if all(numbers is None for _, numbers in parts):
@@ -198,14 +198,14 @@ class _MixedRadix:
     def __init__(self, sizes: Sequence[int]) -> None:
         self._sizes = sizes
 
-    def of(self, codes: Sequence[Codes]) -> NDArray[Any]:
+    def of(self, codes: Sequence[Codes]) -> Values:
         keys = codes[0].astype(np.int64)
         for size, column in zip(self._sizes[1:], codes[1:], strict=True):
             keys *= size
             keys += column
         return keys
 
-    def cells(self, keys: NDArray[Any]) -> NDArray[Any]:
+    def cells(self, keys: Values) -> Values:
         cells = np.empty((len(keys), len(self._sizes)), dtype=code_dtype(max(self._sizes)))
         left = keys.copy()
         for place in range(len(self._sizes) - 1, -1, -1):
@@ -220,13 +220,13 @@ class _Bytes:
         self._sizes = sizes
         self._dtype = code_dtype(max(sizes)).newbyteorder(">")
 
-    def of(self, codes: Sequence[Codes]) -> NDArray[Any]:
+    def of(self, codes: Sequence[Codes]) -> Values:
         rows = np.empty((len(codes[0]), len(codes)), dtype=self._dtype)
         for place, column in enumerate(codes):
             rows[:, place] = column
         return rows.view(np.dtype((np.void, rows.dtype.itemsize * len(codes)))).ravel()
 
-    def cells(self, keys: NDArray[Any]) -> NDArray[Any]:
+    def cells(self, keys: Values) -> Values:
         rows = keys.view(self._dtype).reshape(len(keys), len(self._sizes))
         return rows.astype(self._dtype.newbyteorder("="))
 

@@ -8,13 +8,12 @@ Hellinger      sqrt(sum (sqrt p - sqrt q)**2 / 2): like L1, but rare cells count
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidTable
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form
 
 __all__ = ["TableDistance", "shares"]
 
@@ -47,7 +46,7 @@ class TableDistance:
         numbers = (f"{name}={value:.3g}" for name, value in self.to_json().items())
         return f"TableDistance({', '.join(numbers)})"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {"l1": self.l1, "intersection": self.intersection, "hellinger": self.hellinger}
 

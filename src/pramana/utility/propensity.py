@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.errors import InvalidTable
-from pramana.types import FloatArray
+from pramana.types import Codes, FloatArray, Form
 
 __all__ = ["Propensity", "propensity"]
 
@@ -42,13 +40,13 @@ class Propensity:
         """pMSE in units of chance: near 1 the tables cannot be told apart by this model."""
         return self.pmse / self.expected
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {"pmse": self.pmse, "expected": self.expected, "ratio": self.ratio}
 
 
 def propensity(
-    truth: Sequence[NDArray[Any]], released: Sequence[NDArray[Any]], sizes: Sequence[int]
+    truth: Sequence[Codes], released: Sequence[Codes], sizes: Sequence[int]
 ) -> Propensity:
     """From codes, one array a column; records that look alike are fitted together."""
     if len(truth) != len(released) or not truth:
@@ -68,7 +66,7 @@ def propensity(
     return Propensity(pmse, float(expected))
 
 
-def _design(cells: NDArray[Any], sizes: Sequence[int]) -> FloatArray:
+def _design(cells: Codes, sizes: Sequence[int]) -> FloatArray:
     """A column of ones and, for each column, one for each value but the first."""
     parts = [np.ones((len(cells), 1))]
     for place, size in enumerate(sizes):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pramana.errors import InvalidNumber, MissingExtra
+from pramana.types import Codes, Form
 
 __all__ = ["TreeAccuracy", "tree_accuracy"]
 
@@ -40,7 +40,7 @@ class TreeAccuracy:
         best = self.released if self.rebuilt is None else self.rebuilt
         return best / self.truth if self.truth else 1.0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "target": self.target,
@@ -54,11 +54,11 @@ class TreeAccuracy:
 
 def tree_accuracy(
     target: str,
-    truth: tuple[Sequence[NDArray[Any]], NDArray[Any]],
-    released: tuple[Sequence[NDArray[Any]], NDArray[Any]],
+    truth: tuple[Sequence[Codes], Codes],
+    released: tuple[Sequence[Codes], Codes],
     *,
     held_out: NDArray[np.bool_],
-    rebuilt: tuple[Sequence[NDArray[Any]], NDArray[Any]] | None = None,
+    rebuilt: tuple[Sequence[Codes], Codes] | None = None,
 ) -> TreeAccuracy:
     """Learn ``target`` from the other columns, once from each table.
 
@@ -80,7 +80,7 @@ def tree_accuracy(
     columns, wanted = np.stack(truth[0], axis=1), truth[1]
     seen, labels = np.stack(released[0], axis=1), released[1]
 
-    def accuracy(x: NDArray[Any], y: NDArray[Any]) -> float:
+    def accuracy(x: Codes, y: Codes) -> float:
         tree = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=20, random_state=0)
         return float(tree.fit(x, y).score(columns[held_out], wanted[held_out]))
 

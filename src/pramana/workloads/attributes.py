@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from pramana.engines.choose import open_truth
 from pramana.errors import UnknownColumn
 from pramana.table.codec import encode_released
 from pramana.table.domains import Bins, Categories, Label, label_text
 from pramana.table.schema import Column, Schema
-from pramana.types import FloatArray, IntArray, TableLike
+from pramana.types import FloatArray, IntArray, TableLike, Values
 
 __all__ = [
     "Attribute",
@@ -68,7 +67,7 @@ class Attribute:
             return [self.name]
         return [f"{self.name}={label_text(label) or 'missing'}" for label in self.labels]
 
-    def features(self, values: NDArray[Any]) -> FloatArray:
+    def features(self, values: Values) -> FloatArray:
         """From codes (or plain numbers); a code of -1 is unknown."""
         if self.labels is None:
             return np.asarray(values, dtype=np.float64)[:, None]
@@ -108,7 +107,7 @@ def raw_records(attributes: Sequence[Attribute], table: TableLike, *more: str) -
     return opened.to_arrow(names)
 
 
-def codes_in_test(attribute: Attribute, values: pa.ChunkedArray) -> NDArray[Any]:
+def codes_in_test(attribute: Attribute, values: pa.ChunkedArray) -> Values:
     """The same column of a file of true records.
 
     Numbers beyond the outer edges belong to the outer bins; categories that the release does not
@@ -131,7 +130,7 @@ def codes_in_test(attribute: Attribute, values: pa.ChunkedArray) -> NDArray[Any]
     return places
 
 
-def feature_table(attributes: list[Attribute], values: list[NDArray[Any]]) -> FloatArray:
+def feature_table(attributes: list[Attribute], values: list[Values]) -> FloatArray:
     """All features side by side."""
     parts = [own.features(value) for own, value in zip(attributes, values, strict=True)]
     return np.concatenate(parts, axis=1)

@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.errors import InvalidTable, MissingExtra, NotCovered, UnknownColumn
 from pramana.randomness import Keystream
 from pramana.readings.release import Release, load_release
 from pramana.table.schema import Role
-from pramana.types import FloatArray, TableLike
+from pramana.types import FloatArray, Learner, TableLike, Values
 from pramana.workloads.attributes import (
     Attribute,
     attribute_of,
@@ -83,7 +82,7 @@ class ReleasedFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         values = [codes_in_test(own, rows[own.name]) for own in self.attributes]
         return feature_table(list(self.attributes), values)
 
-    def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:  # noqa: ARG002
+    def get_feature_names_out(self, input_features: object = None) -> Values:  # noqa: ARG002
         """The names of the numbers."""
         return np.array(feature_names(list(self.attributes)), dtype=object)
 
@@ -95,7 +94,7 @@ def learn(
     release: Release | str | Path,
     target: str,
     *,
-    learner: Any = None,
+    learner: Learner | None = None,
     rebuild: LearnFrom = "posterior",
     draws: int | None = None,
     seed: int | None = None,
@@ -150,7 +149,7 @@ def _default(target: Attribute, records: int) -> Any:
 
 def _classes(
     release: Release, target: str, rebuild: LearnFrom, draws: int | None, keystream: Keystream
-) -> tuple[FloatArray, NDArray[Any], FloatArray | None]:
+) -> tuple[FloatArray, Values, FloatArray | None]:
     """Features, labels and weights of rebuilt records; those without a class are left out."""
     columns = ReleasedColumns.of(release, target, rebuild, keystream)
     tables = columns.rebuilt(rebuild, draws_for(columns.records, rebuild, draws), keystream)
@@ -172,7 +171,7 @@ def _numbers(
     features: ReleasedFeatures,
     rebuild: LearnFrom,
     keystream: Keystream,
-) -> tuple[FloatArray, NDArray[Any], FloatArray | None]:
+) -> tuple[FloatArray, Values, FloatArray | None]:
     """The same for a number released as it is."""
     whole = release.certificate.kind != "reports"
     if whole and (rebuild == "none" or not release.certificate.schema.randomised):

@@ -25,7 +25,7 @@ from pramana.readings.release import Release, load_release
 from pramana.risk.measured import wilson
 from pramana.table.domains import Label, label_text
 from pramana.table.schema import Role
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form, Learner, TableLike, Values
 from pramana.workloads.attributes import (
     Attribute,
     attribute_of,
@@ -94,7 +94,7 @@ class MinedTree:
         accuracy: on the test file, where one was given.
     """
 
-    learner: Any = field(repr=False)
+    learner: Learner = field(repr=False)
     target: str
     classes: tuple[Label, ...]
     attributes: tuple[Attribute, ...] = field(repr=False)
@@ -108,12 +108,12 @@ class MinedTree:
         """The names of the learner's inputs."""
         return feature_names(list(self.attributes))
 
-    def predict(self, table: Any) -> list[Label]:
+    def predict(self, table: TableLike) -> list[Label]:
         """The class of each record of a file or data frame with the release's columns."""
         codes = self._codes(raw_records(self.attributes, table))
         return [self.classes[code] for code in codes.tolist()]
 
-    def test(self, table: Any) -> Accuracy:
+    def test(self, table: TableLike) -> Accuracy:
         """How often the class is found on clean records."""
         rows = raw_records(self.attributes, table, self.target)
         known = {label_text(label): place for place, label in enumerate(self.classes)}
@@ -131,9 +131,9 @@ class MinedTree:
         )
         return text
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """The figures of the model."""
-        form: dict[str, Any] = {
+        form: Form = {
             "target": self.target,
             "classes": list(self.classes),
             "learner": type(self.learner).__name__,
@@ -161,8 +161,8 @@ def mine_tree(
     release: Release | str | Path,
     *,
     target: str,
-    test: Any = None,
-    learner: Any = None,
+    test: TableLike | None = None,
+    learner: Learner | None = None,
     rebuild: LearnFrom = "posterior",
     draws: int | None = None,
     seed: int | None = None,
@@ -216,9 +216,9 @@ class ReleasedColumns:
     """The released columns as a learner needs them."""
 
     target: Attribute
-    classes: NDArray[Any]
+    classes: Values
     attributes: list[Attribute]
-    values: list[NDArray[Any]]
+    values: list[Values]
     mechanism: Mechanism
     weight: FloatArray | None
 
@@ -263,7 +263,7 @@ class ReleasedColumns:
 
     def rebuilt(
         self, method: str, draws: int, keystream: Keystream
-    ) -> list[tuple[list[NDArray[Any]], NDArray[Any]]]:
+    ) -> list[tuple[list[Values], Values]]:
         """Rebuilt tables: the values of each attribute, and the classes."""
         if method == "none" or not self.mechanism.steps:
             return [(self.values, self.classes)]
@@ -278,8 +278,8 @@ class ReleasedColumns:
         return [self._table(found) for found in self._drawn(layout, codes, draws, keystream)]
 
     def _drawn(
-        self, layout: Layout, codes: list[NDArray[Any]], draws: int, keystream: Keystream
-    ) -> list[dict[str, NDArray[Any]]]:
+        self, layout: Layout, codes: list[Values], draws: int, keystream: Keystream
+    ) -> list[dict[str, Values]]:
         channels = Channels(layout.only(range(len(layout.axes))))
         places = layout.positions(codes)
         axes = layout.axes
@@ -287,13 +287,13 @@ class ReleasedColumns:
         model = fit_target_model(places, channels, target=target)
         found = []
         for drawn in draw_records(places, channels, model, keystream=keystream, draws=draws):
-            columns: dict[str, NDArray[Any]] = {}
+            columns: dict[str, Values] = {}
             for axis, place in zip(axes, drawn, strict=True):
                 columns |= _columns_of(layout, axis, place)
             found.append(columns)
         return found
 
-    def _table(self, found: dict[str, NDArray[Any]]) -> tuple[list[NDArray[Any]], NDArray[Any]]:
+    def _table(self, found: dict[str, Values]) -> tuple[list[Values], Values]:
         values = [
             found.get(own.name, kept)
             for own, kept in zip(self.attributes, self.values, strict=True)
@@ -301,7 +301,7 @@ class ReleasedColumns:
         return [np.asarray(value) for value in values], np.asarray(found[self.target.name])
 
 
-def _columns_of(layout: Layout, axis: Any, places: NDArray[Any]) -> dict[str, NDArray[Any]]:
+def _columns_of(layout: Layout, axis: Any, places: Values) -> dict[str, Values]:
     """The code of each column of an axis; an axis may hold several columns that move together."""
     found = {}
     for part, name in enumerate(axis.columns):
