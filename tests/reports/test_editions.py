@@ -18,6 +18,7 @@ from tests.reports.editions import (
 )
 
 from pramana import api
+from pramana.release.explained import WHY_NOT
 
 
 @pytest.fixture(scope="module", params=list(METHODS))
@@ -76,6 +77,16 @@ def test_first_page_and_labels(made, form, edition):
         assert squeezed(word) in text, word
     assert "<i>more" not in made[edition].html
     assert LABELS.values["region"][1].replace(" ", "") in text
+
+
+def test_what_must_not_be_done_is_said_by_kind(made):
+    """In the words of the release folder, and all that the certificate states."""
+    certificate = api.load(made["folder"]).certificate
+    text = words_of(made["external"], "html")
+
+    assert squeezed(WHY_NOT[certificate.kind]) in text
+    for sentence in certificate.sentences():
+        assert squeezed(sentence) in text
 
 
 def test_pictures_say_in_words_what_they_show(made):

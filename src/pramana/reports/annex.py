@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pramana.guarantees.claim import Claim
 from pramana.guarantees.dials import dials
 from pramana.release.checks import State, Verdict
+from pramana.release.explained import WHY_NOT
 from pramana.reports.blocks import (
     Block,
     Chapter,
@@ -72,6 +73,9 @@ def _promises(content: ReportContent) -> list[Block]:
     if not certificate.claims:
         blocks.append(Words(certificate.sentences()[0]))
     form = certificate.to_json()
+    more = certificate.sentences()[max(len(certificate.claims), 1) :]
+    if more:
+        blocks += [Heading("What else is stated"), *map(Words, more)]
     blocks.append(Heading("What the promises cover"))
     blocks += [Words(form["scope"]["statement"]), Words(form["crowd"]["statement"])]
     return blocks
@@ -186,9 +190,9 @@ def _analysis(content: ReportContent) -> list[Block]:
     weight = content.certificate.schema.weight
     blocks: list[Block] = [
         Words(
-            "Do not count the released records as if they were true: randomisation blurs every "
-            "table. Estimates undo the blur and say how sure they are. In Python, beside the "
-            "release folder:"
+            f"Do not count the released records as they stand. {WHY_NOT[content.certificate.kind]} "
+            "Estimates make of them what can be told, and say how sure they are. In Python, "
+            "beside the release folder:"
         ),
         Code(content.code),
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isclose
+
 from pramana.guarantees.claim import Claim
 from pramana.numeric import percent_down, percent_up, text_up
 from pramana.release.checks import State
@@ -166,7 +168,7 @@ def _chart(content: ReportContent) -> tuple[Drawing | None, str]:
     if view is None:
         return None, ""
     name = f"An example of what can be told: shares of '{view.title}'"
-    return shares("first", view, title=name, wide=WIDER), f"{name}. {_reading(content)}"
+    return shares("first", view, title=name, wide=WIDER), f"{name}. {_reading(view)}"
 
 
 def _worth_showing(view: ColumnView) -> tuple[bool, bool, bool]:
@@ -174,9 +176,13 @@ def _worth_showing(view: ColumnView) -> tuple[bool, bool, bool]:
     return view.low is not None, len(view.labels) > 2, not view.curve
 
 
-def _reading(content: ReportContent) -> str:
-    if not any(view.estimated is not None for view in content.drawn):
+def _reading(view: ColumnView) -> str:
+    if view.estimated is None:
         return "Shares as they stand in the release."
+    if all(
+        isclose(*pair, abs_tol=5e-4) for pair in zip(view.estimated, view.released, strict=True)
+    ):
+        return "Circles with lines: estimates with their intervals; a plain count gives the same."
     return (
         "Circles with lines: estimates with their intervals. Diamonds: what a plain count of the "
         "released records would give, which is not to be used."
