@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,7 +18,9 @@ from pramana.cli.guide import (
     show_guide,
 )
 from pramana.cli.options import AsJson, Encoding, MethodName, SchemaFile, argument, option, told
-from pramana.types import Form
+
+if TYPE_CHECKING:
+    from pramana.types import Form
 
 __all__ = ["design"]
 

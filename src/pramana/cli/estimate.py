@@ -21,11 +21,11 @@ from pramana.cli.asking import (
 )
 from pramana.cli.options import AsJson, ReleaseFolder, names_of, option
 from pramana.errors import InputError
-from pramana.types import Form
 
 if TYPE_CHECKING:
     from pramana.estimation.results import Estimate
     from pramana.readings.release import Release
+    from pramana.types import Form
 
 __all__ = ["estimate"]
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pramana.cli.options import option
 from pramana.errors import InputError
-from pramana.types import Form
 
 if TYPE_CHECKING:
     from pramana.methods.guide import GridPoint
+    from pramana.types import Form
 
 __all__ = ["Accuracy", "Gamma", "GuideOptions", "GuideQuick", "GuideTarget", "GuideTest",
            "show_guide"]  # fmt: skip

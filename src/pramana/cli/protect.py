@@ -11,7 +11,6 @@ from pramana.cli.options import AsJson, Encoding, MethodName, SchemaFile, TableF
 from pramana.cli.steward import engine_names, format_names
 from pramana.errors import InputError
 from pramana.shown import listed
-from pramana.types import Form
 
 if TYPE_CHECKING:
     from pramana.guarantees.composition import Together
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from pramana.methods.plan import Plan
     from pramana.readings.release import Release
     from pramana.risk.verbatim import Verbatim
+    from pramana.types import Form
 
 __all__ = ["protect"]
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pramana.numeric import text_up
-from pramana.types import Form
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from pramana.methods.plan import Plan
     from pramana.release.certificate import Certificate
     from pramana.release.verify import Verdict
+    from pramana.types import Form
 
 __all__ = [
     "bullet",

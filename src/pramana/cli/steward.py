@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from pramana.types import Form
-
 if TYPE_CHECKING:
     from pramana.methods.base import Method, Option
+    from pramana.types import Form
 
 __all__ = [
     "SELDOM",

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 from pramana.cli.options import require_schema
 from pramana.cli.steward import Wishes, options_by_flag
 from pramana.errors import InputError, InvalidTable
-from pramana.types import Form
 
 if TYPE_CHECKING:
     from pramana.methods.base import Method
     from pramana.methods.plan import Plan
     from pramana.table.schema import Schema
-    from pramana.types import TableLike
+    from pramana.types import Form, TableLike
 
 __all__ = ["method_of", "plan_for"]
 
