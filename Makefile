@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: help demo test test-spark test-snippets test-faults check docs pictures bench clean setup java test-browser test-wheel chromium collect-demo test-postgres postgresql studio studio-demo
+.PHONY: help demo test test-spark test-snippets test-faults check docs pictures bench clean setup java test-browser test-wheel chromium collect-demo test-postgres postgresql studio studio-demo studio-pictures
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -40,6 +40,9 @@ studio: .venv/.studio ## the whole path in a browser, on the tables of this fold
 studio-demo: .venv/.studio ## the same on 100,000 people who do not exist
 	@[ -f demo-data/people.parquet ] || $(BIN)/pramana demo >/dev/null
 	@$(BIN)/pramana studio demo-data
+
+studio-pictures: chromium .venv/.browser ## the screenshots of docs/studio.md anew
+	@$(BIN)/python -m benchmarks.studio_pictures
 
 test-faults: .venv/.developer ## kills, pairs at once, full disks (as root) and mutated inputs: an hour or more
 	@$(BIN)/python -m benchmarks faults

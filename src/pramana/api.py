@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pramana.estimation.results import Estimate
     from pramana.formats.base import FORMATS
     from pramana.formats.looking import Look
+    from pramana.formats.mending import mend_names
     from pramana.guarantees.registry import GUARANTEES, asked_by_letters, letters
     from pramana.ledger.book import Budget, Ledger
     from pramana.matrices.mechanism import Mechanism
@@ -74,6 +75,7 @@ __all__ = [
     "load",
     "look",
     "lowerings",
+    "mend_names",
     "merge_values",
     "open_source",
     "options_of",
@@ -92,6 +94,7 @@ _ELSEWHERE = {
     "beforehand": "assess.beforehand",
     "complete": "table.describe",
     "lowerings": "assess.lowering",
+    "mend_names": "formats.mending",
     "merge_values": "table.merging",
     "shapes_of": "table.shapes",
     "Standing": "risk.standing",

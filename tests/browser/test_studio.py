@@ -19,7 +19,7 @@ from pramana.randomness import Keystream
 from tests.browser.conftest import COMMAND
 
 PAGES = ("/", "/columns", "/columns/3", "/columns/4", "/columns/rules?a=1&b=2", "/risk", "/asked",
-         "/choose", "/protect")  # fmt: skip
+         "/choose", "/protect", "/report", "/code")  # fmt: skip
 HOSTILE = '<img src=x onerror="alert(1)">'
 
 
@@ -164,6 +164,13 @@ def test_the_whole_path_of_a_steward(wide: Any, studio: StudioProcess) -> None:
     settled(page)
     page.get_by_text("2,000 records are released into published").wait_for()
     page.get_by_text("✓ proven").first.wait_for()
+    page.get_by_role("link", name="Go on: the report").click()
+    page.get_by_label("Name of the data").fill("People")
+    page.get_by_role("button", name="Write it").click()
+    settled(page)
+    with page.expect_popup() as popup:
+        page.get_by_role("link", name="Read the report for us").click()
+    popup.value.get_by_text("People").first.wait_for()
     release = load(studio.folder / "published")
     assert verify(studio.folder / "published").valid
     assert "occupation" not in release.certificate.schema.names
@@ -218,8 +225,8 @@ def test_work_is_cancelled_and_done_again(wide: Any, tmp_path: Path) -> None:
         left = {path.name for path in tmp_path.iterdir()}
         assert left == {"people.csv", ".pramana-studio"}
         wide.get_by_role("button", name="Do it again").click()
-        settled(wide)
-        wide.get_by_text("50,000 records are released into out").wait_for()
+        wide.get_by_text("50,000 records are released into out").wait_for(timeout=90_000)
+        assert load(tmp_path / "out").records == 50_000
     finally:
         wide.goto("about:blank")
         studio.stop()

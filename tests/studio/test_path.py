@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -252,3 +254,45 @@ def test_pages_answer_while_the_worker_works(opened: Visitor) -> None:
     running = opened.client.app._app.state.studio.jobs  # type: ignore[attr-defined]
     while running.busy is not None:
         running.cancel(running.busy.key)
+
+
+def test_reports_and_files_for_a_colleague(opened: Visitor) -> None:
+    """The report is read without running anything; the program makes the same release."""
+    folder = opened.session.folder
+    opened.post("/choose", {"method": "retention", "letter": "k", "k": "3"})
+    opened.post("/protect", {"release": "told", "acknowledged": "yes"})
+    opened.part("/protect/made")
+    assert "not written yet" in opened.get("/report").text
+    opened.post("/report", {"name": "People", "office": "Office <b>", "edition": "public"})
+    assert "told-report-public.pdf" in opened.part("/report/written/public")
+    answer = opened.get("/report/read/public")
+    assert "Office &lt;b&gt;" in answer.text
+    policy = answer.headers["content-security-policy"]
+    assert "sandbox" in policy
+    assert "script" not in policy
+    opened.post("/code", {"force": "1"})
+    program = (folder / "protect.py").read_text()
+    assert "--k 3 --method retention -o told" in (folder / "protect.sh").read_text()
+    made = program.replace("'told'", "'by_program'")
+    done = subprocess.run([sys.executable, "-c", made], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    both = [load(folder / name).certificate.schema for name in ("by_program", "told")]
+    assert both[0] == both[1]
+    states = opened.session.told()
+    opened.post("/code/back", {"at": "0"})
+    assert opened.session.now.file == ""
+    opened.post("/code/back", {"at": str(len(states) - 1)})
+    assert opened.session.now.target == {"k": 3.0}
+
+
+def test_names_that_are_there_twice_are_mended_by_a_click(visitor: Visitor, folder: Path) -> None:
+    """In a copy; the file itself stays as it is."""
+    text = "sex;age;sex\n" + "F;20;x\nM;30;y\n" * 40
+    (folder / "twice.csv").write_text(text)
+    visitor.post("/open", {"file": "twice.csv"})
+    assert "Mend the names" in visitor.part("/open/found")
+    visitor.post("/open/mend")
+    assert visitor.session.now.file == "twice.mended.csv"
+    assert "sex_2" in visitor.part("/open/found")
+    assert (folder / "twice.csv").read_text() == text
+    assert "looks as if it meant missing" in words(visitor.part("/open/codes"))

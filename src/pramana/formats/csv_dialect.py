@@ -83,8 +83,11 @@ def _raw_fields(raw: bytes) -> Iterator[str]:
     return (found[1] for found in FIELD.finditer(text, 0, end))
 
 
-def find_dialect(path: Path, *, encoding: str | None = None) -> Dialect:
-    """How the file at ``path`` is written; its encoding too, unless that is told."""
+def find_dialect(path: Path, *, encoding: str | None = None, distinct: bool = True) -> Dialect:
+    """How the file at ``path`` is written; its encoding too, unless that is told.
+
+    Names that are there twice are refused, unless they need not be ``distinct``.
+    """
     raw = _beginning(path)
     encoding = encoding or _encoding(raw, path)
     text = _decoded(raw, encoding)
@@ -95,6 +98,8 @@ def find_dialect(path: Path, *, encoding: str | None = None) -> Dialect:
     escape = _escape(lines, quote)
     delimiter = _delimiter(lines, quote, escape)
     names, header_lines = _header(lines, delimiter, quote, escape, path)
+    if distinct:
+        require_distinct_names(names, where=str(path))
     if len(raw) < HEAD and not any(line.strip() for line in lines.splitlines()[header_lines:]):
         raise InvalidTable(f"{path} has a header and no records.")
     return Dialect(encoding, delimiter, quote, escape, names, header_lines)
@@ -198,7 +203,6 @@ def _header(
         )
     # Row numbers are often written under an empty name.
     names = [name or f"column_{at}" for at, name in enumerate(names, 1)]
-    require_distinct_names(names, where=str(path))
     return tuple(names), reader.line_num
 
 

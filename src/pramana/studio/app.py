@@ -16,10 +16,12 @@ from pramana.studio.pages import (
     codebook,
     collecting,
     columns,
+    handing,
     models,
     opening,
     protecting,
     release,
+    reporting,
     risk,
     tables,
     working,
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["PAGES", "studio_application"]
 
 PAGES: Final = (
-    *(opening, columns, risk, asked, choosing, protecting, collecting),
+    *(opening, columns, risk, asked, choosing, protecting, reporting, handing, collecting),
     *(release, codebook, tables, models),
     working,
 )

@@ -134,7 +134,7 @@ def _labelled(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for point in sorted(points, key=lambda own: (own["y"], own["x"])):
         right = point["x"] < RIGHTMOST
         wide = LETTER * len(f"{point['name']} {point['target']}")
-        left = point["x"] + 11 if right else point["x"] - 11 - wide
+        left = point["x"] + 14 if right else point["x"] - 14 - wide
         rows = (point["y"] + 4 + step * LINE for step in (0, -1, 1, -2, 2, -3, 3, -4, 4))
         row = next((y for y in rows if _free(taken, left, wide, y)), point["y"] + 4)
         taken.append((left, wide, row))

@@ -39,6 +39,8 @@ class Choices:
         tried: The methods that are tried.
         target: Numbers by their letters, such as ``{"k": 100}``.
         release: The name of the folder to write.
+        name: Of the data, on reports.
+        office: Who releases them, on reports.
         copies: Further formats of the released data.
         acknowledged: What was acknowledged: the digest of the list of what is released as it is.
         analysed: The release folder that an analyst has opened.
@@ -55,6 +57,8 @@ class Choices:
     method: str = ""
     target: dict[str, float] = field(default_factory=dict)
     release: str = "release"
+    name: str = ""
+    office: str = ""
     copies: tuple[str, ...] = ()
     acknowledged: str = ""
     analysed: str = ""
@@ -123,6 +127,14 @@ class StudioSession:
     def redo(self) -> None:
         """Forward again."""
         self._move(min(self._at + 1, len(self._states) - 1))
+
+    def go(self, at: int) -> None:
+        """To any state that is kept."""
+        self._move(max(0, min(at, len(self._states) - 1)))
+
+    def told(self) -> list[dict[str, Any]]:
+        """Every state by what was done, and which is the present one."""
+        return [{"did": own.did, "now": at == self._at} for at, own in enumerate(self._states)]
 
     def _move(self, at: int) -> None:
         if at != self._at:

@@ -8,8 +8,8 @@ from typing import Any
 
 from pramana.studio.worker import Workbench
 
-__all__ = ["advise", "audit", "check", "describe", "foresee", "look", "plan", "protect", "shapes",
-           "standing"]  # fmt: skip
+__all__ = ["advise", "audit", "check", "describe", "foresee", "look", "plan", "protect", "report",
+           "shapes", "standing"]  # fmt: skip
 
 ROWS = 100
 
@@ -313,3 +313,29 @@ def _beside(release: Any, opened: Any) -> list[dict[str, Any]]:
 def _figures(cell: dict[str, Any] | None) -> dict[str, float | None]:
     names = ("estimate", "low", "high")
     return {name: None if cell is None else cell[name] for name in names}
+
+
+def report(
+    bench: Workbench,
+    *,
+    path: str,
+    encoding: str,
+    stamp: int,
+    release: str,
+    digest: str,
+    to: str,
+    external: bool,
+    name: str,
+    office: str,
+) -> dict[str, Any]:
+    """Write a report as a page and as a PDF; the one for everybody holds nothing of the truth."""
+    from pathlib import Path
+
+    from pramana import api
+
+    del stamp, digest
+    bench.say("Writing the report")
+    truth = None if external else bench.table(path, encoding)
+    made = api.report(release, original=truth, external=external, name=name, office=office)
+    places = [made.save(Path(to).with_suffix(end), force=True) for end in (".html", ".pdf")]
+    return {"files": [place.name for place in places]}

@@ -19,8 +19,21 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["Entry", "Form", "SameWork", "Studio", "form_of", "fragment", "goto", "page", "part",
-           "studio_of", "visible", "waiting"]  # fmt: skip
+__all__ = [
+    "GLANCE",
+    "Entry",
+    "Form",
+    "SameWork",
+    "Studio",
+    "form_of",
+    "fragment",
+    "goto",
+    "page",
+    "part",
+    "studio_of",
+    "visible",
+    "waiting",
+]
 
 MOST_FORM: Final = 2**20
 GLANCE: Final = 0.06

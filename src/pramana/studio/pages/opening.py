@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator
 from dataclasses import fields
@@ -13,7 +14,18 @@ from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
 from pramana.studio.session import UPLOADED, Choices, StudioSession
-from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, part, studio_of
+from pramana.studio.view import (
+    GLANCE,
+    Entry,
+    SameWork,
+    Studio,
+    form_of,
+    fragment,
+    goto,
+    page,
+    part,
+    studio_of,
+)
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -64,7 +76,34 @@ async def found(request: Request) -> Response:
     studio = studio_of(request)
     if not studio.session.now.file:
         raise InputError("Choose a file first.")
-    return await part(request, look_job(studio), "parts/look.html", encodings=ENCODINGS)
+    job = look_job(studio)
+    await asyncio.to_thread(job.ended.wait, GLANCE)
+    if job.condition == "refused" and "names must differ" in job.words:
+        return fragment(request, "parts/mend.html", words=job.words)
+    return await part(request, job, "parts/look.html", encodings=ENCODINGS)
+
+
+async def codes(request: Request) -> Response:
+    """Values that look as if they meant missing, with their numbers."""
+    studio = studio_of(request)
+    job = studio.jobs.ask(tasks.describe, **table_of(studio))
+    return await part(request, job, "parts/codes.html")
+
+
+async def mend(request: Request) -> Response:
+    """A copy of the file whose columns have names that differ, opened in its place."""
+    from pramana import api
+
+    session = studio_of(request).session
+    await form_of(request)
+    now = session.now
+    path = session.place(now.file)
+    name = f"{Path(now.file).stem}.mended{path.suffix}"
+    place = session.place(str(Path(now.file).with_name(name)))
+    await asyncio.to_thread(api.mend_names, path, place, encoding=now.encoding or None)
+    _begin(session, name, file=str(Path(now.file).with_name(name)), part="", encoding=now.encoding)
+    session.notice = f"{name} is written: a copy in which names that were there twice have numbers."
+    return goto("/")
 
 
 async def upload(request: Request) -> Response:
@@ -156,5 +195,7 @@ ROUTES: Final = (
     ("GET", "/", show),
     ("POST", "/open", choose),
     ("GET", "/open/found", found),
+    ("GET", "/open/codes", codes),
+    ("POST", "/open/mend", mend),
     ("POST", "/open/upload", upload),
 )

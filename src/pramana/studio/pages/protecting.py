@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["ENTRY", "ROUTES"]
+__all__ = ["ENTRY", "ROUTES", "same_release"]
 
 ENTRY: Final = Entry("/protect", "Protect", needs="schema")
 COPIES: Final = {"csv": "CSV", "dta": "Stata", "sav": "SPSS"}
@@ -37,7 +37,7 @@ async def show(request: Request) -> Response:
         words=target_words(now.target),
         formats=COPIES,
         begun=job is not None,
-        same=_same(studio),
+        same=same_release(studio),
     )
 
 
@@ -138,7 +138,8 @@ def _digest(schema: Schema) -> str:
     return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
 
 
-def _same(studio: Studio) -> SameWork:
+def same_release(studio: Studio) -> SameWork:
+    """The commands and the Python that make the release."""
     file, told = schema_words(studio)
     now = studio.session.now
     flags: list[str] = []

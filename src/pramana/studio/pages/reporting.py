@@ -1,0 +1,130 @@
+"""Report: one for management with its annex, for the owner or for everybody, as a page and PDF."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pramana.errors import InputError
+from pramana.studio import tasks
+from pramana.studio.jobs import Job
+from pramana.studio.pages.columns import schema_words
+from pramana.studio.pages.opening import table_of
+from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, part, studio_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+__all__ = ["ENTRY", "ROUTES"]
+
+ENTRY: Final = Entry("/report", "Report", needs="schema")
+EDITIONS: Final = {
+    "owner": "For us: with attacks and losses",
+    "public": "For everybody: without the truth",
+}
+POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox allow-popups"
+"""A report has its style inside, and no script; it runs nothing and reaches nothing."""
+
+
+async def show(request: Request) -> Response:
+    """What a report says of itself, and those that were written."""
+    studio = studio_of(request)
+    now = studio.session.now
+    there = (studio.session.place(now.release) / "certificate.json").exists()
+    return page(
+        request,
+        "reporting.html",
+        there=there,
+        editions=EDITIONS,
+        written=[own for own in EDITIONS if there and _place(studio, own).exists()],
+        begun=[own for own in EDITIONS if there and _begun(studio, own) is not None],
+        same=_same(studio),
+    )
+
+
+async def write(request: Request) -> Response:
+    """Write one."""
+    studio = studio_of(request)
+    form = await form_of(request)
+    edition = form.get("edition")
+    if edition not in EDITIONS:
+        raise InputError("Choose for whom the report is.")
+    studio.session.settle(name=form.get("name")[:200], office=form.get("office")[:200])
+    studio.jobs.forget(tasks.report, **_arguments(studio, edition))
+    studio.jobs.ask(tasks.report, **_arguments(studio, edition))
+    return goto("/report")
+
+
+async def written(request: Request) -> Response:
+    """How far it is."""
+    studio = studio_of(request)
+    edition = request.path_params["edition"]
+    job = _begun(studio, edition)
+    if job is None:
+        raise InputError("Nothing has been begun.")
+    return await part(request, job, "parts/reported.html", edition=edition)
+
+
+async def read(request: Request) -> Response:
+    """The report itself, which runs nothing."""
+    from starlette.responses import HTMLResponse
+
+    studio = studio_of(request)
+    edition = request.path_params["edition"]
+    if edition not in EDITIONS or not _place(studio, edition).exists():
+        raise InputError("There is no such report.")
+    text = _place(studio, edition).read_text(encoding="utf-8")
+    return HTMLResponse(text, headers={"Content-Security-Policy": POLICY})
+
+
+def _begun(studio: Studio, edition: str) -> Job | None:
+    return studio.jobs.find(studio.jobs.key_of(tasks.report, **_arguments(studio, edition)))
+
+
+def _place(studio: Studio, edition: str) -> Path:
+    now = studio.session.now
+    return studio.session.place(f"{now.release}-report-{edition}.html")
+
+
+def _arguments(studio: Studio, edition: str) -> dict[str, Any]:
+    now = studio.session.now
+    release = studio.session.place(now.release)
+    certificate = release / "certificate.json"
+    if edition not in EDITIONS or not certificate.exists():
+        raise InputError("Write a release first.")
+    return {
+        **table_of(studio),
+        "release": str(release),
+        "digest": hashlib.sha256(certificate.read_bytes()).hexdigest(),
+        "to": str(_place(studio, edition)),
+        "external": edition == "public",
+        "name": now.name,
+        "office": now.office,
+    }
+
+
+def _same(studio: Studio) -> SameWork:
+    file, _ = schema_words(studio)
+    now = studio.session.now
+    about = [word for flag, own in (("--name", now.name), ("--office", now.office)) if own
+             for word in (flag, own)]  # fmt: skip
+    return SameWork(
+        (
+            ("pramana", "report", now.release, "--original", file, *about, "-o", "report.html"),
+            ("pramana", "report", now.release, "--external", *about, "-o", "report.pdf"),
+        ),
+        "import pramana as pm\n\n"
+        f"report = pm.report({now.release!r}, original={file!r}, name={now.name!r}, "
+        f"office={now.office!r})\n"
+        'report.save("report.html")\nreport.save("report.pdf")',
+    )
+
+
+ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (
+    ("GET", "/report", show),
+    ("POST", "/report", write),
+    ("GET", "/report/written/{edition}", written),
+    ("GET", "/report/read/{edition}", read),
+)
