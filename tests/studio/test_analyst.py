@@ -262,6 +262,22 @@ def test_only_release_folders_inside_are_opened(analyst, folder):
     assert analyst.session.now.analysed == before
 
 
+def test_the_studio_may_be_opened_on_a_release_itself(place, tmp_path):
+    """As an analyst does who has nothing else."""
+    import shutil
+
+    shutil.copytree(place / "published", tmp_path / "given")
+    app = studio_application(
+        StudioSession(tmp_path / "given"), token=TOKEN, origin=Origin.of("127.0.0.1", 8123)
+    )
+    with TestClient(app, base_url=ORIGIN, raise_server_exceptions=False) as client:
+        client.get(f"/?token={TOKEN}")
+        visitor = Visitor(client, app._app.state.studio.session)
+        assert "given" in visitor.get("/release").text
+        opened(visitor, ".")
+        assert "Everything that can be checked holds" in visitor.part("/release/checked")
+
+
 def test_pages_without_a_release_say_what_to_do(visitor):
     """Nothing is opened: the parts say so."""
     for path in ("/release/checked", "/codebook/listed", "/table/choices", "/model/choices"):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pramana.errors import InputError
 from pramana.studio import analyst
+from pramana.studio.session import StudioSession
 from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, part, studio_of
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ __all__ = ["ENTRY", "ROUTES", "release_of"]
 
 ENTRY: Final = Entry("/release", "Release", group="analyst")
 CERTIFICATE: Final = "certificate.json"
+HERE: Final = "."
 DEPTH: Final = 3
 MOST_FOLDERS: Final = 200
 
@@ -47,7 +49,7 @@ async def choose(request: Request) -> Response:
     session = studio_of(request).session
     form = await form_of(request)
     name = form.get("folder")
-    if not (session.place(name) / CERTIFICATE).is_file():
+    if not (_place(session, name) / CERTIFICATE).is_file():
         raise InputError("That folder holds no release: there is no certificate in it.")
     session.change(f"Opened the release {name}", analysed=name)
     return goto("/release")
@@ -75,11 +77,16 @@ def release_of(studio: Studio) -> dict[str, Any]:
     session = studio.session
     if not session.now.analysed:
         raise InputError("Open a release first.")
-    place = session.place(session.now.analysed)
+    place = _place(session, session.now.analysed)
     if not (place / CERTIFICATE).is_file():
         raise InputError("The release is no longer there. Open another one.")
-    stamp = max(one.stat().st_mtime_ns for one in place.iterdir())
+    stamp = max(one.stat().st_mtime_ns for one in place.iterdir() if one.is_file())
     return {"path": str(place), "stamp": stamp}
+
+
+def _place(session: StudioSession, name: str) -> Path:
+    """A folder inside, or the very folder that the studio was opened on."""
+    return session.folder if name == HERE else session.place(name)
 
 
 def _folders(folder: Path) -> list[str]:
@@ -89,7 +96,7 @@ def _folders(folder: Path) -> list[str]:
         here = Path(base)
         inside = len(here.relative_to(folder).parts)
         folders[:] = sorted(f for f in folders if not f.startswith(".")) if inside < DEPTH else []
-        if CERTIFICATE in names and inside:
+        if CERTIFICATE in names:
             found.append(str(here.relative_to(folder)))
             folders[:] = []
         if len(found) >= MOST_FOLDERS:
