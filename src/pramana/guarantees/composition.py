@@ -437,8 +437,9 @@ class Together:
 
 
 _UNCOUNTED = (
-    "Nothing says that all of them show the same of the same people ({by}): someone may stand "
-    "alone in what they show together, so that a crowd of 1 is taken."
+    "Nothing says that all of them show the same of each person ({by}): someone may stand alone in "
+    "what they show together, so that a crowd of 1 is taken. Release from one table, or keep a "
+    "number of everybody's own in all of them, as an identifier."
 )
 _RULES = {
     "alone": "One release: what it promises stands.",
