@@ -243,12 +243,15 @@ def verify(
     verdict = verify_folder(folder, key=key, progress=progress)
     if original is None:
         return verdict
+    from pramana.assess.again import designed_again
     from pramana.release.against_truth import against_truth
     from pramana.risk.owner_check import owner_checks
 
     release = load(folder)
-    both = (release.certificate, release.opened, _truth(original, release))
-    return verdict.with_checks([*against_truth(*both), *owner_checks(*both)])
+    truth = _truth(original, release)
+    both = (release.certificate, release.opened, truth)
+    again = designed_again(release.certificate, truth)
+    return verdict.with_checks([*against_truth(*both), *owner_checks(*both), *again])
 
 
 def audit(

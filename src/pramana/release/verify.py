@@ -400,5 +400,5 @@ def _notes(certificate: Certificate, key: str | Path | None) -> Iterator[str]:
         names = ", ".join(undeclared)
         yield f"Domains read off the data, so that they tell which values occur: {names}."
     owner = [claim.name for claim in certificate.claims if only_the_owner(type(claim.attained))]
-    if owner:
+    if owner and certificate.kind != "groups":
         yield f"Only the owner can recompute: {', '.join(owner)}."

@@ -1,0 +1,51 @@
+"""What a certificate without matrices claims, designed again from the true table.
+
+A method whose matrices are withheld and that has no secret options makes the same matrices of the
+same table every time. So the owner, who has the table, can compute the claim once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pramana.errors import PramanaError
+from pramana.guarantees.base import only_the_owner
+from pramana.methods.base import Method
+from pramana.methods.registry import METHODS
+from pramana.planning import design
+from pramana.release.certificate import Certificate
+from pramana.release.checks import Check
+from pramana.table.opened import OpenedTable
+
+__all__ = ["designed_again"]
+
+
+def designed_again(certificate: Certificate, original: OpenedTable) -> Iterator[Check]:
+    """Each claim that only the owner can recompute, against that of a design of this table."""
+    method = _method(certificate)
+    owned = [claim for claim in certificate.claims if only_the_owner(type(claim.attained))]
+    if method is None or not owned:
+        return
+    asked = [claim.asked for claim in certificate.claims if claim.asked is not None]
+    try:
+        plan = design(certificate.true_schema, *asked, data=original, method=method)
+    except PramanaError:
+        for claim in owned:
+            yield Check.of(claim.name, False, "no design of the original attains it")
+        return
+    found = {claim.name: claim.attained for claim in plan.claims}
+    for claim in owned:
+        good = claim.name in found and bool(found[claim.name].implies(claim.attained))
+        words = "" if good else " only"
+        told = f"matrices made from the original again give{words} {found.get(claim.name)}"
+        yield Check.of(claim.name, good, told)
+
+
+def _method(certificate: Certificate) -> Method | None:
+    """The method with all its options; nothing where some of them are not told."""
+    if certificate.kind != "withheld" or certificate.method not in METHODS:
+        return None
+    kind = METHODS[certificate.method]
+    options = getattr(kind, "__dataclass_fields__", {}).keys()
+    complete = options <= certificate.options.keys()
+    return kind(**certificate.options) if complete else None
