@@ -9,6 +9,7 @@ Command line and studio are shells over this module.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -169,6 +170,7 @@ def read(
     engine: str = "local",
     master: str | None = None,
     encoding: str | None = None,
+    rename: bool = False,
 ) -> TableLike:
     """A file as a table of an engine, by the name of one that reads files.
 
@@ -177,19 +179,23 @@ def read(
         engine: who does the work.
         master: the cluster of the engine, if it has one.
         encoding: of a text file, where it is not to be found out (``cp1252``).
+        rename: number columns that have one name (``age``, ``age_2``), of text files and sheets.
     """
     from pramana.engines.choose import ENGINES
     from pramana.errors import InputError
+    from pramana.formats.names import renaming
     from pramana.formats.opening import open_table
 
     names = [name for name, own in ENGINES.items() if own.reads_files]
     if engine not in names:
         raise InputError(f"--engine must be one of {', '.join(names)}, got '{engine}'.")
-    if encoding is None:
+    if encoding is None and not rename:
         return ENGINES[engine].read(str(path), master=master)
     if engine != "local":
-        raise InputError(f"--encoding is for files that engine local reads, not {engine}.")
-    return open_table(path, encoding=encoding)
+        word = "--rename" if rename else "--encoding"
+        raise InputError(f"{word} is for files that engine local reads, not {engine}.")
+    with renaming() if rename else nullcontext():
+        return open_table(path, encoding=encoding)
 
 
 def look(table: TableLike, *, rows: int = 100, encoding: str | None = None) -> Look:

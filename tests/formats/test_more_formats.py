@@ -207,3 +207,14 @@ def test_numbers_and_texts_in_one_column_are_texts(tmp_path):
     path = xlsx(tmp_path / "people.xlsx", people=rows)
     assert pa.types.is_string(open_source(path).schema.field("pay").type)
     assert pm.describe(path).column("pay").recoding.missing_codes == ("N",)
+
+
+def test_columns_of_one_name_in_a_sheet_are_offered_numbers(tmp_path):
+    """The refusal says what they would be called, and the option calls them so."""
+    from pramana import api
+
+    path = xlsx(tmp_path / "people.xlsx", people=[("sex", "sex"), ("F", 1), ("M", 2)])
+
+    with pytest.raises(InvalidTable, match="--rename: they are then called sex, sex_2"):
+        open_source(path)
+    assert api.read(path, rename=True).schema.names == ["sex", "sex_2"]

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pramana.assess.choices import MissingValues
-from pramana.cli.options import AsJson, Encoding, SchemaFile, argument, names_of, option, told
+from pramana.cli.options import (
+    AsJson,
+    Encoding,
+    Rename,
+    SchemaFile,
+    argument,
+    names_of,
+    option,
+    told,
+)
 
 if TYPE_CHECKING:
     from pramana.assess.release_audit import ReleaseAudit
@@ -59,6 +68,7 @@ def audit(
         ),
     ] = None,
     encoding: Encoding = None,
+    rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
     """What could go wrong: who stands out, what attacks achieve, what is promised.
@@ -80,7 +90,7 @@ def audit(
 
     with stages("Auditing") as say:
         found = api.audit(
-            table if original is not None else told(table, encoding),
+            table if original is not None else told(table, encoding, rename),
             keys=names_of(keys) or None,
             k=k,
             sensitive=names_of(sensitive) if sensitive else None,
@@ -89,7 +99,7 @@ def audit(
             schema=schema,
             missing=missing,
             width=width,
-            original=told(original, encoding),
+            original=told(original, encoding, rename),
             mechanism=mechanism,
             progress=say,
         )

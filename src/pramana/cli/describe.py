@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from pramana.cli.options import AsJson, Encoding, TableFile, names_of, option, told
+from pramana.cli.options import AsJson, Encoding, Rename, TableFile, names_of, option, told
 from pramana.files import require_free
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def describe(
     ] = None,
     force: Annotated[bool, option("--force", "Replace an existing schema.")] = False,
     encoding: Encoding = None,
+    rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
     """Look at a table and suggest what each column is.
@@ -56,7 +57,7 @@ def describe(
     if to is not None:
         require_free(to, force=force)
     found = api.describe(
-        told(table, encoding),
+        told(table, encoding, rename),
         keys=names_of(keys),
         sensitive=names_of(sensitive),
         plain=names_of(plain),

@@ -17,7 +17,16 @@ from pramana.cli.guide import (
     GuideTest,
     show_guide,
 )
-from pramana.cli.options import AsJson, Encoding, MethodName, SchemaFile, argument, option, told
+from pramana.cli.options import (
+    AsJson,
+    Encoding,
+    MethodName,
+    Rename,
+    SchemaFile,
+    argument,
+    option,
+    told,
+)
 
 if TYPE_CHECKING:
     from pramana.types import Form
@@ -56,6 +65,7 @@ def design(
     test: GuideTest = None,
     quick: GuideQuick = False,
     encoding: Encoding = None,
+    rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
     """State a target; see what it takes and what it costs.
@@ -86,7 +96,7 @@ def design(
     plan, opened = plan_for(
         context.obj,
         schema=schema,
-        table=told(table, encoding),
+        table=told(table, encoding, rename),
         method=method,
         records=records,
         smallest_group=smallest_group,

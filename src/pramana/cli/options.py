@@ -11,7 +11,7 @@ import typer
 from pramana.cli.steward import SELDOM, method_names
 from pramana.errors import InputError
 
-__all__ = ["AsJson", "Encoding", "MethodName", "ReleaseFolder", "SchemaFile", "TableFile",
+__all__ = ["AsJson", "Encoding", "MethodName", "ReleaseFolder", "Rename", "SchemaFile", "TableFile",
            "argument", "names_of", "option", "require_schema", "told"]  # fmt: skip
 
 
@@ -57,6 +57,10 @@ Encoding: TypeAlias = Annotated[
         seldom=True,
     ),
 ]
+Rename: TypeAlias = Annotated[
+    bool,
+    option("--rename", "Number columns of the true table that have one name.", seldom=True),
+]
 AsJson: TypeAlias = Annotated[bool, option("--json", "Give the result as one JSON object.")]
 
 
@@ -71,13 +75,13 @@ MethodName: TypeAlias = Annotated[
 ]
 
 
-def told(path: Path | None, encoding: str | None) -> Any:
+def told(path: Path | None, encoding: str | None, rename: bool = False) -> Any:
     """The true table: its path, or what is read there in the encoding that was stated."""
-    if path is None or encoding is None:
+    if path is None or (encoding is None and not rename):
         return path
     from pramana import api
 
-    return api.read(path, encoding=encoding)
+    return api.read(path, encoding=encoding, rename=rename)
 
 
 def names_of(lists: list[str] | None) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pramana.cli.options import AsJson, Encoding, MethodName, SchemaFile, TableFile, option
+from pramana.cli.options import AsJson, Encoding, MethodName, Rename, SchemaFile, TableFile, option
 from pramana.cli.steward import engine_names, format_names
 from pramana.errors import InputError
 from pramana.shown import listed
@@ -143,6 +143,7 @@ def protect(
         bool, option("--spss", "Also write the same records as an SPSS file.", seldom=True)
     ] = False,
     encoding: Encoding = None,
+    rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a release: randomised, shuffled, certified.
@@ -162,7 +163,7 @@ def protect(
 
     place, form = _place(to), _format(file_format)
     api.require_free(place, force=force)
-    data = api.read(table, engine=engine, master=master, encoding=encoding)
+    data = api.read(table, engine=engine, master=master, encoding=encoding, rename=rename)
     plan, opened = plan_for(context.obj, schema=schema, table=data, method=method, looked_at=True)
     told: list[Verbatim] = []
     with progress_bar("Protecting", total=PASSES * plan.records) as advance:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pramana.cli.options import AsJson, Encoding, ReleaseFolder, option, told
+from pramana.cli.options import AsJson, Encoding, ReleaseFolder, Rename, option, told
 
 __all__ = ["verify"]
 
@@ -26,6 +26,7 @@ def verify(
         ),
     ] = None,
     encoding: Encoding = None,
+    rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
     """Check a release from its folder alone.
@@ -43,7 +44,9 @@ def verify(
     from pramana.cli.rendering import show_json, show_verdict
 
     with progress_bar("Checking records", total=None) as advance:
-        verdict = api.verify(folder, key=key, original=told(original, encoding), progress=advance)
+        verdict = api.verify(
+            folder, key=key, original=told(original, encoding, rename), progress=advance
+        )
     if as_json:
         show_json(verdict.to_json())
     else:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from pramana.errors import InvalidTable
 from pramana.formats.csv_encoding import without_utf8
-from pramana.formats.names import require_distinct_names
+from pramana.formats.names import distinct_names, require_distinct_names
 
 __all__ = ["Dialect", "find_dialect", "own_dialect"]
 
@@ -86,7 +86,7 @@ def _raw_fields(raw: bytes) -> Iterator[str]:
 def find_dialect(path: Path, *, encoding: str | None = None, distinct: bool = True) -> Dialect:
     """How the file at ``path`` is written; its encoding too, unless that is told.
 
-    Names that are there twice are refused, unless they need not be ``distinct``.
+    Names that are there twice are refused or numbered, unless they need not be ``distinct``.
     """
     raw = _beginning(path)
     encoding = encoding or _encoding(raw, path)
@@ -99,7 +99,7 @@ def find_dialect(path: Path, *, encoding: str | None = None, distinct: bool = Tr
     delimiter = _delimiter(lines, quote, escape)
     names, header_lines = _header(lines, delimiter, quote, escape, path)
     if distinct:
-        require_distinct_names(names, where=str(path))
+        names = tuple(distinct_names(names, where=str(path)))
     if len(raw) < HEAD and not any(line.strip() for line in lines.splitlines()[header_lines:]):
         raise InvalidTable(f"{path} has a header and no records.")
     return Dialect(encoding, delimiter, quote, escape, names, header_lines)

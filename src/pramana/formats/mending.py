@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
 from pathlib import Path
 
 from pramana.errors import InvalidTable
 from pramana.files import whole_file
 from pramana.formats.base import FORMATS
 from pramana.formats.csv_dialect import find_dialect
+from pramana.formats.names import numbered_names
 
-__all__ = ["distinct_names", "mend_names"]
-
-
-def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
-    """The same names; one that was there before gets a number that no other name has.
-
-    >>> distinct_names(["a", "b", "a", "a_2"])
-    ('a', 'b', 'a_3', 'a_2')
-    """
-    found: list[str] = []
-    for name in names:
-        number, own = 2, name
-        while own in found or (own != name and own in names):
-            own, number = f"{name}_{number}", number + 1
-        found.append(own)
-    return tuple(found)
+__all__ = ["mend_names"]
 
 
 def mend_names(path: str | Path, to: str | Path, *, encoding: str | None = None) -> Path:
@@ -51,7 +36,7 @@ def mend_names(path: str | Path, to: str | Path, *, encoding: str | None = None)
             escapechar=dialect.escape,
             doublequote=dialect.escape is None,
         )
-        writer.writerow(distinct_names(dialect.names))
+        writer.writerow(numbered_names(dialect.names))
         while block := old.read(2**20):
             new.write(block)
     return place

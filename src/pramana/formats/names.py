@@ -1,21 +1,70 @@
-"""Names of columns."""
+"""Names of columns: all different, by refusal or, where the steward says so, by renaming."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final
 
 from pramana.errors import InvalidTable
 
-__all__ = ["require_distinct_names"]
+__all__ = ["distinct_names", "is_renaming", "numbered_names", "renaming", "require_distinct_names"]
+
+_RENAMING: Final[ContextVar[bool]] = ContextVar("renaming", default=False)
 
 
-def require_distinct_names(names: Sequence[str], *, where: str) -> None:
-    """Refuse a table in which two columns have one name."""
+@contextmanager
+def renaming() -> Iterator[None]:
+    """What is opened inside has its columns of one name numbered."""
+    token = _RENAMING.set(True)
+    try:
+        yield
+    finally:
+        _RENAMING.reset(token)
+
+
+def is_renaming() -> bool:
+    """Whether columns of one name are numbered here."""
+    return _RENAMING.get()
+
+
+def numbered_names(names: Sequence[str]) -> tuple[str, ...]:
+    """The same names; one that was there before gets a number that no other name has.
+
+    >>> numbered_names(["a", "b", "a", "a_2"])
+    ('a', 'b', 'a_3', 'a_2')
+    """
+    found: list[str] = []
+    for name in names:
+        number, own = 2, name
+        while own in found or (own != name and own in names):
+            own, number = f"{name}_{number}", number + 1
+        found.append(own)
+    return tuple(found)
+
+
+def distinct_names(names: Sequence[str], *, where: str, rename: bool | None = None) -> list[str]:
+    """The names, numbered where that was asked; refused where it was not and two are the same."""
+    if not (is_renaming() if rename is None else rename):
+        require_distinct_names(names, where=where, offer=True)
+        return list(names)
+    return list(numbered_names(names))
+
+
+def require_distinct_names(names: Sequence[str], *, where: str, offer: bool = False) -> None:
+    """Refuse a table in which two columns have one name; ``offer`` says how to go on."""
     times = Counter(names)
     double = next((name for name in names if times[name] > 1), None)
     if double is not None:
+        new = zip(numbered_names(names), names, strict=True)
+        second = [own for own, name in new if name == double]
+        way = (
+            f"Rename them, or add --rename: they are then called {', '.join(second[:3])}."
+            if offer
+            else "Rename them, or write the table as CSV and add --rename."
+        )
         raise InvalidTable(
-            f"Column names must differ, and {where} has '{double}' {times[double]} times. "
-            "Rename them."
+            f"Column names must differ, and {where} has '{double}' {times[double]} times. {way}"
         )

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pramana.errors import InvalidTable, MissingExtra
 from pramana.formats.base import RecordStream
 from pramana.formats.child import read_in_child
-from pramana.formats.names import require_distinct_names
+from pramana.formats.names import distinct_names, is_renaming
 from pramana.formats.part_of import PartOf, chosen
 from pramana.table.domains import label_text
 from pramana.table.labels import Labels
@@ -52,7 +52,14 @@ class SpreadsheetFormat:
         """Open a sheet; empty cells are missing."""
         _calamine()
         file, marked = PartOf.of(path).file, str(path.absolute())
-        table, _ = read_in_child(__name__, file, title=self.title, marked=marked, called=self.title)
+        table, _ = read_in_child(
+            __name__,
+            file,
+            title=self.title,
+            marked=marked,
+            called=self.title,
+            rename="yes" if is_renaming() else "",
+        )
         return OpenedTable.of_arrow(table, kind=self.name, source=path)
 
     def write(self, path: Path, records: RecordStream) -> None:
@@ -61,7 +68,7 @@ class SpreadsheetFormat:
         raise InvalidTable(f"{self.title} can be read but not written. Write csv or parquet.")
 
 
-def read_here(path: Path, *, marked: str, called: str) -> tuple[pa.Table, Labels]:
+def read_here(path: Path, *, marked: str, called: str, rename: str = "") -> tuple[pa.Table, Labels]:
     """A sheet of a file, read by this process."""
     part, library = PartOf.of(Path(marked)), _calamine()
     try:
@@ -74,7 +81,7 @@ def read_here(path: Path, *, marked: str, called: str) -> tuple[pa.Table, Labels
         raise InvalidTable(
             f"{path} cannot be read as {called}: it is broken, cut short, or locked."
         ) from None
-    return _table(rows, part, sheet), Labels()
+    return _table(rows, part, sheet, rename=bool(rename)), Labels()
 
 
 def sheets_of(path: Path) -> tuple[str, ...]:
@@ -82,7 +89,7 @@ def sheets_of(path: Path) -> tuple[str, ...]:
     return tuple(_calamine().CalamineWorkbook.from_path(str(PartOf.of(path).file)).sheet_names)
 
 
-def _table(rows: list[list[Any]], part: PartOf, sheet: str) -> pa.Table:
+def _table(rows: list[list[Any]], part: PartOf, sheet: str, *, rename: bool) -> pa.Table:
     where = f"sheet '{sheet}' of {part.file}"
     if len(rows) < part.header:
         raise InvalidTable(f"{where} has {len(rows)} rows, and names were to be in {part.header}.")
@@ -99,7 +106,7 @@ def _table(rows: list[list[Any]], part: PartOf, sheet: str) -> pa.Table:
             continue
         names.append(name or f"column_{at + 1}")
         columns.append(_column(cells))
-    require_distinct_names(names, where=where)
+    names = distinct_names(names, where=where, rename=rename)
     return pa.table(dict(zip(names, columns, strict=True)))
 
 
