@@ -125,5 +125,7 @@ def serving(folder: Path, text: str) -> Iterator[Survey]:
     new_survey(source, folder / "survey")
     survey = Survey(folder / "survey", port=free_port())
     survey.start()
-    yield survey
-    survey.stop()
+    try:
+        yield survey
+    finally:
+        survey.stop()

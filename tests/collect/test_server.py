@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -280,4 +280,42 @@ def test_what_is_kept_is_stirred_while_answers_come(
     assert asyncio.run(fed()) == [Outcome.ACCEPTED] * 30
     assert store.stirs >= 2
     assert not store._fresh
+    store.close()
+
+
+def test_answers_that_cannot_be_kept_are_told_of_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A disk that fails: every sender hears it, the office in one line without the answer."""
+    from pramana.collect import server
+    from pramana.collect.store import Outcome, Sent, SqliteStore
+
+    class Failing(SqliteStore):
+        broken = True
+
+        def accept(self, batch: Sequence[Sent]) -> list[Outcome]:
+            if self.broken:
+                raise OSError("disk full near 0.123")
+            return super().accept(batch)
+
+    store = Failing(tmp_path / "answers.sqlite", identity="a" * 64, codes=False)
+
+    async def fed() -> list[object]:
+        inbox = server.Inbox(store)
+        task = asyncio.create_task(inbox.run())
+        found: list[object] = []
+        for number in range(4):
+            store.broken = number < 3
+            try:
+                found.append(await inbox.take(Sent("0.123", f"{number:064x}")))
+            except OSError:
+                found.append("told")
+        task.cancel()
+        return found
+
+    assert asyncio.run(fed()) == ["told", "told", "told", Outcome.ACCEPTED]
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "OSError" in said
+    assert "0.123" not in said
     store.close()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -41,6 +42,7 @@ TOKEN: Final = 64
 
 MOST_CODE: Final = 64
 
+COMPLAIN_SECONDS: Final = 60
 STIR_SECONDS: Final = 60
 STIR_SHARE: Final = 20
 """Stirring waits so many times as long as the last one took, and at least so many seconds."""
@@ -124,6 +126,7 @@ class Inbox:
         self._pause = stir_seconds
         self._fresh = True  # whoever was killed before may not have stirred
         self._next_stir = 0.0
+        self._next_word = 0.0
         self._waiting: list[_Waiting] = []
         self._some = asyncio.Event()
         self._keystream = Keystream.from_system()
@@ -157,6 +160,7 @@ class Inbox:
         try:
             found = await asyncio.to_thread(self._store.accept, [one.sent for one in batch])
         except Exception as error:  # the disk is full, the database away: everyone is told
+            self._complain(error)
             for waiting in batch:
                 if not waiting.done.done():
                     waiting.done.set_exception(error)
@@ -165,6 +169,13 @@ class Inbox:
         for waiting, outcome in zip(batch, found, strict=True):
             if not waiting.done.done():
                 waiting.done.set_result(outcome)
+
+    def _complain(self, error: Exception) -> None:
+        """Tell the office that answers are not kept: the kind of the fault, once a minute."""
+        if time.monotonic() >= self._next_word:
+            self._next_word = time.monotonic() + COMPLAIN_SECONDS
+            kind = type(error).__name__
+            sys.stderr.write(f"Answers cannot be kept ({kind}): is the disk full, or locked?\n")
 
     async def _stirred(self) -> None:
         """Hide the order of what is kept, every now and then."""
