@@ -15,6 +15,7 @@ TENS = (1, 2, 2.5, 5, 10)
 RIGHTMOST = 560.0
 LETTER = 6.6
 LINE = 14.0
+DOT = 8.0
 
 
 def percent(share: float | None, digits: int = 1) -> str:
@@ -130,7 +131,7 @@ def frontier(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _labelled(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Each mark with a place for its name that no other name takes."""
-    taken: list[tuple[float, float, float]] = []
+    taken = [(own["x"] - DOT, 2 * DOT, own["y"] + 4) for own in points]
     for point in sorted(points, key=lambda own: (own["y"], own["x"])):
         right = point["x"] < RIGHTMOST
         wide = LETTER * len(f"{point['name']} {point['target']}")

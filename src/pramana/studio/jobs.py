@@ -25,6 +25,9 @@ Condition: TypeAlias = Literal["waiting", "running", "done", "refused", "cancell
 GRACE: Final = 5.0
 """Seconds for the worker to take away what it was writing."""
 
+MOST_KEPT: Final = 300
+"""Results, the newest ones."""
+
 FORM: Final = 1
 """Of kept results: another one is not read."""
 
@@ -91,6 +94,7 @@ class Jobs:
         self._turn = threading.Condition()
         self._process: Any = None
         self._closed = False
+        self._forget_old()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -248,6 +252,12 @@ class Jobs:
 
     def _path(self, key: str) -> Path:
         return self._results / f"{key}.json"
+
+    def _forget_old(self) -> None:
+        """Results of tables that nobody looks at any more do not pile up."""
+        found = sorted(self._results.glob("*.json"), key=lambda path: -path.stat().st_mtime)
+        for path in found[MOST_KEPT:]:
+            path.unlink(missing_ok=True)
 
     def _remember(self, job: Job) -> None:
         if job.keep:
