@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from pramana.formats.base import FORMATS
 from pramana.ledger.book import Budget
 from pramana.ledger.booking import Booking, booked, require_apart
 from pramana.ledger.chain import require_file
+from pramana.matrices.mechanism import Mechanism
 from pramana.methods.people import refused_in_all
 from pramana.methods.plan import Plan
 from pramana.randomise.noise import with_noise
@@ -109,7 +110,7 @@ def protect(
             if to is None:
                 release = _in_memory(made, certificate, labels, opened, like=empty_like(table))
             else:
-                with stewards_folder(kept, release=Path(to), plan=plan.to_json(), mechanism=done):
+                with _kept(kept, Path(to), plan, done):
                     _written(
                         made, certificate, labels, opened, file_format=file_format,
                         keep=partial(write_release, folder=Path(to), force=force,
@@ -119,6 +120,15 @@ def protect(
     release = release if to is None else load_release(to)
     _tell(seen, watch, release, opened)
     return release
+
+
+def _kept(
+    folder: Path | None, release: Path, plan: Plan, mechanism: Mechanism
+) -> AbstractContextManager[None]:
+    """What the steward keeps apart from the release, where a folder for it was named."""
+    if folder is None:
+        return nullcontext()
+    return stewards_folder(folder, release=release, plan=plan.to_json(), mechanism=mechanism)
 
 
 def _drawn(plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:

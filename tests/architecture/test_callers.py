@@ -1,0 +1,76 @@
+"""Whatever is written is used: no function of the package is without a caller in it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pramana
+
+SOURCE = Path(pramana.__file__).parent
+CALLED_BY_OTHERS = {
+    "_repr_html_": "notebooks",
+    "by_record": "tests compare it with brute force",
+    "column_prints": "tests compare it with brute force",
+    "exact_individual_risk": "tests compare the usual one with it",
+    "format_commands": "click",
+    "from_dense": "whoever has counts as an array",
+    "get_feature_names_out": "scikit-learn",
+    "persistent_id": "pickle",
+    "persistent_load": "pickle",
+    "to_frame": "analysts",
+    "to_wide": "analysts",
+    "unregister": "whoever registers",
+}
+"""What nobody in the package calls, and who does."""
+
+
+def defined(tree: ast.Module) -> Iterator[str]:
+    """The names of functions and classes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+
+
+def used(tree: ast.Module) -> Iterator[str]:
+    """Every name that is looked up, also by its text: registries and templates name members so."""
+    listed = {
+        id(part)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+        for part in ast.walk(node.value)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.Constant) and id(node) not in listed:
+            word = node.value if isinstance(node.value, str) and " " not in node.value else ""
+            yield from re.findall(r"\w+", word)
+
+
+def unused(modules: dict[str, str], pages: str = "") -> set[str]:
+    """Names that are defined and never looked up, given code by name and templates."""
+    trees = [ast.parse(code) for code in modules.values()]
+    uses = Counter(name for tree in trees for name in used(tree))
+    uses.update(re.findall(r"\w+", pages))
+    names = {name for tree in trees for name in defined(tree)}
+    return {name for name in names if not uses[name] and not name.startswith("__")}
+
+
+def test_every_function_has_a_caller() -> None:
+    """Or is public, or is called by somebody who is named above."""
+    modules = {str(path): path.read_text() for path in SOURCE.rglob("*.py")}
+    kinds = {".html", ".js"}
+    pages = "\n".join(p.read_text() for p in SOURCE.rglob("*") if p.suffix in kinds)
+    found = unused(modules, pages) - set(pramana.__all__)
+    assert found - set(CALLED_BY_OTHERS) == set()
+
+
+def test_a_function_without_a_caller_is_found() -> None:
+    """The test above can fail."""
+    assert unused({"a": "def f(): ...\ndef g(): f()", "b": "__all__ = ['g']"}) == {"g"}
