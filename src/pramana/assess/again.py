@@ -7,6 +7,7 @@ same table every time. So the owner, who has the table, can compute the claim on
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 
 from pramana.errors import PramanaError
 from pramana.guarantees.base import only_the_owner
@@ -46,6 +47,6 @@ def _method(certificate: Certificate) -> Method | None:
     if certificate.kind != "withheld" or certificate.method not in METHODS:
         return None
     kind = METHODS[certificate.method]
-    options = getattr(kind, "__dataclass_fields__", {}).keys()
+    options = {option.name for option in fields(kind)}  # type: ignore[arg-type]
     complete = options <= certificate.options.keys()
     return kind(**certificate.options) if complete else None
