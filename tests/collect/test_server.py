@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ import pytest
 
 from pramana.collect.definition import Definition, respond
 from pramana.collect.folder import new_survey, opened_store
+from pramana.collect.store import Outcome
 from tests.collect.conftest import PERSON, survey_text
 
 COMMAND = [sys.executable, "-c", "from pramana.cli.app import main; main()"]
@@ -161,16 +163,27 @@ def test_every_acknowledged_answer_survives_a_kill_once(collector: Collector, ki
         await asyncio.gather(*tasks)
         return token
 
-    token = 0
+    async def again() -> list[int]:
+        bodies, found = list(sent.values()), []
+        for begin in range(0, len(bodies), AT_ONCE):
+            found += await asyncio.gather(*map(collector.post, bodies[begin : begin + AT_ONCE]))
+        return found
+
+    token, looked = 0, set[int]()
     for round_ in range(kills):
         token = asyncio.run(load(token, 0.2 + 0.37 * round_ % 0.5))
         with opened_store(collector.folder, collector.definition) as store:
             kept = store.count()
+            fresh = {store.look_up(f"{one:064x}") for one in acknowledged - looked}
+            used = sqlite3.connect(collector.folder / "answers.sqlite")
+            assert used.execute("SELECT count(*) FROM tokens").fetchone() == (kept,)
+            used.close()
+        assert fresh <= {Outcome.AGAIN}
         assert len(acknowledged) <= kept <= len(sent)
+        looked |= acknowledged
         collector.start()
     # Everybody sends again, also who was acknowledged: each counts once in the end.
-    statuses = [collector.posted(body) for body in sent.values()]
-    assert statuses == [200] * len(sent)
+    assert asyncio.run(again()) == [200] * len(sent)
     assert collector.tokens() == len(sent)
     assert len(acknowledged) > 0
 
@@ -252,7 +265,7 @@ def test_what_is_kept_is_stirred_while_answers_come(
 ) -> None:
     """Again and again, without anybody closing the store; never in the way of an answer."""
     from pramana.collect import server
-    from pramana.collect.store import Outcome, Sent, SqliteStore
+    from pramana.collect.store import Sent, SqliteStore
 
     class Counting(SqliteStore):
         stirs = 0
@@ -288,7 +301,7 @@ def test_answers_that_cannot_be_kept_are_told_of_once(
 ) -> None:
     """A disk that fails: every sender hears it, the office in one line without the answer."""
     from pramana.collect import server
-    from pramana.collect.store import Outcome, Sent, SqliteStore
+    from pramana.collect.store import Sent, SqliteStore
 
     class Failing(SqliteStore):
         broken = True
