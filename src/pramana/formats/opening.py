@@ -20,6 +20,7 @@ from pramana.formats.csv import CSV
 from pramana.formats.frames import open_frame
 from pramana.formats.parquet import open_parts
 from pramana.formats.part_of import PartOf
+from pramana.formats.postgres import is_address, open_postgres
 from pramana.shown import listed
 from pramana.table.domains import Categories
 from pramana.table.marks import steady
@@ -54,7 +55,7 @@ def open_table(
     if isinstance(source, OpenedTable):
         opened = source
     elif isinstance(source, str | PathLike):
-        opened = _open_file(Path(source))
+        opened = open_postgres(str(source)) if is_address(str(source)) else _open_file(Path(source))
     else:
         opened = open_frame(source)
     return checked(opened, schema=schema)

@@ -81,7 +81,7 @@ class People:
         weight = self.schema.weight
         others = [name for name in found if weight is None or name != weight.name]
         what = [] if others == found else [f"the weight '{found[0]}'"]
-        ways = [f"round {what[0]} in steps (round = 10 in the schema) or drop it"] if what else []
+        ways = [self._rounded(what[0], found[0], needed)] if what else []
         what += [f"'{name}'" for name in others]
         if others:
             them = " and ".join(f"'{name}'" for name in others)
@@ -91,6 +91,22 @@ class People:
         return (
             f"Released as {they}, {' and '.join(what)} {leave} too few people alike: "
             f"{'; '.join(ways)}; or {lower}."
+        )
+
+    def _rounded(self, what: str, name: str, needed: float) -> str:
+        """How the weight would have to be rounded and cut, as lines of the schema."""
+        from pramana.methods.weights import coarser_weight
+        from pramana.table.toml_form import entry_of
+
+        opened = self.opened
+        found = None if opened is None else coarser_weight(opened, name, needed)
+        if found is None:
+            return f"round {what} in steps (round = 10 in the schema) or drop it"
+        entries = [
+            entry_of(word, number) for word, number in zip(("round", "top"), found, strict=True)
+        ]
+        return (
+            f"round {what} and cut it at the top ({' and '.join(entries)} in the schema) or drop it"
         )
 
     @classmethod
