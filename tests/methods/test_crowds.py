@@ -56,7 +56,7 @@ def test_the_refusal_names_who_splits_the_crowd(method, weights, plain):
     with pytest.raises(pm.Infeasible) as refused:
         pm.design(schema, METHODS_OF[method], data=table, method=method)
     said = str(refused.value)
-    assert ("the weight 'w'" in said and "round = 10" in said) == weights
+    assert ("the weight 'w'" in said and "(round = " in said) == weights
     assert ("make 'street' a key" in said) == plain
     assert not {word for word in ("sex", "job", "ill", "side") if f"'{word}'" in said}
     assert "(k=" not in said

@@ -2,9 +2,9 @@
 
 A move of 0.07216505 is (1/alpha - 3) / 97, so that whoever designs anew for every possible table
 finds the one with three records. On a grid of 1, 2, 5, 10, 20, ... many tables share a matrix.
-Moves are rounded up, which covers rare cells better; a row that would then hardly stay as it is has
-its moves rounded down. Whether the target still holds is computed anew, and where it does not the
-aim is lowered, or the grid made finer.
+Moves are rounded up, which covers rare cells better; of a row that would then hardly stay as it is
+only as many as there is room for, the others down. Whether the target still holds is computed anew,
+and where it does not the aim is lowered, or the grid made finer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from pramana.matrices import TransitionMatrix
 from pramana.methods.optimal.decoys import rebuilt, transitions
-from pramana.types import FloatArray
+from pramana.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["GRIDS", "on_grid"]
 
@@ -43,6 +43,20 @@ def on_grid(matrix: TransitionMatrix, steps: tuple[float, ...]) -> TransitionMat
     leaving = np.bincount(rows, up, minlength=matrix.size)
     stays = np.minimum(LEAST_STAY, np.asarray(matrix.diagonal, dtype=np.float64))
     full = leaving > 1 - stays
-    chosen: FloatArray = np.where(full[rows], np.where(down < chances, down, chances), up)
+    lower = np.where(down < chances, down, chances)
+    raised = ~full[rows] | _raised(rows, lower, up, 1 - stays)
+    chosen: FloatArray = np.where(raised, up, lower)
     weights = np.floor(np.ldexp(chosen, 64)).astype(np.uint64)
     return rebuilt(matrix, rows, columns, weights)
+
+
+def _raised(rows: IntArray, lower: FloatArray, up: FloatArray, room: FloatArray) -> BoolArray:
+    """Which moves can be rounded up where not all of a row can: the small steps first."""
+    order = np.lexsort((up - lower, rows))
+    steps = np.cumsum((up - lower)[order])
+    first = np.searchsorted(rows[order], rows[order])
+    within = steps - np.concatenate([[0.0], steps])[first]
+    base = np.bincount(rows, lower, minlength=len(room))
+    raised = np.zeros(len(rows), dtype=bool)
+    raised[order] = base[rows[order]] + within <= room[rows[order]] * (1 - 1e-12)
+    return raised

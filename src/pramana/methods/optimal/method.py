@@ -41,6 +41,9 @@ from pramana.types import FloatArray
 __all__ = ["Optimal"]
 
 
+LISTED_FOR = 0.95
+"""Targets are listed for an aim so much below the one that is asked for."""
+
 MOST_AIMS = 8
 """So often the aim is lowered where columns released as they are split the counts."""
 
@@ -67,7 +70,8 @@ class Optimal(Method):
         target = the_only(asked, SpontaneousRecognition, method=self.name)
         target = replace(target, choices=target.choices or schema.choices)
         listed = _listed(target, people)
-        for steps in GRIDS:
+        # Coarse steps would cost thousands of cells far more than they cost a few.
+        for steps in GRIDS if listed is None else GRIDS[-1:]:
             plan, reached = self._lowered(target, people, steps, listed)
             if plan is not None:
                 return replace(plan, asked=(target,))
@@ -190,7 +194,9 @@ def _listed(target: SpontaneousRecognition, people: People) -> KeyCells | None:
     counts = people.counts.margin(*names)
     width, choices = _looked_at(target, schema, names)
     rules = CellRules.of(schema, names, counts.labels)
-    return listed_cells(counts, target.alpha, rules=rules, width=width, choices=choices)
+    # The aim is lowered where the grid takes too much: targets for that are listed as well.
+    aim = LISTED_FOR * target.alpha
+    return listed_cells(counts, aim, rules=rules, width=width, choices=choices)
 
 
 def _require_listed(plan: Plan, people: People) -> None:
