@@ -145,11 +145,11 @@ def test_the_whole_path_of_a_steward(wide: Any, studio: StudioProcess) -> None:
     page.get_by_text("saved").first.wait_for()
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text("takes up Islands, Lakes").wait_for()
-    page.get_by_role("link", name="Who stands out").click()
+    page.get_by_role("link", name="Who stands out", exact=True).click()
     settled(page)
     page.get_by_role("button", name=re.compile("Do it.*'age' in")).click()
     page.get_by_text("Undo takes it back").wait_for()
-    page.get_by_role("link", name="What will be asked").click()
+    page.get_by_role("link", name="What will be asked", exact=True).click()
     page.get_by_label("sex by age").check()
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_role("link", name="Go on: choose a method").click()
@@ -387,6 +387,48 @@ def test_the_table_is_opened_by_the_keyboard_alone(wide: Any, studio: StudioProc
     wide.keyboard.press("Enter")
     settled(wide)
     wide.get_by_role("heading", name="What each column is").wait_for()
+
+
+def test_a_release_is_written_by_the_keyboard_alone(wide: Any, studio: StudioProcess) -> None:
+    """From the sliders to the checks: arrows move a target, space acknowledges, Enter begins."""
+    open_people(wide, studio)
+    studio.visit(wide, "/columns")
+    studio.visit(wide, "/choose")
+    slider = wide.locator("input[type=range]").first
+    slider.focus()
+    before = wide.locator("#k").input_value()
+    for _ in range(3):
+        wide.keyboard.press("ArrowLeft")
+    assert float(wide.locator("#k").input_value()) < float(before)
+    settled(wide)
+    wide.locator("#k").fill("5")
+    wide.keyboard.press("Enter")
+    wide.get_by_role("heading", name="Write the release").wait_for()
+    settled(wide)
+    wide.get_by_label("I have looked at what is released as it is").focus()
+    wide.keyboard.press("Space")
+    wide.keyboard.press("Tab")
+    wide.keyboard.press("Enter")
+    wide.get_by_text("2,000 records are released into release").wait_for()
+    settled(wide)
+
+
+def test_a_file_is_dropped_on_the_page(wide: Any, studio: StudioProcess) -> None:
+    """It is sent, opened, and gone when the studio ends; what is no table is refused in words."""
+    studio.enter(wide)
+    make = """([name, text]) => { const made = new DataTransfer();
+      made.items.add(new File([text], name)); return made; }"""
+    table = "a,b\n" + "1,2\n3,4\n" * 30
+    wide.dispatch_event(
+        ".drop", "drop", {"dataTransfer": wide.evaluate_handle(make, ["program.exe", "x"])}
+    )
+    wide.get_by_text("The file must end in one of").wait_for()
+    wide.dispatch_event(
+        ".drop", "drop", {"dataTransfer": wide.evaluate_handle(make, ["dropped.csv", table])}
+    )
+    wide.get_by_text("until the studio ends").wait_for()
+    settled(wide)
+    wide.get_by_text("The first 60 records").wait_for()
 
 
 def test_no_page_has_a_barrier(chromium: Any, studio: StudioProcess) -> None:

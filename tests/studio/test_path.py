@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pramana import Schema, api, load, verify
+from tests.formats.test_more_formats import xlsx
 from tests.studio.conftest import Visitor, words
 
 
@@ -296,3 +297,37 @@ def test_names_that_are_there_twice_are_mended_by_a_click(visitor: Visitor, fold
     assert "sex_2" in visitor.part("/open/found")
     assert (folder / "twice.csv").read_text() == text
     assert "looks as if it meant missing" in words(visitor.part("/open/codes"))
+
+
+def test_another_sheet_and_another_encoding_are_read(visitor: Visitor, folder: Path) -> None:
+    """What was found is shown and can be put right; a sheet that is none is refused."""
+    xlsx(folder / "book.xlsx", people=[("sex", "age"), ("F", 3)], towns=[("town",), ("Ur",)])
+    visitor.post("/open", {"file": "book.xlsx"})
+    assert "Sheet people" in words(visitor.part("/open/found"))
+    visitor.post("/open", {"part": "towns"})
+    assert "Ur" in words(visitor.part("/open/found"))
+    assert "pramana describe 'book.xlsx#towns'" in words(visitor.get("/").text)
+    visitor.post("/open", {"part": "../x"})
+    assert "no such sheet" in visitor.get("/open/found", **{"hx-request": "true"}).text
+    (folder / "old.csv").write_bytes("town,n\nŁódź,1\nBrno,2\n".encode("cp1250"))
+    visitor.post("/open", {"file": "old.csv"})
+    assert "Read it as" in visitor.part("/open/found")
+    visitor.post("/open", {"file": "old.csv", "encoding": "cp1250"})
+    assert "Łódź" in visitor.part("/open/found")
+
+
+def test_a_date_becomes_its_year_and_a_code_missing(visitor: Visitor, folder: Path) -> None:
+    """By the form of a column; counts follow."""
+    rows = "\n".join(f"20{at % 20 + 10}-0{at % 9 + 1}-11,{99 if at % 7 == 0 else at % 5}" for at in
+                     range(300))  # fmt: skip
+    (folder / "dates.csv").write_text(f"born,size\n{rows}\n")
+    visitor.post("/open", {"file": "dates.csv"})
+    visitor.part("/columns/list")
+    visitor.post("/columns/0", {"role": "key", "date": "year"})
+    visitor.post("/columns/1", {"role": "key", "codes": "99", "missing": "category"})
+    visitor.part("/columns/list")
+    own = schema(visitor)
+    assert own["born"].recoding.date == "year"
+    assert own["size"].recoding.missing_codes == (99,)
+    shape = words(visitor.part("/columns/1/shape"))
+    assert "43 records have none" in shape

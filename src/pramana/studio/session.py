@@ -168,7 +168,11 @@ class StudioSession:
             gone = " Files that were dropped on the page are removed when the studio ends."
             hint = gone if now.file.startswith(UPLOADED) else ""
             raise InputError(f"The file is no longer there.{hint} Choose it again.")
-        return place.with_name(f"{place.name}#{now.part}") if now.part else place
+        if not now.part:
+            return place
+        if "/" in now.part or "\0" in now.part:
+            raise InputError("There is no such sheet.")
+        return place.with_name(f"{place.name}#{now.part}")
 
     def close(self) -> None:
         """Remove what must not stay."""

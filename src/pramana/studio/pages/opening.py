@@ -78,8 +78,11 @@ async def found(request: Request) -> Response:
         raise InputError("Choose a file first.")
     job = look_job(studio)
     await asyncio.to_thread(job.ended.wait, GLANCE)
-    if job.condition == "refused" and "names must differ" in job.words:
-        return fragment(request, "parts/mend.html", words=job.words)
+    if job.condition == "refused":
+        twice = "names must differ" in job.words
+        return fragment(
+            request, "parts/unread.html", words=job.words, twice=twice, encodings=ENCODINGS
+        )
     return await part(request, job, "parts/look.html", encodings=ENCODINGS)
 
 
