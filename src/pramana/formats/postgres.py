@@ -15,14 +15,14 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 
-from pramana.errors import InvalidTable
+from pramana.errors import InvalidTable, MissingExtra
 from pramana.table.opened import OpenedTable
 
 __all__ = ["is_address", "open_postgres"]
 
 AT_ONCE: Final = 50_000
 ADDRESS: Final = re.compile(r"^postgres(ql)?:/{1,2}")
-LIBRARY: Final = "PostgreSQL needs the library psycopg: install pramana[collect]."
+LIBRARY: Final = "Reading PostgreSQL needs an extra: pip install 'pramana[collect]'."
 
 
 def is_address(source: str) -> bool:
@@ -42,7 +42,7 @@ def open_postgres(source: str) -> OpenedTable:
     try:
         import psycopg
     except ImportError:
-        raise InvalidTable(LIBRARY) from None
+        raise MissingExtra(LIBRARY) from None
     if not table:
         raise InvalidTable(f"Say which table of {where} is meant: {where}#TABLE.")
     try:
