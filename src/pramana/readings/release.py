@@ -229,10 +229,7 @@ class Release:
         """
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
 
-        def ask(reading: Reading) -> Estimate:
-            return reading.mean(asked, of)
-
-        return self._answer(ask(self.reading), asked, replicates, ask)
+        return self._told(lambda reading: reading.mean(asked, of), asked, replicates)
 
     def total(
         self,
@@ -252,10 +249,7 @@ class Release:
         """
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
 
-        def ask(reading: Reading) -> Estimate:
-            return reading.total(asked, of)
-
-        return self._answer(ask(self.reading), asked, replicates, ask)
+        return self._told(lambda reading: reading.total(asked, of), asked, replicates)
 
     def proportion(
         self,
@@ -282,13 +276,10 @@ class Release:
             replicates: columns of replicate weights for the errors about the population.
         """
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
-
         self._require_without_noise(beyond_of(beyond).column)
-
-        def ask(reading: Reading) -> Estimate:
-            return reading.proportion(asked, beyond_of(beyond))
-
-        return self._answer(ask(self.reading), asked, replicates, ask)
+        return self._told(
+            lambda reading: reading.proportion(asked, beyond_of(beyond)), asked, replicates
+        )
 
     def quantile(
         self,
@@ -325,13 +316,10 @@ class Release:
                 "A jackknife gives no valid error of a quantile. Ask for shares beyond a number, "
                 "or leave the replicates out."
             )
-
         self._require_without_noise(of)
-
-        def ask(reading: Reading) -> Estimate:
-            return reading.quantile(asked, of, shares=shares)
-
-        return self._answer(ask(self.reading), asked, replicates, ask)
+        return self._told(
+            lambda reading: reading.quantile(asked, of, shares=shares), asked, replicates
+        )
 
     def independence(
         self, first: str, second: str, *, where: Where = None, weighted: bool = True
@@ -438,6 +426,12 @@ class Release:
         question = Question(level=level, infer=infer, simultaneous=simultaneous)
         names = (by,) if isinstance(by, str) else tuple(by)
         return Asked(names, conditions_of(where), question, weighted)
+
+    def _told(
+        self, ask: Callable[[Reading], Estimate], asked: Asked, replicates: Replicates | None
+    ) -> Estimate:
+        """An answer that is asked for in the same way with each replicate."""
+        return self._answer(ask(self.reading), asked, replicates, ask)
 
     def _answer(
         self,
