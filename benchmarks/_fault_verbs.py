@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -62,12 +63,25 @@ VERBS = (
     Verb("rebuild --force", "rebuild old -o old.parquet --method rank --force", ("old.parquet",),
          True),
     Verb("protect --csv --stata", f"{PROTECT.replace('.csv', '.parquet')} --csv --stata", ("new",)),
+    Verb("protect --steward-folder", f"{PROTECT} --steward-folder kept", ("new", "kept")),
+    Verb("report pdf", "report old --external -o new.pdf", ("new.pdf",)),
     Verb("collect new", "collect new survey.toml -o new-survey", ("new-survey",)),
+    Verb("collect close", "collect close asked -o new", ("new", "asked")),
     Verb("demo", "demo --records 200 --k 5", ("demo-data", "demo-release")),
 )  # fmt: skip
+READERS = tuple(
+    Verb(words.split()[0], words, ())
+    for words in ("verify old", "estimate old --by sex", "audit people.csv --schema schema.toml",
+                  "design people.csv --schema schema.toml --k 2", "ledger show book",
+                  "advise people.csv --schema schema.toml --k 2", "clean",
+                  "collect status asked")
+)  # fmt: skip
+"""Commands that write nothing: they too end in one line when they are told to."""
+
 EXPERIMENT = Verb("experiment", "experiment run ghatak --quick -o new", ("new",))
 
 
+NOT_HERE = ("__main__", "benchmarks", "tests", "multiprocessing")
 COMMON = ("duckdb", "rich.console", "rich.table", "pramana.api", "pramana.protecting",
           "pramana.planning", "pramana.readings.release", "pramana.release.verify",
           "pramana.assess.report", "pramana.cli.targets", "pramana.formats.csv",
@@ -102,11 +116,30 @@ def make_template(folder: Path, *, records: int = 400) -> None:
     (folder / ".hidden").mkdir()
     (folder / ".hidden" / "diary.txt").write_text("mine too")
     (folder / "tmp").mkdir()
-    for words in (f"{PROTECT[:-3]}old", "keygen key", "rebuild old -o old.parquet --method rank",
+    _make_survey(folder / "survey.toml", folder / "asked")
+    for words in (f"{PROTECT[:-3]}old", f"{PROTECT[:-3]}noted --ledger book", "keygen key",
+                  "rebuild old -o old.parquet --method rank",
                   "report old --external -o old.html"):  # fmt: skip
         code = run_in_fork(folder, words)
         if code:
             raise SystemExit(f"'{words}' failed: {told(folder)}")
+
+
+def _make_survey(source: Path, folder: Path) -> None:
+    """A survey that thirty people have answered."""
+    from pramana.collect.definition import respond
+    from pramana.collect.demo import people
+    from pramana.collect.folder import new_survey, opened_store
+    from pramana.collect.store import Sent
+
+    definition, _ = new_survey(source, folder)
+    widths = definition.channel.widths
+    sent = [
+        Sent(respond(definition, one).spelled(widths=widths), f"{number:064x}")
+        for number, one in enumerate(people(30, seed=1))
+    ]
+    with opened_store(folder, definition) as store:
+        store.accept(sent)
 
 
 def box_of(template: Path, place: Path) -> Path:
@@ -126,6 +159,8 @@ def enter(folder: Path, words: str, *, said: Path | None = None) -> None:
     said = said or folder
     code = 70
     try:
+        for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(one, signal.SIG_DFL)  # until the command hears them
         os.chdir(folder)
         os.environ["TMPDIR"] = str(folder / "tmp")
         for number, name in ((1, "out"), (2, "err")):
@@ -159,8 +194,9 @@ def run_in_fork(folder: Path, words: str) -> int:
 
 
 def told(folder: Path) -> str:
-    """What the last command in a box said on stderr."""
-    return (folder.parent / f"{folder.name}.err").read_text(errors="replace")
+    """What the last command in a box said on stderr; nothing, if it did not come to that."""
+    place = folder.parent / f"{folder.name}.err"
+    return place.read_text(errors="replace") if place.exists() else ""
 
 
 def killed_after(folder: Path, words: str, seconds: float) -> None:
@@ -183,11 +219,9 @@ def import_what_verbs_need(verbs, template: Path, place: Path) -> None:
             names = pipe.read().split()
         os.waitpid(number, 0)
         for name in names:
-            if name.split(".")[0] in ("pramana", "pyarrow", "numpy", "scipy", "duckdb", "rich"):
-                try:
+            if name.split(".")[0] not in NOT_HERE:
+                with suppress(Exception):  # parts of packages that only these load
                     import_module(name)
-                except ImportError:
-                    continue
 
 
 def _run_and_tell(template: Path, place: Path, verb: Verb, writer: int) -> None:
@@ -252,32 +286,41 @@ def faults(folder: Path, before: dict[str, str], verb: Verb) -> list[str]:
 
 def is_whole(folder: Path, target: str) -> bool:
     """Whether what a verb wrote is all that it writes."""
-    from pramana import api
-    from pramana.collect.folder import load_survey
-    from pramana.formats.opening import open_table
-    from pramana.table.schema import Schema
-
-    place = folder / target
+    kind = Path(target).suffix or target
     try:
-        if target in ("new", "old", "demo-release"):
-            return _is_experiment(place) or bool(api.verify(place).valid)
-        if target == "new-survey":
-            return bool(load_survey(place))
-        if target == "demo-data":  # two files, one after the other, each of them whole
-            return all(_is_whole_table(one) for one in place.glob("*.parquet"))
-        if target.endswith(".toml"):
-            return bool(Schema.load(place).names)
-        if target.endswith(".html"):
-            return place.read_text().rstrip().endswith("</html>")
-        if target.endswith(".parquet"):
-            return bool(open_table(place).to_arrow().num_rows)
-        if target in ("L", "L.key"):
-            return api.Ledger.load(folder / "L") is not None
-        if target == "office":
-            return b"PRIVATE" in place.read_bytes()
-        return target in ("L.lock", "office.pub")
+        return bool(WHOLE[kind](folder / target)) if kind in WHOLE else target == "L.lock"
     except Exception:
         return False
+
+
+def _is_whole_release(place: Path) -> bool:
+    from pramana import api
+
+    return _is_experiment(place) or bool(api.verify(place).valid)
+
+
+def _is_whole_survey(place: Path) -> bool:
+    from pramana.collect.folder import load_survey
+
+    return bool(load_survey(place))
+
+
+def _is_whole_steward(place: Path) -> bool:
+    from pramana.release.stewards import read_mechanism
+
+    return bool(read_mechanism(place).steps)
+
+
+def _is_whole_schema(place: Path) -> bool:
+    from pramana.table.schema import Schema
+
+    return bool(Schema.load(place).names)
+
+
+def _is_whole_ledger(place: Path) -> bool:
+    from pramana import api
+
+    return api.Ledger.load(place.with_name("L")) is not None
 
 
 def _is_experiment(place: Path) -> bool:
@@ -289,3 +332,20 @@ def _is_whole_table(path: Path) -> bool:
     from pramana.formats.opening import open_table
 
     return bool(open_table(path).to_arrow().num_rows)
+
+
+WHOLE = {
+    **dict.fromkeys(("new", "old", "demo-release"), _is_whole_release),
+    **dict.fromkeys(("new-survey", "asked"), _is_whole_survey),
+    "kept": _is_whole_steward,
+    # two files, one after the other, each of them whole
+    "demo-data": lambda place: all(map(_is_whole_table, place.glob("*.parquet"))),
+    ".toml": _is_whole_schema,
+    ".html": lambda place: place.read_text().rstrip().endswith("</html>"),
+    ".pdf": lambda place: place.read_bytes().rstrip().endswith(b"%%EOF"),
+    ".parquet": _is_whole_table,
+    **dict.fromkeys(("L", ".key"), _is_whole_ledger),
+    "office": lambda place: b"PRIVATE" in place.read_bytes(),
+    ".pub": lambda place: b"PUBLIC" in place.read_bytes(),
+}
+"""What makes something whole, by its ending or its name."""

@@ -34,8 +34,11 @@ def can_trace() -> bool:
     return sys.platform == "linux" and platform.machine() == "x86_64"
 
 
-def traced(child, *, kill_at: int | None = None) -> tuple[list[str], int]:
-    """Run ``child`` in a fork; the calls that it made, and how it ended (as ``waitpid`` says)."""
+def traced(child, *, kill_at: int | None = None, by: int = signal.SIGKILL) -> tuple[list[str], int]:
+    """Run ``child`` in a fork; the calls that it made, and how it ended (as ``waitpid`` says).
+
+    At the call ``kill_at`` it gets the signal ``by``.
+    """
     number = os.fork()
     if not number:
         _libc.ptrace(TRACEME, 0, None, None)
@@ -55,7 +58,7 @@ def traced(child, *, kill_at: int | None = None) -> tuple[list[str], int]:
             continue
         passed = _stopped(own, status, inside, seen)
         if kill_at is not None and len(seen) >= kill_at:
-            os.kill(number, signal.SIGKILL)
+            os.kill(number, by)
             kill_at = None
         _libc.ptrace(SYSCALL, own, None, passed)
 

@@ -2,6 +2,8 @@
 
 - kills: every verb that writes, killed at random moments and at every call that changes the file
   system (ptrace): nothing partial, nothing gone, no foreign file touched, no leftover unnamed.
+- signals: every verb, told to end (SIGINT, SIGTERM, SIGHUP) at random moments and at such calls:
+  one line that says what stands, 128 and the number of the signal, and nothing left.
 - pairs: the same verb twice at once to one place: exactly one wins, and the other says so.
 - disks: every verb on disks with room for less and less: all, or nothing and one line.
 - inputs: tables of every format, schemas, certificates and command lines, mutated: no traceback,
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import tempfile
 import time
@@ -21,6 +24,7 @@ from pathlib import Path
 from benchmarks import _fault_inputs, _tracer
 from benchmarks._fault_verbs import (
     EXPERIMENT,
+    READERS,
     VERBS,
     box_of,
     content,
@@ -35,13 +39,14 @@ from benchmarks._fault_verbs import (
 )
 from benchmarks._measure import Result
 
-PARTS = ("kills", "calls", "pairs", "disks", "inputs")
+PARTS = ("kills", "calls", "signals", "pairs", "disks", "inputs")
 
 
 def arguments(parser):
     """How many of each; a part with none is left out."""
     parser.add_argument("--kills", type=int, default=1000, help="kills at random moments")
     parser.add_argument("--calls", type=int, default=60, help="kills at calls, at most, a verb")
+    parser.add_argument("--signals", type=int, default=300, help="signals that ask to end")
     parser.add_argument("--pairs", type=int, default=200)
     parser.add_argument("--disks", type=int, default=50, help="sizes of disks, over all verbs")
     parser.add_argument("--inputs", type=int, default=100_000)
@@ -63,7 +68,8 @@ def run(options):
         parts = [options.only] if options.only else [one for one in PARTS if getattr(options, one)]
         if set(parts) - {"inputs"}:
             make_template(place / "template")
-            import_what_verbs_need(verbs, place / "template", place / "box")
+            readers = READERS if "signals" in parts and not options.verbs else ()
+            import_what_verbs_need((*verbs, *readers), place / "template", place / "box")
         for part in parts:
             begin = time.monotonic()
             ends, found = TRIALS[part](place, verbs, options, chance)
@@ -135,6 +141,54 @@ def _judge(box, before, verb, when, ends, wrong):
     if any((box / "tmp").iterdir()):
         found.append("a temporary file was left")
     wrong += [f"{verb.name}, {when}: {one}" for one in found]
+
+
+# -- told to end -----------------------------------------------------------------------------------
+
+TOLD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def _signals(place, verbs, options, chance):
+    """Told to end: after a while, and at calls that change the file system."""
+    ends, wrong = Counter(), []
+    template, before = place / "template", content(place / "template")
+    tried = verbs if options.verbs else (*verbs, *READERS)
+    for number in range(options.signals):
+        verb, one = tried[number % len(tried)], chance.choice(TOLD)
+        box = box_of(template, place / "box")
+        if verb.targets and number // len(tried) % 2 and _tracer.can_trace():
+            at = 1 + int(chance.random() ** 2 * 120)
+            run = lambda box=box, verb=verb: enter(box, verb.words)  # noqa: E731
+            seen, status = _tracer.traced(run, kill_at=at, by=one)
+            when = f"{one.name} at call {at} ({seen[min(at, len(seen)) - 1] if seen else 'none'})"
+        else:
+            child, wait = started(box, verb.words), chance.random() * 1.5
+            time.sleep(wait)
+            os.kill(child, one)
+            status, when = os.waitpid(child, 0)[1], f"{one.name} after {wait:.2f} s"
+        code = os.waitstatus_to_exitcode(status)
+        found = faults(box, before, verb) + _after_signal(box, before, code, one)
+        ends[f"{verb.name}: exit {code}"] += 1
+        wrong += [f"{verb.name}, {when}: {what}" for what in found]
+    return ends, wrong
+
+
+def _after_signal(box, before, code, one):
+    """What must not be after a signal, beside what must never be."""
+    said, after, found = told(box), content(box), []
+    if code not in (0, 1, -one, 128 + one):
+        found.append(f"exit {code}: {said[-200:]!r}")
+    if "Traceback" in said or "unforeseen" in said:
+        found.append(said[-300:])
+    if code == 128 + one and sum(line.startswith("pramana: ") for line in said.splitlines()) != 1:
+        found.append(f"is not told in one line: {said[-200:]!r}")
+    own = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    own = {name.split("/")[0] for name in own} - {"L", "L.key", "L.lock", "asked"}
+    if "leaves nothing behind" in said and own:
+        found.append(f"says that nothing is left, beside {own}")
+    if code != -one and any(name.startswith(".pramana-") for name in after):
+        found.append("something was left")
+    return found
 
 
 # -- two at once -----------------------------------------------------------------------------------
@@ -235,4 +289,11 @@ def _inputs(place, verbs, options, chance):
     return _fault_inputs.try_inputs(place, number=options.inputs, seed=options.seed)
 
 
-TRIALS = {"kills": _kills, "calls": _calls, "pairs": _pairs, "disks": _disks, "inputs": _inputs}
+TRIALS = {
+    "kills": _kills,
+    "calls": _calls,
+    "signals": _signals,
+    "pairs": _pairs,
+    "disks": _disks,
+    "inputs": _inputs,
+}

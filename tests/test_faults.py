@@ -20,7 +20,8 @@ def tried(*words):
 def test_nothing_is_lost_or_destroyed_by_kills_pairs_and_full_disks():
     """Killed at any moment and at any call, twice at once, without room: all, or nothing."""
     verbs = ("protect --force", "report --force", "keygen")
-    words = ("--kills", "3", "--calls", "3", "--pairs", "1", "--disks", "1", "--inputs", "0")
+    words = ("--kills", "3", "--calls", "3", "--pairs", "1", "--disks", "1", "--inputs", "0",
+             "--signals", "6")  # fmt: skip
     told = tried(*words, "--verbs", *verbs)
     assert "kills" in told
     assert "pairs" in told

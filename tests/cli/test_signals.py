@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+from pramana.collect.demo import SURVEY
+from pramana.collect.folder import new_survey
 from tests.cli.conftest import Run, people_csv
 
 COMMAND = [sys.executable, "-c", "from pramana.cli.app import main; main()"]
@@ -59,3 +61,35 @@ def test_leftovers_are_shown_and_removed_when_told(steward: Path, run: Run) -> N
         ".pramana-mine",
     ]
     assert run("clean nowhere").code == 2
+
+
+def test_servers_close_with_their_terminal(steward: Path) -> None:
+    """Told to end in any way, the studio and a survey close without a traceback."""
+    Path("survey.toml").write_text(SURVEY.format(expected=500))
+    new_survey(Path("survey.toml"), Path("survey"))
+    servers = {
+        one: subprocess.Popen(
+            [*COMMAND, *words.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for one, words in (
+            ("studio", "studio --no-browser"),
+            ("collect", "collect serve survey --port 0"),
+        )
+    }
+    assert servers["studio"].stdout is not None
+    assert servers["studio"].stdout.readline().startswith("Pramana studio")
+    wait_for(Path("survey/answers.sqlite"))
+    for server in servers.values():
+        server.send_signal(signal.SIGHUP)
+    for server in servers.values():
+        _, told = server.communicate(timeout=60)
+        assert server.returncode in (0, 128 + signal.SIGTERM)
+        assert told.count("\n") <= 1
+        assert "Traceback" not in told
+
+
+def wait_for(path: Path) -> None:
+    """Until it is there."""
+    end = time.monotonic() + 30
+    while not path.exists() and time.monotonic() < end:
+        time.sleep(0.01)

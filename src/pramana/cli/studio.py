@@ -40,6 +40,7 @@ def studio(
       pramana studio
       pramana studio survey/ --no-browser
     """
+    from pramana.cli.serving import closing_with_terminal
     from pramana.studio.serving import Listening, serve_studio
 
     at = Listening(host, port, certificate, key, understood)
@@ -48,4 +49,5 @@ def studio(
         typer.echo(f"Pramana studio: {address}")
         typer.echo("Press Ctrl+C to close it.")
 
-    serve_studio(folder, at, browser=browser, tell=tell)
+    with closing_with_terminal():
+        serve_studio(folder, at, browser=browser, tell=tell)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -23,6 +24,8 @@ class FileStamp:
 
     The second time is that of the system, which nobody can set back. Times have a grain: a file
     that was changed a moment ago is stamped when it is over, so that no later change has the same.
+    Who writes through a map of the file changes no time while its pages wait to be written; so
+    these are flushed first, and the next change is a change again (not on a disk in memory).
     """
 
     path: Path
@@ -34,7 +37,7 @@ class FileStamp:
     @classmethod
     def of(cls, path: Path) -> FileStamp:
         """The stamp of a file as it is now."""
-        found = cls._now(path)
+        found = cls._now(path, flushed=True)
         age = time.time_ns() - found.changed
         if not 0 <= age < GRAIN:
             return found
@@ -42,9 +45,12 @@ class FileStamp:
         return cls._now(path)
 
     @classmethod
-    def _now(cls, path: Path) -> FileStamp:
+    def _now(cls, path: Path, *, flushed: bool = False) -> FileStamp:
         try:
             with path.open("rb") as file:  # an open file has no old times from a network's cache
+                if flushed:
+                    with suppress(OSError):  # a file system that cannot be written to
+                        os.fsync(file.fileno())
                 stat = os.fstat(file.fileno())
         except OSError:
             raise InvalidTable(f"{path} cannot be read. Check the permissions.") from None
