@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,9 +15,11 @@ import pramana as pm
 from pramana.cli.app import main
 from pramana.collect.closing import certificate_of, close_survey, repeats, status_of
 from pramana.collect.definition import Definition, define, respond
-from pramana.collect.folder import check_survey, load_survey, opened_store
+from pramana.collect.demo import SURVEY
+from pramana.collect.folder import check_survey, load_survey, new_survey, opened_store
 from pramana.collect.store import Outcome, Sent
 from pramana.collect.survey import read_survey
+from pramana.errors import InputError
 from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.reporting import Reporting
 from pramana.matrices.uniform_mixture import UniformMixture
@@ -253,3 +256,21 @@ def test_closing_says_so_at_the_terminal_and_leaves_with_0(
     assert not left.value.code
     assert "50 people answered where 5,000 were expected" in capsys.readouterr().err
     assert (to / "certificate.json").is_file()
+
+
+def test_a_store_that_the_system_refuses_is_one_line(tmp_path):
+    """No room, no right, or something else of that name: never an error that nobody foresaw."""
+    (tmp_path / "survey.toml").write_text(SURVEY.format(expected=500))
+    definition, _ = new_survey(tmp_path / "survey.toml", tmp_path / "survey")
+    with (
+        pytest.raises(InputError, match="cannot be read or written: database or disk is full"),
+        opened_store(tmp_path / "survey", definition),
+    ):
+        raise sqlite3.OperationalError("database or disk is full")
+    (tmp_path / "survey" / "answers.sqlite").unlink()
+    (tmp_path / "survey" / "answers.sqlite").mkdir()
+    with (
+        pytest.raises(InputError, match="unable to open"),
+        opened_store(tmp_path / "survey", definition),
+    ):
+        pass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,7 +13,7 @@ from typing import Final
 
 from pramana.collect.definition import DEFINITION, PAGE, TRIAL, Definition, define
 from pramana.collect.page import page_of
-from pramana.collect.store import Store, open_store
+from pramana.collect.store import Store, open_store, reason_of
 from pramana.collect.survey import Survey
 from pramana.errors import AlteredRelease, InputError, OutputExists
 from pramana.files import whole_folder, write_whole
@@ -108,13 +109,17 @@ def opened_store(
 ) -> Iterator[Store]:
     """The answers to a survey or a wave, in its folder or at the URL of a database."""
     name = ANSWERS if definition.wave == 1 else f"answers-{definition.wave}.sqlite"
-    store = open_store(
-        database or folder / name, identity=definition.key, codes=definition.survey.codes
-    )
     try:
-        yield store
-    finally:
-        store.close()
+        store = open_store(
+            database or folder / name, identity=definition.key, codes=definition.survey.codes
+        )
+        try:
+            yield store
+        finally:
+            store.close()
+    except sqlite3.OperationalError as error:  # full, locked, not to be written to: no cell
+        why = reason_of(error, folder)
+        raise InputError(f"The answers in {folder} cannot be read or written: {why}.") from None
 
 
 def load(folder: str | Path, *, wave: int | None = None) -> Definition:

@@ -16,18 +16,22 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from pramana.errors import InputError
 from pramana.randomness import Keystream
 
-__all__ = ["Outcome", "Sent", "SqliteStore", "Store", "TokenHash", "open_store"]
+__all__ = ["Outcome", "Sent", "SqliteStore", "Store", "TokenHash", "open_store", "reason_of"]
+
+ROOM: Final = 2**16
+"""Bytes without which a database finds no room on a disk."""
 
 
 class Outcome(StrEnum):
@@ -250,9 +254,16 @@ def _opened(path: Path) -> sqlite3.Connection:
         found = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         path.chmod(0o600)
         found.execute("PRAGMA schema_version").fetchone()
-    except (OSError, sqlite3.Error):
-        raise InputError(f"{path} cannot be opened as a store of answers.") from None
+    except (OSError, sqlite3.Error) as error:
+        why = reason_of(error, path.parent)
+        raise InputError(f"{path} cannot be opened as a store of answers: {why}.") from None
     return found
+
+
+def reason_of(error: Exception, folder: Path) -> str:
+    """Why a database failed, in its own words, which show no cell; it does not tell a full disk."""
+    full = folder.is_dir() and shutil.disk_usage(folder).free < ROOM
+    return "No space left on device" if full else str(error)
 
 
 def open_store(place: str | Path, *, identity: str, codes: bool) -> Store:
