@@ -281,6 +281,13 @@ def advise_on(
     return replace(advice, ways=tuple(ways_of(best.plan, opened=people)))
 
 
+MOST_OPTIMAL = 6
+TAKES_LONGER = (
+    f"With more than {MOST_OPTIMAL} keys it takes about a minute by itself, and is not tried here: "
+    "pramana design --alpha."
+)
+
+
 def _some(table: OpenedTable) -> OpenedTable:
     """The table, or as many records of it as can be tried within a minute."""
     if table.rows <= MOST_RECORDS:
@@ -297,6 +304,8 @@ def _try(
 ) -> Tried:
     import warnings
 
+    if scenario.method == "optimal" and len(schema.randomised) > MOST_OPTIMAL:
+        return Tried(scenario, note=TAKES_LONGER)
     start = time.perf_counter()
     try:
         with warnings.catch_warnings():
