@@ -34,6 +34,15 @@ def test_a_file_is_shown_with_what_was_found(visitor: Visitor) -> None:
         assert found in text
 
 
+def test_no_record_is_kept_beside_the_table(opened: Visitor) -> None:
+    """What the studio keeps on disk for the next time holds no cell of the preview."""
+    assert "1185" in words(opened.part("/open/found"))
+    opened.part("/risk/found")
+    kept = [path.read_text() for path in opened.session.home.rglob("*") if path.is_file()]
+    assert kept
+    assert not any("1185" in text for text in kept)
+
+
 def test_columns_are_proposed_with_reasons_and_can_be_changed(opened: Visitor) -> None:
     """The roles of the form, and a count of unique people that follows them."""
     own = schema(opened)

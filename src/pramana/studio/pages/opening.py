@@ -143,7 +143,8 @@ def _begin(session: StudioSession, name: str, **chosen: str) -> None:
 
 def look_job(studio: Studio) -> Job:
     """The job that looks at the file."""
-    return studio.jobs.ask(tasks.look, **table_of(studio))
+    # Never kept: it shows records.
+    return studio.jobs.ask(tasks.look, keep=False, **table_of(studio))
 
 
 def table_of(studio: Studio) -> dict[str, Any]:
