@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import pramana as pm
+from pramana.attacks.composition import compose_releases
 from pramana.collect.channel import Draw
 from pramana.collect.closing import close_survey
 from pramana.collect.definition import Definition, define, remember, respond
@@ -19,9 +20,11 @@ from pramana.collect.folder import answers, load, new_survey
 from pramana.collect.server import read_answer
 from pramana.collect.store import Sent
 from pramana.collect.survey import read_survey
-from pramana.errors import InputError, InvalidSchema, PramanaError
+from pramana.errors import InputError, InvalidSchema, NotCovered, PramanaError
+from pramana.guarantees.composition import Disclosure, compose
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate
+from pramana.release.disclosed import disclosed
 from tests.collect.conftest import PERSON, survey_text
 
 TOTAL = 2**64
@@ -283,3 +286,60 @@ def test_linking_over_all_waves_is_bounded_by_the_permanent_stage() -> None:
                 mine += chance if one[0] == 0 else 0
             worst = max(worst, mine / total)
     assert worst <= bound
+
+
+TWO_WAVES = """waves = 2
+all_waves_epsilon = 1.6
+title = "Two people"
+office = "An office"
+about = "Two waves."
+expected = 2
+epsilon = 1.5
+method = "retention"
+[[questions]]
+name = "q"
+text = "q?"
+answers = ["yes", "no"]
+"""
+
+
+def test_waves_are_not_composed_as_fresh_draws(tmp_path: Path) -> None:
+    """Two people, two waves, by enumeration: less is left than fresh draws would leave."""
+    (tmp_path / "panel.toml").write_text(TWO_WAVES)
+    folder = tmp_path / "panel"
+    new_survey(tmp_path / "panel.toml", folder)
+    people = [remember(load(folder)) for _ in range(2)]
+    waves = [_closed(folder, wave, people, tmp_path / f"wave{wave}") for wave in (1, 2)]
+    seen = [disclosed(wave) for wave in waves]
+    stages = load(folder).channel.asked[0].draws[0].stages
+    assert stages is not None
+    life, each = ([[1 - p, p], [p, 1 - p]] for p in (Fraction(own, TOTAL) for own in stages))
+    pairs = list(itertools.product(range(2), repeat=2))
+    stay = {y: history(life, each, (0, 0), y) * history(life, each, (1, 1), (1 - y[0], 1 - y[1]))
+            for y in pairs}  # fmt: skip
+    linked = (stay[0, 0] + stay[0, 1]) / sum(stay.values())
+    told = max(history(life, each, a, y) / history(life, each, b, y)
+               for a in pairs for b in pairs for y in pairs)  # fmt: skip
+
+    fresh = compose([replace(one, panel=False) for one in seen], same_people=True)
+    assert fresh.k is not None
+    assert fresh.k > 1 / linked  # so it may not be stated
+    assert fresh.local < math.log(told)
+    other = replace(waves[0], collected=None)
+    for releases in (waves, [waves[0], other], [other, waves[1]]):
+        found = compose([disclosed(one) for one in releases], same_people=True)
+        assert (found.rule, found.k, found.central, found.local) == ("none", None, None, math.inf)
+        assert "waves of a panel" in " ".join(found.sentences())
+        with pytest.raises(NotCovered, match="of 2 of a panel.*certificate states, for all waves"):
+            compose_releases(releases)
+    assert Disclosure.from_json(seen[0].to_json()).panel
+
+
+def _closed(folder: Path, wave: int, people: list, place: Path) -> Certificate:
+    """The certificate of a wave in which one says yes and the other one no."""
+    definition = load(folder, wave=wave)
+    with answers(folder, wave=wave) as store:
+        for at, (kept, answer) in enumerate(zip(people, ("yes", "no"), strict=True)):
+            sent = respond(definition, {"q": answer}, remembered=kept)
+            store.accept([Sent(sent.spelled(widths=definition.channel.widths), f"{at:064x}")])
+        return close_survey(definition, store, place).certificate

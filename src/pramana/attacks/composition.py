@@ -28,7 +28,7 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
 from pramana.numeric import text_down, text_up
-from pramana.release.certificate import Certificate
+from pramana.release.certificate import Certificate, Panel
 from pramana.release.contents import CERTIFICATE, read_certificate
 from pramana.release.disclosed import disclosed
 
@@ -148,11 +148,24 @@ def compose_releases(
 
 
 def composable(certificate: Certificate) -> bool:
-    """Whether the certificate says enough of what was done to records."""
-    return certificate.mechanism is not None and bool(certificate.mechanism.columns)
+    """Whether the certificate says enough of what was done to records, and draws were fresh."""
+    mechanism = certificate.mechanism
+    return mechanism is not None and bool(mechanism.columns) and _panel(certificate) is None
+
+
+def _panel(certificate: Certificate) -> Panel | None:
+    return None if certificate.collected is None else certificate.collected.panel
 
 
 def _mechanism(certificate: Certificate) -> Mechanism:
+    panel = _panel(certificate)
+    if panel is not None:
+        raise NotCovered(
+            f"Composition has no rule for wave {panel.wave} of {panel.waves} of a panel, since "
+            "waves share draws: its certificate states, for all waves together, an epsilon of "
+            f"{text_up(panel.epsilon, 3)} for who gave the same answers in all of them on one "
+            f"device, and of {text_up(panel.changing_epsilon, 3)} for anybody."
+        )
     if certificate.mechanism is None or not composable(certificate):
         raise NotCovered(
             f"Composition needs the matrices, and a release by method {certificate.method} does "

@@ -239,7 +239,7 @@ def _warn_of_others(release: Release, place: Path) -> None:
     )
     known = api.composable(release, others)
     if not known:
-        note(f"{said}; how much less cannot be computed where matrices are not published.")
+        note(f"{said}; how much less cannot be computed from what their certificates state.")
         return
     folders = " ".join(str(other) for other in known[:MOST_NAMED])
     folders += " ..." if len(known) > MOST_NAMED else ""

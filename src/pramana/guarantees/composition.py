@@ -17,6 +17,7 @@ Draws are fresh and every release has a shuffle of its own. Two cases:
 
 Local epsilons add in both. Groups of tied releases are apart from each other. Releases without
 published matrices have no rule, those whose matrices were made from the data none for epsilon.
+Waves of a panel are no fresh draws, and have none either.
 Proofs: docs/proofs/composition.md.
 """
 
@@ -180,6 +181,7 @@ class Disclosure:
         forms: one of each column that is released as it is, and of its recoding.
         read: randomised columns whose lists of values were read off the data, and so tell of it.
         veiled: randomised columns that nobody is taken to know, the sensitive ones.
+        panel: whether it is a wave of a panel, whose waves share the draws that each device keeps.
     """
 
     method: str
@@ -201,6 +203,7 @@ class Disclosure:
     forms: Mapping[str, str] = field(default_factory=dict)
     read: tuple[str, ...] = ()
     veiled: frozenset[str] = frozenset()
+    panel: bool = False
 
     @classmethod
     def of(
@@ -210,6 +213,7 @@ class Disclosure:
         method: str,
         central: ShuffledPrivacy | None = None,
         alone: float | None = None,
+        panel: bool = False,
     ) -> Disclosure:
         """From what a stranger can see of a release."""
         schema = evidence.schema
@@ -232,6 +236,7 @@ class Disclosure:
             seeded=evidence.seeded,
             read=read_off(schema),
             veiled=frozenset(c.name for c in schema.randomised if c.role is Role.SENSITIVE),
+            panel=panel,
         )
 
     @property
@@ -241,6 +246,8 @@ class Disclosure:
             return "a seed was used, and whoever has it undoes the release"
         if self.outline is None:
             return f"a release by method {self.method} publishes no matrices to compose"
+        if self.panel:
+            return "waves of a panel share draws, and the certificate states what all of them tell"
         return None
 
     @property
@@ -318,6 +325,7 @@ class Disclosure:
             "forms": dict(self.forms),
             "read": list(self.read),
             "veiled": sorted(self.veiled),
+            "panel": self.panel,
         }
 
     @classmethod
@@ -340,6 +348,7 @@ class Disclosure:
             forms=dict(form.get("forms", {})),
             read=tuple(form.get("read", ())),
             veiled=frozenset(form.get("veiled", unknown)),
+            panel=form.get("panel", False),
         )
 
 

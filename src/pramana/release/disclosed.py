@@ -19,4 +19,5 @@ def disclosed(certificate: Certificate) -> Disclosure:
         method=certificate.method,
         central=central,
         alone=1 / min(bounds) if bounds and certificate.kind == "groups" else None,
+        panel=certificate.collected is not None and certificate.collected.panel is not None,
     )
