@@ -130,15 +130,18 @@ def test_broken_files_and_empty_folders_are_refused(folder, tmp_path):
 
 
 def test_what_a_footer_says_of_its_columns_is_read_without_the_library(tmp_path):
-    """Values and missing ones of each column of each row group, as the library has them."""
+    """Values, missing ones and packing of every column, as the library has them."""
+    numbers = {"UNCOMPRESSED": 0, "SNAPPY": 1, "ZSTD": 6}
     path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"a": [1, None, 3], "b": ["x", "y", "z"]}), path, row_group_size=2)
+    pq.write_table(pa.table({"a": [1, None, 3], "b": ["x", "y", "z"]}), path, row_group_size=2,
+                   compression={"a": "zstd", "b": "none"})  # fmt: skip
     found = pq.read_metadata(path)
     assert chunks_of(path) == [
         [
             Chunk(
                 found.row_group(g).column(c).num_values,
                 found.row_group(g).column(c).statistics.null_count,
+                numbers[found.row_group(g).column(c).compression],
             )
             for c in range(2)
         ]

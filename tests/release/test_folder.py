@@ -355,3 +355,21 @@ def test_a_folder_that_is_not_there_is_said_not_to_be(tmp_path):
     """Nobody looks for a certificate in a folder that does not exist."""
     with pytest.raises(NotARelease, match="gone does not exist"):
         load_release(tmp_path / "gone")
+
+
+def test_a_packing_that_nobody_knows_does_not_end_the_process(tmp_path):
+    """The library throws where nobody catches, if it is asked how such a column is packed."""
+    from pramana.formats import parquet_footer as footer
+
+    api.protect(people(), plan(), to=tmp_path / "release")
+    path = tmp_path / "release" / "data.parquet"
+    body, own = footer.body_and_footer(memoryview(path.read_bytes()))
+    tree = footer._Reader(own).struct()
+    for column in tree[footer.GROUPS][1][1][0][footer.COLUMNS][1][1]:
+        column[footer.CHUNK][1][footer.CODEC] = (footer.I32, 9)
+    made = footer._struct(tree)
+    path.write_bytes(
+        footer.MARK + bytes(body) + made + len(made).to_bytes(4, "little") + footer.MARK
+    )
+    with pytest.raises(NotARelease, match="of a form that no release is written in"):
+        load_release(tmp_path / "release")

@@ -28,7 +28,7 @@ ROWS, GROUPS = 3, 4  # of a file
 COLUMNS, GROUP_OFFSET, ORDINAL = 1, 5, 7  # of a row group
 CHUNK_OFFSET, CHUNK = 2, 3  # of a column of it
 PAGE_OFFSETS = (9, 10, 11)  # data, index, dictionary
-VALUES, STATISTICS, NULLS = 5, 12, 3  # of a column, of it, and of that
+CODEC, VALUES, STATISTICS, NULLS = 4, 5, 12, 3  # of a column, and of the third of them
 
 
 def body_and_footer(file: memoryview) -> tuple[memoryview, bytes]:
@@ -39,16 +39,24 @@ def body_and_footer(file: memoryview) -> tuple[memoryview, bytes]:
 
 
 class Chunk(NamedTuple):
-    """What a row group says of one of its columns: how many values, and how many are missing."""
+    """What a row group says of one of its columns.
+
+    Attributes:
+        values: how many there are.
+        missing: how many of them are, where that is stated.
+        codec: how they are packed, as the format numbers it.
+    """
 
     values: int
     missing: int | None
+    codec: int
 
 
 def chunks_of(path: Path) -> list[list[Chunk]]:
     """The columns of every row group of a file.
 
-    Arrow says the same, and ends the process where the sizes of a column do not fit its type.
+    Arrow says the same, and ends the process where the sizes of a column do not fit its type, or
+    where it does not know how a column is packed.
     """
     with path.open("rb") as file:
         file.seek(-8, os.SEEK_END)
@@ -64,7 +72,7 @@ def chunks_of(path: Path) -> list[list[Chunk]]:
 def _chunk(column: Struct) -> Chunk:
     stated = column[STATISTICS][1] if STATISTICS in column else {}
     missing = stated[NULLS][1] if NULLS in stated else None
-    return Chunk(int(column[VALUES][1]), missing)
+    return Chunk(int(column[VALUES][1]), missing, int(column[CODEC][1]))
 
 
 def joined(footers: Iterable[tuple[bytes, int]]) -> bytes:

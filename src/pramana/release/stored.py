@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from pramana.engines.choose import write_opened
 from pramana.errors import InvalidTable, NotARelease
@@ -14,6 +14,7 @@ from pramana.formats.arrow_messages import packings_of, stream_part
 from pramana.formats.base import BROKEN, FORMATS, broken
 from pramana.formats.opening import open_own
 from pramana.formats.parquet import parts_of
+from pramana.formats.parquet_footer import chunks_of
 from pramana.release.certificate import Certificate, DataFile
 from pramana.release.contents import file_path, read_certificate
 from pramana.release.folder import write_folder
@@ -22,6 +23,9 @@ from pramana.table.opened import OpenedTable, TableFormat
 REFUSED: Final = (b"FEA1", b"$FL3")
 """The first Feather, in which the library believes every offset, and SPSS files that are packed as
 a whole: for files of one's own only."""
+
+CODECS: Final = {0: "UNCOMPRESSED", 1: "SNAPPY", 5: "LZ4", 7: "LZ4_RAW"}
+"""As Parquet numbers them; the others are none that a release is packed with."""
 
 MODEST: Final = {"UNCOMPRESSED", "SNAPPY", "LZ4", "LZ4_RAW"}
 """How columns of a release may be packed: what these unpack is bounded by the size of the file."""
@@ -96,22 +100,15 @@ def _foreign(path: Path) -> NotARelease:
 def _require_modest(path: Path, data_format: str) -> None:
     """Refuse columns that are packed so hard that a small file fills any memory."""
     import pyarrow as pa
-    from pyarrow import parquet
 
     files = parts_of(path) if path.is_dir() else [path]
     try:
         if data_format == "feather":
             packed = packings_of(stream_part(pa.py_buffer(path.read_bytes())))
         else:
-            packed = {own for file in files for own in _codecs(parquet.read_metadata(file))}
-    except (*BROKEN, InvalidTable, struct.error, IndexError):
+            groups = (group for file in files for group in chunks_of(file))
+            packed = {CODECS.get(chunk.codec, "") for group in groups for chunk in group}
+    except (*BROKEN, InvalidTable, struct.error, LookupError, TypeError, RecursionError):
         raise broken(path) from None
     if not packed <= MODEST:
         raise _foreign(path)
-
-
-def _codecs(metadata: Any) -> Iterator[str]:
-    """How the columns of a Parquet file are packed."""
-    for at in range(metadata.num_row_groups):
-        group = metadata.row_group(at)
-        yield from (group.column(place).compression for place in range(group.num_columns))
