@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,25 +26,27 @@ def test_a_command_told_to_end_leaves_nothing(steward: Path) -> None:
     """One line, 128 and the number of the signal, and the folder as it was."""
     Path("people.csv").write_text(people_csv(60_000))
     before = names()
-    words = ["protect", "people.csv", "--schema", "schema.toml", "--k", "2", "-o"]
-    signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    running = {
-        one: subprocess.Popen([*COMMAND, *words, one.name], stderr=subprocess.PIPE, text=True)
-        for one in signals
-    }
-    waiting = dict(running)
-    while waiting:  # each is told as soon as it writes
-        for one, process in list(waiting.items()):
-            if process.poll() is not None or list(Path().glob(f".pramana-{process.pid}-*")):
-                process.send_signal(one)
-                del waiting[one]
-        time.sleep(0.002)
-    for one, process in running.items():
-        _, told = process.communicate(timeout=60)
+    for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        process, told = told_while_it_writes(one)
         assert process.returncode == 128 + one
         assert told.count("\n") == 1
         assert "leaves nothing behind" in told
     assert names() == before
+
+
+def told_while_it_writes(number: signal.Signals) -> tuple[subprocess.Popen[str], str]:
+    """A command told to end as soon as it wrote, and its words; done again if it was quicker."""
+    words = ["protect", "people.csv", "--schema", "schema.toml", "--k", "2", "-o", "release"]
+    for _ in range(5):
+        process = subprocess.Popen([*COMMAND, *words], stderr=subprocess.PIPE, text=True)
+        while process.poll() is None and not list(Path().glob(f".pramana-{process.pid}-*")):
+            time.sleep(0.001)
+        process.send_signal(number)
+        _, told = process.communicate(timeout=60)
+        if process.returncode:
+            break
+        shutil.rmtree("release")
+    return process, told
 
 
 def test_leftovers_are_shown_and_removed_when_told(steward: Path, run: Run) -> None:
@@ -83,7 +86,7 @@ def test_servers_close_with_their_terminal(steward: Path) -> None:
         server.send_signal(signal.SIGHUP)
     for server in servers.values():
         _, told = server.communicate(timeout=60)
-        assert server.returncode in (0, 128 + signal.SIGTERM)
+        assert server.returncode in (0, 128 + signal.SIGHUP)
         assert told.count("\n") <= 1
         assert "Traceback" not in told
 

@@ -169,4 +169,5 @@ def test_compare_measures_centroids_of_numbers_that_are_categories():
     """A comparison with ``centroid`` in it comes to its end."""
     table = people(600)
     found = api.compare(table, schema(), methods=["centroid", "resample"], k=[3])
-    assert all(outcome.measured and not outcome.note for outcome in found.outcomes)
+    assert all(outcome.measured for outcome in found.outcomes)
+    assert all("word for word" in outcome.note for outcome in found.outcomes if outcome.note)

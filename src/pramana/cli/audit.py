@@ -42,7 +42,7 @@ def audit(
     ] = None,
     weight: Annotated[str | None, option("--weight", "Sampling weights.", metavar="NAME")] = None,
     household: Annotated[
-        str | None, option("--household", "What numbers households.", metavar="NAME")
+        str | None, option("--household", "What numbers households.", metavar="NAME", seldom=True)
     ] = None,
     schema: SchemaFile = None,
     missing: Annotated[
@@ -65,6 +65,7 @@ def audit(
             "--mechanism",
             "For a release that withholds its matrices: mechanism.json of --steward-folder.",
             metavar="FILE",
+            seldom=True,
         ),
     ] = None,
     encoding: Encoding = None,

@@ -114,13 +114,12 @@ def serve(
     Example:
       pramana collect serve survey/ --port 8000
     """
-    from pramana.cli.serving import closing_with_terminal
     from pramana.collect.folder import load_survey, opened_store
     from pramana.collect.serving import serve_survey
 
     definition, page = load_survey(folder)
     definition = definition.of_wave(wave)
-    with closing_with_terminal(), opened_store(folder, definition, database) as store:
+    with opened_store(folder, definition, database) as store:
         serve_survey(definition, store, page, host=host, port=port)
 
 

@@ -40,7 +40,6 @@ def studio(
       pramana studio
       pramana studio survey/ --no-browser
     """
-    from pramana.cli.serving import closing_with_terminal
     from pramana.studio.serving import Listening, serve_studio
 
     at = Listening(host, port, certificate, key, understood)
@@ -49,5 +48,4 @@ def studio(
         typer.echo(f"Pramana studio: {address}")
         typer.echo("Press Ctrl+C to close it.")
 
-    with closing_with_terminal():
-        serve_studio(folder, at, browser=browser, tell=tell)
+    serve_studio(folder, at, browser=browser, tell=tell)

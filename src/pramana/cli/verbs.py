@@ -46,6 +46,7 @@ COMMANDS: Final = {
     "design": "StewardCommand",
     "protect": "StewardCommand",
     "estimate": "BriefCommand",
+    "audit": "BriefCommand",
 }
 """Verbs with more options than fit on a first screen."""
 

@@ -9,6 +9,7 @@ from pramana.collect.definition import Definition
 from pramana.collect.server import application
 from pramana.collect.store import Store
 from pramana.errors import MissingExtra
+from pramana.servers import ends_when_told
 
 if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -38,7 +39,7 @@ def serve_survey(
     require_server()
     import uvicorn
 
-    uvicorn.run(
+    config = uvicorn.Config(
         application(definition, store, page),
         http=_impatient(),
         host=host,
@@ -51,6 +52,9 @@ def serve_survey(
         timeout_keep_alive=KEEP_SECONDS,
         limit_concurrency=MOST_CONNECTIONS,
     )
+    server = uvicorn.Server(config)
+    with ends_when_told(server):
+        server.run()
 
 
 def _impatient() -> type[HttpToolsProtocol]:

@@ -131,7 +131,13 @@ class Release:
         return verify_folder(self.folder, key=key)
 
     def report(
-        self, *, original: TableLike | None = None, external: bool = False, **about: str
+        self,
+        *,
+        original: TableLike | None = None,
+        external: bool = False,
+        name: str = "",
+        office: str = "",
+        date: str | None = None,
     ) -> Any:
         """A report about this release: shows itself in a notebook, is saved as HTML or PDF.
 
@@ -140,9 +146,12 @@ class Release:
         Args:
             original: the true table: then attacks and losses are measured, for the owner's eyes.
             external: for publication: the original is not looked at, whatever was given.
-            about: ``name`` of the data, ``office`` and ``date``, for the first page.
+            name: of the data, for the title.
+            office: who releases them.
+            date: of the report; today where not given.
         """
         verb = import_module("pramana.api").report
+        about = {"name": name, "office": office, "date": date}
         return verb(self, original=original, external=external, **about)
 
     # -- the verbs of an analyst -----------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import Final
 
 from pramana.errors import InputError, MissingExtra
 from pramana.files import write_whole
+from pramana.servers import ends_when_told
 from pramana.studio.guard import LOOPBACK, Origin, new_token
 from pramana.studio.session import StudioSession
 
@@ -89,13 +90,12 @@ def serve_studio(
     )
     door = session.home / "open.html"
     write_whole(door, DOOR.format(address), force=True, mode=0o600)
-    tell(address)
-    if browser:
-        threading.Timer(0.3, webbrowser.open, [door.as_uri()]).start()
     try:
-        server.run(sockets=[listener])
-    except KeyboardInterrupt:  # the usual way to close it
-        return
+        with ends_when_told(server):
+            tell(address)
+            if browser:
+                threading.Timer(0.3, webbrowser.open, [door.as_uri()]).start()
+            server.run(sockets=[listener])
     finally:
         door.unlink(missing_ok=True)
 

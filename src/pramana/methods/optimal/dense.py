@@ -43,6 +43,9 @@ CORNERS = 20
 ENOUGH = 4e-3
 """The relative gap at which the last stage stops."""
 
+FAR = 1e300
+"""The loss of a mixture that has no inverse, as a search for the least one takes it."""
+
 
 @dataclass(frozen=True)
 class DenseAnswer:
@@ -239,8 +242,11 @@ def _mix(corners: FloatArray, start: FloatArray, numbers: FloatArray) -> FloatAr
     def value(weights: FloatArray) -> tuple[float, FloatArray]:
         total = max(float(weights.sum()), 1e-9)
         P = np.tensordot(weights / total, corners, 1)
+        loss = dense_loss(P, numbers)
+        if not np.isfinite(loss):  # no inverse: as far away as can be, and no way leads on
+            return FAR, np.zeros(len(weights))
         slope = np.tensordot(corners, dense_gradient(P, numbers), 2)
-        return dense_loss(P, numbers), (slope - (slope @ weights) / total) / total
+        return loss, (slope - (slope @ weights) / total) / total
 
     bounds = [(0.0, None)] * len(start)
     options = {"maxiter": 60, "ftol": 1e-10}
