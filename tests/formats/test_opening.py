@@ -261,3 +261,15 @@ def test_unknown_columns_cannot_be_read(tmp_path):
     write_table(PEOPLE, tmp_path / "t.parquet", file_format="parquet")
     with pytest.raises(UnknownColumn, match="'x'"):
         list(open_table(tmp_path / "t.parquet").batches(["x"]))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "feather"])
+def test_no_columns_have_as_many_records(tmp_path, ending):
+    """In every format, and when looked at in pieces."""
+    path = tmp_path / f"people.{ending}"
+    write_table(PEOPLE, path, file_format=ending)
+    opened = open_table(path)
+
+    assert [batch.num_rows for batch in opened.batches([])] == [4]
+    assert [batch.num_rows for batch in opened.batches([], size=3)] == [3, 1]
+    assert opened.to_arrow([]).shape == (4, 0)
