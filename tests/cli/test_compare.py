@@ -20,7 +20,7 @@ def test_compare_shows_scenarios_and_recommends(steward: Path, run: Run) -> None
     assert "strongest" in words
     assert "central" in words
     # Every income is kept and is somebody's alone, so that the shuffle hides nobody.
-    assert "no crowd" in Path("page.html").read_text()
+    assert "(delta 0)" in Path("page.html").read_text()
     assert "on the frontier" in found.out
     assert "Risk and loss" in Path("page.html").read_text()
     assert run(f"{COMPARE} -o page.html").code == 2

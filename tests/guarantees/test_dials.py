@@ -15,12 +15,12 @@ from pramana.guarantees.dials import central_text, dials
     [
         (pm.ShuffledPrivacy(0.31, 1e-6), "0.31 (delta 1e-6)"),
         (pm.ShuffledPrivacy(0.31, 2.5e-7), "0.31 (delta 2.5e-7)"),
-        (pm.ShuffledPrivacy(3.0, 0.0), "3 (delta 0: no crowd)"),
+        (pm.ShuffledPrivacy(3.0, 0.0), "3 (delta 0)"),
         (pm.ShuffledPrivacy(math.inf, 0.0), "no bound"),
     ],
 )
 def test_a_central_epsilon_goes_with_its_delta(central: pm.ShuffledPrivacy, text: str) -> None:
-    """Rounded up; a delta of 0 says that the shuffle hides nobody."""
+    """Rounded up; a delta of 0 says nothing of the crowd, which may be large."""
     assert central_text(central) == text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 from pathlib import Path
 
@@ -119,6 +120,18 @@ def test_central_privacy_of_households_by_brute_force():
             if one[2:] == other[2:]
         )
         assert double <= group_delta(epsilon, single, 2) + 1e-12
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 6.0, 200.0, 1e308, math.inf])
+def test_numbers_of_households_have_no_end_where_they_break(epsilon):
+    """No delta stays none, exactly; one that grows beyond all numbers is 1; epsilons add."""
+    none, some = (for_households(pm.ShuffledPrivacy(epsilon, d), 130) for d in (0.0, 1e-6))
+
+    assert none == {"epsilon": 130 * epsilon, "delta": 0.0}
+    assert some["delta"] == (1.0 if epsilon else pytest.approx(130e-6))
+    assert some["delta"] >= 130 * Fraction(1e-6) or some["delta"] == 1
+    assert for_households(pm.DifferentialPrivacy(epsilon), 130) == {"epsilon": 130 * epsilon}
+    assert for_households(pm.ShuffledPrivacy(epsilon, 1e-6), 1)["delta"] == 1e-6
 
 
 def test_risk_of_households_is_that_of_sdcmicro():

@@ -536,6 +536,31 @@ def test_a_ledger_behind_a_link_into_the_folder_is_refused(people, tmp_path):
         protect(people, tmp_path / "elsewhere" / "book", SEX, to=tmp_path / "one", force=True)
 
 
+@pytest.mark.parametrize(
+    ("ledger", "words"),
+    [
+        ("old/sub/deep/book", "must not lie in the folder of a release"),
+        ("old/link.ledger", "must not lie in the folder of a release"),
+        ("old/dangling.ledger", "is a link to a file that is not there"),
+        ("dangling.ledger", "is a link to a file that is not there"),
+        ("keyless", "is a link to a file that is not there"),
+    ],
+)
+def test_neither_depth_nor_links_bring_a_ledger_into_a_release(people, tmp_path, ledger, words):
+    """Below a release, linked from within it, and by a link that leads nowhere: nothing is made."""
+    protect(people, None, SEX, to=tmp_path / "old")
+    (tmp_path / "old" / "sub" / "deep").mkdir(parents=True)
+    protect(people, tmp_path / "book", SEX)
+    (tmp_path / "old" / "link.ledger").symlink_to(tmp_path / "book")
+    for link in ("old/dangling.ledger", "dangling.ledger", "keyless.key"):
+        (tmp_path / link).symlink_to(tmp_path / "nowhere")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(pm.InputError, match=words):
+        protect(people, tmp_path / ledger, SEX, to=tmp_path / "new")
+
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 # -- what stops in the middle ----------------------------------------------------------------------
 
 STOPPED = """

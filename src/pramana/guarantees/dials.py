@@ -36,10 +36,10 @@ def dials(attained: Iterable[Guarantee]) -> str | None:
 
 
 def central_text(central: ShuffledPrivacy) -> str:
-    """Epsilon with its delta; with delta 0 the shuffle hides nobody, and it is the local one."""
+    """Epsilon with its delta; with delta 0 it is the local one, whatever the crowd."""
     if math.isinf(central.epsilon):
         return "no bound"
-    delta = "0: no crowd" if not central.delta else _power(central.delta)
+    delta = "0" if not central.delta else _power(central.delta)
     return f"{text_up(central.epsilon)} (delta {delta})"
 
 

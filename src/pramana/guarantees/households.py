@@ -30,22 +30,32 @@ def for_households(guarantee: Guarantee, members: int) -> dict[str, float] | Non
     if isinstance(guarantee, PkAnonymity):
         return {"k": max(1.0, float_down(Fraction(guarantee.k) / members))}
     if isinstance(guarantee, DifferentialPrivacy):
-        return {"epsilon": float_up(Fraction(guarantee.epsilon) * members)}
+        return {"epsilon": _times(guarantee.epsilon, members)}
     if isinstance(guarantee, SpontaneousRecognition):
         return {"alpha": min(1.0, float_up(Fraction(guarantee.alpha) * members))}
     if isinstance(guarantee, ShuffledPrivacy) and guarantee.delta is not None:
         epsilon = guarantee.epsilon
         return {
-            "epsilon": float_up(Fraction(epsilon) * members),
+            "epsilon": _times(epsilon, members),
             "delta": group_delta(epsilon, guarantee.delta, members),
         }
     return None
 
 
 def group_delta(epsilon: float, delta: float, members: int) -> float:
-    """delta (1 + e^eps + ... + e^((m - 1) eps)), rounded up, at most 1."""
-    total = math.fsum(math.exp(epsilon * step) for step in range(members)) * (1 + 1e-12)
-    return min(1.0, math.nextafter(delta * total, math.inf))
+    """delta (1 + e^eps + ... + e^((m - 1) eps)), rounded up, at most 1; none of none."""
+    if not delta or members == 1:
+        return delta
+    try:
+        total = math.fsum(math.exp(epsilon * step) for step in range(1, members))
+    except OverflowError:
+        return 1.0
+    return min(1.0, math.nextafter(delta * (1 + total) * (1 + 1e-12), math.inf))
+
+
+def _times(epsilon: float, members: int) -> float:
+    """So many epsilons, rounded up."""
+    return epsilon if math.isinf(epsilon) else float_up(Fraction(epsilon) * members)
 
 
 def household_sentences(found: Sequence[Guarantee], members: int) -> list[str]:
@@ -64,7 +74,7 @@ def household_sentences(found: Sequence[Guarantee], members: int) -> list[str]:
         lines.append(f"All records of a household of {members} together have epsilon = "
                      f"{text_up(privacy['epsilon'])}.")  # fmt: skip
     central = numbers.get(ShuffledPrivacy.name)
-    if central is not None:
+    if central is not None and math.isfinite(central["epsilon"]):
         lines.append(
             f"In the centre a household of {members} has epsilon = {text_up(central['epsilon'])} "
             f"and delta = {text_up(central['delta'], 3)}."

@@ -128,7 +128,9 @@ def booked(
 
 def require_apart(path: Path, folder: Path | None) -> None:
     """Refuse a ledger that would be published, or a release on top of one."""
-    places = [file.resolve() for file in (path, *beside(path))]
+    files = (path, *beside(path))
+    links = [file.parent.resolve() / file.name for file in files]
+    places = {*links, *(file.resolve() for file in files)}
     own = None if folder is None else folder.resolve()
     for place in places:
         inside = own is not None and (own == place or own in place.parents)
@@ -137,7 +139,8 @@ def require_apart(path: Path, folder: Path | None) -> None:
                 f"The ledger {path} and the release {folder} must lie apart: the folder of a "
                 "release is published, and the ledger is not. Keep it beside the truth."
             )
-    if (places[0].parent / CERTIFICATE).is_file():
+    around = {parent for place in places for parent in place.parents}
+    if any((parent / CERTIFICATE).is_file() for parent in around):
         raise InputError(
             f"The ledger {path} must not lie in the folder of a release, which is published. Keep "
             "it beside the truth."

@@ -122,6 +122,9 @@ def require_file(path: Path) -> None:
     """Refuse what cannot be a file."""
     if not path.name or path.is_dir():
         raise InputError(f"A ledger must be a file, got '{path}'. Name one, such as office.ledger.")
+    for one in (path, *beside(path)):
+        if one.is_symlink() and not one.exists():
+            raise InputError(f"{one} is a link to a file that is not there. Name the file itself.")
 
 
 @contextmanager

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import TypeVar
 
 import pyarrow as pa
 
 from pramana.engines.choose import counts_of, smallest_attached, smallest_crowd
-from pramana.errors import InvalidNumber, InvalidTable, OutsideDomain
-from pramana.guarantees.base import Evidence
+from pramana.errors import Infeasible, InvalidNumber, InvalidTable, OutsideDomain
+from pramana.guarantees.base import Evidence, Guarantee
+from pramana.guarantees.evaluate import attained, lacks
 from pramana.matrices.mechanism import Mechanism
+from pramana.numeric import require_number
 from pramana.table.codec import Refused, count_refused, refuse
 from pramana.table.counts import Counts
 from pramana.table.groups import smallest_group
@@ -20,6 +23,8 @@ from pramana.table.opened import OpenedTable, is_number
 from pramana.table.schema import Column, Schema
 
 __all__ = ["People", "refused_in_all", "require_coded"]
+
+Made = TypeVar("Made", bound=Mechanism)
 
 
 @dataclass(frozen=True)
@@ -117,11 +122,31 @@ class People:
                 f"{', '.join(schema.known)} will be released as they are and split the crowd: say "
                 "how many records the smallest group will have (smallest_group), or give the data."
             )
+        require_number("the number of records", records, low=1)
+        if smallest_group is not None:
+            require_number("the smallest group", smallest_group, low=1, high=records)
         return cls(schema, records, records if smallest_group is None else smallest_group)
 
     def fixed(self, mechanism: Mechanism) -> Evidence:
         """What is known of matrices that do not depend on the data."""
         return Evidence(self.schema, self.records, self.crowd, mechanism, attached=self.attached)
+
+    def within(
+        self, asked: Sequence[Guarantee], make: Callable[[float], Made]
+    ) -> tuple[Made, tuple[Guarantee, ...]]:
+        """Integer matrices that do not depend on the data, and what they attain.
+
+        Rounding in floating point can overshoot by a few parts in 10**16, and a target must hold
+        to the last bit: ``make`` is asked for matrices that keep less, by growing shares of their
+        dial until every target is met.
+        """
+        for trim in (0.0, *(10.0**-power for power in range(15, 5, -1))):
+            evidence = self.fixed(mechanism := make(trim))
+            covered = [goal for goal in asked if lacks(type(goal), evidence) is None]
+            computed = tuple(type(goal).evaluate(evidence, asked=goal) for goal in covered)
+            if all(own.implies(goal) for own, goal in zip(computed, covered, strict=True)):
+                return mechanism, attained(evidence, asked, computed=computed)
+        raise Infeasible(f"{list(asked)} cannot be met in integers over 2**64: loosen it slightly.")
 
     def counted(self, mechanism: Mechanism) -> Evidence:
         """What the owner knows of matrices that were chosen by looking at the data."""

@@ -19,7 +19,6 @@ from pramana.engines.base import Table
 from pramana.engines.choose import engine_of
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, TooLarge, UnknownColumn
 from pramana.guarantees.base import Amplified, Guarantee, Searched
-from pramana.guarantees.evaluate import attained
 from pramana.matrices.families import UniformMixture
 from pramana.matrices.reporting import AskedSet, Reporting
 from pramana.matrices.transition import Label
@@ -117,8 +116,9 @@ class Reports(Method):
 
         dial = _dial(asked, people, met)
         shares = shared(dial)
-        mechanism = _mechanism(shares, domain, dial)
-        evidence = people.fixed(mechanism)
+        mechanism, found = people.within(
+            asked, lambda trim: _mechanism(shares, domain, dial * (1 - trim))
+        )
         return Plan(
             schema=schema,
             mechanism=mechanism,
@@ -126,7 +126,7 @@ class Reports(Method):
             records=records,
             crowd=people.crowd,
             asked=tuple(asked),
-            attained=attained(evidence, asked),
+            attained=found,
             expected_error=_expected(shares, wanted, domain, records),
             figures={"sets": _told(mechanism)},
             attached=people.attached,

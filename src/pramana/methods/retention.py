@@ -23,7 +23,6 @@ import numpy as np
 
 from pramana.errors import Infeasible, InvalidNumber
 from pramana.guarantees.base import Amplified, Guarantee, Searched
-from pramana.guarantees.evaluate import attained, lacks
 from pramana.matrices.families import with_fixed
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import TransitionMatrix
@@ -102,7 +101,9 @@ class Retention(Method):
             retentions = divide(_dial_of_error(self.max_error, model, divide))
         else:
             retentions = divide(_dial(asked, people, steps, divide))
-        mechanism, found = _within(steps, retentions, asked, people)
+        mechanism, found = people.within(
+            asked, lambda trim: _mechanism(steps, [rho * (1 - trim) for rho in retentions])
+        )
         spread = self.spread if self.retention is None else "equal"
         return Plan(
             schema=schema,
@@ -299,28 +300,7 @@ def _best_retentions(dial: float, sizes: Sequence[int], model: ErrorModel) -> li
     )
 
 
-# -- the answer, checked -------------------------------------------------------------------
-
-
-def _within(
-    steps: Sequence[StepDomain],
-    retentions: Sequence[float],
-    asked: Sequence[Guarantee],
-    people: People,
-) -> tuple[Mechanism, tuple[Guarantee, ...]]:
-    """Integer matrices for the retentions, stepped down until they meet every target.
-
-    Rounding in floating point can overshoot by a few parts in 10**16; a target must hold to
-    the last bit.
-    """
-    for trim in (0.0, *(10.0**-power for power in range(15, 5, -1))):
-        mechanism = _mechanism(steps, [rho * (1 - trim) for rho in retentions])
-        evidence = people.fixed(mechanism)
-        covered = [goal for goal in asked if lacks(type(goal), evidence) is None]
-        computed = tuple(type(goal).evaluate(evidence, asked=goal) for goal in covered)
-        if all(own.implies(goal) for own, goal in zip(computed, covered, strict=True)):
-            return mechanism, attained(evidence, asked, computed=computed)
-    raise Infeasible(f"{list(asked)} cannot be met in integers over 2**64: loosen it slightly.")
+# -- the answer -------------------------------------------------------------------
 
 
 def _mechanism(steps: Sequence[StepDomain], retentions: Sequence[float]) -> Mechanism:
