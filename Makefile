@@ -22,7 +22,7 @@ test-snippets: .venv/.developer ## run what release folders say in R and SPSS; n
 	@$(BIN)/python -m pytest -q tests/release/test_explained.py
 
 test-browser: chromium .venv/.browser ## run every test that needs a real browser; installs Playwright, needs Chromium
-	@PRAMANA_TEST_BROWSER=1 $(BIN)/python -m pytest -q tests/browser
+	@PRAMANA_TEST_BROWSER=1 $(BIN)/python -m pytest -q -n $(WORKERS) tests/browser
 
 test-postgres: postgresql .venv/.developer ## run every test that needs a real PostgreSQL
 	@PRAMANA_TEST_POSTGRES=1 $(BIN)/python -m pytest -q tests/postgres

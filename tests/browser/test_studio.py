@@ -487,6 +487,7 @@ def test_nothing_runs_after_the_studio_is_closed(studio: StudioProcess, wide: An
     """Neither its worker nor a lock nor a file with the token."""
     open_people(wide, studio)
     workers = children_of(studio.process.pid)
+    wide.goto("about:blank")  # a page that is open goes on asking
     studio.stop(signal.SIGINT)
     assert studio.process.returncode == 0
     assert not any(alive(worker) for worker in workers)
