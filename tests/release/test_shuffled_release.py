@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import pramana as pm
+from pramana.attacks.composition import compose_releases
 from pramana.errors import NotCovered
 from pramana.table.groups import GroupSizes
 
@@ -71,6 +72,48 @@ def test_a_larger_crowd_than_there_is_is_found_out(tmp_path: Path) -> None:
 
     checks = {check.name: check.ok for check in pm.verify(tmp_path / "release").checks}
     assert not checks["attached columns"]
+
+
+@pytest.mark.parametrize("file_format", ["csv", "parquet"])
+@pytest.mark.parametrize("role", ["plain", "weight", "sensitive"])
+def test_how_many_share_what_is_kept_is_counted_whoever_may_know_it(
+    tmp_path: Path, role: str, file_format: str
+) -> None:
+    """One of 300 is alone in the kept column: no other number verifies, none lowers epsilon."""
+    table = pl.DataFrame(
+        {"sex": ["F", "M"] * 150, "job": ["a", "b"] * 150, "kept": [2] * 299 + [3]}
+    )
+    one = _keyed("sex", hidden="job", more=f'[columns.kept]\nrole = "{role}"\n')
+    two = _keyed("job", hidden="sex", more='[columns.kept]\nrole = "identifier"\n')
+    asked = pm.DifferentialPrivacy(epsilon=3.0)
+    made = [
+        pm.protect(
+            table, pm.design(schema, asked, data=table), to=tmp_path / name, file_format=file_format
+        )
+        for name, schema in (("one", one), ("two", two))
+    ]
+    true, other = (release.certificate for release in made)
+    alone = pm.DifferentialPrivacy.of(true.mechanism).epsilon
+
+    assert pm.verify(tmp_path / "one").valid
+    for stated in (1, 2, 299, 300):
+        forged = replace(true, attached=stated)
+        (tmp_path / "one" / "certificate.json").write_bytes(forged.to_bytes())
+        checks = {check.name: check.ok for check in pm.verify(tmp_path / "one").checks}
+        assert checks["attached columns"] == (stated == 1)
+        if role != "sensitive":  # what may be known is counted as the crowd
+            central = compose_releases([forged, other]).promised.central
+            assert central is not None
+            assert central.epsilon >= alone  # a shuffle with nobody hides nothing
+
+
+def _keyed(name: str, *, hidden: str, more: str) -> pm.Schema:
+    """A key of two values, another column that does not leave, and what else there is."""
+    values = {"sex": '["F", "M"]', "job": '["a", "b"]'}[name]
+    return pm.Schema.from_toml(
+        f'[columns.{name}]\nrole = "key"\ncategories = {values}\nmissing = "refuse"\n'
+        f'[columns.{hidden}]\nrole = "identifier"\n{more}'
+    )
 
 
 def test_a_column_that_tells_everyone_apart_leaves_the_local_epsilon() -> None:

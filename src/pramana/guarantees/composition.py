@@ -219,7 +219,7 @@ class Disclosure:
         schema = evidence.schema
         kept = frozenset(column.name for column in schema.released_as_is)
         known = frozenset(schema.known)
-        counted = evidence.crowd if kept == known else 1
+        attached = evidence.crowd if kept == known else evidence.attached
         return cls(
             method=method,
             records=evidence.records,
@@ -228,7 +228,7 @@ class Disclosure:
             keys=frozenset(column.name for column in schema.keys),
             known=known,
             crowd=evidence.crowd,
-            attached=counted if evidence.attached is None else evidence.attached,
+            attached=1 if attached is None else attached,
             outline=None if evidence.mechanism is None else Outline.of(evidence.mechanism),
             data_dependent=evidence.data_dependent,
             central=central,

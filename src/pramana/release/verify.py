@@ -164,7 +164,7 @@ def _records(
     yield from seen.varied()
     yield _crowd(certificate, seen)
     if certificate.attached is not None:
-        smallest = seen.attached.smallest() if certificate.true_schema.attached else seen.records
+        smallest = seen.attached.smallest() if seen.attached.columns else seen.records
         smallest = 1 if certificate.true_schema.noisy else smallest  # each is taken to be alone
         detail = f"{smallest:,} or more records share all columns released as they are"
         good = smallest == certificate.attached
@@ -257,8 +257,9 @@ class _Seen:
         self.distinct = _distinct(certificate)
         sensitive = [c.name for c in certificate.schema.columns if c.role is Role.SENSITIVE]
         self.values = {name: set[object]() for name in sensitive if self.distinct > 1}
-        names = certificate.true_schema.attached if certificate.attached is not None else ()
-        self.attached = GroupSizes(names, most=MOST_ATTACHED)
+        self.attached = GroupSizes(
+            own if certificate.attached is not None else (), most=MOST_ATTACHED
+        )
 
     def look_at(self, batch: pa.RecordBatch) -> None:
         """One batch."""
