@@ -28,7 +28,7 @@ def ends_when_told(server: Stoppable) -> Iterator[None]:
     """Let signals end a server in order, however early they come.
 
     Its library hears some of them, and only while it listens. An interruption that is raised before
-    that, while its loop is made, may be lost in there, and the server would go on for ever.
+    that, while its loop is made, leaves things half done, of which the library then complains.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -22,6 +22,15 @@ def names() -> list[str]:
     return sorted(path.name for path in Path().iterdir())
 
 
+def started(words: list[str], **pipes: int) -> subprocess.Popen[str]:
+    """A command that hears a closed terminal, also where the tests themselves do not."""
+
+    def hear() -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+    return subprocess.Popen([*COMMAND, *words], text=True, preexec_fn=hear, **pipes)
+
+
 def test_a_command_told_to_end_leaves_nothing(steward: Path) -> None:
     """One line, 128 and the number of the signal, and the folder as it was."""
     Path("people.csv").write_text(people_csv(60_000))
@@ -38,7 +47,7 @@ def told_while_it_writes(number: signal.Signals) -> tuple[subprocess.Popen[str],
     """A command told to end as soon as it wrote, and its words; done again if it was quicker."""
     words = ["protect", "people.csv", "--schema", "schema.toml", "--k", "2", "-o", "release"]
     for _ in range(5):
-        process = subprocess.Popen([*COMMAND, *words], stderr=subprocess.PIPE, text=True)
+        process = started(words, stderr=subprocess.PIPE)
         while process.poll() is None and not list(Path().glob(f".pramana-{process.pid}-*")):
             time.sleep(0.001)
         process.send_signal(number)
@@ -71,9 +80,7 @@ def test_servers_close_with_their_terminal(steward: Path) -> None:
     Path("survey.toml").write_text(SURVEY.format(expected=500))
     new_survey(Path("survey.toml"), Path("survey"))
     servers = {
-        one: subprocess.Popen(
-            [*COMMAND, *words.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        one: started(words.split(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         for one, words in (
             ("studio", "studio --no-browser"),
             ("collect", "collect serve survey --port 0"),
