@@ -25,6 +25,7 @@ def begin(page: Any, survey: Survey) -> None:
 
 def answer_all(page: Any) -> None:
     """Answer whatever is asked, until what will be sent is shown."""
+    page.get_by_label("Your invitation code").wait_for(state="detached")  # the code is looked at
     while not page.get_by_role("button", name="Send", exact=True).count():
         question = page.locator("legend, .ask").first.inner_text()
         if page.locator("input[type=number]").count():
