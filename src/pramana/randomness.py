@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import Final, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
 import numpy as np
 from cryptography.hazmat.primitives import hashes
@@ -33,6 +33,9 @@ __all__ = ["CHUNK", "Address", "Keystream", "Stream", "order_of_words"]
 
 CHUNK: Final = 2**17
 """How many words to ask for at a time: 1 MiB, which stays in the cache."""
+
+_FEW: Final = 2**18
+"""More words than that are ordered range by range."""
 
 _ZEROS: Final = memoryview(bytes(8 * CHUNK))
 _KEY_BYTES: Final = 32
@@ -297,27 +300,48 @@ def order_of_words(
     once or range by range: then ``first_rank`` is the number of words in the ranges before, and
     ``shared_bits`` says how many leading bits are the same for all words of this range.
     """
-    n = len(words)
-    bits = np.uint64(max(n - 1, 1).bit_length())
-    # Leading bits of the word above, the index below: one sort of plain integers, several times
-    # faster than an argsort, and stable.
-    keys = (words << np.uint64(shared_bits)) >> bits << bits
-    keys |= np.arange(n, dtype=np.uint64)
-    keys.sort()
-    order = keys & ((np.uint64(1) << bits) - np.uint64(1))
-    keys >>= bits
-    for begin, end in _runs(keys):  # alike in their leading bits: compare the whole words
+    if len(words) > _FEW and shared_bits < 32:
+        return _order_by_range(words, keystream, stream, first_rank, shared_bits)
+    # Two halves of the leading bits, the lower one first: sorts of two bytes count instead of
+    # comparing, and are stable.
+    leading = ((words << np.uint64(shared_bits)) >> np.uint64(32)).astype(np.uint32)
+    low, high = leading.astype(np.uint16), (leading >> np.uint32(16)).astype(np.uint16)
+    first = np.argsort(low, kind="stable")
+    second = np.argsort(high.take(first), kind="stable")
+    order: Words = first.take(second).astype(np.uint64)
+    for begin, end in _runs(leading[order]):  # alike in their leading bits: compare whole words
         group = order[begin:end]
         group = group[np.argsort(words[group], kind="stable")]
-        for low, high in _runs(words[group]):
-            group[low:high] = _shuffled(
-                group[low:high], keystream, Stream(stream, "ties"), first_rank + begin + low
-            )
+        for low_end, high_end in _runs(words[group]):
+            group[low_end:high_end] = _shuffled(
+                group[low_end:high_end], keystream, Stream(stream, "ties"),
+                first_rank + begin + low_end,
+            )  # fmt: skip
         order[begin:end] = group
     return order
 
 
-def _runs(sorted_words: Words) -> list[tuple[int, int]]:
+def _order_by_range(
+    words: Words, keystream: Keystream, stream: Address, first_rank: int, shared_bits: int
+) -> NDArray[np.uint64]:
+    """The same of many words: each range by itself, which stays in the cache."""
+    bits = min(16, (len(words) // _FEW).bit_length() + 1)
+    ranges = ((words << np.uint64(shared_bits)) >> np.uint64(64 - bits)).astype(np.uint16)
+    order: Words = np.argsort(ranges, kind="stable").astype(np.uint64)
+    begin = 0
+    for count in np.bincount(ranges, minlength=2**bits).tolist():
+        own = order[begin : begin + count]
+        order[begin : begin + count] = own[
+            order_of_words(
+                words[own], keystream=keystream, stream=stream, first_rank=first_rank + begin,
+                shared_bits=shared_bits + bits,
+            )
+        ]  # fmt: skip
+        begin += count
+    return order
+
+
+def _runs(sorted_words: NDArray[np.unsignedinteger[Any]]) -> list[tuple[int, int]]:
     """Where equal neighbours begin and end."""
     same = np.flatnonzero(sorted_words[1:] == sorted_words[:-1])
     if not len(same):

@@ -12,9 +12,10 @@ records. Two different records share a number with a chance of about one in 10^1
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +36,14 @@ MOST_RECORDS = 20_000_000
 
 BYTES = 2**17
 """Texts of about so many bytes are looked at together."""
+
+TABLE = 2**12
+BLOCK = 2**15
+"""So many numbers make a table, and so many records are looked up in it at a time: both stay in the
+cache, and a place in the table takes two bytes."""
+
+_Place: TypeAlias = tuple[int, IntArray]
+"""How many values a column has, and which of them each record holds."""
 
 ODD, MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
@@ -185,12 +194,58 @@ def _numbers(
 def numbers_of(columns: Sequence[Column], batch: pa.RecordBatch, *, released: bool) -> Words:
     """One number a record: the same for records that agree in all of these columns.
 
-    The sum of a number a value: as if drawn at random, and others for each column.
+    The sum of a number a value: as if drawn at random, and others for each column. Columns with few
+    values are looked up several at a time, by a table of the sums of their numbers.
     """
     total = np.zeros(batch.num_rows, np.uint64)
+    few: list[tuple[Words, IntArray]] = []
     for place, column in enumerate(columns, start=1):
-        total += _column_numbers(column, batch.column(column.name), place, released=released)
+        array = batch.column(column.name)
+        own = _numbers_of_dictionary(column, array, place, released=released)
+        if own is None:
+            total += _column_numbers(column, array, place, released=released)
+        else:
+            few.append((own, array.indices.to_numpy()))
+    for sums, places in _tables(few):
+        for begin in range(0, len(total), BLOCK):
+            part = slice(begin, begin + BLOCK)
+            total[part] += sums.take(_joint(places, part), mode="clip")
     return total
+
+
+def _tables(few: Iterable[tuple[Words, IntArray]]) -> Iterator[tuple[Words, list[_Place]]]:
+    """Columns that share a table: the sums of their numbers, and where each record stands."""
+    sums, places = np.zeros(1, np.uint64), list[_Place]()
+    for own, indices in few:
+        if len(sums) * len(own) > TABLE:
+            yield sums, places
+            sums, places = np.zeros(1, np.uint64), []
+        sums = np.add.outer(sums, own).ravel()
+        places.append((len(own), indices))
+    if places:
+        yield sums, places
+
+
+def _joint(places: Sequence[_Place], part: slice) -> IntArray:
+    """Where some records stand in a table of several columns."""
+    (_, first), *others = places
+    joint = first[part].astype(np.uint16)
+    for size, indices in others:
+        joint *= np.uint16(size)
+        joint += indices[part].astype(np.uint16)
+    return joint.astype(np.int64)
+
+
+def _numbers_of_dictionary(
+    column: Column, array: pa.Array, place: int, *, released: bool
+) -> Words | None:
+    """A number for each entry of a dictionary, where every record has one and each has a label."""
+    if not (column.coded and pa.types.is_dictionary(array.type)) or array.indices.null_count:
+        return None
+    entries = array.dictionary
+    if not 0 < len(entries) <= TABLE or entries.null_count:
+        return None
+    return _by_label(column, entries, place, released=released)
 
 
 def _mixed(numbers: Words, place: int) -> Words:
@@ -205,21 +260,29 @@ def _mixed(numbers: Words, place: int) -> Words:
 def _column_numbers(column: Column, array: pa.Array, place: int, *, released: bool) -> Words:
     """By codes where there is a domain, else by numbers themselves and by a digest of texts."""
     if column.coded:
-        try:
-            codes = (encode_released if released else encode)(column, array)
-        except OutsideDomain:
-            if not released:
-                raise  # a centre of several values is none of them: it stands for itself
-        else:
-            each = _mixed(np.arange(len(column.labels), dtype=np.uint64), place)
-            taken: Words = pa.array(each).take(pa.array(codes)).to_numpy()
-            return taken
+        labelled = _by_label(column, array, place, released=released)
+        if labelled is not None:
+            return labelled
+        if not released:
+            encode(column, array)  # refuses
+        # A centre of several values is none of them: it stands for itself.
     array = flat(comparable(array))
     if pa.types.is_boolean(array.type):
         array = array.cast(pa.int8())
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
         return _mixed(_of_numbers(array), place)
     return _mixed(_of_texts(array), place)
+
+
+def _by_label(column: Column, array: pa.Array, place: int, *, released: bool) -> Words | None:
+    """By the label of each value, where each has one."""
+    try:
+        codes = (encode_released if released else encode)(column, array)
+    except OutsideDomain:
+        return None
+    each = _mixed(np.arange(len(column.labels), dtype=np.uint64), place)
+    taken: Words = pa.array(each).take(pa.array(codes)).to_numpy()
+    return taken
 
 
 def _of_numbers(array: pa.Array) -> Words:

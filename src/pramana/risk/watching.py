@@ -22,7 +22,7 @@ from pramana.types import Words
 
 __all__ = ["Watch"]
 
-MOST_RECORDS: Final = 1_000_000
+MOST_RECORDS: Final = 2**18
 """Of larger tables about so many records are looked at, chosen by their numbers: the same ones on
 both sides. Shares are then off by a tenth of a percent, for the owner's eyes."""
 

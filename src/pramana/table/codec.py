@@ -131,7 +131,9 @@ def decode(
     values = _values(domain, like)
     indices = pa.array(codes, mask=gone)
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-        return pa.DictionaryArray.from_arrays(indices, values)
+        most = len(values) if gone is None else len(values) + 1
+        inside = not len(codes) or int(codes.max()) < most
+        return pa.DictionaryArray.from_arrays(indices, values, safe=not inside)
     return values.take(indices)
 
 
@@ -202,7 +204,7 @@ def _find_apart(name: str, bins: Bins, array: pa.Array) -> Positions:
 def _released_finder(column: Column) -> Finder:
     if isinstance(column.domain, Bins) and column.domain.release != "draw":
         bins = column.domain
-        centres = (*bins.centres, *bins.missing_values)
+        centres = bins.centres + bins.missing_values
         return partial(find_labels, bins.labels if bins.release == "label" else centres)
     return _finder(column)
 

@@ -105,7 +105,7 @@ class Categories:
         """How many values there are, those that stand for missing not counted."""
         return len(self.values)
 
-    @property
+    @cached_property
     def labels(self) -> tuple[Label, ...]:
         """The values in the declared order, then those that stand for missing."""
         return self.values + self.missing_values
@@ -223,7 +223,7 @@ class Bins:
         """The labels that stand for missing."""
         return tuple(label_text(code) for code in self.missing_values)
 
-    @property
+    @cached_property
     def centres(self) -> tuple[float, ...]:
         """The middle of each bin; integers where all of them are whole."""
         pairs = zip(self.edges, self.edges[1:], strict=False)

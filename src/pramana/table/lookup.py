@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 from typing import Any
 
@@ -35,6 +37,7 @@ __all__ = [
 OUTSIDE, MISSING = -1, -2
 EXACT = 2**53
 FEW_EDGES = 32  # up to here comparing with every edge beats searching
+FEW_LABELS = 2**10
 DAY = re.compile(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")
 NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 
@@ -72,10 +75,32 @@ def flat(array: pa.Array) -> pa.Array:
 
 def find_labels(labels: Sequence[Label], array: pa.Array) -> Positions:
     """Positions by label."""
-    types, kind = pa.types, array.type
+    known = (_OF_FEW if len(labels) <= FEW_LABELS else _OF_MANY)(_Same(labels), array.type)
+    result = _look_up(array.cast(pa.string()) if pa.types.is_boolean(array.type) else array, known)
+    if array.null_count:
+        result[array.is_null().to_numpy(zero_copy_only=False)] = MISSING
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class _Same:
+    """Labels that are the same object: equal ones may be of other types, such as 1 and True."""
+
+    labels: Sequence[Label]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.labels is other.labels
+
+    def __hash__(self) -> int:
+        return id(self.labels)
+
+
+def _spellings(same: _Same, kind: pa.DataType) -> tuple[pa.Array, Positions] | None:
+    """What each label is called in an array of a type, and where it stands; one more is outside."""
+    types, labels = pa.types, same.labels
     pairs: list[tuple[Any, int]] = []  # other types hold none of the labels
     if types.is_boolean(kind):
-        array = array.cast(pa.string())
+        kind = pa.string()
         pairs = [(text.lower(), at) for text, at in _texts(labels)]
     elif types.is_integer(kind):
         pairs = [(n, at) for n, at in _numbers(labels) if isinstance(n, int) and _fits(n, kind)]
@@ -83,19 +108,23 @@ def find_labels(labels: Sequence[Label], array: pa.Array) -> Positions:
         pairs = [(float(n), at) for n, at in _numbers(labels)]
     elif types.is_string(kind) or types.is_large_string(kind):
         pairs = list(_texts(labels))
-    return _look_up(array, pairs)
+    if not pairs:
+        return None
+    values = pa.array([value for value, _ in pairs], kind)
+    return values, np.array([at for _, at in pairs] + [OUTSIDE], np.int32)
 
 
-def _look_up(array: pa.Array, pairs: list[tuple[Any, int]]) -> Positions:
-    result = np.full(len(array), OUTSIDE, np.int32)
-    if pairs:
-        values = pa.array([value for value, _ in pairs], array.type)
-        found = pc.fill_null(pc.index_in(array, value_set=values, skip_nulls=True), len(pairs))
-        places = np.array([at for _, at in pairs] + [OUTSIDE], np.int32)
-        result = np.take(places, found.to_numpy())
-    if array.null_count:
-        result[array.is_null().to_numpy(zero_copy_only=False)] = MISSING
-    return result
+_OF_FEW, _OF_MANY = lru_cache(512)(_spellings), lru_cache(8)(_spellings)
+"""Batch after batch asks for the same labels: made out once, and few large ones are held."""
+
+
+def _look_up(array: pa.Array, known: tuple[pa.Array, Positions] | None) -> Positions:
+    if known is None:
+        return np.full(len(array), OUTSIDE, np.int32)
+    values, places = known
+    found = pc.fill_null(pc.index_in(array, value_set=values, skip_nulls=True), len(values))
+    taken: Positions = np.take(places, found.to_numpy())
+    return taken
 
 
 def _fits(number: int, kind: pa.DataType) -> bool:
