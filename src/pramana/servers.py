@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import signal
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Final, Protocol
 
-__all__ = ["Stoppable", "ends_when_told"]
+from pramana.errors import InputError, InvalidNumber
+
+__all__ = ["Stoppable", "ends_when_told", "listener_at"]
 
 TOLD: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
 """An interruption, a request to end, and a terminal that is closed."""
+
+
+PORTS: Final = 2**16
 
 
 class Stoppable(Protocol):
@@ -45,3 +51,15 @@ def ends_when_told(server: Stoppable) -> Iterator[None]:
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
+
+
+def listener_at(host: str, port: int) -> socket.socket:
+    """What hears at an address; 0 takes a free port, and an address in use is told in a line."""
+    if not 0 <= port < PORTS:
+        raise InvalidNumber(f"A port is a number from 0 to {PORTS - 1}, got {port}.")
+    name = host.strip("[]")
+    family = socket.AF_INET6 if ":" in name else socket.AF_INET
+    try:
+        return socket.create_server((name, port), family=family)
+    except OSError as error:
+        raise InputError(f"Cannot listen at {host}:{port}: {error.strerror}.") from None

@@ -134,6 +134,20 @@ def test_values_outside_the_domain_are_counted_and_not_shown(steward: Path, run:
     assert str(text.count(",west,")) in line
 
 
+@pytest.mark.parametrize("verb", ["advise", "compare", "design"])
+def test_whatever_tries_methods_refuses_once(steward: Path, run: Run, verb: str) -> None:
+    """A value outside the schema is one refusal of the table, not one of each method tried."""
+    people(people_csv().replace(",west,", f",{MARKER},"))
+    line = refused(run, f"{verb} people.csv --schema schema.toml --k 2")
+    assert "'region'" in line
+
+
+@pytest.mark.parametrize("port", [-1, 65536, 10**12])
+def test_a_port_is_a_number_of_16_bits(steward: Path, run: Run, port: int) -> None:
+    """A page's port is checked before anything listens."""
+    assert "from 0 to 65535" in refused(run, f"studio --port={port} --no-browser")
+
+
 def test_numbers_outside_the_bins_are_counted(steward: Path, run: Run) -> None:
     """An age of 4711 lies in no bin; the number itself stays unsaid."""
     lines = people_csv().splitlines()

@@ -23,6 +23,7 @@ from pramana.assess.ways import POOR, Way, share_text, ways_of
 from pramana.errors import Copies, InvalidNumber, PramanaError
 from pramana.guarantees.base import Guarantee
 from pramana.methods.base import Method
+from pramana.methods.people import require_coded
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
 from pramana.numeric import percent_up
@@ -265,6 +266,7 @@ def advise_on(
     """Try every method on the table, or on some of its records where it is large."""
     if not k >= 2:
         raise InvalidNumber(f"k must be a number at or above 2, got {k!r}.")
+    require_coded(schema, table)
     questions = own_questions(schema, tables)
     names = list(methods or aiming_methods())
     people = _some(table)

@@ -30,6 +30,7 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.registry import GUARANTEES
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.methods.base import require_choice
+from pramana.methods.people import require_coded
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
 from pramana.numeric import percent_up
@@ -345,6 +346,7 @@ def compare_scenarios(
 
     The releases are made with a seed, attacked, compared and thrown away: none is published.
     """
+    require_coded(schema, table)
 
     def run(scenario: Scenario) -> ScenarioOutcome:
         outcome = _run(table, schema, scenario, design, protect)

@@ -255,9 +255,10 @@ def _require_truth(
 def _require_checks(certificate: Certificate, released: OpenedTable, truth: OpenedTable) -> None:
     failed = [check for check in against_truth(certificate, released, truth) if not check.ok]
     if failed:
+        more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
         raise DoesNotHold(
-            f"The original does not belong to this release: {len(failed)} checks fail, the first "
-            f"is '{failed[0].name}' ({failed[0].detail})."
+            f"The original does not belong to this release: '{failed[0].name}' "
+            f"fails ({failed[0].detail}){more}."
         )
 
 

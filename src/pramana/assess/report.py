@@ -281,22 +281,15 @@ def _up(value: float | None) -> str:
 
 
 def _down(value: float | None) -> str:
-    """A share that shall be large, rounded down."""
+    """A share for a table, with nothing where there is none."""
     return "" if value is None else percent_down(value)
 
 
 def _attacks(audit: ReleaseAudit) -> Attacks:
-    rows: list[Row] = [
-        (
-            found.name,
-            _up(found.value),
-            f"{_down(found.low)} to {_up(found.high)}",
-            _down(found.baseline),
-            _down(found.control),
-            _up(found.bound),
-        )
-        for found in audit.measured
-    ]
+    rows: list[Row] = []
+    for found in audit.measured:
+        right, low, high, *others = found.cells()
+        rows.append((found.name, right, f"{low} to {high}", *others))
     verdict = (
         "No attack breaks a promise."
         if audit.holds

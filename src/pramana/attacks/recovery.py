@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidNumber
+from pramana.numeric import percent_down
 from pramana.types import FloatArray, Form
 
 __all__ = ["METHODS", "Recovery", "kept_components", "recover", "recovery_attack"]
@@ -55,7 +56,7 @@ class Recovery:
     def sentence(self) -> str:
         """The finding in plain words."""
         return (
-            f"{self.method}: {100 * self.left:.3g} % of the noise is left after recovery "
+            f"{self.method}: {percent_down(self.left)} of the noise is left after recovery "
             f"({self.components} of {self.columns} directions kept)."
         )
 

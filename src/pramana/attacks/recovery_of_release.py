@@ -22,6 +22,7 @@ from pramana.attacks.rerun import rerun
 from pramana.errors import InvalidNumber
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
+from pramana.numeric import percent_down, percent_up
 from pramana.randomness import Keystream, Stream
 from pramana.risk.measured import FEWEST_TRIALS
 from pramana.table.domains import Bins
@@ -56,11 +57,11 @@ class ReleaseRecovery:
         best = min(self.replacement, key=lambda found: found.left)
         easy = min(self.noise, key=lambda found: found.left)
         return [
-            f"Of the noise that replacement adds, {100 * best.left:.3g} % is left after the best "
-            f"attack ({best.method}); of plain noise of the same size {100 * easy.left:.3g} %.",
-            f"The most likely value is right for {100 * self.exact:.3g} % of values; "
-            f"{100 * self.released_exact:.3g} % are released as they were, and naming the most "
-            f"frequent value gets {100 * self.guess:.3g} %.",
+            f"Of the noise that replacement adds, {percent_down(best.left)} is left after the best "
+            f"attack ({best.method}); of plain noise of the same size {percent_down(easy.left)}.",
+            f"The most likely value is right for {percent_up(self.exact)} of values; "
+            f"{percent_up(self.released_exact)} are released as they were, and naming the most "
+            f"frequent value gets {percent_down(self.guess)}.",
         ]
 
     def to_json(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pramana.errors import NotCovered
 from pramana.matrices.transition import TransitionMatrix
-from pramana.numeric import require_number
+from pramana.numeric import percent_down, percent_up, require_number
 from pramana.randomise.sampling import randomise
 from pramana.randomness import Keystream, Stream
 from pramana.types import Codes, Form
@@ -72,8 +72,8 @@ class RepeatedAttack:
         first, last = self.rounds[0], self.rounds[-1]
         return (
             f"'{self.column}': the best guess of a true value is right with "
-            f"{100 * first.guess:.3g} % from the release, with {100 * last.guess:.3g} % after "
-            f"{last.times} perturbations, and with {100 * self.prior:.3g} % without the release."
+            f"{percent_up(first.guess)} from the release, with {percent_up(last.guess)} after "
+            f"{last.times} perturbations, and with {percent_down(self.prior)} without the release."
         )
 
     def to_json(self) -> Form:

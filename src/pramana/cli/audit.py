@@ -146,21 +146,7 @@ def _show_release(found: ReleaseAudit) -> None:
 
     console = out()
     rows = [
-        (
-            measured.name,
-            *(
-                "" if share is None else f"{100 * share:.3g} %"
-                for share in (
-                    measured.value,
-                    measured.low,
-                    measured.high,
-                    measured.baseline,
-                    measured.control,
-                    measured.bound,
-                )
-            ),
-            "BROKEN" if measured.broken else "",
-        )
+        (measured.name, *measured.cells(), "BROKEN" if measured.broken else "")
         for measured in found.measured
     ]
     heads = ("attack", "right", "from", "to", "guessing", "not in it", "promised", "")

@@ -110,9 +110,9 @@ def table_of(
     from rich.table import Table
 
     table = Table(box=box.SIMPLE, pad_edge=False, header_style="bold", show_edge=False)
-    for head in heads:
+    for place, head in enumerate(heads):
         side: JustifyMethod = "right" if head in right else "left"
-        table.add_column(escape(head), justify=side, overflow="fold")
+        table.add_column(escape(head), justify=side, overflow="fold", no_wrap=not place)
     for row in rows:
         table.add_row(*(escape(cell) for cell in row))
     return table

@@ -9,7 +9,7 @@ from pramana.collect.definition import Definition
 from pramana.collect.server import application
 from pramana.collect.store import Store
 from pramana.errors import MissingExtra
-from pramana.servers import ends_when_told
+from pramana.servers import ends_when_told, listener_at
 
 if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -53,8 +53,8 @@ def serve_survey(
         limit_concurrency=MOST_CONNECTIONS,
     )
     server = uvicorn.Server(config)
-    with ends_when_told(server):
-        server.run()
+    with listener_at(host, port) as listener, ends_when_told(server):
+        server.run(sockets=[listener])
 
 
 def _impatient() -> type[HttpToolsProtocol]:

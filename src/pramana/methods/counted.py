@@ -10,16 +10,18 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 import numpy as np
 
 from pramana.errors import Infeasible
 from pramana.guarantees.base import Guarantee
+from pramana.methods.base import Kind, Method
 from pramana.numeric import coarse_up
+from pramana.release.certificate import Certificate
 from pramana.table.counts import Counts
 
-__all__ = ["AS_THEY_STAND", "as_they_stand", "fingerprint", "the_only"]
+__all__ = ["Withheld", "as_they_stand", "fingerprint", "the_only"]
 
 Target = TypeVar("Target", bound=Guarantee)
 
@@ -70,3 +72,18 @@ def as_they_stand(
         for name, own in variances.items()
     }
     return {**AS_THEY_STAND, "standard_errors": errors}
+
+
+class Withheld(Method):
+    """Matrices that are not published, because the counts could be read off them."""
+
+    kind: ClassVar[Kind] = "withheld"
+    tells: ClassVar[frozenset[str] | None] = frozenset({"standard_errors", "verbatim"})
+    keeps_rules: ClassVar[bool] = False
+    data_dependent: ClassVar[bool] = True
+
+    @classmethod
+    def follows(cls, certificate: Certificate) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """How frequencies are to be read."""
+        del certificate  # it is the same in all
+        return {}, AS_THEY_STAND

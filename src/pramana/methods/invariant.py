@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -25,14 +25,13 @@ from pramana.errors import InvalidMatrix, InvalidNumber, InvalidSchema, OutsideD
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.evaluate import attained
 from pramana.matrices import Label, Mechanism, SparseRows, Step, TransitionMatrix
-from pramana.methods.base import Kind, Method, option
-from pramana.methods.counted import AS_THEY_STAND, as_they_stand, fingerprint
+from pramana.methods.base import option
+from pramana.methods.counted import Withheld, as_they_stand, fingerprint
 from pramana.methods.given import MATRIX_FILES, Matrices, files_of, matrices_for, read_matrices
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.symmetric_flows import balanced
 from pramana.numeric import require_number
-from pramana.release.certificate import Certificate
 from pramana.table.schema import require_keys
 from pramana.types import FloatArray
 
@@ -228,7 +227,7 @@ def _two_stage(P: FloatArray, t: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Invariant(Method):
+class Invariant(Withheld):
     """Matrices that leave expected frequencies unchanged, column by column and in each stratum.
 
     They are withheld: the frequencies that a matrix leaves unchanged could be read off it. The
@@ -248,16 +247,6 @@ class Invariant(Method):
     name: ClassVar[str] = "invariant"
     when: ClassVar[str] = "Frequencies shall be right as they stand, as with sdcMicro's pram."
     aims: ClassVar[tuple[str, ...]] = ()
-    tells: ClassVar[frozenset[str] | None] = frozenset({"standard_errors", "verbatim"})
-    kind: ClassVar[Kind] = "withheld"
-    keeps_rules: ClassVar[bool] = False
-    data_dependent: ClassVar[bool] = True
-
-    @classmethod
-    def follows(cls, certificate: Certificate) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """How frequencies are to be read."""
-        del certificate  # it is the same in all
-        return {}, AS_THEY_STAND
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "matrices", read_matrices(self.matrices))

@@ -29,13 +29,11 @@ from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.evaluate import attained
 from pramana.guarantees.match_risk import frequencies_by_label, kept_risk
 from pramana.matrices import Label, Mechanism, SparseRows, Step
-from pramana.methods.base import Kind, Method
-from pramana.methods.counted import AS_THEY_STAND, as_they_stand, fingerprint, the_only
+from pramana.methods.counted import Withheld, as_they_stand, fingerprint, the_only
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.symmetric_flows import Flows, balanced, least_flows, theta_of
 from pramana.numeric import TOTAL, require_number
-from pramana.release.certificate import Certificate
 from pramana.table.schema import require_keys
 from pramana.types import FloatArray
 
@@ -327,7 +325,7 @@ def _require_attainable(
 
 
 @dataclass(frozen=True)
-class InverseFrequency(Method):
+class InverseFrequency(Withheld):
     """Symmetric flows that bound the correct match [Ghatak], column by column.
 
     The matrices are withheld, as the paper's adversary does not know them; analysts read
@@ -338,16 +336,6 @@ class InverseFrequency(Method):
     name: ClassVar[str] = "inverse-frequency"
     when: ClassVar[str] = "Tables of single columns matter, and who searches by one key shall err."
     aims: ClassVar[tuple[str, ...]] = ("correct-match",)
-    tells: ClassVar[frozenset[str] | None] = frozenset({"standard_errors", "verbatim"})
-    kind: ClassVar[Kind] = "withheld"
-    keeps_rules: ClassVar[bool] = False
-    data_dependent: ClassVar[bool] = True
-
-    @classmethod
-    def follows(cls, certificate: Certificate) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """How frequencies are to be read."""
-        del certificate  # it is the same in all
-        return {}, AS_THEY_STAND
 
     def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
         """A matrix for each randomised column; refused where anything but one xi is asked."""

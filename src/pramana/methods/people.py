@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pramana.engines.choose import counts_of, smallest_attached, smallest_crowd
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable, OutsideDomain
-from pramana.guarantees.base import Evidence, Guarantee
+from pramana.guarantees.base import Amplified, Evidence, Guarantee
 from pramana.guarantees.evaluate import attained, lacks
 from pramana.matrices.mechanism import Mechanism
 from pramana.numeric import require_number
@@ -177,6 +177,22 @@ class People:
             raise InvalidNumber("This method chooses its matrices from the data: give the data.")
         with refused_in_all(self.schema, self.opened):
             return counts_of(self.schema, self.opened)
+
+    def dial_of(self, guarantee: Guarantee, *, method: str) -> float:
+        """The largest ln gamma that meets a target which speaks of it; any other is refused."""
+        if not isinstance(guarantee, Amplified):
+            raise Infeasible(
+                f"Method {method} does not aim at {guarantee.name}; it takes k, epsilon, central "
+                "epsilon, and rho1 with rho2. Choose another method."
+            )
+        dial = guarantee.log_amplification(crowd=self.crowd)
+        if dial < 0:
+            raise Infeasible(
+                f"{guarantee} cannot be met with a crowd of {self.crowd:,}: the largest attainable "
+                f"k is {self.crowd:,}. "
+                f"{self.crowd_advice(getattr(guarantee, 'k', self.crowd + 1))}"
+            )
+        return dial
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from pramana.engines.base import Table
 from pramana.engines.choose import engine_of
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, TooLarge, UnknownColumn
-from pramana.guarantees.base import Amplified, Guarantee, Searched
+from pramana.guarantees.base import Guarantee, Searched
 from pramana.matrices.families import UniformMixture
 from pramana.matrices.reporting import AskedSet, Reporting
 from pramana.matrices.transition import Label
@@ -229,29 +229,13 @@ def _dial(
         raise InvalidNumber("State what to aim at: k, epsilon, central epsilon, or rho1 with rho2.")
     searched = [guarantee for guarantee in asked if isinstance(guarantee, Searched)]
     bounded = [guarantee for guarantee in asked if not isinstance(guarantee, Searched)]
-    found = min((_dial_of(guarantee, people) for guarantee in bounded), default=math.inf)
+    found = min((people.dial_of(one, method="reports") for one in bounded), default=math.inf)
     for guarantee in searched:
         most = min(found, LARGEST_DIAL)
         found = largest_dial(partial(met, guarantee), low=0.0, high=most)
     if found <= 0 or math.isinf(found):
         raise Infeasible("Reports need a target between no promise at all and pure noise.")
     return found
-
-
-def _dial_of(guarantee: Guarantee, people: People) -> float:
-    if not isinstance(guarantee, Amplified):
-        raise Infeasible(
-            f"Method reports does not aim at {guarantee.name}; it takes k, epsilon, central "
-            "epsilon, and rho1 with rho2. Choose another method."
-        )
-    crowd = people.crowd
-    dial = guarantee.log_amplification(crowd=crowd)
-    if dial < 0:
-        raise Infeasible(
-            f"{guarantee} cannot be met with a crowd of {crowd:,}: the largest attainable k is "
-            f"{crowd:,}. {people.crowd_advice(getattr(guarantee, 'k', crowd + 1))}"
-        )
-    return dial
 
 
 class _Cells:

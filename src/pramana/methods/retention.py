@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from pramana.errors import Infeasible, InvalidNumber
-from pramana.guarantees.base import Amplified, Guarantee, Searched
+from pramana.guarantees.base import Guarantee, Searched
 from pramana.matrices.families import with_fixed
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import TransitionMatrix
@@ -168,7 +168,7 @@ def _dial(
 ) -> float:
     """The largest total of ln gamma that meets every target."""
     bounded = [guarantee for guarantee in asked if not isinstance(guarantee, Searched)]
-    dial = min((_dial_of(guarantee, people) for guarantee in bounded), default=math.inf)
+    dial = min((people.dial_of(one, method="retention") for one in bounded), default=math.inf)
     searched = [guarantee for guarantee in asked if isinstance(guarantee, Searched)]
     _refuse_fixed(steps, finite=bool(searched) or dial < math.inf)
     for guarantee in searched:
@@ -190,22 +190,6 @@ def _searched(
         low=0.0,
         high=most,
     )
-
-
-def _dial_of(guarantee: Guarantee, people: People) -> float:
-    if not isinstance(guarantee, Amplified):
-        raise Infeasible(
-            f"Method retention does not aim at {guarantee.name}; it takes k, epsilon, central "
-            "epsilon, and rho1 with rho2. Choose another method."
-        )
-    crowd = people.crowd
-    dial = guarantee.log_amplification(crowd=crowd)
-    if dial < 0:
-        raise Infeasible(
-            f"{guarantee} cannot be met with a crowd of {crowd:,}: the largest attainable k is "
-            f"{crowd:,}. {people.crowd_advice(getattr(guarantee, 'k', crowd + 1))}"
-        )
-    return dial
 
 
 def _dial_of_error(

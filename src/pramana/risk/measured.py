@@ -117,6 +117,17 @@ class Measured:
             text += f"; promised: at most {percent_up(self.bound)}"
         return text + "."
 
+    def cells(self) -> tuple[str, str, str, str, str, str]:
+        """For a table, each rounded against us: right, its ends, guessing, outside, promised."""
+        return (
+            percent_up(self.value),
+            percent_down(self.low),
+            percent_up(self.high),
+            "" if self.baseline is None else percent_down(self.baseline),
+            "" if self.control is None else percent_down(self.control),
+            "" if self.bound is None else percent_up(self.bound),
+        )
+
     def to_json(self) -> Form:
         """A plain form."""
         return {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import webbrowser
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from typing import Final
 
 from pramana.errors import InputError, MissingExtra
 from pramana.files import write_whole
-from pramana.servers import ends_when_told
+from pramana.servers import ends_when_told, listener_at
 from pramana.studio.guard import LOOPBACK, Origin, new_token
 from pramana.studio.session import StudioSession
 
@@ -68,7 +67,7 @@ def serve_studio(
     if not folder.is_dir():
         raise InputError(f"{folder} must be a folder, and is none.")
     tls = at.certificate is not None and at.key is not None
-    listener = _listener(at)
+    listener = listener_at(at.host, at.port)
     port = listener.getsockname()[1]
     session = StudioSession(folder)
     token, origin = new_token(), Origin.of(at.host, port, tls=tls)
@@ -98,11 +97,3 @@ def serve_studio(
             server.run(sockets=[listener])
     finally:
         door.unlink(missing_ok=True)
-
-
-def _listener(at: Listening) -> socket.socket:
-    family = socket.AF_INET6 if ":" in at.host else socket.AF_INET
-    try:
-        return socket.create_server((at.host.strip("[]"), at.port), family=family)
-    except OSError as error:
-        raise InputError(f"Cannot listen at {at.host}:{at.port}: {error.strerror}.") from None
