@@ -7,13 +7,16 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import pramana as pm
 from pramana.api import ENGINES, FORMATS, GUARANTEES, METHODS, open_source
+from pramana.engines.local.engine import LocalEngine
 from pramana.errors import InvalidTable
 from pramana.table.opened import OpenedTable, Part, placed
 from tests.outside import journey, toys
@@ -124,3 +127,95 @@ def test_a_format_from_outside_that_reads_otherwise_each_time_is_refused(here: P
         with pytest.raises(InvalidTable, match="held others"):
             released(steady_passes)
         assert not (here / "release").exists()
+
+
+@dataclass(frozen=True)
+class Questions:
+    """A table that is asked anew at every pass, and answers otherwise from some pass on."""
+
+    table: pa.Table
+    way: str
+    asked: list[None]
+    """One entry a pass."""
+
+    steady_passes: int
+
+    def opened(self, *, coded: Collection[str] = ()) -> OpenedTable:
+        """With some columns as dictionaries; a view asks as well."""
+        table = self.table
+        for name in coded:
+            at = table.column_names.index(name)
+            table = table.set_column(at, name, table[name].dictionary_encode())
+
+        def parts(columns: Sequence[str]) -> Iterator[Part]:
+            self.asked.append(None)
+            late = len(self.asked) > self.steady_passes
+            rows = ANSWERS[self.way if late else "same"](table)
+            return placed(rows.select(list(columns)).to_batches(max_chunksize=100))
+
+        def fit(*, text: Collection[str], coded: Collection[str]) -> OpenedTable:
+            del text
+            return self.opened(coded=coded)
+
+        return OpenedTable(table.schema, table.num_rows, "frame", self, parts, fit=fit)
+
+
+ANSWERS = {
+    "same": lambda table: table,
+    "another value": lambda table: table.take([1, *range(1, table.num_rows)]),
+    "another order": lambda table: table.take([1, 0, *range(2, table.num_rows)]),
+    "one less": lambda table: table.slice(1),
+    "one more": lambda table: pa.concat_tables([table, table.slice(0, 1)]),
+}
+
+
+class AskingEngine(toys.RowEngine):
+    """Serves such tables; the rest is the local engine's."""
+
+    name = "asking"
+
+    def serves(self, source: object) -> bool:
+        """Its own tables."""
+        return isinstance(source, Questions)
+
+    def open(self, source, *, schema=None):
+        """Nothing is held: every pass asks again."""
+        return LocalEngine.open(self, source.opened(), schema=schema)
+
+
+HOW = {
+    "retention": ("retention", pm.PkAnonymity(k=2)),
+    "reports": ("reports", pm.PkAnonymity(k=2)),
+    "optimal": ("optimal", pm.SpontaneousRecognition(alpha=0.4, width=1)),
+    "inverse-frequency": ("inverse-frequency", pm.CorrectMatch(xi=0.1)),
+    "invariant": (pm.Invariant(stay=0.5), None),
+    "resample": ("resample", pm.KAnonymity(k=4)),
+}
+
+
+@pytest.mark.parametrize("way", [way for way in ANSWERS if way != "same"])
+@pytest.mark.parametrize("method", HOW)
+def test_an_engine_from_outside_that_answers_otherwise_is_refused(here, method, way) -> None:
+    """From whichever pass of ``protect`` on, by values, by their order, by their number."""
+    table = pa.table({"sex": [*"FMMFM"] * 80, "x": range(400)})
+    schema = pm.Schema.load("schema.toml")
+    name, asked = HOW[method]
+    plan = pm.design(schema, *filter(None, [asked]), data=table, method=name)
+
+    def released(steady_passes: int) -> int:
+        """How often the table was asked."""
+        source = Questions(table, way, [], steady_passes)
+        pm.protect(source, plan, to=here / "release", file_format="csv", seed=1)
+        return len(source.asked)
+
+    ENGINES.register("asking", AskingEngine())
+    try:
+        passes = released(1000)
+        shutil.rmtree(here / "release")
+        assert passes >= 1
+        for steady_passes in range(1, passes):
+            with pytest.raises(InvalidTable, match="each time it is read"):
+                released(steady_passes)
+            assert not (here / "release").exists()
+    finally:
+        ENGINES.unregister("asking")

@@ -33,7 +33,7 @@ from pramana.methods.base import require_choice
 from pramana.methods.people import require_coded
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
-from pramana.numeric import percent_up
+from pramana.numeric import percent_up, text_down, text_up
 from pramana.readings.release import Release
 from pramana.reports.blocks import Row
 from pramana.reports.comparison import render_comparison
@@ -311,7 +311,7 @@ def scenarios_of(
         require_choice("method", method, tuple(METHODS))
     found = [_of_k(method, one, schema) for method in methods for one in k]
     found += [
-        Scenario(method, f"epsilon = {one:g}", DifferentialPrivacy(epsilon=one))
+        Scenario(method, f"epsilon = {text_up(one, 6)}", DifferentialPrivacy(epsilon=one))
         for method in methods
         for one in epsilon
         if DifferentialPrivacy.name in METHODS[method].aims
@@ -328,8 +328,9 @@ def _of_k(method: str, k: float, schema: Schema) -> Scenario:
     aims = METHODS[method].aims
     kind = GUARANTEES[aims[0]] if aims else PkAnonymity
     guarantee = kind.one_in(k, schema=schema)
-    letter = kind.letters[0].field
-    return Scenario(method, f"{letter} = {getattr(guarantee, letter):g}", guarantee)
+    letter = kind.letters[0]
+    asked = (text_up if letter.up else text_down)(getattr(guarantee, letter.field), 6)
+    return Scenario(method, f"{letter.field} = {asked}", guarantee)
 
 
 def compare_scenarios(

@@ -322,9 +322,10 @@ def _worst(audit: ReleaseAudit) -> Measures:
         )
         for s in before.subsets[:10]
     ]
+    below = [f"fk < {text_up(before.asked, 6)}"] if few else []
     return Measures(
         sentences=tuple(before.sentences()),
-        heads=("keys", *([f"fk < {before.asked:g}"] if few else []), "unique", "smallest group"),
+        heads=("keys", *below, "unique", "smallest group"),
         rows=tuple(rows),
         caption="The worst few keys of the true table",
     )

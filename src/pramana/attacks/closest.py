@@ -20,6 +20,7 @@ from pramana.attacks.rerun import rerun
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.reporting import Reporting
+from pramana.numeric import percent_down, percent_up
 from pramana.randomness import Keystream
 from pramana.risk.coded_table import AlikeRecords
 from pramana.risk.measured import FEWEST_TRIALS, Measured
@@ -153,8 +154,8 @@ def closest_risk(
         trials=many,
         baseline=0.5,
         note=f"Distance: a half of the people was released and the other held out; "
-        f"{100 * float((inside == 0).mean()):.3g} % of released records equal a member's and "
-        f"{100 * float((outside == 0).mean()):.3g} % one of the others. Half is no trace.",
+        f"{percent_up(float((inside == 0).mean()))} of released records equal a member's and "
+        f"{percent_down(float((outside == 0).mean()))} one of the others. Half is no trace.",
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pramana.cli.options import option
 from pramana.errors import InputError
+from pramana.numeric import text_up
 
 if TYPE_CHECKING:
     from pramana.methods.guide import GridPoint
@@ -103,14 +104,20 @@ def _show(points: Sequence[GridPoint], choice: GridPoint, *, reached: bool) -> N
 
     head = ("gamma", "bins", "entropy", "accuracy", "error")
     rows = [
-        (f"{p.gamma:g}", str(p.bins), f"{p.entropy:.3f}", f"{p.accuracy:.1%}", f"{p.error:.3f}")
+        (
+            text_up(p.gamma, 6),
+            str(p.bins),
+            f"{p.entropy:.3f}",
+            f"{p.accuracy:.1%}",
+            f"{p.error:.3f}",
+        )
         for p in points
     ]
     console = out()
     console.print(table_of(head, rows, right=head))
     bullet(
         console,
-        f"Take N = {choice.bins} bins and gamma = {choice.gamma:g}: accuracy "
+        f"Take N = {choice.bins} bins and gamma = {text_up(choice.gamma, 6)}: accuracy "
         f"{choice.accuracy:.1%} on clean records, entropy {choice.entropy:.3f} bits."
         + ("" if reached else " No combination reaches the accuracy asked; this is the highest."),
         style="green" if reached else "bold red",

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pramana.numeric import text_up
+from pramana.numeric import text_down, text_up
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
@@ -165,7 +165,7 @@ def _sets(sets: list[Form]) -> Any:
             " x ".join(one["columns"]),
             f"{one['cells']:,}",
             f"{100 * one['share']:.1f} %",
-            f"{one['retention']:.4f}",
+            text_up(one["retention"]),
         )
         for one in sets[:MOST_SETS]
     ]
@@ -187,7 +187,7 @@ def _changes(form: Form) -> Iterable[str]:
         gap = form.get("gap")
         yield (
             f"About {form['expected_changes']:,.1f} values change in {form['records']:,} records; "
-            f"each stays as it is with at least {form['smallest_diagonal']:.4f}."
+            f"each stays as it is with at least {text_down(form['smallest_diagonal'])}."
         )
         if gap is not None:
             yield f"At most {100 * gap:.2g} % above the least that could be found (the gap)."

@@ -21,7 +21,7 @@ from pramana.errors import Infeasible
 from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.reporting import Reporting
 from pramana.matrices.uniform_mixture import UniformMixture
-from pramana.numeric import TOTAL, log_of, text_up
+from pramana.numeric import TOTAL, log_of, text_down, text_up
 
 __all__ = ["MOST_CELLS", "Stages", "gamma_of", "product_of", "two_stages"]
 
@@ -44,7 +44,7 @@ def two_stages(
     if all_waves < one:
         raise Infeasible(
             f"all_waves_epsilon must be at least that of one wave, {text_up(one, 3)}, got "
-            f"{all_waves:g}."
+            f"{text_down(all_waves, 6)}."
         )
     scale = all_waves / one if one else 1.0
     if isinstance(mechanism, Reporting):

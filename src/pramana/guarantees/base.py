@@ -201,7 +201,7 @@ class Guarantee(Protocol):
     @classmethod
     def one_in(cls, k: float, *, schema: Schema | None = None) -> Self:
         """The target of about the strength "1 in k", to compare methods that aim at others."""
-        raise NotCovered(f"{cls.name} has no reading as '1 in {k:g}'.")
+        raise NotCovered(f"{cls.name} has no reading as '1 in {text_down(k, 6)}'.")
 
     @property
     def link_bound(self) -> float | None:

@@ -67,7 +67,7 @@ class PrivacyBreach(Guarantee):
         require_number("rho2", self.rho2, low=0, high=1, low_open=True)
         if self.rho2 < self.rho1:
             raise InvalidNumber(
-                f"rho2 must be at or above rho1, got rho1 = {self.rho1:g}, rho2 = {self.rho2:g}: "
+                f"rho2 must be at or above rho1, got rho1 = {self.rho1!r}, rho2 = {self.rho2!r}: "
                 "no release can make an adversary forget."
             )
 

@@ -64,7 +64,9 @@ class Budget:
             if found.k is None:
                 self._not_known("k", found)
             elif found.k < self.k:
-                raise _exceeded(found, f"k = {text_down(found.k)}, below the budget of {self.k:g}")
+                raise _exceeded(
+                    found, f"k = {text_down(found.k)}, below the budget of {text_up(self.k)}"
+                )
 
     def _require_central(self, found: Together, records: int) -> None:
         """Epsilon and delta at once; the local epsilon will do too, which has no delta."""
@@ -79,7 +81,7 @@ class Budget:
         if epsilon > most:
             raise _exceeded(
                 found,
-                f"a central epsilon of {text_up(epsilon)}, above the budget of {most:g}",
+                f"a central epsilon of {text_up(epsilon)}, above the budget of {text_down(most)}",
             )
         raise _exceeded(
             found, f"a delta of {text_up(delta, 3)}, above the budget of {text_down(beyond, 3)}"

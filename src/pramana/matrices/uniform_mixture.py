@@ -29,7 +29,7 @@ from pramana.matrices.transition import (
     label_from_json,
     label_to_json,
 )
-from pramana.numeric import TOTAL, exp_down, log_up, require_number
+from pramana.numeric import TOTAL, exp_down, log_up, require_number, text_up
 from pramana.types import FloatArray, Form
 
 __all__ = ["UniformMixture"]
@@ -176,7 +176,7 @@ class UniformMixture(TransitionMatrix):
         """Diagonal and off-diagonal of the inverse: (I - (1 - rho)/N J) / rho."""
         if self.condition_number > SINGULAR:
             raise SingularMatrix(
-                f"A retention of {float(self.retention):.1e} over {self.size} values cannot be "
+                f"A retention of {text_up(self.retention, 2)} over {self.size} values cannot be "
                 "undone: the release is pure noise. Use a larger retention."
             )
         rest = -Fraction(self.other, TOTAL) / self.retention

@@ -17,7 +17,7 @@ from typing import Any
 
 from pramana.errors import Infeasible, InvalidNumber
 from pramana.matrices.families import UniformMixture
-from pramana.numeric import require_number
+from pramana.numeric import require_number, text_up
 
 __all__ = ["BINS", "GAMMAS", "GridPoint", "Guide", "parse_range"]
 
@@ -84,9 +84,10 @@ class Guide:
         low, high = gammas
         inside = [point for point in self.points if low <= point.gamma <= high]
         if not inside:
+            tried = [point.gamma for point in self.points]
             raise Infeasible(
                 f"No gamma between {low:g} and {high:g} was tried; the grid has "
-                f"{min(p.gamma for p in self.points):g} to {max(p.gamma for p in self.points):g}."
+                f"{text_up(min(tried), 6)} to {text_up(max(tried), 6)}."
             )
         if accuracy is None:
             inside = list(_best_of_each_gamma(inside))

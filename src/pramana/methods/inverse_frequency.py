@@ -33,7 +33,7 @@ from pramana.methods.counted import Withheld, as_they_stand, fingerprint, the_on
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.symmetric_flows import Flows, balanced, least_flows, theta_of
-from pramana.numeric import TOTAL, require_number
+from pramana.numeric import TOTAL, require_number, text_up
 from pramana.table.schema import require_keys
 from pramana.types import FloatArray
 
@@ -189,7 +189,7 @@ def block_design(
             continue
         if goal > xi:
             raise Infeasible(
-                f"Disjoint blocks on {column} cannot give xi = {xi:g}: there are too "
+                f"Disjoint blocks on {column} cannot give xi = {text_up(xi, 6)}: there are too "
                 f"few frequent values; the nearest that they can is xi = 1/{m}. Raise xi, or use "
                 "flows, which need no blocks."
             )
@@ -318,9 +318,9 @@ def _require_attainable(
         least = min(short)
         where = "it has" if len(sets) == 1 else f"{len(short)} of {len(sets)} groups have"
         raise Infeasible(
-            f"No flows on {column} give xi = {xi:g}: {where} fewer than "
+            f"No flows on {column} give xi = {text_up(xi, 6)}: {where} fewer than "
             f"{math.ceil(1 / xi)} records; the nearest attainable is xi = 1/{least} "
-            f"({1 / least:.4g}). Raise xi, merge groups, or exempt fewer values."
+            f"({text_up(Fraction(1, least))}). Raise xi, merge groups, or exempt fewer values."
         )
 
 

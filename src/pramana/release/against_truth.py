@@ -25,6 +25,7 @@ from pramana.guarantees.base import only_the_owner
 from pramana.guarantees.evaluate import recomputed
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
+from pramana.numeric import text_up
 from pramana.release.certificate import Certificate
 from pramana.release.checks import Check
 from pramana.release.draws import draws
@@ -246,7 +247,7 @@ def _power(found: ChiSquareFit, level: float) -> str:
     close = "records that were not drawn may pass it" if silent else (
         "it finds records that were not drawn at all"
     )  # fmt: skip
-    return f"it finds tables {shift:.1f} times their noise away; {close}"
+    return f"it finds tables {text_up(shift, 2)} times their noise away; {close}"
 
 
 def _owner_claims(certificate: Certificate, original: OpenedTable) -> Iterator[Check]:

@@ -197,13 +197,17 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _unpacked(batch: pa.RecordBatch) -> int:
-    """How many bytes the texts of a batch would take, each written out for every record."""
-    total = 0
-    for column in batch.columns:
-        if pa.types.is_dictionary(column.type) and _is_text(column.type):
-            lengths = pc.fill_null(pc.binary_length(column.dictionary), 0).cast(pa.int64())
-            total += pc.sum(lengths.take(column.indices)).as_py() or 0
-    return total
+    """How many bytes the texts of a batch would take, each written out for every record.
+
+    Or more, where even its longest texts in every record would be few enough.
+    """
+    texts = [c for c in batch.columns if pa.types.is_dictionary(c.type) and _is_text(c.type)]
+    lengths = [pc.fill_null(pc.binary_length(c.dictionary), 0).cast(pa.int64()) for c in texts]
+    most = batch.num_rows * sum(pc.max(own).as_py() or 0 for own in lengths)
+    if most <= MOST_UNPACKED:
+        return int(most)
+    taken = (own.take(c.indices) for own, c in zip(lengths, texts, strict=True))
+    return sum(pc.sum(own).as_py() or 0 for own in taken)
 
 
 def _crowd(certificate: Certificate, seen: _Seen) -> Check:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pramana.numeric import percent_up
+from pramana.numeric import percent_up, text_up
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["HouseholdRisk"]
@@ -63,8 +63,8 @@ class HouseholdRisk:
         """The finding in plain words."""
         return (
             f"A household ('{self.column}') is found if one of its people is: about "
-            f"{self.expected:,.1f} of {self.households:,} households could be, and with them "
-            f"{self.people:,.1f} people; the largest risk of a household is "
+            f"{text_up(self.expected)} of {self.households:,} households could be, and with them "
+            f"{text_up(self.people)} people; the largest risk of a household is "
             f"{percent_up(self.highest)}."
         )
 

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.errors import PramanaError
-from pramana.numeric import percent_up, share_up
+from pramana.numeric import percent_up, share_up, text_up
 from pramana.release.certificate import Certificate
 from pramana.release.checks import Check
 from pramana.release.makers import NewKeys
@@ -98,7 +98,7 @@ def _own_keys(
         "records with their own keys",
         chance >= LEVEL,
         f"{found:,} of {int(alone.sum()):,} records that are like no other in keys or in the rest; "
-        f"groups of {k:,} leave {expected:,.1f} on average (p at most {chance:.2g})",
+        f"groups of {k:,} leave {expected:,.1f} on average (p at most {text_up(chance, 2)})",
     )
 
 
@@ -153,7 +153,7 @@ def _frequencies(
     yield Check.of(
         "standard errors",
         worst >= LEVEL / tests,
-        f"the frequency that is farthest off{where} has a chance of at most {worst:.2g}",
+        f"the frequency that is farthest off{where} has a chance of at most {text_up(worst, 2)}",
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from pramana.numeric import percent_up, require_number
+from pramana.numeric import percent_up, require_number, text_up
 from pramana.risk.coded_table import CodedTable, number_column, require_present
 from pramana.risk.diversity import Diversity, diversity_of, sensitive_codes
 from pramana.risk.frequencies import Frequencies, MissingPolicy
@@ -82,10 +82,9 @@ class TableAudit(Shown):
     def _violations(self) -> str:
         if self.asked <= 2:
             return ""  # fewer than two alike is unique
-        return (
-            f"; {self.violations:,} have fewer than {self.asked:g} alike, themselves included "
-            f"(fk < {self.asked:g})"
-        )
+        asked = text_up(self.asked, 6)
+        few = f"fewer than {asked} alike, themselves included (fk < {asked})"
+        return f"; {self.violations:,} have {few}"
 
     def sentences(self) -> list[str]:
         """The findings in plain words."""
@@ -96,8 +95,8 @@ class TableAudit(Shown):
         ]
         if self.population is not None:
             lines.append(
-                f"By the sampling weights, about {self.population.expected:,.1f} records could be "
-                f"re-identified in the population; the largest risk of a record is "
+                f"By the sampling weights, about {text_up(self.population.expected)} records "
+                f"could be re-identified in the population; the largest risk of a record is "
                 f"{percent_up(self.population.highest)}."
             )
         if self.households is not None:
@@ -111,7 +110,7 @@ class TableAudit(Shown):
         worst = next((s for s in self.subsets if len(s.keys) < len(self.keys)), None)
         if worst is not None and worst.violations:
             few = (
-                f"{worst.violations:,} with fewer than {self.asked:g} alike and "
+                f"{worst.violations:,} with fewer than {text_up(self.asked, 6)} alike and "
                 if self.asked > 2
                 else ""
             )

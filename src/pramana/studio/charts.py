@@ -7,9 +7,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
-__all__ = ["bar_rows", "frontier", "nice_ticks", "percent", "position", "size", "spark"]
+__all__ = [
+    "bar_rows",
+    "below",
+    "frontier",
+    "nice_ticks",
+    "percent",
+    "position",
+    "risk",
+    "size",
+    "spark",
+]
 
 TENS = (1, 2, 2.5, 5, 10)
 RIGHTMOST = 560.0
@@ -30,6 +41,28 @@ def percent(share: float | None, digits: int = 1) -> str:
     if 0 < share < least:
         return f"< {100 * least:.{digits}f} %"
     return f"{100 * share:.{digits}f} %"
+
+
+def risk(share: float | None, digits: int = 1) -> str:
+    """A share of people who are found, or of records that are copied: never less than it is.
+
+    >>> risk(0.33333), risk(0.5), risk(0.00001), risk(0.0)
+    ('33.4 %', '50.0 %', '< 0.1 %', '0.0 %')
+    """
+    if share is None or 0 < share < 10.0**-digits / 100:
+        return percent(share, digits)
+    steps = math.ceil(Fraction(repr(float(share))) * 100 * 10**digits)
+    return f"{steps / 10**digits:.{digits}f} %"
+
+
+def below(number: float, digits: int = 1) -> str:
+    """A number of which more is safer: a k, or by how much fewer people are found.
+
+    >>> below(2.9999), below(12.0), below(66.7, 0)
+    ('2.9', '12.0', '66')
+    """
+    steps = math.floor(Fraction(repr(float(number))) * 10**digits)
+    return f"{steps / 10**digits:,.{digits}f}"
 
 
 def bar_rows(bars: Sequence[Sequence[Any]], *, width: float = 100.0) -> list[dict[str, Any]]:

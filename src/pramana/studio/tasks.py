@@ -120,7 +120,7 @@ def advise(
     tried: list[Any] = []
     advice: Any = None
     for name in methods:
-        bench.say(f"Trying {name}, one in {k:g}")
+        bench.say(f"Trying {name}, one in {k:.12g}")
         advice = api.advise(opened, stated, k=k, tables=tables, methods=[name])
         tried += advice.tried
         tried.sort(key=lambda one: (not one.answers, one.error))

@@ -174,6 +174,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"count": _count, "duration": _duration, "percent": charts.percent}
+    made.filters |= {"risk": charts.risk, "below": charts.below}
     made.globals |= {"charts": charts}
     return made
 

@@ -85,7 +85,19 @@ def count_refused(
     column: Column, array: pa.Array | pa.ChunkedArray, *, released: bool = False
 ) -> Refused:
     """How many values ``encode`` (or ``encode_released``) would refuse: for totals over batches."""
-    return _coded(column, array, (_released_finder if released else _finder)(column))[1]
+    find = (_released_finder if released else _finder)(column)
+    if isinstance(array, pa.DictionaryArray) and not array.indices.null_count:
+        known = find(flat(array.dictionary))  # where all of these will do, so do the records
+        if not _refused(column, known) and _inside(array):
+            return Refused()
+    return _coded(column, array, find)[1]
+
+
+def _inside(array: pa.DictionaryArray) -> bool:
+    """Whether every index points into the dictionary."""
+    ends = pc.min_max(array.indices)
+    low, high = ends["min"].as_py(), ends["max"].as_py()
+    return low is None or (low >= 0 and high < len(array.dictionary))
 
 
 def refuse(column: Column, refused: Refused) -> None:

@@ -8,17 +8,17 @@ that answer otherwise each time; it is no digest against somebody who wants two 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidTable
-from pramana.table.opened import OpenedTable, Part
+from pramana.table.opened import OpenedTable, Part, is_number
 from pramana.types import Words
 
 __all__ = ["ANOTHER", "mark_of", "marks_of", "steady"]
@@ -32,6 +32,13 @@ ANOTHER: Final = (
     "The table must hold the same values each time it is read, and '{name}' held others. Write it "
     "to a file and protect that."
 )
+OTHER_NUMBER: Final = (
+    "The table must hold the same records each time it is read, and held another number of them. "
+    "Write it to a file and protect that."
+)
+
+Marked: TypeAlias = tuple[str, bool]
+"""A column, and whether it is read as numbers: a view may read it as text."""
 
 
 def marks_of(batch: pa.RecordBatch, position: int, names: Iterable[str]) -> dict[str, int]:
@@ -109,34 +116,48 @@ class _Pass:
     """What one pass over some columns has seen, part by part, in whatever order."""
 
     rows: int
-    known: dict[str, int]
+    known: dict[Marked, int]
     parts: dict[int, tuple[int, dict[str, int]]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def load(self, part: Part, names: Sequence[str]) -> pa.RecordBatch:
+    def load(self, part: Part, names: Sequence[Marked]) -> pa.RecordBatch:
         """The part; the last of a pass settles whether all was as before."""
         batch = part.load()
-        marks = marks_of(batch, part.position, names)
+        if len(batch) != part.records:
+            raise InvalidTable(OTHER_NUMBER)
+        marks = marks_of(batch, part.position, [name for name, _ in names])
         with self.lock:
             self.parts[part.position] = len(batch), marks
             if sum(records for records, _ in self.parts.values()) == self.rows:
                 self._settle(names)
         return batch
 
-    def _settle(self, names: Sequence[str]) -> None:
-        for name in names:
+    def _settle(self, names: Sequence[Marked]) -> None:
+        for name, view in names:
             total = sum(marks[name] for _, marks in self.parts.values()) % 2**64
-            if self.known.setdefault(name, total) != total:
+            if self.known.setdefault((name, view), total) != total:
                 raise InvalidTable(ANOTHER.format(name=name))
 
 
-def steady(opened: OpenedTable) -> OpenedTable:
-    """The same table, refused once a column holds other values than when it was read first."""
-    known: dict[str, int] = {}
+def steady(opened: OpenedTable, known: dict[Marked, int] | None = None) -> OpenedTable:
+    """The same table, refused once a column holds other values than when it was read first.
+
+    So are its views with other types, and a table that has another number of records than it says.
+    """
+    seen_before = {} if known is None else known
 
     def parts(columns: Sequence[str]) -> Iterator[Part]:
-        names, seen = list(columns), _Pass(opened.rows, known)
-        for part in opened.parts(names):
+        names = [(name, is_number(opened.schema.field(name).type)) for name in columns]
+        seen, place = _Pass(opened.rows, seen_before), 0
+        for part in opened.parts(columns):
+            if part.position != place:
+                raise InvalidTable(OTHER_NUMBER)
+            place += part.records
             yield replace(part, load=partial(seen.load, part, names))
+        if place != opened.rows:
+            raise InvalidTable(OTHER_NUMBER)
 
-    return replace(opened, opener=parts)
+    def fit(*, text: Collection[str], coded: Collection[str]) -> OpenedTable:
+        return steady(opened.fitted(text=text, coded=coded), seen_before)
+
+    return replace(opened, opener=parts, fit=None if opened.fit is None else fit)

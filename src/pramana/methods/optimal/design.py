@@ -30,7 +30,7 @@ from pramana.methods.optimal.cells import LEAST_KEPT, KeyCells, as_counts
 from pramana.methods.optimal.dense import polish, solve_dense
 from pramana.methods.optimal.loss import KlLoss, dense_loss, kl_loss, squared_error
 from pramana.methods.optimal.sparse import solve_sparse
-from pramana.numeric import require_number
+from pramana.numeric import require_number, text_up
 from pramana.randomness import Keystream
 from pramana.table.counts import Counts
 
@@ -145,7 +145,7 @@ def optimal_design(
     if table.total * alpha < 1:
         raise InvalidNumber(
             f"alpha must be at least 1/n: the {table.total} records allow 1/{table.total} at best, "
-            f"got {alpha:g}. Raise alpha."
+            f"got {text_up(alpha, 6)}. Raise alpha."
         )
     cells = listed or KeyCells.of(
         table, width=width, choices=choices, possible=possible, fixed=fixed
@@ -213,7 +213,7 @@ def _tightened(
         inside = max(10 * inside, 2 * (attained.alpha / alpha - 1))
     rare = cells.rare(alpha)
     raise Infeasible(
-        f"No matrix that can be undone was found to meet alpha = {alpha:g}: "
+        f"No matrix that can be undone was found to meet alpha = {text_up(alpha, 6)}: "
         f"{len(rare)} of {int((cells.numbers > 0).sum())} cells that occur are rare, and the "
         "frequent ones cannot cover them. Raise alpha, lower width, or coarsen the keys."
     )

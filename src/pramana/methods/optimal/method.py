@@ -80,8 +80,9 @@ class Optimal(Method):
         needed = 1 / target.alpha if target.alpha else math.inf
         advice = people.crowd_advice(needed, lower="raise alpha")
         raise Infeasible(
-            f"alpha = {target.alpha:g} cannot be met: columns released as they are can be looked "
-            f"at like any key, and {text_up(reached, 3)} is what comes out with them. {advice}"
+            f"alpha = {text_up(target.alpha, 6)} cannot be met: columns released as they are "
+            f"can be looked at like any key, and {text_up(reached, 3)} is what comes out "
+            f"with them. {advice}"
         )
 
     def _lowered(

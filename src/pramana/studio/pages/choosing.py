@@ -60,7 +60,7 @@ async def show(request: Request) -> Response:
         "choosing.html",
         methods=[(name, api.METHODS[name].when) for name in names],
         ticked=now.tried or tuple(name for name in names if name not in SLOW),
-        chances=", ".join(f"{k:g}" for k in now.chances or (CHANCE,)),
+        chances=", ".join(f"{k:.12g}" for k in now.chances or (CHANCE,)),
         running=bool(now.chances),
         sliders=SLIDERS,
         words=target_words(now.target),
@@ -150,7 +150,7 @@ async def choose(request: Request) -> Response:
 
 def target_words(target: dict[str, float]) -> str:
     """A target as it is written."""
-    return ", ".join(f"{name.replace('_', ' ')} = {value:g}" for name, value in target.items())
+    return ", ".join(f"{name.replace('_', ' ')} = {value:.12g}" for name, value in target.items())
 
 
 def _target(form: Form) -> dict[str, float]:
@@ -223,11 +223,11 @@ def _same(studio: Studio) -> SameWork:
     now = studio.session.now
     chances = now.chances or (CHANCE,)
     commands = tuple(
-        ("pramana", "advise", file, *told, "--schema", "schema.toml", "--k", f"{k:g}")
+        ("pramana", "advise", file, *told, "--schema", "schema.toml", "--k", f"{k:.12g}")
         for k in chances
     )
     code = "\n".join(
-        f'print(pm.advise({file!r}, "schema.toml", k={k:g}, methods={list(now.tried)!r}))'
+        f'print(pm.advise({file!r}, "schema.toml", k={k:.12g}, methods={list(now.tried)!r}))'
         for k in chances
     )
     return SameWork(commands, f"import pramana as pm\n\n{code}")

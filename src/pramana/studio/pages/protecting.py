@@ -148,7 +148,7 @@ def same_release(studio: Studio) -> SameWork:
     how = ["--method", now.method] if now.method else []
     also = [{"csv": "--csv", "dta": "--stata", "sav": "--spss"}[own] for own in now.copies]
     words = ("pramana", "protect", file, *told, "--schema", "schema.toml", *flags, *how, *also)
-    target = ", ".join(f"{name!r}: {value:g}" for name, value in now.target.items())
+    target = ", ".join(f"{name!r}: {value:.12g}" for name, value in now.target.items())
     aims = f", aims=api.METHODS[{now.method!r}].aims" if now.method else ""
     code = (
         "import pramana as pm\nfrom pramana import api\n\n"
