@@ -18,6 +18,7 @@ from pramana.cli.options import (
     option,
     told,
 )
+from pramana.numeric import text_up
 
 if TYPE_CHECKING:
     from pramana.assess.release_audit import ReleaseAudit
@@ -131,11 +132,11 @@ def _show_table(found: TableAudit) -> None:
             *([f"{subset.violations:,}"] if few else []),
             f"{subset.uniques:,}",
             f"{subset.smallest:,}",
-            "" if subset.expected is None else f"{subset.expected:,.1f}",
+            "" if subset.expected is None else text_up(subset.expected),
         )
         for subset in found.subsets[:SHOWN]
     ]
-    below = [f"fk < {found.asked:g}"] if few else []
+    below = [f"fk < {text_up(found.asked, 6)}"] if few else []
     heads = ("worst keys", *below, "unique", "smallest", "expected")
     console.print(table_of(heads, subsets, right=heads[1:]))
     console.print(f"Missing values: {found.missing}.")
