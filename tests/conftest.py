@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import settings
+
+# Tests run side by side, and threads that wait by going round in circles would hold up each other.
+for _library in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_library, "1")
 
 # The same examples on every machine, and no verdict on how busy that machine is.
 settings.register_profile("pramana", derandomize=True, deadline=None, max_examples=60)

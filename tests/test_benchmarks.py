@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 import pytest
-from benchmarks import __main__, _measure, _report, crosstab, protect, sampler
+from benchmarks import __main__, _measure, _report, crosstab, protect, sampler, shapes
 
 
 def _options(module, *arguments):
@@ -37,6 +37,14 @@ def test_protecting_is_compared_with_the_bare_engine():
     assert 0 < float(result.rows[-1][-2]) < 100  # cores busy
     assert result.rows[0][2] == "1.00 x"
     assert all(float(row[-1]) > 0 for row in result.rows)
+
+
+def test_tables_of_other_shapes_are_compared_too():
+    """Such as CSV to CSV."""
+    result = shapes.run(_options(shapes, "--share", "1e-4", "--rounds", "1", "--shapes", "csv"))
+
+    assert result.rows[0][4] == "1.00 x"
+    assert all(float(row[3]) > 0 for row in result.rows)
 
 
 def test_only_benchmarks_are_offered():

@@ -15,7 +15,7 @@ from pramana.errors import Copies, InvalidSchema
 from pramana.formats.opening import open_table
 from pramana.methods.grouped import Permute, Resample
 from pramana.numeric import SHARES
-from pramana.risk.verbatim import measure_verbatim
+from pramana.risk.verbatim import measure_verbatim, numbers_of
 from pramana.risk.watching import Watch
 from pramana.table.domains import Categories
 from pramana.table.schema import Column, Impossible, Role, Schema
@@ -184,3 +184,39 @@ def test_a_watch_that_has_not_seen_all_says_nothing():
 
     assert watch.result() == measure_verbatim(schema(), open_table(table), open_table(table))
     assert watch.result().share == 1
+
+
+def test_a_number_of_a_record_is_the_same_however_its_columns_are_kept():
+    """Dictionaries in any order, plain values, slices; and another record has another one."""
+    table = people()
+    texts = pa.table({n: table[n].cast(pa.string()) for n in NAMES}).combine_chunks()
+    backwards = pa.array([str(v) for v in reversed(range(8))])
+    turned = pa.table(
+        {
+            n: pa.DictionaryArray.from_arrays(
+                pa.array(7 - table[n].to_numpy(), pa.int32()), backwards
+            )
+            for n in NAMES
+        }
+    )
+    columns = schema().released
+    plain, coded = (numbers_of(columns, t.to_batches()[0], released=False) for t in (texts, turned))
+
+    assert (plain == coded).all()
+    assert (
+        numbers_of(columns, turned.to_batches()[0].slice(17), released=True) == plain[17:]
+    ).all()
+    assert len(set(plain.tolist())) == len(
+        set(zip(*(table[n].to_pylist() for n in NAMES), strict=True))
+    )
+
+
+def test_texts_have_a_number_by_all_their_bytes():
+    """Ends, zeros and lengths count; the number is the same wherever a text stands."""
+    texts = ["", "a", "a\0", "\0a", "aaaaaaaa", "aaaaaaaab", "baaaaaaaa", "a" * 16, "a" * 17, None]
+    column = Column("note", Role.SENSITIVE)
+    batch = pa.record_batch({"note": pa.array(texts * 3)})
+    numbers = numbers_of((column,), batch, released=False).reshape(3, -1)
+
+    assert (numbers == numbers[0]).all()
+    assert len(set(numbers[0].tolist())) == len(texts)

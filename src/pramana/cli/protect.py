@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -166,6 +168,7 @@ def protect(
     data = api.read(table, engine=engine, master=master, encoding=encoding, rename=rename)
     plan, opened = plan_for(context.obj, schema=schema, table=data, method=method, looked_at=True)
     told: list[Verbatim] = []
+    threading.Thread(target=_load_what_shows, daemon=True).start()
     with progress_bar("Protecting", total=PASSES * plan.records) as advance:
         release = api.protect(
             opened,
@@ -196,6 +199,12 @@ def protect(
         _warn_of_others(release, place)
     elif not as_json:
         _show_together(ledger)
+
+
+def _load_what_shows() -> None:
+    """Load what the last lines need, while records are read and written."""
+    for name in ("rich.console", "rich.markup", "rich.segment", "pramana.attacks.composition"):
+        import_module(name)
 
 
 def _budget(

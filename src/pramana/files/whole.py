@@ -38,6 +38,9 @@ TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.EISDIR, errno.ENOTDIR)
 MOST_NAMED = 3
 """So many leftovers are named."""
 
+AT_ONCE = 8
+"""So many files wait for the disk together."""
+
 _PLACED: list[Path] = []
 
 
@@ -111,8 +114,7 @@ def whole_folder(path: Path, *, may_go: Callable[[Path], None] | None = None) ->
     with _beside(path) as place:
         place.mkdir()
         yield place
-        for file in sorted(place.rglob("*")):
-            _to_disk(file)
+        _all_to_disk(sorted(place.rglob("*")))
         _to_disk(place)
         if may_go is not None and os.path.lexists(path):
             _take_turns(place, path, may_go)
@@ -221,6 +223,14 @@ def _confirm(path: Path) -> None:
             f"{path} stands, and the disk did not confirm it ({error.strerror}): look at it after "
             "the next start of the machine."
         ) from None
+
+
+def _all_to_disk(places: list[Path]) -> None:
+    """The same for several at a time, which a disk confirms together."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(AT_ONCE) as waiting:
+        list(waiting.map(_to_disk, places))
 
 
 def _to_disk(place: Path) -> None:

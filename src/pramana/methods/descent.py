@@ -1,12 +1,14 @@
 """The least value of a smooth function of a few numbers.
 
-By quasi-Newton steps (BFGS) along slopes that are measured by central differences. A few lines here
-save loading a library of optimisers, which takes longer than all that a small table needs.
+By quasi-Newton steps (BFGS) along slopes, measured by central differences where none are given. A
+few lines here save loading a library of optimisers, which takes longer than all that a small table
+needs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -24,33 +26,35 @@ ROUNDS = 200
 
 
 def least(
-    function: Callable[[FloatArray], FloatArray | float], start: FloatArray, *, rows: bool = False
+    function: Callable[[FloatArray], float],
+    start: FloatArray,
+    *,
+    slope: Callable[[FloatArray], FloatArray] | None = None,
 ) -> FloatArray:
-    """Where the function is least, downhill from ``start``.
-
-    With ``rows`` it takes several places at once, one a row, and gives a value for each.
+    """Where the function is least, downhill from ``start``; ``slope`` gives its slopes.
 
     >>> least(lambda x: float((x[0] - 3) ** 2 + (x[0] + x[1]) ** 4), np.zeros(2)).round(2)[0]
     np.float64(3.0)
     """
     here, height = np.asarray(start, dtype=np.float64), float(function(start))
-    slope = _slope(function, here, rows)
+    slopes = partial(_slope, function) if slope is None else slope
+    steep = slopes(here)
     inverse = np.eye(len(here))
     for _ in range(ROUNDS):
-        way = -inverse @ slope
-        if not slope @ way < 0:
-            inverse, way = np.eye(len(here)), -slope
-        there, lower = _downhill(function, here, height, way, float(slope @ way))
-        if np.abs(slope).max() < FLAT or height - lower <= 1e-12 * abs(height):
+        way = -inverse @ steep
+        if not steep @ way < 0:
+            inverse, way = np.eye(len(here)), -steep
+        there, lower = _downhill(function, here, height, way, float(steep @ way))
+        if np.abs(steep).max() < FLAT or height - lower <= 1e-12 * abs(height):
             return there if lower < height else here
-        after = _slope(function, there, rows)
-        inverse = _curved(inverse, there - here, after - slope)
-        here, height, slope = there, lower, after
+        after = slopes(there)
+        inverse = _curved(inverse, there - here, after - steep)
+        here, height, steep = there, lower, after
     return here
 
 
 def _downhill(
-    function: Callable[[FloatArray], FloatArray | float],
+    function: Callable[[FloatArray], float],
     here: FloatArray,
     height: float,
     way: FloatArray,
@@ -67,14 +71,8 @@ def _downhill(
     return here, height
 
 
-def _slope(
-    function: Callable[[FloatArray], FloatArray | float], at: FloatArray, rows: bool
-) -> FloatArray:
+def _slope(function: Callable[[FloatArray], float], at: FloatArray) -> FloatArray:
     moves = STEP * np.eye(len(at))
-    if rows:
-        ends = np.asarray(function(np.vstack([at + moves, at - moves])))
-        slope: FloatArray = (ends[: len(at)] - ends[len(at) :]) / (2 * STEP)
-        return slope
     return np.array([(function(at + m) - function(at - m)) / (2 * STEP) for m in moves])
 
 

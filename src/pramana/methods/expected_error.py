@@ -42,6 +42,9 @@ UNEVEN = (
 """How many times its even share a cell has, each as likely: 24 quantiles of the gamma law of shape
 1/4 and mean 1, which the shares of a Dirichlet law with 1/4 record a cell follow."""
 
+STEP = 1e-5
+"""By how much of itself a retention is moved to see how fast errors grow."""
+
 NEARLY = 1e-5
 """Matrices are trimmed by less than this to meet a target in integers."""
 
@@ -52,7 +55,7 @@ class ExpectedError:
 
     tables: tuple[tuple[tuple[str, ...], float], ...]
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """The average over the tables: what designs make small."""
         return math.fsum(error for _, error in self.tables) / len(self.tables)
@@ -147,45 +150,68 @@ class ErrorModel:
     def _alike(self) -> _AlikeCells:
         """The cells of all tables, those alike together."""
         rows = []
+        place_of = {name: at for at, step in enumerate(self.steps) for name in step.columns}
+        kinds_of = cache(lambda at, inside: _kinds(self.steps[at], inside))
         for number, table in enumerate(self.tables):
-            parts = [
-                (at, _kinds(step, inside))
-                for at, step in enumerate(self.steps)
-                if (inside := tuple(name for name in step.columns if name in table))
-            ]
-            places = tuple(at for at, _ in parts)
-            for kinds in itertools.product(*(kinds for _, kinds in parts)):
+            places = tuple(sorted({place_of[name] for name in table if name in place_of}))
+            inside = (
+                tuple(name for name in self.steps[at].columns if name in table) for at in places
+            )
+            for kinds in itertools.product(*map(kinds_of, places, inside)):
                 shares = tuple(share for share, _ in kinds)
                 rows.append((number, places, shares, math.prod(times for _, times in kinds)))
         return _AlikeCells.of(rows)
 
     def errors(self, retentions: FloatArray | Sequence[float]) -> FloatArray:
-        """The expected error of each table; retentions of several designs may stand in rows."""
-        alike, given = self._alike, np.asarray(retentions, dtype=np.float64)
-        still = np.concatenate([given, np.ones((*given.shape[:-1], 1))], axis=-1)
-        kept = still[..., alike.steps]
+        """The expected error of each table."""
+        alike = self._alike
+        found: FloatArray = np.add.reduceat(self._of_cells(self._kept(retentions)), alike.starts)
+        return found
+
+    def mean(self, retentions: FloatArray | Sequence[float]) -> float:
+        """The average expected error of all tables."""
+        return float(self.errors(retentions).mean())
+
+    def slope(self, retentions: FloatArray) -> FloatArray:
+        """How fast that average grows with each retention.
+
+        By differences, and of all retentions at once: a cell has to do with few steps, so that
+        those are moved that stand first in their cells, then those that stand second.
+        """
+        alike, kept, steps = self._alike, self._kept(retentions), len(self.steps)
+        total = np.zeros(steps + 1)
+        for place, own in enumerate(alike.steps):
+            above, below = kept.copy(), kept.copy()
+            above[place] = np.minimum(above[place] * (1 + STEP), 1.0)
+            below[place] *= 1 - STEP
+            shown = (kept > 0).all(axis=0)
+            rise = (self._of_cells(above) - self._of_cells(below))[shown]
+            rise /= (above[place] - below[place])[shown]
+            total += np.bincount(own[shown] % (steps + 1), weights=rise, minlength=steps + 1)
+        found: FloatArray = total[:steps] / len(self.tables)
+        return found
+
+    def _kept(self, retentions: FloatArray | Sequence[float]) -> FloatArray:
+        """The retention of each step of each cell; that of a step that is not there is 1."""
+        found: FloatArray = np.append(np.asarray(retentions, dtype=np.float64), 1.0)
+        return found[self._alike.steps]
+
+    def _of_cells(self, kept: FloatArray) -> FloatArray:
+        """The expected error of each cell, times how many are alike."""
+        alike = self._alike
         inside, outside = mean_squares(np.where(kept > 0, kept, 1.0), alike.shares)
         even = alike.shares * inside + (1 - alike.shares) * outside
-        own, whole = inside.prod(axis=-2), even.prod(axis=-2)
+        own, whole = inside.prod(axis=0), even.prod(axis=0)
         share = alike.shares.prod(axis=0)
         rest = np.where(share < 1, whole - share * own, 0) / np.where(share < 1, 1 - share, 1)
         likely = alike.likely
-        variance = likely * (own - 1)[..., None] + (1 - likely) * rest[..., None]
-        spread = np.sqrt(np.maximum(variance, 0)).mean(axis=-1)
-        shown = (kept > 0).all(axis=-2)
+        variance = likely * (own - 1 - rest)[:, None]
+        variance += rest[:, None]
+        np.sqrt(np.maximum(variance, 0, out=variance), out=variance)
         scale = math.sqrt(2 / (math.pi * self.records))
-        error = np.where(shown, alike.times * spread * scale, np.inf)
-        found: FloatArray = np.add.reduceat(error, alike.starts, axis=-1)
+        shown = (kept > 0).all(axis=0)
+        found: FloatArray = np.where(shown, alike.times * variance.mean(axis=1) * scale, np.inf)
         return found
-
-    def means(self, retentions: FloatArray) -> FloatArray:
-        """The average expected error of all tables, of each design."""
-        found: FloatArray = self.errors(retentions).mean(axis=-1)
-        return found
-
-    def mean(self, retentions: Sequence[float]) -> float:
-        """The average expected error of all tables."""
-        return float(self.means(np.array(retentions)))
 
     def at(self, retentions: Sequence[float]) -> ExpectedError:
         """The expected errors with their tables."""

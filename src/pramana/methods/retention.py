@@ -266,19 +266,33 @@ def _best_retentions(dial: float, sizes: Sequence[int], model: ErrorModel) -> li
 
     counts = np.array(sizes, dtype=np.float64)
 
-    def retentions(scores: FloatArray) -> FloatArray:
-        shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        shares *= dial / shares.sum(axis=-1, keepdims=True)
-        excess = np.expm1(np.minimum(shares, IDENTITY_DIAL))
-        return np.where(shares >= IDENTITY_DIAL, 1.0, excess / (excess + counts))
+    def shares(scores: FloatArray) -> FloatArray:
+        own = np.exp(scores - scores.max())
+        found: FloatArray = own * (dial / own.sum())
+        return found
 
-    def objective(scores: FloatArray) -> FloatArray:
-        found: FloatArray = np.log(np.maximum(model.means(retentions(scores)), 1e-300))
+    def retentions(scores: FloatArray) -> FloatArray:
+        own = shares(scores)
+        excess = np.expm1(np.minimum(own, IDENTITY_DIAL))
+        return np.where(own >= IDENTITY_DIAL, 1.0, excess / (excess + counts))
+
+    def objective(scores: FloatArray) -> float:
+        return math.log(max(model.mean(retentions(scores)), 1e-300))
+
+    def slope(scores: FloatArray) -> FloatArray:
+        own, kept = shares(scores), retentions(scores)
+        height = model.mean(kept)
+        if height < 1e-300:  # nothing is changed, and nothing can be better
+            return np.zeros(len(scores))
+        excess = np.expm1(np.minimum(own, IDENTITY_DIAL))
+        turned = np.where(own >= IDENTITY_DIAL, 0.0, counts * (excess + 1) / (excess + counts) ** 2)
+        steep = model.slope(kept) * turned / height
+        found: FloatArray = own * (steep - steep @ own / dial)
         return found
 
     equal = _common_retention(dial, sizes)
     start = np.log([math.log1p(size * equal / (1 - equal)) + 1e-12 for size in sizes])
-    better: list[float] = retentions(least(objective, start, rows=True)).tolist()
+    better: list[float] = retentions(least(objective, start, slope=slope)).tolist()
     return (
         better if model.mean(better) <= model.mean([equal] * len(sizes)) else [equal] * len(sizes)
     )

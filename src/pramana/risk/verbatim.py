@@ -20,6 +20,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from pramana.errors import OutsideDomain
 from pramana.numeric import percent_up, share_up
@@ -46,6 +47,9 @@ _Place: TypeAlias = tuple[int, IntArray]
 """How many values a column has, and which of them each record holds."""
 
 ODD, MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+
+
+_FIRST_BYTES = np.array([2 ** (8 * many) - 1 for many in range(9)], np.uint64)
 
 
 @dataclass(frozen=True)
@@ -307,13 +311,27 @@ def _of_texts(array: pa.Array) -> Words:
 
 
 def _digests(array: pa.Array) -> Words:
-    """For each text the sum of a number for each byte at its place."""
+    """For each text the sum of a number for each eight bytes at their place, and of its length."""
     texts = array.cast(pa.large_binary())
     ends = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset :][: len(texts) + 1]
     data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)[int(ends[0]) : int(ends[-1])]
     begins, lengths = ends[:-1] - ends[0], np.diff(ends)
-    places = np.arange(len(data), dtype=np.int64) - np.repeat(begins, lengths)
-    sums = np.zeros(len(data) + 1, np.uint64)  # differences of sums modulo 2**64 are exact
-    np.cumsum(_mixed((places * 256 + data).astype(np.uint64), 0), out=sums[1:])
-    digests = sums[begins + lengths] - sums[begins] + lengths.astype(np.uint64)
+    parts = (lengths + 7) // 8
+    firsts = np.cumsum(parts) - parts
+    within = np.arange(int(parts.sum()), dtype=np.int64) - np.repeat(firsts, parts)
+    left = np.repeat(lengths, parts) - 8 * within  # bytes of the text from here on
+    numbers = _eight_bytes(data, np.repeat(begins, parts) + 8 * within)
+    numbers &= _FIRST_BYTES[np.minimum(left, 8)]
+    numbers += within.astype(np.uint64) * ODD
+    sums = np.zeros(len(numbers) + 1, np.uint64)  # differences of sums modulo 2**64 are exact
+    np.cumsum(_mixed(numbers, 0), out=sums[1:])
+    digests = sums[firsts + parts] - sums[firsts] + lengths.astype(np.uint64)
     return np.where(np.asarray(array.is_null()), ODD, digests)
+
+
+def _eight_bytes(data: NDArray[np.uint8], places: IntArray) -> Words:
+    """The eight bytes from each place on as a number, zeros after the end."""
+    padded = np.zeros(len(data) + 8, np.uint8)
+    padded[: len(data)] = data
+    each: Words = np.ndarray((len(data) + 1,), "<u8", padded, strides=(1,)).take(places)
+    return each.astype(np.uint64, copy=False)

@@ -22,9 +22,9 @@ from pramana.types import Words
 
 __all__ = ["Watch"]
 
-MOST_RECORDS: Final = 2**18
+MOST_RECORDS: Final = 2**17
 """Of larger tables about so many records are looked at, chosen by their numbers: the same ones on
-both sides. Shares are then off by a tenth of a percent, for the owner's eyes."""
+both sides. Shares are then off by about a tenth of a percent, for the owner's eyes."""
 
 
 class Watch:

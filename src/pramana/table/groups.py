@@ -57,14 +57,15 @@ class GroupSizes:
         table = table.rename_columns(self._places)
         made = table.group_by(self._places, use_threads=False).aggregate([([], "count_all")])
         self._parts.append(made.rename_columns([*self._places, COUNT]))
+        self._give_up()  # those of one part differ, and need not be added up to see it
         full = self.most is not None and sum(part.num_rows for part in self._parts) > self.most
         if len(self._parts) > FOLD_AFTER or full:
             self._parts = [self._folded()]
             self._give_up()
 
     def _give_up(self) -> None:
-        """Forget everything where there are too many combinations."""
-        if self.most is not None and sum(part.num_rows for part in self._parts) > self.most:
+        """Forget everything where there are too many combinations in one part."""
+        if self.most is not None and any(part.num_rows > self.most for part in self._parts):
             self.too_many, self._parts = True, []
 
     def merge(self, other: GroupSizes) -> None:
