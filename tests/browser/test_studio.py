@@ -151,8 +151,7 @@ def test_the_whole_path_of_a_steward(wide: Any, studio: StudioProcess) -> None:
     page.get_by_text("Undo takes it back").wait_for()
     page.get_by_role("link", name="What will be asked", exact=True).click()
     page.get_by_label("sex by age").check()
-    page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_role("link", name="Go on: choose a method").click()
+    page.get_by_role("button", name="Go on: choose a method").click()
     for name in ("resample", "permute", "gaussian", "centroid", "inverse-frequency"):
         page.locator(f"input[name=method][value={name}]").uncheck()
     page.get_by_role("button", name="Try them").click()
@@ -201,6 +200,7 @@ def test_an_spss_file_shows_its_labels_and_is_released(wide: Any, tmp_path: Path
         wide.get_by_text("Satisfaction with life").wait_for()
         studio.visit(wide, "/columns/0")
         wide.get_by_role("rowheader", name="1 Woman").wait_for()
+        wide.get_by_label("1 Woman").wait_for()
         choose_k(wide, studio, "5")
         protect_into(wide, "out")
         settled(wide)

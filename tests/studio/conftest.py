@@ -41,7 +41,7 @@ class Visitor:
 
     def part(self, path: str) -> str:
         """What a part of a page says once its work is done."""
-        for _ in range(400):
+        for _ in range(2400):
             text = str(self.get(path, **{"hx-request": "true"}).text)
             if 'class="working' not in text:
                 return text

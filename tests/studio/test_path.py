@@ -87,7 +87,8 @@ def test_categories_are_merged_by_ticks(opened: Visitor) -> None:
         ({"edges": "50, 20"}, "rise strictly"),
         ({"top": "many"}, "must be a number"),
         ({"tick": ["0", "77"]}, "out of date"),
-        ({"role": "king"}, "king"),
+        ({"role": "king"}, "out of date"),
+        ({"top": "inf"}, "must be a number"),
     ],
 )
 def test_what_cannot_be_is_said_and_changes_nothing(
@@ -99,6 +100,64 @@ def test_what_cannot_be_is_said_and_changes_nothing(
     answer = opened.post(f"/columns/{place}", {"role": "key", **form})
     assert said in answer.text
     assert opened.session.now == before
+
+
+def test_the_column_of_households_is_told_apart(opened: Visitor) -> None:
+    """It is dropped, the schema names it, another role takes the name back, and one is enough."""
+    opened.post("/columns/roles", {"role-3": "household"})
+    own = schema(opened)
+    assert (own.household, str(own["income"].role)) == ("income", "identifier")
+    assert 'value="household" selected' in opened.get("/columns/3").text
+    opened.post("/columns/0", {"role": "key"})
+    assert schema(opened).household == "income"
+    opened.post("/columns/3", {"role": "sensitive"})
+    assert (schema(opened).household, str(schema(opened)["income"].role)) == (None, "sensitive")
+    opened.post("/columns/3", {"role": "household"})
+    assert schema(opened).household == "income"
+    told = opened.post("/columns/roles", {"role-3": "household", "role-0": "household"}).text
+    assert "One column at most" in told
+
+
+def test_going_on_saves_what_the_page_shows(opened: Visitor) -> None:
+    """Roles and wishes are not lost by who forgets to save them."""
+    answer = opened.post("/columns/roles", {"role-0": "plain", "next": "risk"})
+    assert answer.url.path == "/risk"
+    assert str(schema(opened)["sex"].role) == "plain"
+    answer = opened.post("/asked", {"table": "1.2", "next": "choose"})
+    assert answer.url.path == "/choose"
+    assert schema(opened).tables == (("age", "region"),)
+
+
+def test_messages_name_files_and_no_options_of_commands(visitor: Visitor) -> None:
+    """And each of them once."""
+    folder = visitor.session.folder
+    (folder / "west.csv").write_bytes("stadt;x\nKöln;2\nAachen;3\n".encode("cp1252") * 20)
+    visitor.post("/open", {"file": "west.csv"})
+    told = words(visitor.part("/open/found"))
+    assert told.count("is read as cp1252") == 1
+    assert "--" not in told
+    assert str(folder) not in told
+    visitor.post("/open", {"file": "west.csv", "encoding": "cp1252"})
+    visitor.part("/columns/list")
+    code = visitor.get("/code").text
+    assert "encoding=&#39;cp1252&#39;" in code
+    assert code.count("--encoding cp1252") == 3
+
+
+def test_nothing_but_a_release_and_a_schema_is_written_where_it_belongs(opened: Visitor) -> None:
+    """Not over the table, not among what is removed at the end, not under a name like an option."""
+    table = opened.session.folder / "people.csv"
+    before = table.read_bytes()
+    opened.post("/columns/save", {"name": "people.csv", "force": "1"})
+    assert table.read_bytes() == before
+    opened.post("/choose", {"letter": "k", "k": "nan", "method": ""})
+    assert not opened.session.now.target
+    opened.post("/choose", {"letter": "k", "k": "5", "method": ""})
+    state = opened.session.now
+    for name in ("uploaded/out", "-rf", ".hidden", "people.csv", "a" * 300):
+        told = words(opened.post("/protect", {"release": name, "acknowledged": "yes"}).text)
+        assert "--force" not in told
+        assert opened.session.now == state
 
 
 def test_impossible_combinations_are_stated_and_taken_back(opened: Visitor) -> None:

@@ -26,7 +26,7 @@ from pramana.studio.pages import (
     tables,
     working,
 )
-from pramana.studio.session import StudioSession
+from pramana.studio.session import StudioSession, plainly
 from pramana.studio.view import Studio, fragment, goto, page, studio_of
 
 if TYPE_CHECKING:
@@ -82,12 +82,13 @@ def studio_application(
 
 async def _refused(request: Request, error: Exception) -> Response:
     """What cannot be done is said on the page from which it was asked."""
+    words = plainly(str(error), studio_of(request).session.folder)
     if request.headers.get("hx-request"):
-        return fragment(request, "parts/refused.html", words=str(error), job=None)
+        return fragment(request, "parts/refused.html", words=words, job=None)
     if request.method == "POST":
-        studio_of(request).session.notice = str(error)
+        studio_of(request).session.notice = words
         return goto(_page_of(request))
-    return page(request, "refused.html", status=400, words=str(error))
+    return page(request, "refused.html", status=400, words=words)
 
 
 def _page_of(request: Request) -> str:

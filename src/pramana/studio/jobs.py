@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from pramana.files import remove_leftovers, write_whole
+from pramana.studio.session import plainly
 from pramana.studio.worker import work
 
 __all__ = ["Job", "Jobs"]
@@ -28,7 +29,7 @@ GRACE: Final = 5.0
 MOST_KEPT: Final = 300
 """Results, the newest ones."""
 
-FORM: Final = 1
+FORM: Final = 2
 """Of kept results: another one is not read."""
 
 
@@ -239,10 +240,11 @@ class Jobs:
         elif kind == "said":
             job.words = message[1]
         elif kind == "refused":
-            job.words = message[1]
+            job.words = plainly(message[1], self._folder)
             _end(job, "refused")
         elif kind == "done":
-            result, job.notices = message[1]
+            result, notices = message[1]
+            job.notices = list(dict.fromkeys(plainly(one, self._folder) for one in notices))
             job.result = json.loads(json.dumps(result))  # as it is found again
             self._remember(job)
             _end(job, "done")

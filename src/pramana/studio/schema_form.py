@@ -11,14 +11,17 @@ from pramana import Bins, Categories, Column, Recoding, Role, Schema, api
 from pramana.errors import InputError
 from pramana.studio.view import Form
 
-__all__ = ["MISSING", "ROLES", "changed_column", "edges_text", "entries_of", "schema_of"]
+__all__ = ["HOUSEHOLD", "MISSING", "ROLES", "changed_column", "edges_text", "entries_of",
+           "role_named", "role_of", "schema_of"]  # fmt: skip
 
+HOUSEHOLD: Final = "household"
 ROLES: Final = {
     "key": "Key: people are recognised by it; it is randomised",
     "sensitive": "Sensitive: nobody outside knows it; released as it is",
     "plain": "Plain: others may know it; released as it is",
     "weight": "Weight: how many people a record stands for",
-    "identifier": "Identifier: names, numbers of persons or households; dropped",
+    HOUSEHOLD: "Household: its number; dropped, and promises are told for households",
+    "identifier": "Identifier: names and numbers of persons; dropped",
 }
 MISSING: Final = {
     "": "decided by the data",
@@ -34,12 +37,23 @@ def schema_of(toml: str) -> Schema:
     return Schema.from_toml(toml)
 
 
+def role_of(schema: Schema, column: Column) -> str:
+    """The role of a column as pages name it: the one that numbers households is told apart."""
+    return HOUSEHOLD if column.name == schema.household else str(column.role)
+
+
+def role_named(word: str) -> Role:
+    """The role that a page means."""
+    if word not in ROLES:
+        raise InputError("The page is out of date. Load it again.")
+    return Role.IDENTIFIER if word == HOUSEHOLD else Role(word)
+
+
 def entries_of(column: Column) -> dict[str, Any]:
     """What the form of a column shows."""
     own = column.recoding
     domain = column.domain
     return {
-        "role": str(column.role),
         "missing": column.missing or "",
         "edges": edges_text(domain.edges) if isinstance(domain, Bins) else "",
         "release": domain.release if isinstance(domain, Bins) else "label",
@@ -60,7 +74,7 @@ def edges_text(edges: tuple[float, ...]) -> str:
 
 def changed_column(column: Column, form: Form) -> Column:
     """The column as the form wants it."""
-    role = Role(form.get("role", str(column.role)))
+    role = role_named(form.get("role", str(column.role)))
     if role is Role.IDENTIFIER:
         return Column(column.name, role)
     missing: Any = form.get("missing") or None

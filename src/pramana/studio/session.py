@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -15,11 +16,18 @@ from typing import Any, Final
 from pramana.errors import InputError
 from pramana.files import write_whole
 
-__all__ = ["HOME", "Choices", "StudioSession"]
+__all__ = ["HOME", "Choices", "StudioSession", "plainly"]
 
 HOME: Final = ".pramana-studio"
 PRIVATE: Final = 0o700
 MOST_STATES: Final = 200
+MOST_NAME: Final = 255
+MOST_PATH: Final = 1000
+"""Bytes in the name of a file and letters with its folders, for which every system has room."""
+
+BY_FLAG: Final = re.compile(r"(?:;|\.)(?=[^;.]*--[a-z])[^;.]*")
+"""What a message says about an option of the command line: a page has its own ways."""
+
 UPLOADED: Final = "uploaded/"
 """Begins the name of a file that was dropped on the page and is gone when the studio ends."""
 
@@ -150,6 +158,12 @@ class StudioSession:
             raise InputError("Nothing of the studio's own folder can be opened.")
         return found
 
+    def target(self, name: str) -> Path:
+        """Where something is to be written: in the folder, under a name that commands take."""
+        if name.startswith((UPLOADED, "-", ".")):
+            raise InputError("Choose a name in the folder that begins with a letter or a number.")
+        return self.place(name)
+
     def uploaded(self, name: str) -> Path:
         """A free place for a file that is dropped on the page."""
         bare = Path(name.replace("\\", "/")).name
@@ -210,10 +224,22 @@ def _inside(folder: Path, name: str) -> Path:
     """A path in a folder; one that leads out of it, also by a link, is refused."""
     if not name or "\0" in name or Path(name).is_absolute():
         raise InputError("A file must be named as it stands in the folder.")
+    longest = max((len(part.encode("utf-8", "replace")) for part in Path(name).parts), default=0)
+    if longest > MOST_NAME or len(name) > MOST_PATH:
+        raise InputError("The name of a file must be shorter.")
     found = (folder / name).resolve()
     if found == folder or not found.is_relative_to(folder):
         raise InputError("Only files inside of the folder can be opened or written.")
     return found
+
+
+def plainly(words: str, folder: Path) -> str:
+    """A message for a page: files by their names in the folder, and no options of commands.
+
+    >>> plainly("/data/a.csv exists already. Replace it with --force.", Path("/data"))
+    'a.csv exists already.'
+    """
+    return BY_FLAG.sub("", words.replace(f"{folder}{os.sep}", ""))
 
 
 def _locked(path: Path) -> int:

@@ -6,7 +6,7 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from pramana.studio.worker import Workbench
+from pramana.studio.worker import TableAt, Workbench
 
 __all__ = ["advise", "audit", "check", "describe", "foresee", "look", "plan", "protect", "report",
            "shapes", "standing"]  # fmt: skip
@@ -14,24 +14,31 @@ __all__ = ["advise", "audit", "check", "describe", "foresee", "look", "plan", "p
 ROWS = 100
 
 
-def look(bench: Workbench, *, path: str, encoding: str, stamp: int) -> dict[str, Any]:
+def look(bench: Workbench, *, table: TableAt) -> dict[str, Any]:
     """The outside of a table and its first records."""
     from pramana import api
 
-    del stamp  # another one makes it another job
     bench.say("Reading the file")
-    opened = bench.table(path, encoding)
-    return asdict(api.look(opened, rows=ROWS, encoding=encoding or None))
+    opened = bench.table(**table)
+    return asdict(api.look(opened, rows=ROWS, encoding=table["encoding"] or None))
 
 
-def describe(bench: Workbench, *, path: str, encoding: str, stamp: int) -> dict[str, Any]:
+def describe(bench: Workbench, *, table: TableAt) -> dict[str, Any]:
     """What each column seems to be, and why."""
     from pramana import api
 
-    del stamp
     bench.say("Looking at the columns")
-    found = api.describe(bench.table(path, encoding))
+    opened = bench.table(**table)
+    found = api.describe(opened)
+    texts = opened.labels.values if opened.labels is not None else {}
     return {
+        "labels": {
+            name: {
+                f"{code:g}" if isinstance(code, float) else str(code): text
+                for code, text in own.items()
+            }
+            for name, own in texts.items()
+        },
         "records": found.records,
         "unique": found.unique,
         "columns": found.rows(),
@@ -39,15 +46,12 @@ def describe(bench: Workbench, *, path: str, encoding: str, stamp: int) -> dict[
     }
 
 
-def shapes(
-    bench: Workbench, *, path: str, encoding: str, stamp: int, schema: str
-) -> dict[str, Any]:
+def shapes(bench: Workbench, *, table: TableAt, schema: str) -> dict[str, Any]:
     """Bars of every column as the schema recodes it, and what its keys leave to be completed."""
     from pramana import Schema, api
 
-    del stamp
     bench.say("Counting values")
-    opened = bench.table(path, encoding)
+    opened = bench.table(**table)
     stated = Schema.from_toml(schema)
     whole = api.complete(stated, opened)
     found = {one.name: asdict(one) for one in api.shapes_of(opened, whole)}
@@ -58,14 +62,11 @@ def shapes(
     }
 
 
-def standing(
-    bench: Workbench, *, path: str, encoding: str, stamp: int, schemas: dict[str, str]
-) -> dict[str, Any]:
+def standing(bench: Workbench, *, table: TableAt, schemas: dict[str, str]) -> dict[str, Any]:
     """How many people stand out by each of some schemas."""
     from pramana import Schema
 
-    del stamp
-    opened = bench.table(path, encoding)
+    opened = bench.table(**table)
     return {
         name: _standing(bench, opened, Schema.from_toml(text)) for name, text in schemas.items()
     }
@@ -78,14 +79,11 @@ def _standing(bench: Workbench, opened: Any, schema: Any) -> dict[str, Any]:
     return asdict(counter.of(schema))
 
 
-def audit(
-    bench: Workbench, *, path: str, encoding: str, stamp: int, schema: str, k: float
-) -> dict[str, Any]:
+def audit(bench: Workbench, *, table: TableAt, schema: str, k: float) -> dict[str, Any]:
     """Who stands out by which keys, and how far each recoding would lower it."""
     from pramana import Schema, api
 
-    del stamp
-    opened, stated = bench.table(path, encoding), Schema.from_toml(schema)
+    opened, stated = bench.table(**table), Schema.from_toml(schema)
     bench.say("Measuring who stands out")
     found = api.audit(opened, schema=stated, k=k, progress=bench.say)
     bench.say("Trying recodings")
@@ -101,9 +99,7 @@ def audit(
 def advise(
     bench: Workbench,
     *,
-    path: str,
-    encoding: str,
-    stamp: int,
+    table: TableAt,
     schema: str,
     tables: list[list[str]],
     k: float,
@@ -114,8 +110,7 @@ def advise(
 
     from pramana import Schema, api
 
-    del stamp
-    opened, stated = bench.table(path, encoding), Schema.from_toml(schema)
+    opened, stated = bench.table(**table), Schema.from_toml(schema)
     advance = bench.expect(len(methods))
     tried: list[Any] = []
     advice: Any = None
@@ -151,9 +146,7 @@ def _advice(advice: Any, k: float) -> dict[str, Any]:
 def foresee(
     bench: Workbench,
     *,
-    path: str,
-    encoding: str,
-    stamp: int,
+    table: TableAt,
     schema: str,
     method: str,
     target: dict[str, float],
@@ -161,8 +154,7 @@ def foresee(
     """What a target would promise and cost, by the model of expected errors."""
     from pramana.errors import InputError, NotCovered
 
-    del stamp
-    opened = bench.table(path, encoding)
+    opened = bench.table(**table)
     crowd = bench.keep(f"crowd {schema}", lambda: [None])
     if crowd[0] is not None:
         records, group = crowd[0]
@@ -179,17 +171,14 @@ def foresee(
 def plan(
     bench: Workbench,
     *,
-    path: str,
-    encoding: str,
-    stamp: int,
+    table: TableAt,
     schema: str,
     method: str,
     target: dict[str, float],
 ) -> dict[str, Any]:
     """What will be done, promised and expected, before anything is written."""
-    del stamp
     bench.say("Finding the plan")
-    opened = bench.table(path, encoding)
+    opened = bench.table(**table)
     return _told(_plan(schema, method, target, data=opened), opened=opened)
 
 
@@ -232,9 +221,7 @@ def _told(plan: Any, *, opened: Any) -> dict[str, Any]:
 def protect(
     bench: Workbench,
     *,
-    path: str,
-    encoding: str,
-    stamp: int,
+    table: TableAt,
     schema: str,
     method: str,
     target: dict[str, float],
@@ -244,9 +231,8 @@ def protect(
     """Write the release: whole, or not at all."""
     from pramana import api
 
-    del stamp
     began = time.monotonic()
-    opened = bench.table(path, encoding)
+    opened = bench.table(**table)
     bench.say("Finding the plan")
     made = _plan(schema, method, target, data=opened, looked_at=True)
     bench.say("Protecting")
@@ -258,17 +244,15 @@ def protect(
 def check(
     bench: Workbench,
     *,
-    path: str,
-    encoding: str,
-    stamp: int,
+    table: TableAt,
     release: str,
     digest: str,
 ) -> dict[str, Any]:
     """Check a release, attack it, and set it beside the truth."""
     from pramana import api
 
-    del stamp, digest
-    opened = bench.table(path, encoding)
+    del digest  # another one makes it another job
+    opened = bench.table(**table)
     made = api.load(release)
     bench.say("Checking the release")
     verdict = api.verify(release, original=opened)
@@ -318,9 +302,7 @@ def _figures(cell: dict[str, Any] | None) -> dict[str, float | None]:
 def report(
     bench: Workbench,
     *,
-    path: str,
-    encoding: str,
-    stamp: int,
+    table: TableAt,
     release: str,
     digest: str,
     to: str,
@@ -333,9 +315,9 @@ def report(
 
     from pramana import api
 
-    del stamp, digest
+    del digest  # another one makes it another job
     bench.say("Writing the report")
-    truth = None if external else bench.table(path, encoding)
+    truth = None if external else bench.table(**table)
     made = api.report(release, original=truth, external=external, name=name, office=office)
     places = [made.save(Path(to).with_suffix(end), force=True) for end in (".html", ".pdf")]
     return {"files": [place.name for place in places]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import shlex
 import unicodedata
 from dataclasses import dataclass
@@ -49,12 +50,14 @@ class Entry:
         title: Its name in the menu and in the title, never of the data.
         needs: ``nothing``, ``file``, ``schema`` or ``release``: what must be there before.
         group: ``steward`` or ``analyst``.
+        step: Whether it is one of the steps of the path, which are numbered.
     """
 
     path: str
     title: str
     needs: str = "nothing"
     group: str = "steward"
+    step: bool = True
 
     def open_to(self, now: Choices) -> bool:
         """Whether what it needs is there."""
@@ -110,6 +113,8 @@ class Form:
             found = float(text)
         except ValueError:
             raise InputError(f"{name.replace('_', ' ').capitalize()} must be a number.") from None
+        if not math.isfinite(found):
+            raise InputError(f"{name.replace('_', ' ').capitalize()} must be a number.")
         return int(found) if found.is_integer() and abs(found) < 2**53 else found
 
     def place(self, name: str, size: int) -> int:

@@ -15,16 +15,23 @@ import warnings
 from collections.abc import Callable
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
-from pathlib import Path
 from types import FrameType
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TypedDict
 
 from pramana.errors import Notice, PramanaError
 
-__all__ = ["Workbench", "work"]
+__all__ = ["TableAt", "Workbench", "work"]
 
 TOLD_EVERY: Final = 0.1
 """Seconds between two words about how far it is."""
+
+
+class TableAt(TypedDict):
+    """A true table as tasks take it: where it lies, how it is spelled, and which of its states."""
+
+    path: str
+    encoding: str
+    stamp: str
 
 
 class Workbench:
@@ -32,19 +39,17 @@ class Workbench:
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
-        self._opened: dict[tuple[str, str, int, int], Any] = {}
+        self._opened: dict[tuple[str, str, str], Any] = {}
         self._told = 0.0
         self._done = self._total = 0
         self.kept: dict[str, Any] = {}
         """What one task leaves for the next one about the same table, by name."""
 
-    def table(self, path: str, encoding: str = "") -> Any:
+    def table(self, path: str, encoding: str, stamp: str) -> Any:
         """The table there, opened once; another one takes its place."""
         from pramana import api
 
-        file = Path(path)
-        stated = (file if file.exists() else file.with_name(file.name.partition("#")[0])).stat()
-        key = (path, encoding, stated.st_size, stated.st_mtime_ns)
+        key = (path, encoding, stamp)
         if key not in self._opened:
             self._opened, self.kept = {}, {}
             source = api.read(path, encoding=encoding) if encoding else path

@@ -63,3 +63,10 @@ function sliding(range) {
 }
 
 document.querySelectorAll("[data-number]").forEach(sliding);
+
+// What is chosen is seen, also at the end of a long list or of a narrow menu.
+document.querySelectorAll(".steps [aria-current], .files [aria-current]").forEach((own) => {
+  const list = own.closest("ol, ul"), box = own.getBoundingClientRect(), room = list.getBoundingClientRect();
+  if (box.right > room.right) list.scrollLeft += box.right - room.right + 16;
+  if (box.bottom > room.bottom) list.scrollTop += box.bottom - room.bottom + 16;
+});

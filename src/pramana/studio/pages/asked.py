@@ -56,7 +56,7 @@ async def save(request: Request) -> Response:
     wishes = [("table", own) for own in sorted(tables)]
     wishes += [own for own in session.now.wishes if own[0] != "table"]
     _keep(studio_of(request), "Ticked what will be asked", wishes)
-    return goto("/asked")
+    return goto("/choose" if form.get("next") else "/asked")
 
 
 async def add(request: Request) -> Response:

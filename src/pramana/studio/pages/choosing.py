@@ -11,7 +11,7 @@ from pramana.studio import tasks
 from pramana.studio.jobs import Job
 from pramana.studio.pages.asked import wanted_tables
 from pramana.studio.pages.columns import require_schema, schema_words
-from pramana.studio.pages.opening import table_of
+from pramana.studio.pages.opening import source_code, table_of
 from pramana.studio.view import (
     Entry,
     Form,
@@ -117,7 +117,7 @@ async def foresee(request: Request) -> Response:
         schema=studio.session.now.schema,
         method=method,
         target=target,
-        **table_of(studio),
+        table=table_of(studio),
     )
     words = target_words(target)
     poll = f"/choose/foreseen/{job.key}"
@@ -194,7 +194,7 @@ def _jobs(studio: Studio) -> Iterator[Job]:
             tables=tables,
             k=k,
             methods=list(now.tried),
-            **table_of(studio),
+            table=table_of(studio),
         )
 
 
@@ -226,8 +226,9 @@ def _same(studio: Studio) -> SameWork:
         ("pramana", "advise", file, *told, "--schema", "schema.toml", "--k", f"{k:.12g}")
         for k in chances
     )
+    tried = f"methods={list(now.tried)!r}"
     code = "\n".join(
-        f'print(pm.advise({file!r}, "schema.toml", k={k:.12g}, methods={list(now.tried)!r}))'
+        f'print(pm.advise({source_code(studio)}, "schema.toml", k={k:.12g}, {tried}))'
         for k in chances
     )
     return SameWork(commands, f"import pramana as pm\n\n{code}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ENTRY", "ROUTES"]
 
-ENTRY: Final = Entry("/surveys", "Surveys")
+ENTRY: Final = Entry("/surveys", "Surveys", step=False)
 MOST: Final = 100
 
 

@@ -9,8 +9,17 @@ from pramana import Column, Recoding, Role, Schema
 from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
-from pramana.studio.pages.opening import table_of
-from pramana.studio.schema_form import MISSING, ROLES, changed_column, entries_of, schema_of
+from pramana.studio.pages.opening import file_words, source_code, table_of
+from pramana.studio.schema_form import (
+    HOUSEHOLD,
+    MISSING,
+    ROLES,
+    changed_column,
+    entries_of,
+    role_named,
+    role_of,
+    schema_of,
+)
 from pramana.studio.view import (
     Entry,
     Form,
@@ -66,7 +75,7 @@ async def listed(request: Request) -> Response:
         schema=schema_of(session.now.schema),
         profiles={one["column"]: one for one in looked.result["columns"]},
         roles=ROLES,
-        entries=entries_of,
+        role_of=role_of,
     )
 
 
@@ -77,7 +86,7 @@ async def roles(request: Request) -> Response:
     schema = require_schema(session.now.schema)
     new = _with_roles(schema, form)
     session.change("Changed what columns are", schema=new.to_toml(), acknowledged="")
-    return goto("/columns")
+    return goto("/risk" if form.get("next") else "/columns")
 
 
 async def count_roles(request: Request) -> Response:
@@ -89,19 +98,25 @@ async def count_roles(request: Request) -> Response:
 
 
 def _with_roles(schema: Schema, form: Form) -> Schema:
-    columns = []
-    for place, column in enumerate(schema.columns):
-        role = Role(form.get(f"role-{place}", str(column.role)))
-        columns.append(column if role is column.role else _in_role(column, role))
+    asked = [form.get(f"role-{at}", role_of(schema, own)) for at, own in enumerate(schema.columns)]
+    if asked.count(HOUSEHOLD) > 1:
+        raise InputError("One column at most can number the households.")
+    columns = tuple(
+        column if role == role_of(schema, column) else _in_role(column, role_named(role))
+        for column, role in zip(schema.columns, asked, strict=True)
+    )
     gone = {own.name for own in columns if not own.randomised}
-    return Schema(
-        tuple(columns),
-        tuple(rule for rule in schema.impossible if not gone & set(rule.columns)),
-        tuple(
-            name for name in schema.strata if name not in {c.name for c in columns if c.randomised}
+    known = {own.name: own.role for own in columns}
+    return replace(
+        schema,
+        columns=columns,
+        impossible=tuple(rule for rule in schema.impossible if not gone & set(rule.columns)),
+        strata=tuple(
+            own for own in schema.strata if known[own] is not Role.IDENTIFIER and own in gone
         ),
-        tuple(choice for choice in schema.choices if not gone & set(choice)),
-        tuple(table for table in schema.tables if not gone & set(table)),
+        choices=tuple(choice for choice in schema.choices if not gone & set(choice)),
+        tables=tuple(table for table in schema.tables if not gone & set(table)),
+        household=schema.names[asked.index(HOUSEHOLD)] if HOUSEHOLD in asked else None,
     )
 
 
@@ -129,6 +144,8 @@ async def one(request: Request) -> Response:
         column=column,
         profile=profile,
         own=entries_of(column),
+        role=role_of(schema, column),
+        texts=_texts(looked, column.name),
         roles=ROLES,
         missing=MISSING,
         total=len(schema.columns),
@@ -150,7 +167,7 @@ async def count_one(request: Request) -> Response:
     schema, place = _column_at(request)
     form = await form_of(request)
     column = schema.columns[place]
-    then = schema.replace_columns([changed_column(column, form)])
+    then = _with_column(schema, changed_column(column, form), form.get("role"))
     bare = schema.replace_columns([Column(column.name, column.role, column.domain)])
     asked = {"then": then, "now": schema}
     if column.recoding and not column.recoding.merged:
@@ -166,7 +183,7 @@ async def save_one(request: Request) -> Response:
     column = schema.columns[place]
     try:
         new = changed_column(column, form)
-        changed = _with_column(schema, new)
+        changed = _with_column(schema, new, form.get("role"))
     except ValueError as error:
         raise InputError(str(error)) from None
     studio.session.change(f"Changed column {place + 1}", schema=changed.to_toml(), acknowledged="")
@@ -182,8 +199,9 @@ async def reset_one(request: Request) -> Response:
     looked = described(studio)
     if looked.condition != "done":
         raise InputError("The columns are still being looked at.")
-    proposed = schema_of(looked.result["schema"]).column(schema.columns[place].name)
-    changed = _with_column(schema, proposed)
+    first = schema_of(looked.result["schema"])
+    proposed = first.column(schema.columns[place].name)
+    changed = _with_column(schema, proposed, role_of(first, proposed))
     studio.session.change(f"Took column {place + 1} as proposed", schema=changed.to_toml())
     return goto(f"/columns/{place}")
 
@@ -203,6 +221,7 @@ async def rules(request: Request) -> Response:
         "rules.html",
         schema=schema,
         places=pairs,
+        texts={own: _texts(described(studio), own) for own in schema.names},
         chosen=chosen,
         both=both,
         same=_same(studio),
@@ -257,7 +276,9 @@ async def save_file(request: Request) -> Response:
     form = await form_of(request)
     schema = require_schema(session.now.schema)
     name = form.get("name") or "schema.toml"
-    schema.save(session.place(name), force=bool(form.get("force")))
+    if not name.endswith(".toml"):
+        raise InputError("The name of a schema file must end in .toml.")
+    schema.save(session.target(name), force=bool(form.get("force")))
     session.notice = f"{name} is written."
     return goto("/columns")
 
@@ -267,7 +288,7 @@ async def save_file(request: Request) -> Response:
 
 def described(studio: Studio) -> Job:
     """The job that looks at the columns."""
-    return studio.jobs.ask(tasks.describe, **table_of(studio))
+    return studio.jobs.ask(tasks.describe, table=table_of(studio))
 
 
 def require_schema(toml: str) -> Schema:
@@ -279,19 +300,18 @@ def require_schema(toml: str) -> Schema:
 
 def schema_words(studio: Studio) -> tuple[str, tuple[str, ...]]:
     """The file as commands name it, and how its letters are read."""
-    now = studio.session.now
-    file = f"{now.file}#{now.part}" if now.part else now.file
-    return file, ("--encoding", now.encoding) if now.encoding else ()
+    encoding = studio.session.now.encoding
+    return file_words(studio), ("--encoding", encoding) if encoding else ()
 
 
 def _shapes(studio: Studio) -> Job:
-    return studio.jobs.ask(tasks.shapes, schema=studio.session.now.schema, **table_of(studio))
+    return studio.jobs.ask(tasks.shapes, schema=studio.session.now.schema, table=table_of(studio))
 
 
 async def _counted(request: Request, studio: Studio, schemas: dict[str, Schema]) -> Response:
     texts = {name: own.to_toml() for name, own in schemas.items()}
     job = studio.jobs.ask(
-        tasks.standing, lane="count", keep=False, schemas=texts, **table_of(studio)
+        tasks.standing, lane="count", keep=False, schemas=texts, table=table_of(studio)
     )
     poll = f"/columns/counted/{job.key}"
     return await part(request, job, "parts/counted.html", patience=PATIENCE, poll=poll)
@@ -305,15 +325,23 @@ async def counted(request: Request) -> Response:
     return await part(request, job, "parts/counted.html")
 
 
-def _with_column(schema: Schema, column: Column) -> Schema:
+def _with_column(schema: Schema, column: Column, role: str) -> Schema:
     """The schema with another column; rules that name values it no longer has go."""
+    household = None if schema.household == column.name else schema.household
+    bare = replace(schema, household=None)
     try:
-        return schema.replace_columns([column])
+        new = bare.replace_columns([column])
     except ValueError:
         left = tuple(rule for rule in schema.impossible if column.name not in rule.columns)
         tables = tuple(own for own in schema.tables if column.randomised or column.name not in own)
-        bare = replace(schema, impossible=left, tables=tables)
-        return bare.replace_columns([column])
+        new = replace(bare, impossible=left, tables=tables).replace_columns([column])
+    return replace(new, household=column.name if role == HOUSEHOLD else household)
+
+
+def _texts(looked: Job, name: str) -> dict[str, str]:
+    """What the values of a column mean, where its file says so."""
+    found: dict[str, str] = looked.result["labels"].get(name, {}) if looked.result else {}
+    return found
 
 
 def _column_at(request: Request) -> tuple[Schema, int]:
@@ -332,10 +360,14 @@ def _files(studio: Studio) -> list[str]:
 def _same(studio: Studio) -> SameWork:
     file, told = schema_words(studio)
     toml = studio.session.now.schema
-    code = f"import pramana as pm\n\nschema = pm.describe({file!r})\n"
+    code = f"import pramana as pm\n\nschema = pm.describe({source_code(studio)})\n"
     if toml:
         code += 'schema.save("schema.toml")  # then edit it; this is how it stands here:\n\n'
-        code += "schema = pm.Schema.from_toml('''\n" + toml.replace("\\", "\\\\") + "''')"
+        code += (
+            "schema = pm.Schema.from_toml('''\n"
+            + toml.replace("\\", "\\\\").replace("'", "\\'")
+            + "''')"
+        )
     return SameWork((("pramana", "describe", file, *told, "-o", "schema.toml"),), code)
 
 

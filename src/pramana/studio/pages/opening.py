@@ -26,6 +26,7 @@ from pramana.studio.view import (
     part,
     studio_of,
 )
+from pramana.studio.worker import TableAt
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -37,6 +38,7 @@ ENTRY: Final = Entry("/", "Open")
 MOST_FILES: Final = 300
 DEPTH: Final = 2
 MOST_UPLOAD: Final = 2 * 2**30
+TEXTS: Final = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 ENCODINGS: Final = ("utf-8", "cp1252", "latin-1", "cp1250", "cp1251", "utf-16", "shift_jis")
 
 
@@ -80,8 +82,14 @@ async def found(request: Request) -> Response:
     await asyncio.to_thread(job.ended.wait, GLANCE)
     if job.condition == "refused":
         twice = "names must differ" in job.words
+        place = studio.session.place(studio.session.now.file)
+        text = place.stat().st_size and place.name.lower().endswith(TEXTS)
         return fragment(
-            request, "parts/unread.html", words=job.words, twice=twice, encodings=ENCODINGS
+            request,
+            "parts/unread.html",
+            words=job.words,
+            twice=twice,
+            encodings=ENCODINGS if text else (),
         )
     return await part(request, job, "parts/look.html", encodings=ENCODINGS)
 
@@ -89,7 +97,7 @@ async def found(request: Request) -> Response:
 async def codes(request: Request) -> Response:
     """Values that look as if they meant missing, with their numbers."""
     studio = studio_of(request)
-    job = studio.jobs.ask(tasks.describe, **table_of(studio))
+    job = studio.jobs.ask(tasks.describe, table=table_of(studio))
     return await part(request, job, "parts/codes.html")
 
 
@@ -144,25 +152,25 @@ def _begin(session: StudioSession, name: str, **chosen: str) -> None:
 def look_job(studio: Studio) -> Job:
     """The job that looks at the file."""
     # Never kept: it shows records.
-    return studio.jobs.ask(tasks.look, keep=False, **table_of(studio))
+    return studio.jobs.ask(tasks.look, keep=False, table=table_of(studio))
 
 
-def table_of(studio: Studio) -> dict[str, Any]:
-    """The table as tasks take it: where it lies, how it is spelled, and when it was changed."""
+def table_of(studio: Studio) -> TableAt:
+    """The table as tasks take it; once its file has changed it is another one."""
     session = studio.session
     path = session.table
+    found = session.place(session.now.file).stat()
     return {
         "path": str(path),
         "encoding": session.now.encoding,
-        "stamp": session.place(session.now.file).stat().st_mtime_ns,
+        "stamp": f"{found.st_size} {found.st_mtime_ns}",
     }
 
 
 def _endings() -> list[str]:
     from pramana import api
 
-    found = {ending for one in api.FORMATS.values() for ending in one.endings}
-    return sorted(found | {f"{own}.gz" for own in found if own in (".csv", ".tsv", ".txt")})
+    return sorted({ending for one in api.FORMATS.values() for ending in one.endings} | set(TEXTS))
 
 
 def _files(folder: Path) -> Iterator[dict[str, Any]]:
@@ -183,15 +191,29 @@ def _files(folder: Path) -> Iterator[dict[str, Any]]:
                 yield {"name": str(file.relative_to(folder)), "size": file.stat().st_size}
 
 
+def file_words(studio: Studio) -> str:
+    """The table as commands name it."""
+    now = studio.session.now
+    file = now.file.removeprefix(UPLOADED)
+    named = f"{file}#{now.part}" if now.part else file
+    return f"./{named}" if named.startswith("-") else named
+
+
+def source_code(studio: Studio) -> str:
+    """The table as Python names it, with the way that its letters are read."""
+    encoding = studio.session.now.encoding
+    file = repr(file_words(studio))
+    return f"pm.api.read({file}, encoding={encoding!r})" if encoding else file
+
+
 def _same(studio: Studio) -> SameWork:
     session = studio.session
     now = session.now
-    file = f"{now.file}#{now.part}" if now.part else now.file
+    file = file_words(studio)
     told = ("--encoding", now.encoding) if now.encoding else ()
-    source = f"pm.api.read({file!r}, encoding={now.encoding!r})" if told else repr(file)
     return SameWork(
         (("pramana", "describe", file, *told),),
-        f"import pramana as pm\n\nlook = pm.describe({source})\nprint(look)",
+        f"import pramana as pm\n\nlook = pm.describe({source_code(studio)})\nprint(look)",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pramana import Schema, api
@@ -11,7 +12,7 @@ from pramana.studio import tasks
 from pramana.studio.jobs import Job
 from pramana.studio.pages.choosing import target_words
 from pramana.studio.pages.columns import require_schema, schema_words
-from pramana.studio.pages.opening import table_of
+from pramana.studio.pages.opening import source_code, table_of
 from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, part, studio_of
 
 if TYPE_CHECKING:
@@ -62,17 +63,17 @@ async def start(request: Request) -> Response:
     if form.get("acknowledged") != "yes":
         raise InputError("Acknowledge first what is released as it is.")
     name = form.get("release") or "release"
-    place = session.place(name)
+    place = session.target(name)
     copies = tuple(own for own in COPIES if own in form.all("copy"))
-    session.change(
-        f"Protected into {name}", release=name, copies=copies, acknowledged=_digest(schema)
-    )
-    before = studio.jobs.find(_key(studio))
+    chosen = {"release": name, "copies": copies, "acknowledged": _digest(schema)}
+    before = studio.jobs.find(studio.jobs.key_of(tasks.protect, **_arguments(studio, **chosen)))
+    if before is None or before.condition != "done":
+        api.require_free(place, force=False)
+    session.change(f"Protected into {name}", **chosen)
     if before is not None and before.condition in ("cancelled", "refused"):
         studio.jobs.again(before.key)
     elif before is None or (before.condition == "done" and not place.exists()):
         studio.jobs.forget(tasks.protect, **_arguments(studio))
-        api.require_free(place, force=False)
         studio.jobs.ask(tasks.protect, **_arguments(studio))
     return goto("/protect#done")
 
@@ -94,7 +95,7 @@ async def checked(request: Request) -> Response:
     if not certificate.exists():
         raise InputError("The release is no longer there.")
     digest = hashlib.sha256(certificate.read_bytes()).hexdigest()
-    job = studio.jobs.ask(tasks.check, release=str(place), digest=digest, **table_of(studio))
+    job = studio.jobs.ask(tasks.check, release=str(place), digest=digest, table=table_of(studio))
     return await part(request, job, "parts/after.html")
 
 
@@ -122,12 +123,12 @@ def _asked(studio: Studio) -> dict[str, Any]:
         "schema": now.schema,
         "method": now.method,
         "target": now.target,
-        **table_of(studio),
+        "table": table_of(studio),
     }
 
 
-def _arguments(studio: Studio) -> dict[str, Any]:
-    now = studio.session.now
+def _arguments(studio: Studio, **chosen: Any) -> dict[str, Any]:
+    now = replace(studio.session.now, **chosen)
     to = str(studio.session.place(now.release))
     return {**_asked(studio), "to": to, "copies": list(now.copies)}
 
@@ -154,15 +155,16 @@ def same_release(studio: Studio) -> SameWork:
         "import pramana as pm\nfrom pramana import api\n\n"
         'schema = pm.Schema.load("schema.toml")\n'
         f"asked = api.asked_by_letters({{{target}}}{aims}, schema=schema)\n"
-        f"plan = pm.design(schema, *asked, data={file!r}, method={now.method or None!r})\n"
-        f"pm.protect({file!r}, plan, to={now.release!r}, copies={list(now.copies)!r})\n"
-        f"print(pm.verify({now.release!r}, original={file!r}))"
+        f"truth = {source_code(studio)}\n"
+        f"plan = pm.design(schema, *asked, data=truth, method={now.method or None!r})\n"
+        f"pm.protect(truth, plan, to={now.release!r}, copies={list(now.copies)!r})\n"
+        f"print(pm.verify({now.release!r}, original=truth))"
     )
     return SameWork(
         (
             (*words, "-o", now.release),
-            ("pramana", "verify", now.release, "--original", file),
-            ("pramana", "audit", now.release, "--original", file),
+            ("pramana", "verify", now.release, "--original", file, *told),
+            ("pramana", "audit", now.release, "--original", file, *told),
         ),
         code,
     )

@@ -10,7 +10,7 @@ from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
 from pramana.studio.pages.columns import schema_words
-from pramana.studio.pages.opening import table_of
+from pramana.studio.pages.opening import source_code, table_of
 from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, part, studio_of
 
 if TYPE_CHECKING:
@@ -79,13 +79,24 @@ async def read(request: Request) -> Response:
     return HTMLResponse(text, headers={"Content-Security-Policy": POLICY})
 
 
+async def download(request: Request) -> Response:
+    """The report on paper."""
+    from starlette.responses import FileResponse
+
+    studio = studio_of(request)
+    edition = request.path_params["edition"]
+    if edition not in EDITIONS or not (found := _place(studio, edition, ".pdf")).exists():
+        raise InputError("There is no such report.")
+    return FileResponse(found, filename=f"report-{edition}.pdf", media_type="application/pdf")
+
+
 def _begun(studio: Studio, edition: str) -> Job | None:
     return studio.jobs.find(studio.jobs.key_of(tasks.report, **_arguments(studio, edition)))
 
 
-def _place(studio: Studio, edition: str) -> Path:
+def _place(studio: Studio, edition: str, ending: str = ".html") -> Path:
     now = studio.session.now
-    return studio.session.place(f"{now.release}-report-{edition}.html")
+    return studio.session.place(f"{now.release}-report-{edition}{ending}")
 
 
 def _arguments(studio: Studio, edition: str) -> dict[str, Any]:
@@ -95,7 +106,7 @@ def _arguments(studio: Studio, edition: str) -> dict[str, Any]:
     if edition not in EDITIONS or not certificate.exists():
         raise InputError("Write a release first.")
     return {
-        **table_of(studio),
+        "table": table_of(studio),
         "release": str(release),
         "digest": hashlib.sha256(certificate.read_bytes()).hexdigest(),
         "to": str(_place(studio, edition)),
@@ -106,17 +117,27 @@ def _arguments(studio: Studio, edition: str) -> dict[str, Any]:
 
 
 def _same(studio: Studio) -> SameWork:
-    file, _ = schema_words(studio)
+    file, told = schema_words(studio)
     now = studio.session.now
     about = [word for flag, own in (("--name", now.name), ("--office", now.office)) if own
              for word in (flag, own)]  # fmt: skip
     return SameWork(
         (
-            ("pramana", "report", now.release, "--original", file, *about, "-o", "report.html"),
+            (
+                "pramana",
+                "report",
+                now.release,
+                "--original",
+                file,
+                *told,
+                *about,
+                "-o",
+                "report.html",
+            ),
             ("pramana", "report", now.release, "--external", *about, "-o", "report.pdf"),
         ),
         "import pramana as pm\n\n"
-        f"report = pm.report({now.release!r}, original={file!r}, name={now.name!r}, "
+        f"report = pm.report({now.release!r}, original={source_code(studio)}, name={now.name!r}, "
         f"office={now.office!r})\n"
         'report.save("report.html")\nreport.save("report.pdf")',
     )
@@ -126,5 +147,6 @@ ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (
     ("GET", "/report", show),
     ("POST", "/report", write),
     ("GET", "/report/written/{edition}", written),
+    ("GET", "/report/read/{edition}.pdf", download),
     ("GET", "/report/read/{edition}", read),
 )

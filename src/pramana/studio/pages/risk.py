@@ -8,7 +8,7 @@ from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
 from pramana.studio.pages.columns import require_schema, schema_words
-from pramana.studio.pages.opening import table_of
+from pramana.studio.pages.opening import source_code, table_of
 from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, part, studio_of
 
 if TYPE_CHECKING:
@@ -52,14 +52,15 @@ async def apply(request: Request) -> Response:
 
 def _job(studio: Studio) -> Job:
     schema = studio.session.now.schema
-    return studio.jobs.ask(tasks.audit, schema=schema, k=ALIKE, **table_of(studio))
+    return studio.jobs.ask(tasks.audit, schema=schema, k=ALIKE, table=table_of(studio))
 
 
 def _same(studio: Studio) -> SameWork:
     file, told = schema_words(studio)
     return SameWork(
         (("pramana", "audit", file, *told, "--schema", "schema.toml", "--k", f"{ALIKE:g}"),),
-        f'import pramana as pm\n\nprint(pm.audit({file!r}, schema="schema.toml", k={ALIKE:g}))',
+        f"import pramana as pm\n\nprint(pm.audit({source_code(studio)}, "
+        f'schema="schema.toml", k={ALIKE:g}))',
     )
 
 
