@@ -25,3 +25,14 @@ def test_the_demonstration_ends_in_a_release_near_the_truth(
     for _, truth, estimate, interval in told["travel"]:
         low, high = (float(end.replace(",", "")) for end in interval.split(" to "))
         assert abs(float(estimate) - float(truth)) <= 2.5 * (high - low)
+
+
+@pytest.mark.parametrize("people", ["-5", "0", "1", "99", "1000001"])
+def test_a_demonstration_of_too_few_leaves_nothing_behind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], people: str
+) -> None:
+    """The number is looked at before a folder is made."""
+    with pytest.raises(SystemExit, match="2"):
+        main(["collect", "demo", "--people", people, "-o", str(tmp_path / "demo")])
+    assert "between 100 and 1,000,000 people" in capsys.readouterr().err
+    assert not (tmp_path / "demo").exists()

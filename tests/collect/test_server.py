@@ -3,100 +3,46 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
 import socket
 import sqlite3
-import subprocess
-import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from pramana.collect.definition import Definition, respond
+from pramana.collect.definition import respond
 from pramana.collect.folder import new_survey, opened_store
 from pramana.collect.store import Outcome
+from pramana.randomness import Keystream
+from tests.collect.collectors import Collector, Nursery
 from tests.collect.conftest import PERSON, survey_text
 
-COMMAND = [sys.executable, "-c", "from pramana.cli.app import main; main()"]
 AT_ONCE = 20
 
 
-class Collector:
-    """A collector on a port of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.definition = Definition.load(folder)
-        self.said = folder.with_name("said.txt")
-        with socket.socket() as found:
-            found.bind(("127.0.0.1", 0))
-            self.port = int(found.getsockname()[1])
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        with self.said.open("ab") as said:
-            self.process = subprocess.Popen(
-                [*COMMAND, "collect", "serve", str(self.folder), "--port", str(self.port)],
-                stderr=said,
-            )
-        for _ in range(600):
-            try:
-                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
-            except OSError:
-                time.sleep(0.05)
-            else:
-                return
-        raise AssertionError("The collector does not answer.")
-
-    def kill(self, how: signal.Signals = signal.SIGKILL) -> None:
-        assert self.process is not None
-        self.process.send_signal(how)
-        self.process.wait(timeout=30)
-
-    def body(self, number: int, **other: str) -> bytes:
-        """An answer as a page sends it."""
-        record = respond(self.definition, PERSON).spelled(widths=self.definition.channel.widths)
-        form = {"survey": self.definition.identity, "record": record, "token": f"{number:064x}",
-                "work": ""}  # fmt: skip
-        return json.dumps(form | other).encode()
-
-    async def post(self, body: bytes) -> int:
-        """The status of the reply; 0 where there is none."""
-        try:
-            reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-            head = f"POST /answer HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
-            writer.write(head.encode() + b"Connection: close\r\n\r\n" + body)
-            await writer.drain()
-            line = await reader.readline()
-            writer.close()
-        except OSError:
-            return 0
-        return int(line.split()[1]) if line else 0
-
-    def posted(self, body: bytes) -> int:
-        return asyncio.run(self.post(body))
-
-    def tokens(self) -> int:
-        """How many records are kept; the folder is opened as the office would."""
-        with opened_store(self.folder, self.definition) as store:
-            return store.count()
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    """Where collectors come from."""
+    found = Nursery()
+    yield found
+    found.close()
 
 
 @pytest.fixture
-def collector(tmp_path: Path) -> Iterator[Collector]:
+def collector(tmp_path: Path, nursery: Nursery) -> Iterator[Collector]:
     """A collector that listens."""
     source = tmp_path / "survey.toml"
     source.write_text(survey_text("reports"))
     new_survey(source, tmp_path / "survey")
-    found = Collector(tmp_path / "survey")
+    found = Collector(tmp_path / "survey", nursery)
     found.start()
     yield found
-    if found.process is not None and found.process.poll() is None:
-        found.kill()
+    found.kill()
 
 
 def test_what_no_page_sends_is_refused(collector: Collector) -> None:
@@ -110,7 +56,7 @@ def test_what_no_page_sends_is_refused(collector: Collector) -> None:
     ]  # fmt: skip
     assert [collector.posted(body) for body in wrong] == [400] * len(wrong)
     assert collector.posted(collector.body(1)) == 200
-    assert collector.tokens() == 1
+    assert collector.kept() == 1
 
 
 def test_a_slow_sender_holds_nobody_up(collector: Collector) -> None:
@@ -124,7 +70,7 @@ def test_a_slow_sender_holds_nobody_up(collector: Collector) -> None:
 
 
 def test_the_collector_says_nothing_about_who_sends(collector: Collector) -> None:
-    """Nothing is printed, and no header names the server or the time."""
+    """Nothing but where it listens is printed, and no header names the server or the time."""
     with socket.create_connection(("127.0.0.1", collector.port)) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         reply = b""
@@ -136,7 +82,10 @@ def test_the_collector_says_nothing_about_who_sends(collector: Collector) -> Non
     assert b"set-cookie" not in head
     assert b"no-store" in head
     collector.posted(collector.body(1))
+    where = f"People answer at http://127.0.0.1:{collector.port}/ until this is stopped.\n"
+    assert collector.said.with_name("said.txt.out").read_text() == where
     collector.kill(signal.SIGTERM)
+    assert collector.said.with_name("said.txt.out").read_text() == where
     assert collector.said.read_bytes() == b""
 
 
@@ -170,8 +119,9 @@ def test_every_acknowledged_answer_survives_a_kill_once(collector: Collector, ki
         return found
 
     token, looked = 0, set[int]()
-    for round_ in range(kills):
-        token = asyncio.run(load(token, 0.2 + 0.37 * round_ % 0.5))
+    moments = Keystream.from_system().uniforms("kills", 0, kills).tolist()
+    for moment in moments:
+        token = asyncio.run(load(token, 0.02 + 0.4 * moment))
         with opened_store(collector.folder, collector.definition) as store:
             kept = store.count()
             fresh = {store.look_up(f"{one:064x}") for one in acknowledged - looked}
@@ -184,7 +134,7 @@ def test_every_acknowledged_answer_survives_a_kill_once(collector: Collector, ki
         collector.start()
     # Everybody sends again, also who was acknowledged: each counts once in the end.
     assert asyncio.run(again()) == [200] * len(sent)
-    assert collector.tokens() == len(sent)
+    assert collector.kept() == len(sent)
     assert len(acknowledged) > 0
 
 
@@ -215,34 +165,46 @@ def test_proof_of_work_is_asked_for(tmp_path: Path) -> None:
             read_answer(definition, json.dumps(form | {"work": "0"}).encode())
 
 
+@contextlib.asynccontextmanager
+async def listening_at(app: object, *, most: int) -> AsyncIterator[int]:
+    """An application that listens in this process, to so many at once; gives its port."""
+    from uvicorn import Config, Server
+
+    from pramana.collect.connections import Impatient
+
+    class Held(Impatient):
+        """The same for this test."""
+
+    Held.most = most
+    server = Server(Config(app, port=0, http=Held, log_level="critical"))
+    task = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0.01)
+    yield server.servers[0].sockets[0].getsockname()[1]
+    server.should_exit = True
+    await task
+
+
 def test_a_head_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever connects and says nothing, or half a head, or a second half, is let go."""
     from starlette.applications import Starlette
-    from uvicorn import Config, Server
 
-    from pramana.collect import serving
+    from pramana.collect import connections
 
-    monkeypatch.setattr(serving, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
     heads = [b"", b"POST /answer HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTT"]
 
     async def waited() -> list[bytes]:
-        config = Config(Starlette(), port=0, http=serving._impatient(), log_level="critical")
-        server = Server(config)
-        task = asyncio.create_task(server.serve())
-        while not server.started:
-            await asyncio.sleep(0.01)
-        port = server.servers[0].sockets[0].getsockname()[1]
         ends = []
-        for head in heads:
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(head)
-            try:
-                ends.append((await asyncio.wait_for(reader.read(), 5))[:12])
-            except ConnectionResetError:
-                ends.append(b"")
-            writer.close()
-        server.should_exit = True
-        await task
+        async with listening_at(Starlette(), most=9) as port:
+            for head in heads:
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(head)
+                try:
+                    ends.append((await asyncio.wait_for(reader.read(), 5))[:12])
+                except ConnectionResetError:
+                    ends.append(b"")
+                writer.close()
         return ends
 
     found = asyncio.run(waited())
@@ -332,3 +294,70 @@ def test_answers_that_cannot_be_kept_are_told_of_once(
     assert "OSError" in said
     assert "0.123" not in said
     store.close()
+
+
+HOST = b"Host: x\r\n"
+FLOODS = {
+    "headers": (b"POST /answer HTTP/1.1\r\n" + HOST, b"X: " + b"a" * 1000 + b"\r\n"),
+    "one header": (b"POST /answer HTTP/1.1\r\nX: ", b"a" * 1000),
+    "address": (b"GET /", b"a" * 1000),
+    "trailers": (
+        b"POST /answer HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n",
+        b"X: " + b"a" * 1000 + b"\r\n",
+    ),
+    "body": (b"POST /x HTTP/1.1\r\n" + HOST + b"Content-Length: 999999999\r\n\r\n", b"a" * 1000),
+    "requests": (b"", b"GET / HTTP/1.1\r\n" + HOST + b"\r\n"),
+}
+
+
+def test_a_request_that_never_ends_is_cut(collector: Collector) -> None:
+    """Whatever part of it grows; a head or requests ahead would be kept in memory to the end."""
+    for kind, (first, more) in FLOODS.items():
+        block, sent = more * (100_000 // len(more)), 0
+        with socket.create_connection(("127.0.0.1", collector.port), timeout=20) as connection:
+            connection.sendall(first)
+            with contextlib.suppress(ConnectionError, TimeoutError):
+                while sent < 50_000_000:
+                    connection.sendall(block)
+                    sent += len(block)
+        assert sent < 20_000_000, kind  # what lies in the buffers of the system
+    assert collector.posted(collector.body(1)) == 200
+
+
+def test_connections_beyond_the_most_are_let_go() -> None:
+    """Two may be held: the third hears nothing, and who comes after they have left does."""
+    from starlette.applications import Starlette
+
+    async def tried() -> list[bytes]:
+        async with listening_at(Starlette(), most=2) as port:
+            idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+            found = [await asked(port)]
+            for _, writer in idle:
+                writer.close()
+                await writer.wait_closed()
+            await asyncio.sleep(0.05)
+            return [*found, await asked(port)]
+
+    async def asked(port: int) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        said = b""
+        with contextlib.suppress(ConnectionError):
+            said = (await reader.read())[:12]
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+        return said
+
+    assert asyncio.run(tried()) == [b"", b"HTTP/1.1 404"]
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "files"),
+    [(1024, 4096, 2064), (1024, 1024, 1024), (50_000, 50_000, 50_000), (256, None, 2064)],
+)
+def test_a_collector_asks_the_system_for_room(soft: int, hard: int | None, files: int) -> None:
+    """For as many connections as there may be and its own files, and for no more than it gives."""
+    from pramana.collect.serving import _files
+
+    assert _files(2000, soft, hard) == files

@@ -114,13 +114,21 @@ def serve(
     Example:
       pramana collect serve survey/ --port 8000
     """
+    from pramana.cli.rendering import note, out
     from pramana.collect.folder import load_survey, opened_store
-    from pramana.collect.serving import serve_survey
+    from pramana.collect.serving import require_server, serve_survey
+    from pramana.servers import listener_at
 
+    require_server()
     definition, page = load_survey(folder)
     definition = definition.of_wave(wave)
-    with opened_store(folder, definition, database) as store:
-        serve_survey(definition, store, page, host=host, port=port)
+    with opened_store(folder, definition, database) as store, listener_at(host, port) as at:
+        if store.finished():
+            note("This survey is closed: who answers is told so, and nothing is taken.")
+        where = f"{host}:{at.getsockname()[1]}"
+        out().print(f"People answer at http://{where}/ until this is stopped.", markup=False)
+        out().file.flush()
+        serve_survey(definition, store, page, at)
 
 
 def invite(
@@ -244,6 +252,7 @@ def demo(
     from pramana.release.verify import verify_folder
 
     require_server()
+    play.require_enough(number)
     source, survey, release = to / "survey.toml", to / "survey", to / "release"
     to.mkdir(parents=True)
     write_whole(source, play.SURVEY.format(expected=number))

@@ -24,7 +24,7 @@ from pramana.collect.words import SKIPPED
 from pramana.errors import InputError
 from pramana.randomness import Keystream
 
-__all__ = ["SURVEY", "answer_all", "people", "serving", "truth_of"]
+__all__ = ["SURVEY", "answer_all", "people", "require_enough", "serving", "truth_of"]
 
 SURVEY: Final = """title = "How we live"
 office = "Office of a town that does not exist"
@@ -51,8 +51,16 @@ ask_if = {{ employed = ["yes"] }}
 
 CONNECTIONS: Final = 16
 PATIENCE: Final = 30
+FEWEST: Final = 100
+MOST: Final = 1_000_000
 AGES: Final = ("[0, 18)", "[18, 30)", "[30, 45)", "[45, 65)", "[65, 120]")
 SHARES: Final = {"age": (0.18, 0.33, 0.52, 0.8), "travel": (0.15, 0.4, 0.7)}
+
+
+def require_enough(number: int) -> None:
+    """Refuse a demonstration whose promise so few people cannot be given."""
+    if not FEWEST <= number <= MOST:
+        raise InputError(f"A demonstration needs between {FEWEST} and {MOST:,} people.")
 
 
 def people(number: int, *, seed: int) -> list[dict[str, str]]:
@@ -88,7 +96,9 @@ def serving(folder: Path) -> Iterator[tuple[int, int]]:
         port = int(free.getsockname()[1])
     command = ["collect", "serve", str(folder), "--port", str(port)]
     program = "from pramana.cli.app import main; main()"
-    process = subprocess.Popen([sys.executable, "-c", program, *command])  # noqa: S603 - our own
+    process = subprocess.Popen(  # noqa: S603 - our own
+        [sys.executable, "-c", program, *command], stdout=subprocess.DEVNULL
+    )
     try:
         _wait_for(port, process)
         yield port, process.pid

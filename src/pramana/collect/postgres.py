@@ -84,7 +84,7 @@ class PostgresStore:
 
     def _accept(self, batch: Sequence[Sent]) -> list[Outcome]:
         with self._alone("_shared"):
-            if self._finished():
+            if self.finished():
                 return [Outcome.CLOSED] * len(batch)
             found = self._use([self._hash(sent.token) for sent in batch])
             kept = [one.record for one, own in zip(batch, found, strict=True)
@@ -135,12 +135,13 @@ class PostgresStore:
             (own,),
         )
 
-    def _finished(self) -> bool:
+    def finished(self) -> bool:
+        """Whether no more answers are taken."""
         return self._run("SELECT 1 FROM {}_settings WHERE name = 'finished'").fetchone() is not None
 
     def look_up(self, token: str) -> Outcome:
         """What would become of an answer with this token."""
-        if self._finished():
+        if self.finished():
             return Outcome.CLOSED
         own = (self._hash(token),)
         known = self._run("SELECT used FROM {}_tokens WHERE hash = %s", own).fetchone()

@@ -70,6 +70,9 @@ class Store(Protocol):
     def finish(self) -> None:
         """Take no more answers, ever."""
 
+    def finished(self) -> bool:
+        """Whether no more answers are taken."""
+
     def records(self) -> Iterator[str]:
         """All records, in an order that tells nothing."""
 
@@ -157,7 +160,7 @@ class SqliteStore:
         """Keep the records whose tokens are new; all of it is on the disk when this returns."""
         places = self._places(len(batch))
         with self._transaction():
-            if self._finished():
+            if self.finished():
                 return [Outcome.CLOSED] * len(batch)
             found = [self._use(sent.token) for sent in batch]
             kept = [
@@ -180,13 +183,14 @@ class SqliteStore:
         done = self._database.execute("UPDATE tokens SET used = 1 WHERE hash = ? AND used = 0", own)
         return Outcome.ACCEPTED if done.rowcount else self.look_up(token)
 
-    def _finished(self) -> bool:
+    def finished(self) -> bool:
+        """Whether no more answers are taken."""
         query = "SELECT 1 FROM settings WHERE name = 'finished'"
         return self._database.execute(query).fetchone() is not None
 
     def look_up(self, token: str) -> Outcome:
         """What would become of an answer with this token."""
-        if self._finished():
+        if self.finished():
             return Outcome.CLOSED
         query = "SELECT used FROM tokens WHERE hash = ?"
         known = self._database.execute(query, (self._hash(token),)).fetchone()
@@ -272,4 +276,6 @@ def open_store(place: str | Path, *, identity: str, codes: bool) -> Store:
         from pramana.collect.postgres import PostgresStore
 
         return PostgresStore(str(place), identity=identity, codes=codes)
+    if "://" in str(place):
+        raise InputError("--database must be the URL of a PostgreSQL database: postgresql://...")
     return SqliteStore(Path(place), identity=identity, codes=codes)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pramana.collect.closing import Status, collected_release, status_of
 from pramana.collect.definition import Definition
 from pramana.collect.folder import load, opened_store
-from pramana.collect.store import Outcome, Store
+from pramana.collect.store import Store
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.readings.release import Release
 from pramana.table.domains import label_text
@@ -18,7 +18,6 @@ from pramana.table.domains import label_text
 __all__ = ["Live", "LiveTable", "live"]
 
 LEAST: Final = 2
-NO_TOKEN: Final = "0" * 64
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def _live(definition: Definition, store: Store, questions: Sequence[str] | None)
         title=survey.title,
         status=status,
         k_expected=expected[0] if expected else None,
-        closed=store.look_up(NO_TOKEN) is Outcome.CLOSED,
+        closed=store.finished(),
         tables=() if release is None else tuple(_table(definition, release, own) for own in names),
     )
 
