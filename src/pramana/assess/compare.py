@@ -330,7 +330,7 @@ def _of_k(method: str, k: float, schema: Schema) -> Scenario:
     guarantee = kind.one_in(k, schema=schema)
     letter = kind.letters[0]
     asked = (text_up if letter.up else text_down)(getattr(guarantee, letter.field), 6)
-    return Scenario(method, f"{letter.field} = {asked}", guarantee)
+    return Scenario(method, f"{letter.field} = {asked.replace(',', '')}", guarantee)
 
 
 def compare_scenarios(
