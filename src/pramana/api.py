@@ -179,7 +179,7 @@ def read(
         engine: who does the work.
         master: the cluster of the engine, if it has one.
         encoding: of a text file, where it is not to be found out (``cp1252``).
-        rename: number columns that have one name (``age``, ``age_2``), of text files and sheets.
+        rename: number columns that have one name (``age``, ``age_2``).
     """
     from pramana.engines.choose import ENGINES
     from pramana.errors import InputError

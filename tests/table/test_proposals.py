@@ -54,7 +54,7 @@ NAMES = [f"person {i}" for i in range(1_000)]
         ("__index_level_0__", ROWS, Role.IDENTIFIER, "row number"),
         ("Unnamed: 0", ROWS, Role.IDENTIFIER, "row number"),
         ("x", ROWS, Role.IDENTIFIER, "no value occurs twice"),
-        ("x", ROWS - 20_000, Role.KEY, "bins proposed"),
+        ("x", ROWS - 20_000, Role.SENSITIVE, "hardly any records share"),
         ("who", NAMES, Role.IDENTIFIER, "its own"),
         ("remarks", WORDS, Role.IDENTIFIER, "too many to randomise"),
         ("occupation", [f"o{i}" for i in np.arange(10_000) % 300], Role.KEY, "consider fewer"),

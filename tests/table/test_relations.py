@@ -12,6 +12,7 @@ from pramana.table.tally import tally
 
 RNG = np.random.default_rng(4)
 N = 2_000
+HOMES = np.repeat(np.arange(700), RNG.integers(1, 6, 700))
 
 
 def opened(**columns):
@@ -28,8 +29,8 @@ def test_a_column_that_follows_from_another_is_named_and_dropped():
     )
     found = following(table, seen)
     assert found == {
-        "density": Follows("density", "area", both=True),
-        "group": Follows("group", "age", both=False),
+        "density": (Follows("density", "area", both=True),),
+        "group": (Follows("group", "age", both=False),),
     }
     described = pm.describe(table)
     roles = {column.name: str(column.role) for column in described.columns}
@@ -50,9 +51,8 @@ def test_one_exception_is_enough_to_follow_no_more():
 
 def test_households_are_known_by_how_records_stand():
     """Values that stand together, a few records each; shuffled they say nothing."""
-    household = np.repeat(np.arange(700), RNG.integers(1, 6, 700))
-    mixed = RNG.permutation(household)
-    table, seen = opened(a=household, b=mixed)
+    mixed = RNG.permutation(HOMES)
+    table, seen = opened(a=HOMES, b=mixed)
     assert standing_together(table, "a", seen["a"])
     assert not standing_together(table, "b", seen["b"])
     assert "household" in pm.describe(table).profiles[0].why
@@ -92,3 +92,116 @@ def test_free_text_is_dropped():
     found = pm.describe(pa.table({"remark": remark, "sex": ["F", "M"] * 150}))
     assert found.column("remark").role is pm.Role.IDENTIFIER
     assert "free text" in found.profiles[0].why
+
+
+def role(found, name):
+    """The role of a column and its reason."""
+    profile = next(own for own in found.profiles if own.name == name)
+    return str(profile.role), profile.why
+
+
+def test_households_are_known_by_what_their_people_share():
+    """In any order of the records; the reason names what is common. A sorted amount is none."""
+    order = RNG.permutation(len(HOMES))
+    homes = {f"c{i}": RNG.integers(0, 6, 700)[HOMES][order] for i in range(5)}
+    amount = np.sort(RNG.lognormal(10, 1, len(HOMES)).astype(int) // 40 * 40)
+    found = pm.describe(
+        pa.table(
+            {
+                "v1": HOMES[order] * 37 + 5,
+                "v2": amount,
+                "v3": RNG.integers(0, 4, len(HOMES)),
+                **homes,
+            }
+        )
+    )
+    own, why = role(found, "v1")
+    assert own == "identifier"
+    assert "'c0', 'c1', 'c2', 'c3' and 1 more in common" in why
+    assert "household" not in role(found, "v2")[1]
+
+
+def test_weights_are_known_by_how_they_behave():
+    """Calibrated, scaled and whole ones under names that say nothing; at most one stays."""
+    n = 4_000
+    others = {"a": RNG.integers(0, 90, n), "b": RNG.integers(0, 3, n)}
+    drawn = RNG.lognormal(6, 0.7, n)
+    for weights in (drawn.round(5), drawn / drawn.mean(), np.ceil(drawn)):
+        found = pm.describe(pa.table({**others, "v9": weights}))
+        assert role(found, "v9")[0] == "weight", weights[:3]
+        assert "as weights are" in role(found, "v9")[1]
+    both = pm.describe(pa.table({**others, "v8": drawn.round(5), "v9": (2 * drawn).round(5)}))
+    assert [role(both, name)[0] for name in ("v8", "v9")] == ["weight", "identifier"]
+
+
+def test_amounts_and_measures_are_no_weights():
+    """Round sums, zeros, what goes with other numbers, what hardly varies, too many people."""
+    n = 4_000
+    age = RNG.integers(0, 90, n)
+    for values in (
+        np.round(RNG.lognormal(10, 0.7, n), -2),
+        np.where(RNG.random(n) < 0.1, 0, RNG.lognormal(6, 0.7, n)),
+        age * 7.123456 + RNG.lognormal(1, 0.5, n),
+        RNG.normal(24, 3, n),
+        RNG.lognormal(17, 0.7, n),
+    ):
+        found = pm.describe(pa.table({"age": age, "b": RNG.integers(0, 3, n), "v9": values}))
+        assert role(found, "v9")[0] != "weight", values[:3]
+
+
+def test_places_within_places_are_known_by_their_codes():
+    """The finer one is a key before others, whatever it is called; the coarser one follows."""
+    state = RNG.integers(1, 9, N)
+    fine = state * 1_000 + RNG.integers(1, 6, N) * 10
+    more = {f"x{i}": RNG.integers(0, 9, N) for i in range(9)}
+    found = pm.describe(pa.table({"v1": state, "v2": fine, **more}))
+    assert "codes of 'v2' begin with its own" in role(found, "v1")[1]
+    assert "v2" in [column.name for column in found.keys]
+    assert role(found, "v1")[0] == "identifier"
+
+
+def test_what_all_see_stays_and_what_tells_it_goes():
+    """A question to women alone tells the sex: it must not leave beside the randomised sex."""
+    sex = RNG.integers(0, 2, 3_000)
+    births = np.where(sex == 1, RNG.integers(1, 4, 3_000), 0)
+    found = pm.describe(pa.table({"SEX": sex, "V7": births, "age": RNG.integers(0, 15, 3_000)}))
+    assert role(found, "SEX")[0] == "key"
+    assert role(found, "V7") == ("key", "it has few values (4)")
+    found = pm.describe(
+        pa.table(
+            {"SEX": sex, "V7": births, **{f"x{i}": RNG.integers(0, 9, 3_000) for i in range(9)}}
+        )
+    )
+    own, why = role(found, "V7")
+    assert own == "identifier"
+    assert "knows the key 'SEX'" in why
+
+
+def test_two_keys_that_say_nearly_the_same_are_one():
+    """Age and year of birth, a birthday apart."""
+    age = RNG.integers(0, 90, N)
+    born = 2019 - age - RNG.integers(0, 2, N)
+    found = pm.describe(pa.table({"v1": born, "age": age}))
+    assert role(found, "age")[0] == "key"
+    assert "nearly the same as 'age'" in role(found, "v1")[1]
+
+
+def test_amounts_that_nobody_shares_are_near_keys():
+    """They are no keys with bins, and a step to round them to is proposed."""
+    found = pm.describe(
+        pa.table({"v1": RNG.lognormal(10, 1, N).round(2), "sex": ["F", "M"] * (N // 2)})
+    )
+    profile = found.profiles[0]
+    assert str(profile.role) == "sensitive"
+    assert (
+        "round = 1000",
+        "nearly every record has a value of its own, and is found by who knows it",
+    ) in profile.proposals
+
+
+def test_strata_of_the_sample_tell_places():
+    """They are dropped, and the reason said."""
+    found = pm.describe(
+        pa.table({"VARSTR": RNG.integers(2000, 2100, N), "sex": ["F", "M"] * (N // 2)})
+    )
+    assert role(found, "VARSTR")[0] == "identifier"

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from pramana.cli.options import AsJson, SchemaFile, TableFile, names_of, option, require_schema
+from pramana.cli.options import (
+    AsJson,
+    Encoding,
+    Rename,
+    SchemaFile,
+    TableFile,
+    names_of,
+    option,
+    reading,
+    require_schema,
+    told,
+)
 
 if TYPE_CHECKING:
     from pramana.assess.advise import Advice
@@ -26,6 +37,8 @@ def advise(
         list[str] | None,
         option("--method", "Try these alone; all where not given.", metavar="NAMES"),
     ] = None,
+    encoding: Encoding = None,
+    rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
     """Try every method on your table and your questions, and say which one to take.
@@ -47,14 +60,15 @@ def advise(
     total = len(methods) or sum(bool(one.aims) for one in api.METHODS.values())
     with progress_bar("Trying methods", total=total) as advance:
         found = api.advise(
-            table,
+            told(table, encoding, rename),
             place,
             k=k,
             tables=[text.split("*") for text in names_of(tables)],
             methods=methods,
             progress=advance,
         )
-    commands = found.commands(str(table), str(place))
+    more = reading(encoding, rename)
+    commands = [f"{command}{more}" for command in found.commands(str(table), str(place))]
     if as_json:
         show_json(found.to_json() | {"commands": commands})
     else:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pramana.assess.choices import AttackName
-from pramana.cli.options import AsJson, Encoding, argument, option, told
+from pramana.cli.options import AsJson, Encoding, Rename, argument, option, told
 
 __all__ = ["attack"]
 
@@ -32,6 +32,7 @@ def attack(
         int, option("--times", "repeated: perturbations in all.", metavar="NUMBER")
     ] = 8,
     encoding: Encoding = None,
+    rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
     """Try to break a release with what an attacker would have.
@@ -47,7 +48,7 @@ def attack(
     from pramana import api
     from pramana.cli.rendering import bullet, out, show_json
 
-    found = api.attack(name, *releases, knowledge=told(knowledge, encoding), times=times)
+    found = api.attack(name, *releases, knowledge=told(knowledge, encoding, rename), times=times)
     if as_json:
         show_json(found.to_json())
     else:

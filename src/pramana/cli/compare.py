@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from pramana.cli.options import (
     AsJson,
     Encoding,
+    Rename,
     SchemaFile,
     TableFile,
     names_of,
@@ -39,6 +40,7 @@ def compare(
     ] = None,
     force: Annotated[bool, option("--force", "Replace an existing file.")] = False,
     encoding: Encoding = None,
+    rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
     """Try several targets and methods on a table, and put them side by side.
@@ -62,7 +64,7 @@ def compare(
     targets = _numbers("--k", k), _numbers("--epsilon", epsilon)
     with progress_bar("Scenarios", total=len(methods) * sum(map(len, targets))) as advance:
         found = api.compare(
-            told(table, encoding),
+            told(table, encoding, rename),
             place,
             methods=methods,
             k=targets[0],

@@ -102,7 +102,14 @@ def _show(found: Description, to: Path | None, table: Path) -> None:
     console.print(table_of(heads, rows, right=("distinct", "missing")))
     for profile in found.profiles:
         for text in profile.notes:
-            bullet(console, f"{profile.name}: {text}")
+            bullet(console, f"{profile.name}: {_cut(text)}")
+    others = [profile.name for profile in found.profiles if "not among the" in profile.why]
+    if others:
+        bullet(
+            console,
+            f"{len(others)} columns are taken as unknown to outsiders and leave as they are, as "
+            "people are recognised more easily by others: make one a key if they may know it.",
+        )
     console.print()
     names = ", ".join(column.name for column in found.keys)
     if not names:
@@ -117,3 +124,14 @@ def _show(found: Description, to: Path | None, table: Path) -> None:
         note(f"Write the schema to edit: pramana describe {table} -o schema.toml")
     else:
         note(f"{to} is written. Look at the roles and domains, correct them, then design.")
+
+
+MOST_LETTERS = 160
+
+
+def _cut(text: str) -> str:
+    """A note; long lists of values are cut, and said to be."""
+    if len(text) <= MOST_LETTERS:
+        return text
+    shown = text[:MOST_LETTERS].rpartition(", ")[0]
+    return f"{shown}, ... ({text.count(', ') - shown.count(', ')} more; all of them with -o)"

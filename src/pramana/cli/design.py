@@ -25,6 +25,7 @@ from pramana.cli.options import (
     SchemaFile,
     argument,
     option,
+    reading,
     told,
 )
 
@@ -110,7 +111,7 @@ def design(
     if "choice" in plan.figures:
         bullet(out(), plan.figures["choice"])
     if instead is not None:
-        command = _command(context.obj.numbers, table, schema, records)
+        command = _command(context.obj.numbers, table, schema, records) + reading(encoding, rename)
         bullet(out(), f"{instead} Try it: {command}")
     for sentence in api.beforehand(plan, opened):
         bullet(out(), sentence)

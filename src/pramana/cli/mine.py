@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from pramana.cli.options import AsJson, Encoding, ReleaseFolder, option, told
+from pramana.cli.options import AsJson, Encoding, ReleaseFolder, Rename, option, told
 
 if TYPE_CHECKING:
     from pramana.workloads.trees import MinedTree
@@ -39,6 +39,7 @@ def mine(
     depth: Annotated[int, option("--depth", "Levels of the tree to show.", metavar="NUMBER")] = 3,
     seed: Annotated[int | None, option("--seed", "Draw the same again.", metavar="NUMBER")] = None,
     encoding: Encoding = None,
+    rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
     """Learn a decision tree from a release alone, and test it on clean records.
@@ -55,7 +56,7 @@ def mine(
     mined = mine_tree(
         folder,
         target=target,
-        test=told(test, encoding),
+        test=told(test, encoding, rename),
         rebuild=cast("Any", rebuild),
         draws=draws,
         seed=seed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -12,7 +13,7 @@ from pramana.cli.steward import SELDOM, method_names
 from pramana.errors import InputError
 
 __all__ = ["AsJson", "Encoding", "MethodName", "ReleaseFolder", "Rename", "SchemaFile", "TableFile",
-           "argument", "names_of", "option", "require_schema", "told"]  # fmt: skip
+           "argument", "names_of", "option", "reading", "require_schema", "told"]  # fmt: skip
 
 
 def option(
@@ -82,6 +83,16 @@ def told(path: Path | None, encoding: str | None, rename: bool = False) -> Any:
     from pramana import api
 
     return api.read(path, encoding=encoding, rename=rename)
+
+
+def reading(encoding: str | None, rename: bool) -> str:
+    """How the true table was read, as the end of a command to paste.
+
+    >>> reading("cp1252", True), reading(None, False)
+    (' --encoding cp1252 --rename', '')
+    """
+    told_so = f" --encoding {shlex.quote(encoding)}" if encoding else ""
+    return told_so + (" --rename" if rename else "")
 
 
 def names_of(lists: list[str] | None) -> list[str]:

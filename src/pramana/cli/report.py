@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pramana.cli.options import AsJson, Encoding, ReleaseFolder, option, told
+from pramana.cli.options import AsJson, Encoding, ReleaseFolder, Rename, option, told
 from pramana.files import require_free
 
 __all__ = ["report"]
@@ -36,6 +36,7 @@ def report(
     ] = None,
     force: Annotated[bool, option("--force", "Replace an existing file.")] = False,
     encoding: Encoding = None,
+    rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
     """Write one document that explains a release: to the owner, or to everybody.
@@ -56,7 +57,7 @@ def report(
     with stages("Writing the report"):
         made = api.report(
             folder,
-            original=told(original, encoding),
+            original=told(original, encoding, rename),
             external=external,
             name=name,
             office=office,

@@ -14,7 +14,7 @@ from pramana.errors import InvalidTable, TooLarge
 from pramana.formats.arrow_messages import records_of, stream_part
 from pramana.formats.base import BROKEN, RecordStream, broken, whole
 from pramana.formats.child import read_in_child
-from pramana.formats.names import require_distinct_names
+from pramana.formats.names import distinct_names
 from pramana.memory import require_memory
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, Part, batch_rows, placed, plain_text
@@ -45,12 +45,11 @@ class FeatherFormat:
         stamp = FileStamp.of(path)
         try:
             held = _ArrowContent.of(path)
-            names = held.schema.names
         except TooLarge:
             raise
         except UNREADABLE:
             raise broken(path) from None
-        require_distinct_names(names, where=str(path))
+        held.names = distinct_names(held.schema.names, where=str(path))
         return held.opened(self.name, path, stamp)
 
     def write(self, path: Path, records: RecordStream) -> None:
@@ -81,6 +80,7 @@ class _ArrowContent:
         self.content = content
         self.schema = schema
         self.rows = rows
+        self.names = list(schema.names)
         self._lock = threading.Lock()
         self._table: pa.Table | None = None
 
@@ -106,9 +106,11 @@ class _ArrowContent:
 
         def parts(columns: Sequence[str]) -> Iterator[Part]:
             rows = batch_rows(len(columns))
-            return placed(self.table(path).select(list(columns)).to_batches(max_chunksize=rows))
+            table = self.table(path).rename_columns(self.names)
+            return placed(table.select(list(columns)).to_batches(max_chunksize=rows))
 
-        return OpenedTable(self.schema, self.rows, name, path, parts, files=(stamp,))
+        own = [item.with_name(new) for item, new in zip(self.schema, self.names, strict=True)]
+        return OpenedTable(pa.schema(own), self.rows, name, path, parts, files=(stamp,))
 
     def table(self, path: Path) -> pa.Table:
         """All records, once every buffer was found to be what it says."""

@@ -63,7 +63,7 @@ def require_distinct_names(names: Sequence[str], *, where: str, offer: bool = Fa
         way = (
             f"Rename them, or add --rename: they are then called {', '.join(second[:3])}."
             if offer
-            else "Rename them, or write the table as CSV and add --rename."
+            else "Rename them, or write the table to a file and add --rename."
         )
         raise InvalidTable(
             f"Column names must differ, and {where} has '{double}' {times[double]} times. {way}"

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from pramana.errors import InvalidTable
 from pramana.formats.base import BROKEN, RecordStream, broken, whole
-from pramana.formats.names import require_distinct_names
+from pramana.formats.names import distinct_names
 from pramana.formats.parquet_footer import MARK, Chunk, body_and_footer, chunks_of, joined
 from pramana.formats.spill import Spill
 from pramana.parallel import default_threads, in_order
@@ -79,6 +79,12 @@ class ParquetFormat:
             file.write(footer + len(footer).to_bytes(4, "little") + MARK)
 
 
+def named(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
+    """The types under other names, and nothing else that the file says of itself."""
+    own = [item.with_name(name) for item, name in zip(schema, names, strict=True)]
+    return pa.schema(own)
+
+
 def _cells(group: pa.Table) -> int:
     """As many cells as the group has bytes for: long texts count for more."""
     return int(group.nbytes // CELL_BYTES)
@@ -119,8 +125,6 @@ def open_parts(folder: Path) -> OpenedTable:
 
 
 def _opened(place: Path, schema: pa.Schema, files: tuple[_File, ...]) -> OpenedTable:
-    require_distinct_names(schema.names, where=str(place))
-
     def parts(columns: Sequence[str]) -> Iterator[Part]:
         position = 0
         for file in files:
@@ -133,7 +137,7 @@ def _opened(place: Path, schema: pa.Schema, files: tuple[_File, ...]) -> OpenedT
         wanted = tuple(name for name in schema.names if name in set(coded))
         again = tuple(replace(file, coded=wanted, wide=_Wide()) for file in files)
         with again[0].opened() as first:
-            return _opened(place, first.schema_arrow.remove_metadata(), again)
+            return _opened(place, named(first.schema_arrow, schema.names), again)
 
     rows = sum(file.metadata.num_rows for file in files)
     stamps = tuple(file.stamp for file in files)
@@ -154,12 +158,16 @@ def _never_missing(files: Sequence[_File], name: str) -> bool:
 
 @dataclass(frozen=True)
 class _File:
-    """One file; each part opens it anew, so that threads share no position."""
+    """One file; each part opens it anew, so that threads share no position.
+
+    ``written`` are the names of its columns as the file has them, before any was numbered.
+    """
 
     stamp: FileStamp
     schema: pa.Schema
     metadata: Any
     chunks: list[list[Chunk]]
+    written: tuple[str, ...]
     coded: tuple[str, ...] = ()
     wide: _Wide = field(default_factory=lambda: _Wide(), compare=False)
 
@@ -172,13 +180,15 @@ class _File:
                 groups = map(metadata.row_group, range(metadata.num_row_groups))
                 if sum(group.num_rows for group in groups) != metadata.num_rows:
                     raise broken(path)
-                schema = file.schema_arrow.remove_metadata()
+                schema = file.schema_arrow
                 chunks = chunks_of(path)
                 if len(schema.names) and len(chunks) != metadata.num_row_groups:
                     raise broken(path)
-                return cls(stamp, schema, metadata, chunks)
         except (*BROKEN, LookupError, TypeError, RecursionError):
             raise broken(path) from None
+        written = tuple(schema.names)
+        names = distinct_names(written, where=str(path))
+        return cls(stamp, named(schema, names), metadata, chunks, written)
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
         """Several small row groups together, or batches of a large one."""
@@ -208,8 +218,21 @@ class _File:
     def _load(self, groups: list[int], columns: list[str]) -> pa.RecordBatch:
         with self.opened() as file:
             records = sum(self._stated(group) for group in groups)
-            table = file.read_row_groups(groups, columns, use_threads=False).select(columns)
-            return _one_batch(whole(table.replace_schema_metadata(None), records=records))
+            asked, places = self._places(columns)
+            table = file.read_row_groups(groups, asked, use_threads=False).select(places)
+            table = table.rename_columns(columns).replace_schema_metadata(None)
+            return _one_batch(whole(table, records=records))
+
+    def _places(self, columns: Sequence[str]) -> tuple[list[str], list[int]]:
+        """The names by which the file is asked for columns, and where these stand in the answer.
+
+        Columns of one name come all, in the order of the file.
+        """
+        at = {name: place for place, name in enumerate(self.schema.names)}
+        asked = list(dict.fromkeys(self.written[at[name]] for name in columns))
+        come = [place for place, name in enumerate(self.written) if name in set(asked)]
+        where = {place: position for position, place in enumerate(come)}
+        return asked, [where[at[name]] for name in columns]
 
     def batches(
         self, group: int, columns: list[str], *, rows: int | None = None
@@ -218,11 +241,13 @@ class _File:
         with self.opened(buffer_size=BUFFER) as file:
             left = self._stated(group)
             rows = rows or batch_rows(len(columns))
-            for batch in file.iter_batches(rows, [group], columns):
+            asked, places = self._places(columns)
+            for batch in file.iter_batches(rows, [group], asked):
                 left -= batch.num_rows
                 if left < 0:
                     raise broken(self.stamp.path)
-                yield whole(batch.select(columns).replace_schema_metadata(None))
+                own = batch.select(places).rename_columns(columns)
+                yield whole(own.replace_schema_metadata(None))
 
     def _stated(self, group: int) -> int:
         """The records of a row group, if all of its columns state as many."""
@@ -235,7 +260,9 @@ class _File:
     @contextmanager
     def opened(self, **more: int) -> Iterator[Any]:
         """The file; errors of the library may show values, so none of them is passed on."""
-        options = {"metadata": self.metadata, "read_dictionary": list(self.coded), **more}
+        at = dict(zip(self.schema.names, self.written, strict=True))
+        coded = [at[name] for name in self.coded]
+        options = {"metadata": self.metadata, "read_dictionary": coded, **more}
         try:
             with pq.ParquetFile(self.stamp.path, **options) as file:
                 yield file

@@ -12,6 +12,7 @@ from pramana.errors import InvalidTable, MissingExtra
 from pramana.formats.base import RecordStream
 from pramana.formats.child import read_in_child
 from pramana.formats.frames import open_frame
+from pramana.formats.names import distinct_names, is_renaming
 from pramana.formats.part_of import PartOf, chosen
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
@@ -31,7 +32,8 @@ class RFormat:
     def open(self, path: Path) -> OpenedTable:
         """Open a data frame; factors come as their labels, in their order."""
         file = PartOf.of(path).file
-        table, _ = read_in_child(__name__, file, title=self.title, marked=str(path.absolute()))
+        marked, rename = str(path.absolute()), "yes" if is_renaming() else ""
+        table, _ = read_in_child(__name__, file, title=self.title, marked=marked, rename=rename)
         return OpenedTable.of_arrow(table, kind=self.name, source=path)
 
     def write(self, path: Path, records: RecordStream) -> None:
@@ -40,11 +42,14 @@ class RFormat:
         raise InvalidTable("Files of R can be read but not written. Write csv or parquet.")
 
 
-def read_here(path: Path, *, marked: str) -> tuple[pa.Table, Labels]:
+def read_here(path: Path, *, marked: str, rename: str = "") -> tuple[pa.Table, Labels]:
     """A data frame of a file, read by this process."""
     frames = _frames(path)
     frame = frames[chosen(PartOf.of(Path(marked)), list(frames), what="data frame")]
-    return open_frame(frame.reset_index(drop=True)).to_arrow(), Labels()
+    frame = frame.reset_index(drop=True)
+    names = [str(name) for name in frame.columns]
+    frame.columns = distinct_names(names, where=str(path), rename=bool(rename))
+    return open_frame(frame).to_arrow(), Labels()
 
 
 def _frames(file: Path) -> dict[str, Any]:

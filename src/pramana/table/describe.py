@@ -18,13 +18,14 @@ from pramana.table.codec import encode
 from pramana.table.counts import Counter, Counts
 from pramana.table.domains import Domain, Label, label_text
 from pramana.table.opened import OpenedTable
-from pramana.table.proposals import Proposal, propose_domain, propose_role, visibility
+from pramana.table.proposals import propose_domain
 from pramana.table.recoded import recoded
 from pramana.table.recoding import Recoding
-from pramana.table.relations import Follows, following, standing_together
+from pramana.table.roles import propose_roles
 from pramana.table.schema import Column, Missing, Role, Schema
 from pramana.table.suspects import (
     Suspect,
+    amount_step,
     codes_among_numbers,
     looks_missing,
     merge_of_rare,
@@ -35,9 +36,6 @@ from pramana.table.suspects import (
 from pramana.table.tally import Tally, ValueKind, tally
 
 __all__ = ["Description", "Profile", "complete", "describe"]
-
-MOST_KEYS = 8
-"""No more keys than these are proposed: each costs precision."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +91,8 @@ class Profile:
     def notes(self) -> list[str]:
         """What the steward should look at, for the schema file."""
         looks = [
-            f"{_quoted(own.value)} looks as if it meant missing ({own.records:,} records; "
-            f"{own.why})"
+            f"{_quoted(own.value)} looks as if it meant missing "
+            f"({_records(own.records)}; {own.why})"
             for own in self.suspects
             if own.value not in self.recoding.missing_codes
         ]
@@ -174,11 +172,7 @@ def describe(
         table = recoded(table, Schema(tuple(Column(n, Role.PLAIN, recoding=r)
                                             for n, (r, _) in first.items())))  # fmt: skip
         tallies |= tally(table, list(first))
-    roles = _roles(tallies, given, table.rows)
-    follows = following(table, tallies)
-    roles |= _households(table, tallies, roles, given)
-    roles |= _derived(roles, given, follows)
-    roles |= _fewer_keys(tallies, roles, given)
+    roles = propose_roles(table, tallies, given)
     columns, profiles = [], []
     for name, seen in tallies.items():
         recoding, how = first.get(name, (Recoding(), ""))
@@ -229,61 +223,23 @@ def _proposals(
             entry_of("round", step),
             f"fewer than {k} records share some weights, and are told by it",
         )
-    top = top_of(seen, k) if column.role is Role.SENSITIVE else None
+    if column.role is not Role.SENSITIVE:
+        return
+    amount = amount_step(seen, seen.seen)
+    if amount is not None:
+        why = "nearly every record has a value of its own, and is found by who knows it"
+        yield entry_of("round", amount), why
+    top = top_of(seen, k)
     if top is not None:
         yield entry_of("top", top), f"fewer than {k} records hold the highest value"
 
 
+def _records(number: int) -> str:
+    return "1 record" if number == 1 else f"{number:,} records"
+
+
 def _quoted(value: Label) -> str:
     return f"'{value}'" if isinstance(value, str) else label_text(value)
-
-
-def _households(
-    table: OpenedTable,
-    tallies: Mapping[str, Tally],
-    roles: Mapping[str, Proposal],
-    given: Mapping[str, Role],
-) -> dict[str, Proposal]:
-    """Columns whose values stand together, a few records each: they number households."""
-    why = (
-        "records with one value stand together, a few each, as those of a household do; state "
-        "it as household at the top, and promises are stated for households too"
-    )
-    return {
-        name: Proposal(Role.IDENTIFIER, why)
-        for name, seen in tallies.items()
-        if name not in given
-        and name not in table.recoded
-        and seen.kind in ("integer", "text")
-        and roles[name].role in (Role.KEY, Role.IDENTIFIER)
-        and standing_together(table, name, seen)
-    }
-
-
-def _derived(
-    roles: Mapping[str, Proposal], given: Mapping[str, Role], follows: Mapping[str, Follows]
-) -> dict[str, Proposal]:
-    """Columns that follow from another one go: randomised they contradict it, kept they tell it."""
-    return {
-        name: Proposal(Role.IDENTIFIER, f"{own.words}: dropped, as it would tell that one")
-        for name, own in follows.items()
-        if name not in given and roles[name].role is Role.KEY
-    }
-
-
-def _fewer_keys(
-    tallies: Mapping[str, Tally], roles: Mapping[str, Proposal], given: Mapping[str, Role]
-) -> dict[str, Proposal]:
-    """Of many keys those by which people are recognised most easily; why the others are none."""
-    keys = [name for name, own in roles.items() if own.role is Role.KEY and name not in given]
-    if len(keys) <= MOST_KEYS or Role.KEY in given.values():
-        return {}
-    best = sorted(keys, key=lambda name: -visibility(name, tallies[name]))[:MOST_KEYS]
-    why = (
-        f"not among the {MOST_KEYS} columns by which people are recognised most easily, and taken "
-        "as unknown to outsiders: make it a key if they may know it"
-    )
-    return {name: Proposal(Role.SENSITIVE, why) for name in keys if name not in best}
 
 
 def _given(names: Sequence[str], lists: Mapping[Role, Sequence[str]]) -> dict[str, Role]:
@@ -299,25 +255,6 @@ def _given(names: Sequence[str], lists: Mapping[Role, Sequence[str]]) -> dict[st
             if given.setdefault(name, role) is not role:
                 raise InvalidSchema(f"'{name}' has two roles, {given[name]} and {role}.")
     return given
-
-
-def _roles(
-    tallies: Mapping[str, Tally], given: Mapping[str, Role], records: int
-) -> dict[str, Proposal]:
-    """A role for each column; no second weight."""
-    roles: dict[str, Proposal] = {}
-    weighted = Role.WEIGHT in given.values()
-    for name, seen in tallies.items():
-        if name in given:
-            roles[name] = Proposal(given[name], "as given")
-            continue
-        roles[name] = propose_role(name, seen, records)
-        if roles[name].role is Role.WEIGHT:
-            if weighted:
-                why = "a second weight: dropped, as released it would tell people apart"
-                roles[name] = Proposal(Role.IDENTIFIER, why)
-            weighted = True
-    return roles
 
 
 def _proposed(name: str, seen: Tally, role: Role, table: OpenedTable) -> Column:

@@ -18,7 +18,8 @@ from pramana.table.domains import Bins, Categories, Domain, Label
 from pramana.table.schema import CATEGORY_LIMIT, Role
 from pramana.table.tally import Tally
 
-__all__ = ["Proposal", "propose_bins", "propose_domain", "propose_role", "visibility"]
+__all__ = ["BODIES", "Proposal", "distribution", "in_plain_letters", "propose_bins",
+           "propose_domain", "propose_role", "visibility", "visible"]  # fmt: skip
 
 FEW_NUMBERS = 20  # distinct numbers up to which each is a category
 FEW_TEXTS = 100  # distinct texts up to which they are surely categories
@@ -29,8 +30,10 @@ SPARSE = 3  # times as many numbers lie between codes as occur
 WORDS = 5  # of a text that somebody wrote
 BINS = 10
 ROUNDNESS = 1.25  # a cut is rounded to a step of about the width of the two bins beside it
+KOLMOGOROV = 1.63  # over the root of n: how far even numbers stray once in a hundred samples
 NEARLY = 0.9  # of the records have a value of their own
 EVENLY = 0.1  # of the range is how far row numbers of a sample stray from even steps
+SHARED = 4  # records hold a value of a column of codes, on average
 LONG_TAIL = 10  # times the middle half is where the tail of an amount reaches
 
 WEIGHTS = re.compile(r"wgt|weight|^w$|^wt|_wt$|perwt|hhwt")
@@ -46,27 +49,34 @@ IDENTIFIERS = re.compile(
 ROW_NUMBERS = re.compile(
     r"^_?index(_level_\d+)?_?$|^row(_?(number|num|nr|no|index|id))?$|^unnamed_\d+"
 )
+BORN = re.compile(r"age|born|birth|dob|year")
 MONEY = re.compile(
     r"income|^[ph]incp|wagp|salar|wage|earn|cost|expend|totexp|tax|debt|asset|revenue|sales|profit|saving|charge|"
     r"payment|price|amount|capital|wealth|fica|pension|dividend|rent$"
 )
 CODES = re.compile(
     r"^occ|occup|^ind(p|ustry|$)|naics|^soc|isco|nace|puma|^pob|birth_?place|countr|ancst|ancest|"
-    r"fips|_code$|^code|municip"
+    r"fips|_code$|^code|code$|municip|^(region|state|county|district)$"
 )
+DESIGN = re.compile(
+    r"^varstr|^varpsu|stratum|^strata?$|^psu$|_psu$|^sdmv(str|psu)|cluster_?id|^ssu"
+)
+"""Strata and units of a sample."""
 VISIBLE = (
-    r"^age|_age|born|birth(?!.*child)|^dob",
+    r"^age(p|x|[0-9].*|s|_.*)?$|_age|born|birth(?!.*child)|^dob",
     r"sex|gender",
     r"state$|region|county|puma|zip|postal|district|munic|urb|division",
-    r"race|ethnic|rac1p|hisp|ancestry|ancstry",
-    r"marit|civil|^msp$|^mar$",
+    r"race|ethni|etni|rac1p|hisp|ancestry|ancstry",
+    r"marit|marst|civil|^msp$|^mar$",
     r"educ|^edu|schl|degree|yearsch",
-    r"occup|^occ|profession|^job",
+    r"occu|profession|^jobs?(_|$)",
     r"citizen|nativ|national|^pob|language|english",
 )
 """What strangers see or know of a person, most visible first."""
+PLACES = 2
 HEALTH = re.compile(
-    r"health|diagnos|disease|cancer|diab|hiv|icd|drug|religio|sexual|convict|illness"
+    r"health|diagnos|disease|cancer|diab|hiv|icd|drug|religio|sexual|convict|illness|dx(_|$)|"
+    r"blood|asthma|stroke|depress"
 )
 
 
@@ -78,18 +88,39 @@ class Proposal:
     why: str
 
 
-def visibility(name: str, tally: Tally) -> float:
-    """How easily people are recognised by a column: what all can see, then what tells most."""
-    rank = next((at for at, words in enumerate(VISIBLE) if re.search(words, name.lower())), None)
+def visible(name: str) -> bool:
+    """Whether a column is called as what all can see."""
+    return _rank(name) is not None
+
+
+def _rank(name: str) -> int | None:
+    return next((at for at, words in enumerate(VISIBLE) if re.search(words, name.lower())), None)
+
+
+def visibility(name: str, tally: Tally, *, place: bool = False) -> float:
+    """How easily people are recognised by a column: what all can see, then what tells most.
+
+    ``place`` says that it behaves as codes of places do, whatever it is called.
+    """
+    rank = PLACES if place and _rank(name) is None else _rank(name)
     seen = len(VISIBLE) - rank if rank is not None else 0
     shares = tally.numbers / max(int(tally.numbers.sum()), 1)
     entropy = float(-(shares * np.log2(np.maximum(shares, 1e-300))).sum())
     return 10.0 * seen + min(entropy, 9.0)
 
 
+def in_plain_letters(name: str) -> str:
+    """The name in small letters, with one line between its words.
+
+    >>> in_plain_letters("TotalWeight (kg)")
+    'total_weight_kg_'
+    """
+    return re.sub(r"[^a-z0-9]+", "_", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
+
+
 def propose_role(name: str, tally: Tally, records: int) -> Proposal:
     """The role that the name and the values of a column suggest."""
-    plainly = re.sub(r"[^a-z0-9]+", "_", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
+    plainly = in_plain_letters(name)
     if tally.distinct < 2:
         held = "no values" if not tally.distinct else "a single value"
         return Proposal(Role.PLAIN, f"it holds {held}")
@@ -100,14 +131,9 @@ def propose_role(name: str, tally: Tally, records: int) -> Proposal:
 
 def _role_of_number(name: str, tally: Tally, records: int) -> Proposal:
     many = tally.distinct > FEW_NUMBERS
-    if WEIGHTS.search(name) and not BODIES.search(name):
-        return Proposal(Role.WEIGHT, "its name speaks of weights")
-    if HEALTH.search(name):
-        return Proposal(Role.SENSITIVE, "its name speaks of something private")
-    if many and MONEY.search(name):
-        return Proposal(Role.SENSITIVE, "its name speaks of money, and it has many values")
-    if tally.kind == "integer" and tally.distinct > FEW_CODES and IDENTIFIERS.search(name):
-        return Proposal(Role.IDENTIFIER, "its name speaks of an identifier")
+    named = _named_role(name, tally, many)
+    if named is not None:
+        return named
     if not many:
         return Proposal(Role.KEY, f"it has few values ({tally.distinct})")
     row = _row_number(name, tally, records)
@@ -117,7 +143,25 @@ def _role_of_number(name: str, tally: Tally, records: int) -> Proposal:
         return Proposal(Role.SENSITIVE, "it has many values with a long tail, as amounts have")
     if are_codes(name, tally):
         return Proposal(Role.KEY, f"{_amount(tally)} codes without order: consider fewer")
+    measured = BORN.search(name) or BODIES.search(name)
+    if tally.distinct > FEW_CODES and tally.distinct * SHARED > records and not measured:
+        return Proposal(Role.SENSITIVE, "hardly any records share a value, as with amounts")
     return Proposal(Role.KEY, f"a number with many values ({_amount(tally)}): bins proposed")
+
+
+def _named_role(name: str, tally: Tally, many: bool) -> Proposal | None:
+    """The role that the name of a column of numbers speaks of, if it does."""
+    if WEIGHTS.search(name) and not BODIES.search(name):
+        return Proposal(Role.WEIGHT, "its name speaks of weights")
+    if HEALTH.search(name):
+        return Proposal(Role.SENSITIVE, "its name speaks of something private")
+    if many and MONEY.search(name):
+        return Proposal(Role.SENSITIVE, "its name speaks of money, and it has many values")
+    if tally.kind == "integer" and tally.distinct > FEW_CODES and IDENTIFIERS.search(name):
+        return Proposal(Role.IDENTIFIER, "its name speaks of an identifier")
+    if DESIGN.search(name):
+        return Proposal(Role.IDENTIFIER, "its name speaks of the sample's design: it tells places")
+    return None
 
 
 def _role_of_text(name: str, tally: Tally, records: int) -> Proposal:
@@ -151,9 +195,11 @@ def are_codes(name: str, tally: Tally) -> bool:
     """
     if tally.kind != "integer" or not FEW_NUMBERS < tally.distinct <= MANY_TEXTS:
         return False
+    if tally.seen < SHARED * tally.distinct:
+        return False
     if CODES.search(name.lower()):
         return True
-    values, _ = _distribution(tally)
+    values, _ = distribution(tally)
     if values[0] < 0 or not tally.complete:
         return False
     gaps = np.diff(values)
@@ -195,15 +241,16 @@ def _counts_rows(tally: Tally, records: int) -> bool:
     present = min(tally.seen, records) - tally.missing if tally.complete else tally.seen
     if tally.distinct < max(present, FEW_CODES):
         return False
-    values, _ = _distribution(tally)
+    values, _ = distribution(tally)
     if values[0] < 0:
         return False
     even = np.linspace(values[0], values[-1], len(values))
-    return bool(np.abs(values - even).max() <= EVENLY * (values[-1] - values[0]))
+    strays = min(EVENLY, KOLMOGOROV / math.sqrt(len(values)))
+    return bool(np.abs(values - even).max() <= strays * (values[-1] - values[0]))
 
 
 def _has_long_tail(tally: Tally) -> bool:
-    values, shares = _distribution(tally)
+    values, shares = distribution(tally)
     low, middle, high, top = (_quantile(values, shares, q) for q in (0.25, 0.5, 0.75, 0.99))
     return top - middle > LONG_TAIL * max(high - low, (top - middle) / 100, 1e-300)
 
@@ -242,7 +289,7 @@ def propose_bins(tally: Tally) -> Bins:
 
     The outer edges are rounded outward, so that they do not tell the extremes.
     """
-    values, shares = _distribution(tally)
+    values, shares = distribution(tally)
     cuts = [_quantile(values, shares, i / BINS) for i in range(BINS + 1)]
     whole = float((values == np.floor(values)).all())
     lowest, highest = float(values[0]), float(values[-1])
@@ -294,7 +341,7 @@ def _tidy(edge: float) -> float:
     return int(edge) if edge.is_integer() else edge
 
 
-def _distribution(tally: Tally) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def distribution(tally: Tally) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Sorted finite values and the share of records at or below each."""
     values = tally.values.to_numpy(zero_copy_only=False).astype(float)
     order = np.argsort(values)

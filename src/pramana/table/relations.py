@@ -15,9 +15,10 @@ import pyarrow.compute as pc
 from pramana.table.cells import joint_groups
 from pramana.table.opened import OpenedTable
 from pramana.table.tally import Tally
-from pramana.types import IntArray
+from pramana.types import FloatArray, IntArray
 
-__all__ = ["Follows", "following", "standing_together"]
+__all__ = ["Follows", "following", "may_number_households", "nearly_the_same", "shared_within",
+           "standing_together", "unrelated"]  # fmt: skip
 
 FIRST = 20_000
 """Records in which relations are looked for."""
@@ -29,6 +30,13 @@ SEEN_OFTEN = 5
 FEWEST_GROUPS, SMALL_GROUPS = 50, 6
 """Households are many, and not larger, on average by far."""
 
+FEWEST_PLACES = 3
+NEARLY_ALL = 0.9
+CLOSELY = 0.98
+"""Ranks that agree so well are of two columns that say the same, as age and year of birth do."""
+
+FEWEST_PAIRS = 30
+
 
 @dataclass(frozen=True)
 class Follows:
@@ -38,42 +46,114 @@ class Follows:
         column: what follows.
         source: from which.
         both: whether each follows from the other, so that they are one column twice.
+        nested: whether codes of the source begin with those of the column, as places and classes
+            within larger ones do.
     """
 
     column: str
     source: str
     both: bool
+    nested: bool = False
 
     @property
     def words(self) -> str:
         """For the steward."""
         if self.both:
             return f"it is '{self.source}' in other words"
+        if self.nested:
+            return f"codes of '{self.source}' begin with its own, as places within larger ones do"
         return f"it follows from '{self.source}'"
 
 
-def following(table: OpenedTable, tallies: Mapping[str, Tally]) -> dict[str, Follows]:
-    """Columns that follow from another one, each from the one with fewest values, by name."""
+def following(table: OpenedTable, tallies: Mapping[str, Tally]) -> dict[str, tuple[Follows, ...]]:
+    """What each column follows from, by its name; the source with fewest values first."""
     names = [name for name, seen in tallies.items() if _may_relate(seen, table.rows)]
     if len(names) < 2:
         return {}
     codes = _codes(table, names, FIRST)
-    found: dict[str, Follows] = {}
+    found: dict[str, list[Follows]] = {}
     order = sorted(names, key=lambda name: tallies[name].distinct)
     for place, column in enumerate(order):
         for source in order[place + 1 :]:
             if not _determines(codes[source], codes[column]):
                 continue
             whole = _codes(table, [source, column], None)
-            if _determines(whole[source], whole[column]):
-                same = tallies[source].distinct == tallies[column].distinct
-                # Of two that say the same the first in the table stays.
-                first, second = source, column
-                if same and names.index(column) < names.index(source):
-                    first, second = column, source
-                found.setdefault(second, Follows(second, first, same))
+            if not _determines(whole[source], whole[column]):
+                continue
+            same = tallies[source].distinct == tallies[column].distinct
+            # Of two that say the same the first in the table stays.
+            first, second = source, column
+            if same and names.index(column) < names.index(source):
+                first, second = column, source
+            nested = not same and _begin_alike(table, tallies, source, column)
+            found.setdefault(second, []).append(Follows(second, first, same, nested))
+    return {name: tuple(own) for name, own in found.items()}
+
+
+def _begin_alike(
+    table: OpenedTable, tallies: Mapping[str, Tally], source: str, column: str
+) -> bool:
+    """Whether codes of a source begin with those of a column; both codes, and no words."""
+    kinds = {tallies[name].kind for name in (source, column)}
+    if not kinds <= {"integer", "text"} or tallies[column].distinct < FEWEST_PLACES:
+        return False
+    some = pa.Table.from_batches([next(iter(table.batches([source, column])))])
+    own, theirs = (_plain_text(some.column(name)) for name in (column, source))
+    held = [(a, b) for a, b in zip(own, theirs, strict=True) if a is not None and b is not None]
+    longer = all(len(b) > len(a) for a, b in held)
+    return bool(held) and longer and all(b.startswith(a) and a[0].isdigit() for a, b in held)
+
+
+def _plain_text(column: pa.ChunkedArray) -> list[str | None]:
+    plain = pa.chunked_array([_plain(chunk) for chunk in column.chunks])
+    texts: list[str | None] = plain.cast(pa.string()).to_pylist()
+    return [text if text else None for text in texts]
+
+
+def nearly_the_same(table: OpenedTable, names: Sequence[str]) -> dict[str, tuple[str, float]]:
+    """Columns of numbers that an earlier one all but tells, with that one and how closely."""
+    ranks = _ranks(table, names)
+    found: dict[str, tuple[str, float]] = {}
+    for at, name in enumerate(names):
+        for before in names[:at]:
+            if before in found:
+                continue
+            closely = _correlation(ranks[before], ranks[name])
+            if abs(closely) >= CLOSELY:
+                found[name] = before, closely
                 break
     return found
+
+
+def unrelated(table: OpenedTable, name: str, others: Sequence[str], most: float) -> bool:
+    """Whether no other column of numbers goes up and down with this one."""
+    ranks = _ranks(table, [name, *others])
+    return all(abs(_correlation(ranks[name], ranks[other])) <= most for other in others)
+
+
+def _ranks(table: OpenedTable, names: Sequence[str]) -> dict[str, FloatArray]:
+    """The ranks of numbers among the first records; those without a number are nan."""
+    from scipy.stats import rankdata
+
+    found = {}
+    for name in names:
+        held: list[pa.Array] = []
+        for batch in table.batches([name]):
+            held.append(_plain(batch.column(0)).cast(pa.float64()))
+            if sum(map(len, held)) >= FIRST:
+                break
+        values = pa.chunked_array(held).to_numpy()[:FIRST]
+        found[name] = np.asarray(rankdata(values, nan_policy="omit"), dtype=np.float64)
+    return found
+
+
+def _correlation(one: FloatArray, other: FloatArray) -> float:
+    both = np.isfinite(one) & np.isfinite(other)
+    if int(both.sum()) < FEWEST_PAIRS:
+        return 0.0
+    a, b = one[both] - one[both].mean(), other[both] - other[both].mean()
+    scale = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / scale if scale > 0 else 0.0
 
 
 def _may_relate(seen: Tally, records: int) -> bool:
@@ -112,10 +192,36 @@ def _determines(source: IntArray, column: IntArray) -> bool:
     return len(source) > 0 and int(together.max()) == len(np.unique(source)) - 1
 
 
+def may_number_households(table: OpenedTable, seen: Tally) -> bool:
+    """Whether a column has as many values as households would, a few records each."""
+    some = max(FEWEST_GROUPS, table.rows / SMALL_GROUPS)
+    return seen.complete and some < seen.distinct < 0.9 * table.rows
+
+
+def shared_within(
+    table: OpenedTable, name: str, tallies: Mapping[str, Tally], others: Sequence[str]
+) -> list[str]:
+    """Columns that are the same for all records with one value of ``name``, as of a home.
+
+    Such as hold the same value for nearly all records say nothing, and are not named.
+    """
+    varied = [own for own in others if own != name and _varies(tallies[own])]
+    codes = _codes(table, [name, *varied], FIRST)
+    groups = codes[name]
+    if int(np.bincount(groups).max()) < 2:
+        return []
+    return [own for own in varied if _determines(groups, codes[own])]
+
+
+def _varies(seen: Tally) -> bool:
+    total = int(seen.numbers.sum()) + seen.missing
+    most = max(int(seen.numbers.max(initial=0)), seen.missing)
+    return seen.complete and 1 < seen.distinct <= MOST_VALUES and most <= NEARLY_ALL * total
+
+
 def standing_together(table: OpenedTable, name: str, seen: Tally) -> bool:
     """Whether records with one value stand one after the other, a few each, as households do."""
-    some = max(FEWEST_GROUPS, table.rows / SMALL_GROUPS)
-    if not seen.complete or not some < seen.distinct < 0.9 * table.rows:
+    if not may_number_households(table, seen):
         return False
     runs, last = 0, None
     for batch in table.batches([name]):

@@ -23,6 +23,7 @@ from pramana.table.tally import Tally
 __all__ = [
     "STAND_INS",
     "Suspect",
+    "amount_step",
     "codes_among_numbers",
     "looks_missing",
     "merge_of_rare",
@@ -45,6 +46,7 @@ NINES = frozenset(
     for digit, last in (("9", "9"), ("9", "8"), ("9", "7"), ("8", "8"), ("7", "7"))
 )
 """9, 98, 997, -8 and their like."""
+NEAR_KEY = 0.5  # of the records hold a value of their own: whoever knows it finds the record
 APART = 2.0  # times as far from the other values as these reach
 ISO = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ][0-9:.]+Z?)?$"
 
@@ -200,6 +202,18 @@ def top_of(tally: Tally, k: int) -> float | None:
         return None
     cut = float(values[order[int(np.searchsorted(held, k))]])
     return _rounded_down(cut) if cut > 0 else None
+
+
+def amount_step(tally: Tally, records: int) -> float | None:
+    """A power of ten to round amounts to, where hardly any two records hold the same."""
+    if not tally.complete or tally.kind not in ("integer", "number"):
+        return None
+    values = np.abs(np.asarray(tally.values, dtype=np.float64))
+    some = values[np.isfinite(values) & (values > 0)]
+    if tally.distinct < max(NEAR_KEY * records, 2) or not len(some):
+        return None
+    power = int(np.floor(np.log10(float(np.median(some))))) - 1
+    return 10**power if power >= 0 else float(10.0**power)
 
 
 def weight_step(tally: Tally, k: int) -> float | None:

@@ -1,0 +1,233 @@
+"""A role for each column of a table, by its values, its name, and how columns hang together.
+
+What a column is called comes second: weights, households and places are known by how their values
+behave wherever that tells. Every role has its reason, for the steward, who has the last word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from pramana.table.opened import OpenedTable
+from pramana.table.proposals import (
+    Proposal,
+    in_plain_letters,
+    propose_role,
+    visibility,
+    visible,
+)
+from pramana.table.relations import (
+    Follows,
+    following,
+    may_number_households,
+    nearly_the_same,
+    shared_within,
+    standing_together,
+    unrelated,
+)
+from pramana.table.schema import Role
+from pramana.table.tally import Tally
+from pramana.table.weighing import behaves_as_weight
+
+__all__ = ["propose_roles"]
+
+MOST_KEYS = 8
+"""No more keys than these are proposed: each costs precision."""
+
+HOMES = re.compile(r"hid$|hhid|house|^hh|serial|dwelling|family|famil")
+NAMED = 4
+"""Columns that a reason names."""
+
+Roles = dict[str, Proposal]
+
+
+def propose_roles(
+    table: OpenedTable, tallies: Mapping[str, Tally], given: Mapping[str, Role]
+) -> Roles:
+    """A role for each column; those that are given are taken as given."""
+    roles = {
+        name: Proposal(given[name], "as given")
+        if name in given
+        else propose_role(name, seen, table.rows)
+        for name, seen in tallies.items()
+    }
+    follows = following(table, tallies)
+    roles |= _weights(table, tallies, roles, given)
+    roles |= _households(table, tallies, roles, given)
+    roles |= _derived(roles, given, follows)
+    roles |= _twins(table, tallies, roles, given)
+    places = {own.source for every in follows.values() for own in every if own.nested}
+    roles |= _fewer_keys(tallies, roles, given, places)
+    return roles | _telling(roles, given, follows)
+
+
+def _weights(
+    table: OpenedTable, tallies: Mapping[str, Tally], roles: Roles, given: Mapping[str, Role]
+) -> Roles:
+    """At most one weight: by name, else by behaviour; others are dropped."""
+    named = [name for name, own in roles.items() if own.role is Role.WEIGHT]
+    found: Roles = {}
+    if not named and Role.WEIGHT not in given.values():
+        named, found = _unnamed_weights(table, tallies, roles, given)
+    why = "a second weight: dropped, as released it would tell people apart"
+    stays = next((name for name in named if name in given), next(iter(named), None))
+    return found | {
+        name: Proposal(Role.IDENTIFIER, why)
+        for name in named
+        if name != stays and name not in given
+    }
+
+
+def _unnamed_weights(
+    table: OpenedTable, tallies: Mapping[str, Tally], roles: Roles, given: Mapping[str, Role]
+) -> tuple[list[str], Roles]:
+    """Columns that behave as weights do, and go up and down with no other number."""
+    numbers = [name for name, seen in tallies.items() if seen.kind in ("integer", "number")]
+    likely = {
+        name: reason
+        for name in numbers
+        if name not in given
+        and roles[name].role in (Role.KEY, Role.SENSITIVE)
+        and (reason := behaves_as_weight(in_plain_letters(name), tallies[name], table.rows))
+    }
+    found = []
+    for name in likely:
+        others = [
+            other
+            for other in numbers
+            if other not in likely and roles[other].role is not Role.IDENTIFIER
+        ]
+        if unrelated(table, name, others, ALONE):
+            found.append(name)
+    first = found[:1]
+    return found, {name: Proposal(Role.WEIGHT, likely[name]) for name in first}
+
+
+ALONE = 0.3
+"""Ranks of a weight agree with those of no other number better than this."""
+
+
+def _households(
+    table: OpenedTable, tallies: Mapping[str, Tally], roles: Roles, given: Mapping[str, Role]
+) -> Roles:
+    """Columns that number households, with what the people of each have in common."""
+    found = {}
+    for name, seen in tallies.items():
+        if (
+            name in given
+            or name in table.recoded
+            or seen.kind not in ("integer", "text")
+            or not may_number_households(table, seen)
+        ):
+            continue
+        free = [own for own, role in roles.items() if role.role is not Role.IDENTIFIER]
+        shared = shared_within(table, name, tallies, free)
+        near = standing_together(table, name, seen)
+        if near and (shared or _consecutive(seen) or HOMES.search(name.lower())):
+            how = "stand together, a few each"
+        elif len(shared) > 1 and (HOMES.search(name.lower()) or len(shared) > FEW_SHARED):
+            how = "are few"
+        else:
+            continue
+        have = f", and have {_named(shared)} in common" if shared else ""
+        why = (
+            f"records with one value {how}{have}, as those of a household do; state it as "
+            "household at the top, and promises are stated for households too"
+        )
+        found[name] = Proposal(Role.IDENTIFIER, why)
+    return found
+
+
+FEW_SHARED = 3
+
+
+def _consecutive(seen: Tally) -> bool:
+    """Whether whole numbers leave hardly any out: they count something."""
+    if seen.kind != "integer" or seen.lowest is None or seen.highest is None:
+        return False
+    return seen.highest - seen.lowest + 1 <= 2 * seen.distinct
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    shown = ", ".join(f"'{name}'" for name in names[:NAMED])
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _derived(
+    roles: Roles, given: Mapping[str, Role], follows: Mapping[str, tuple[Follows, ...]]
+) -> Roles:
+    """Keys that follow from another column go: randomised they contradict it, kept they tell it.
+
+    What all can see stays where the column that tells it is not seen by anyone: that one goes then.
+    """
+    found = {}
+    for name, every in follows.items():
+        own = every[0]
+        if name in given or roles[name].role is not Role.KEY or _stays(name, every):
+            continue
+        found[name] = Proposal(Role.IDENTIFIER, f"{own.words}: dropped, as it would tell that one")
+    return found
+
+
+def _stays(name: str, every: Sequence[Follows]) -> bool:
+    return visible(name) and not any(visible(own.source) for own in every)
+
+
+def _telling(
+    roles: Roles, given: Mapping[str, Role], follows: Mapping[str, tuple[Follows, ...]]
+) -> Roles:
+    """Columns that would leave as they are and tell a key: released, they would undo its matrix."""
+    found = {}
+    for name, every in follows.items():
+        if roles[name].role is not Role.KEY:
+            continue
+        for own in every:
+            source = roles[own.source].role
+            if own.source not in given and source in (Role.SENSITIVE, Role.PLAIN):
+                why = f"whoever sees it knows the key '{name}': dropped, unless it is tied to it"
+                found.setdefault(own.source, Proposal(Role.IDENTIFIER, why))
+    return found
+
+
+def _twins(
+    table: OpenedTable, tallies: Mapping[str, Tally], roles: Roles, given: Mapping[str, Role]
+) -> Roles:
+    """Keys of numbers that another key all but tells, as the year of birth tells the age."""
+    names = [
+        name
+        for name, own in roles.items()
+        if own.role is Role.KEY
+        and tallies[name].kind in ("integer", "number")
+        and tallies[name].distinct > FEW_RANKS
+    ]
+    # What is given or seen by all stays, so it comes first.
+    names.sort(key=lambda name: (name not in given, not visible(name)))
+    return {
+        name: Proposal(
+            Role.IDENTIFIER,
+            f"it says nearly the same as '{other}' (ranks agree by {closely:.2f}): dropped",
+        )
+        for name, (other, closely) in nearly_the_same(table, names).items()
+        if name not in given
+    }
+
+
+FEW_RANKS = 20
+
+
+def _fewer_keys(
+    tallies: Mapping[str, Tally],
+    roles: Roles,
+    given: Mapping[str, Role],
+    places: set[str],
+) -> Roles:
+    """Of many keys those by which people are recognised most easily; why the others are none."""
+    keys = [name for name, own in roles.items() if own.role is Role.KEY and name not in given]
+    if len(keys) <= MOST_KEYS or Role.KEY in given.values():
+        return {}
+    ranked = sorted(keys, key=lambda name: -visibility(name, tallies[name], place=name in places))
+    best = ranked[:MOST_KEYS]
+    why = f"not among the {MOST_KEYS} columns by which people are recognised most easily"
+    return {name: Proposal(Role.SENSITIVE, why) for name in keys if name not in best}
