@@ -12,7 +12,7 @@ from pramana.guarantees.base import Guarantee
 from pramana.guarantees.households import household_sentences
 from pramana.methods.base import Method
 from pramana.methods.expected_error import ExpectedError
-from pramana.methods.people import People, require_coded
+from pramana.methods.people import People, require_coded, require_numbers
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
 from pramana.methods.retention import whole_record_errors
@@ -68,7 +68,9 @@ def design(
     if data is not None:
         opened = open_source(data, schema=schema)
         people = People.found(schema, opened, numbers_stay=chosen.takes_numbers)
-        if not looked_at:
+        if looked_at:
+            require_numbers(people.schema, opened)
+        else:
             require_coded(people.schema, opened)
     elif records is not None:
         people = People.expected(schema, records, smallest_group)

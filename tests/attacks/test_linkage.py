@@ -11,12 +11,13 @@ from pramana.attacks.closest import MixedRecords, closest_risk, distance_to_clos
 from pramana.attacks.inference import SensitiveValues, inference_risk
 from pramana.attacks.linkage import linkage_risks
 from pramana.attacks.linkers import (
+    expected_in_halves,
     expected_released,
     likelihood_scores,
     link,
     nearest_scores,
 )
-from pramana.attacks.records import Records
+from pramana.attacks.records import Cells, Records
 from pramana.attacks.rerun import rerun
 from pramana.errors import InvalidNumber
 from pramana.guarantees.pk_anonymity import PkAnonymity
@@ -102,6 +103,56 @@ def test_expected_numbers_agree_on_both_roads(retention, monkeypatch):
     monkeypatch.setattr("pramana.attacks.linkers.DENSE_CELLS", 0)
 
     assert expected_released(made, truth, released) == pytest.approx(dense)
+    monkeypatch.setattr("pramana.attacks.linkers.MOST_HALF", 0)
+    assert expected_released(made, truth, released) == pytest.approx(dense)
+
+
+@given(st.integers(10, 60), st.floats(0.05, 0.95), st.integers(1, 3), st.integers(3, 5))
+def test_halves_of_the_steps_give_what_all_steps_give(records, retention, crowds, steps):
+    """Brute force: every pair of records, step after step; numbers and chances are the same."""
+    random = np.random.default_rng(records)
+    sizes = [int(size) for size in random.integers(2, 6, steps)]
+    made = Mechanism(tuple(
+        Step((f"c{at}",), UniformMixture.of(tuple(range(size)), retention=retention))
+        for at, size in enumerate(sizes)
+    ))  # fmt: skip
+    codes = tuple(random.integers(0, size, records) for size in sizes)
+    truth = Records(codes, random.integers(0, crowds, records), (None,) * steps)
+    released = rerun(made, truth, keystream=Keystream.from_seed(records), stream="t")
+    chance = np.ones((records, records))
+    for step, own, told in zip(made, truth.codes, released.codes, strict=True):
+        chance *= step.matrix.values[own][:, told]
+    chance *= truth.crowd[:, None] == released.crowd[None, :]
+    cells, seen = Cells.of(truth, sizes), Cells.of(released, sizes)
+    numbers = expected_in_halves(made, cells, seen, sizes)[seen.of_record]
+    assert np.exp(numbers) == pytest.approx(chance.sum(axis=0))
+
+    found = link(
+        likelihood_scores(made), truth, released, sizes=sizes,
+        targets=np.arange(records), offsets=-numbers,
+    )  # fmt: skip
+    with np.errstate(divide="ignore"):
+        table = np.log(chance) - numbers
+    best = table >= table.max(axis=1, keepdims=True) - 1e-9
+    assert found.chance == pytest.approx(np.where(np.diagonal(best), 1 / best.sum(axis=1), 0))
+
+
+def test_the_compiled_loop_finds_the_same(monkeypatch):
+    """Chances and confidence of every person, with two crowds."""
+    random = np.random.default_rng(3)
+    made = Mechanism(tuple(
+        Step((f"c{at}",), UniformMixture.of(tuple(range(4)), retention=0.6)) for at in range(4)
+    ))  # fmt: skip
+    codes = tuple(random.integers(0, 4, 300) for _ in range(4))
+    truth = Records(codes, random.integers(0, 2, 300), (None,) * 4)
+    released = rerun(made, truth, keystream=Keystream.from_seed(2), stream="t")
+    offsets = -expected_released(made, truth, released)
+    asked = {"sizes": [4] * 4, "targets": np.arange(300), "offsets": offsets}
+    plain = link(likelihood_scores(made), truth, released, **asked)
+    monkeypatch.setattr("pramana.attacks.linkers.COMPILED", 0)
+    quick = link(likelihood_scores(made), truth, released, **asked)
+    assert quick.chance == pytest.approx(plain.chance)
+    assert quick.confidence == pytest.approx(plain.confidence)
 
 
 def test_a_sound_mechanism_keeps_its_promise_and_a_broken_one_is_caught():

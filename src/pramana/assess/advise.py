@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import shlex
 import time
+import warnings
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,9 +20,9 @@ import numpy as np
 
 from pramana.assess.compare import LINKING, SEED, Scenario, scenarios_of
 from pramana.assess.questions import Answer, answer_of, own_questions
-from pramana.assess.release_audit import audit_release
+from pramana.assess.release_audit import link_risks
 from pramana.assess.ways import POOR, Way, share_text, ways_of
-from pramana.errors import Copies, InvalidNumber, PramanaError
+from pramana.errors import Copies, Infeasible, InvalidNumber, PramanaError
 from pramana.guarantees.base import Guarantee
 from pramana.methods.base import Method
 from pramana.methods.people import require_coded
@@ -31,9 +33,10 @@ from pramana.planning import design
 from pramana.protecting import protect
 from pramana.randomness import Keystream
 from pramana.readings.release import Release
+from pramana.risk.verbatim import measure_verbatim
 from pramana.shown import Shown
 from pramana.table.opened import OpenedTable
-from pramana.table.schema import Schema
+from pramana.table.schema import Schema, require_keys
 
 __all__ = ["Advice", "Tried", "advise_on", "aiming_methods", "command_of"]
 
@@ -41,6 +44,7 @@ MOST_RECORDS = 100_000
 """Larger tables are tried on so many of their records, drawn by chance."""
 
 CELLS_SHOWN = 8
+THREADS = 2
 
 
 @dataclass(frozen=True)
@@ -266,21 +270,39 @@ def advise_on(
     """Try every method on the table, or on some of its records where it is large."""
     if not k >= 2:
         raise InvalidNumber(f"k must be a number at or above 2, got {k!r}.")
+    require_keys(schema)
     require_coded(schema, table)
     questions = own_questions(schema, tables)
     names = list(methods or aiming_methods())
     people = _some(table)
-    tried = []
-    for scenario in scenarios_of(schema, methods=names, k=[k]):
-        tried.append(_try(people, schema, scenario, questions))
-        if progress is not None:
-            progress(1)
+    say = progress or (lambda _: None)
+
+    def run(scenario: Scenario) -> Tried:
+        done = _try(people, schema, scenario, questions)
+        say(1)
+        return done
+
+    with warnings.catch_warnings(), ThreadPoolExecutor(THREADS) as pool:
+        warnings.simplefilter("ignore", Copies)  # the share is in the table
+        tried = list(pool.map(run, scenarios_of(schema, methods=names, k=[k])))
+    _require_one(tried)
     tried.sort(key=lambda one: (not one.answers, one.error))
     advice = Advice(tuple(tried), 1 / k, table.rows, people.rows)
     best = advice.recommended
     if best is None or best.plan is None or best.error < POOR:
         return advice
     return replace(advice, ways=tuple(ways_of(best.plan, opened=people)))
+
+
+def _require_one(tried: Sequence[Tried]) -> None:
+    """Refuse a table that no method can be tried on, with what each of them says."""
+    if any(one.answers for one in tried):
+        return
+    notes = list(dict.fromkeys(one.note for one in tried))
+    if len(notes) == 1:
+        raise Infeasible(notes[0])
+    said = " ".join(f"{one.scenario.method}: {one.note}" for one in tried)
+    raise Infeasible(f"No method can be tried. {said}")
 
 
 MOST_OPTIMAL = 6
@@ -304,16 +326,12 @@ def _some(table: OpenedTable) -> OpenedTable:
 def _try(
     table: OpenedTable, schema: Schema, scenario: Scenario, questions: Sequence[tuple[str, ...]]
 ) -> Tried:
-    import warnings
-
     if scenario.method == "optimal" and len(schema.randomised) > MOST_OPTIMAL:
         return Tried(scenario, note=TAKES_LONGER)
     start = time.perf_counter()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Copies)  # the share is in the table
-            plan = design(schema, scenario.guarantee, data=table, method=scenario.method)
-            release = protect(table, plan, seed=SEED)
+        plan = design(schema, scenario.guarantee, data=table, method=scenario.method)
+        release = protect(table, plan, seed=SEED)
         answers = tuple(answer_of(release, table, columns) for columns in questions)
     except PramanaError as error:
         return Tried(scenario, note=str(error))
@@ -324,12 +342,13 @@ def _try(
 def _attacked(done: Tried, release: Release, table: OpenedTable) -> Tried:
     withheld = release.certificate.mechanism is None
     mechanism = done.plan.mechanism if withheld and done.plan is not None else None
+    copies = measure_verbatim(release.certificate.true_schema, table, release.opened).unique_share
     try:
-        found = audit_release(release, table, mechanism=mechanism, sensitive=(), belongs=True)
+        found = link_risks(release, table, mechanism=mechanism)
     except PramanaError as error:
-        return replace(done, note=str(error))
-    links = [own.value for own in found.measured if own.name in LINKING]
-    return replace(done, link=max(links, default=None), copies=found.verbatim.unique_share)
+        return replace(done, copies=copies, note=str(error))
+    links = [own.value for own in found if own.name in LINKING]
+    return replace(done, link=max(links, default=None), copies=copies)
 
 
 def _up(share: float) -> str:

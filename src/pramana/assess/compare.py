@@ -42,7 +42,7 @@ from pramana.risk.measured import Measured
 from pramana.risk.verbatim import Verbatim
 from pramana.shown import Shown
 from pramana.table.opened import OpenedTable
-from pramana.table.schema import Schema
+from pramana.table.schema import Schema, require_keys
 
 __all__ = ["Comparison", "Scenario", "ScenarioOutcome", "compare_scenarios", "scenarios_of"]
 
@@ -347,6 +347,7 @@ def compare_scenarios(
 
     The releases are made with a seed, attacked, compared and thrown away: none is published.
     """
+    require_keys(schema)
     require_coded(schema, table)
 
     def run(scenario: Scenario) -> ScenarioOutcome:

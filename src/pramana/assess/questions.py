@@ -85,8 +85,9 @@ class Answer:
 
 def own_questions(schema: Schema, tables: Sequence[Sequence[str]] = ()) -> list[tuple[str, ...]]:
     """The tables asked for, here or in the schema; else of two keys each, or of the only one."""
-    stated = [tuple(table) for table in (tables or schema.tables)]
     keys = {column.name for column in schema.randomised}
+    own = [table for table in schema.tables if set(table) <= keys]  # others are of kept columns
+    stated = [tuple(table) for table in (tables or own)]
     for name in (name for table in stated for name in table):
         if name not in keys:
             raise UnknownColumn(

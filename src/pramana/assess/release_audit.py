@@ -33,10 +33,13 @@ from pramana.table.opened import OpenedTable
 from pramana.table.schema import Role, Schema
 from pramana.types import Say
 
-__all__ = ["ReleaseAudit", "audit_release", "linking_bound"]
+__all__ = ["ReleaseAudit", "audit_release", "link_risks", "linking_bound"]
 
 SEED = 20
 """Audits give the same figures every time: nothing that is drawn here is published."""
+
+QUICK = 4_000
+"""So many people are looked for where an answer is wanted soon."""
 
 GROUPED = (
     "Keys were replaced within groups: there are no matrices, so that only the nearest record is "
@@ -189,6 +192,36 @@ def audit_release(
     return ReleaseAudit(truth.rows, measured, before, after, seen, suggested, notes)
 
 
+def link_risks(
+    release: Release, truth: OpenedTable, *, mechanism: Mechanism | None = None, seed: int = SEED
+) -> tuple[Measured, ...]:
+    """The attacks that look for whose record is whose, and no others: they are the quickest."""
+    certificate = release.certificate
+    keystream, bound = Keystream.from_seed(seed), linking_bound(certificate)
+    if certificate.kind == "groups":
+        return (grouped_linkage(certificate, truth, bound=bound, keystream=keystream, most=QUICK),)
+    matrices = mechanism or certificate.mechanism
+    if matrices is None or not matrices.columns:
+        return (withheld_linkage(certificate, truth, release.opened, keystream=keystream),)
+    people = _people(certificate, release, truth, matrices)
+    return linkage_risks(
+        certificate.schema, matrices, people, bound=bound, keystream=keystream, most=QUICK
+    )
+
+
+def _people(
+    certificate: Certificate, release: Release, truth: OpenedTable, matrices: Mechanism
+) -> Records:
+    people, _ = read_pair(
+        certificate.schema,
+        matrices,
+        truth=truth,
+        released=release.opened,
+        known=certificate.known_columns,
+    )
+    return people
+
+
 def _as_told(certificate: Certificate) -> Schema:
     """The schema of the released records: reports are empty where nothing was asked."""
     schema = certificate.schema
@@ -208,13 +241,7 @@ def _attacks(
     say: Say,
 ) -> tuple[tuple[Measured, ...], tuple[str, ...]]:
     """Every attack on a release by matrices, and what could not be measured."""
-    people, _ = read_pair(
-        certificate.schema,
-        matrices,
-        truth=truth,
-        released=release.opened,
-        known=certificate.known_columns,
-    )
+    people = _people(certificate, release, truth, matrices)
     say("Linking records")
     bound = linking_bound(certificate)
     measured = [

@@ -1,11 +1,13 @@
 """Ways to a better release at the same promise, found before any record is touched.
 
 The promise and the number of people stay; the schema changes: a key less, or a key with about half
-as many values. Each way is designed anew, and told with what the tables that both have are off by.
+as many values; or keys go through one matrix together. Each way is designed anew, and told with
+what the tables that both have are off by.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from pramana.errors import PramanaError
+from pramana.methods.base import Method
 from pramana.methods.plan import Plan
+from pramana.methods.retention import Retention
 from pramana.planning import design
 from pramana.table.domains import Bins, Categories, Label
 from pramana.table.opened import OpenedTable
@@ -42,8 +46,8 @@ class Way:
 
     Attributes:
         what: the change in words.
-        column: of which column.
-        entry: what to write into the schema under that column.
+        column: of which column; empty where it is none of the schema.
+        entry: what to write into the schema under that column, or to add to the command.
         error: of a typical table afterwards.
         was: of the same tables before.
     """
@@ -54,11 +58,18 @@ class Way:
     error: float
     was: float
 
+    @property
+    def how(self) -> str:
+        """What to do for it."""
+        if not self.column:
+            return f"Add to the command: {self.entry}"
+        return f"In the schema under [columns.{self.column}]: {self.entry}"
+
     def sentence(self) -> str:
         """The way in words, with what to write."""
         return (
             f"{self.what}: a typical table is off by {share_text(self.error)} instead of "
-            f"{share_text(self.was)}. In the schema under [columns.{self.column}]: {self.entry}"
+            f"{share_text(self.was)}. {self.how}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -86,17 +97,57 @@ def typical_error(plan: Plan, among: frozenset[str] | None = None) -> float | No
 
 
 def ways_of(plan: Plan, *, opened: OpenedTable | None = None) -> list[Way]:
-    """The best changes of one column, most helpful first; none where no error can be foreseen."""
+    """The best changes, most helpful first; none where no error can be foreseen."""
     if typical_error(plan) is None:
         return []
     keys = sorted(plan.schema.randomised, key=lambda column: -len(column.labels))[:MOST_COLUMNS]
+    asked = {name for table in plan.schema.tables for name in table}
+    tried = [
+        _tried(plan, what, entry, column)
+        for key in keys
+        for what, entry, column in changed_columns(key, opened)
+        if column.randomised or key.name not in asked
+    ]
+    found = [way for way in tried if way is not None and way.error <= WORTH * way.was]
+    best = sorted(found, key=lambda way: way.error / way.was)
+    together = _together(plan)  # changes no table that is asked for, so it is told in any case
+    return [*best[: MOST_WAYS - len(together)], *together]
+
+
+def _together(plan: Plan) -> list[Way]:
+    """Keys whose tables will be asked for through one matrix, where that helps."""
+    was, method = typical_error(plan), plan.method
+    if not isinstance(method, Retention) or method.joint or not was:
+        return []
     found = []
-    for key in keys:
-        for what, entry, column in changed_columns(key, opened):
-            way = _tried(plan, what, entry, column)
-            if way is not None and way.error <= WORTH * way.was:
-                found.append(way)
-    return sorted(found, key=lambda way: way.error / way.was)[:MOST_WAYS]
+    for joint in _ties(plan.schema):
+        other = _designed(plan, plan.schema, replace(method, joint=joint))
+        error = None if other is None else typical_error(other)
+        if error is not None and error <= WORTH * was:
+            names = [" and ".join(f"'{name}'" for name in tie) for tie in joint]
+            entry = f"--method retention --joint {shlex.quote(','.join(map('*'.join, joint)))}"
+            found.append(Way(f"{'; '.join(names)} randomised together", "", entry, error, was))
+    return sorted(found, key=lambda way: way.error)[:1]
+
+
+def _ties(schema: Schema) -> Iterator[tuple[tuple[str, ...], ...]]:
+    """What may go through one matrix: the tables asked for, none sharing a column with another.
+
+    Where none are stated all keys in pairs, the one with most values beside that with fewest.
+    """
+    keys = {column.name: len(column.labels) for column in schema.randomised}
+    stated = [table for table in schema.tables if len(table) > 1 and set(table) <= set(keys)]
+    if stated:
+        apart: list[tuple[str, ...]] = []
+        for table in stated:
+            if not set(table) & {name for tie in apart for name in tie}:
+                apart.append(table)
+        yield from (tuple(apart[:most]) for most in range(1, len(apart) + 1))
+        return
+    names = sorted(keys, key=lambda name: keys[name])
+    half = len(names) // 2
+    if half:
+        yield tuple(zip(names[:half], names[: -half - 1 : -1], strict=True))
 
 
 def changed_columns(key: Column, opened: OpenedTable | None) -> Iterator[tuple[str, str, Column]]:
@@ -141,17 +192,22 @@ def _tried(plan: Plan, what: str, entry: str, column: Column) -> Way | None:
     schema = with_column(plan.schema, column)
     both = frozenset(own.name for own in schema.randomised)
     was = typical_error(plan, both)
-    group = None if plan.crowd == plan.records else plan.crowd
-    try:
-        other = design(
-            schema, *plan.asked, records=plan.records, smallest_group=group, method=plan.method
-        )
-    except PramanaError:
-        return None
-    error = typical_error(other, both)
+    other = _designed(plan, schema, plan.method)
+    error = None if other is None else typical_error(other, both)
     if was is None or error is None or not was > 0:
         return None
     return Way(what, column.name, entry, error, was)
+
+
+def _designed(plan: Plan, schema: Schema, method: Method) -> Plan | None:
+    """The same promise to the same people by another schema or method, if it can be made."""
+    group = None if plan.crowd == plan.records else plan.crowd
+    try:
+        return design(
+            schema, *plan.asked, records=plan.records, smallest_group=group, method=method
+        )
+    except PramanaError:
+        return None
 
 
 def with_column(schema: Schema, column: Column) -> Schema:
@@ -170,4 +226,4 @@ def with_column(schema: Schema, column: Column) -> Schema:
 
 def share_text(share: float) -> str:
     """A share of the records in words."""
-    return f"{100 * share:.2g} %" if share < 1 else "all records or more"
+    return f"{100 * share:.2g} %" if share < 1 else f"{share:.2g} times all records"

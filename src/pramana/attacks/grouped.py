@@ -45,19 +45,24 @@ def grouped_linkage(
     bound: float | None,
     keystream: Keystream,
     trials: int = TRIALS,
+    most: int | None = None,
 ) -> Measured:
-    """How often the nearest record is the person's own."""
+    """How often the nearest record is the person's own; of so many people, where ``most`` says."""
     method, k = _method(certificate)
     runs = max(1, -(-trials // truth.rows))
     columns = list(certificate.schema.randomised)
     known = list(certificate.known_columns)
     crowd = _crowd(truth, known)
+    targets = None
+    if most is not None and most < truth.rows:
+        targets = np.sort(keystream.permutation(truth.rows, "targets")[:most])
     chances = []
     for run in range(runs):
         words = Keystream.from_seed(int(keystream.words("grouped runs", run, 1)[0] >> np.uint64(1)))
         made = method.regrouped(certificate.schema, truth, k=k, keystream=words).table
         before, after = _points(columns, truth, open_source(made))
-        chances.append(link_chances(np.c_[before, crowd], np.c_[after, crowd]))
+        sides = np.c_[before, crowd], np.c_[after, crowd]
+        chances.append(link_chances(*sides, targets=targets))
     chance = np.concatenate(chances)
     hits = int((keystream.uniforms("ties of grouped", 0, len(chance)) < chance).sum())
     times = "once" if runs == 1 else f"{runs} times"

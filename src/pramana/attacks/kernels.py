@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["closest_distances"]
+__all__ = ["best_links", "closest_distances"]
 
 BLOCK = 512
+NOTHING = -60.0
+"""Scores so far below the best one weigh nothing."""
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -51,3 +53,25 @@ def closest_distances(left_numbers, left_codes, right_numbers, right_codes, out)
             for j in range(size):
                 best = min(best, total[j])
             out[i] = best
+
+
+@njit(cache=True, nogil=True)
+def best_links(first, second, own, told, bonus, numbers, tie, best, tied, mass):  # type: ignore[no-untyped-def]
+    """For each person the highest score, how many records share it, and the mass beside it.
+
+    A score is a sum of two look-ups, one a half of the steps, and of the bonus of the record.
+    """
+    columns = told.shape[1]
+    for i in range(own.shape[1]):
+        left, right = first[own[0, i]], second[own[1, i]]
+        high = -np.inf
+        for j in range(columns):
+            high = max(high, left[told[0, j]] + right[told[1, j]] + bonus[j])
+        same, total = 0.0, 0.0
+        for j in range(columns):
+            below = left[told[0, j]] + right[told[1, j]] + bonus[j] - high
+            if below >= -tie:
+                same += numbers[j]
+            if below > NOTHING:
+                total += numbers[j] * np.exp(below)
+        best[i], tied[i], mass[i] = high, same, total

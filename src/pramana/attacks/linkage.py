@@ -45,11 +45,15 @@ def linkage_risks(
     bound: float | None,
     keystream: Keystream,
     trials: int = TRIALS,
+    most: int | None = None,
 ) -> tuple[Measured, ...]:
-    """The nearest-record linker, the strongest linker, and its surest links."""
+    """The nearest-record linker, the strongest linker, and its surest links.
+
+    With ``most`` no more than so many people are looked for, where the table has more.
+    """
     sizes = code_sizes(mechanism)
     runs = max(1, -(-trials // len(truth)))
-    targets = _targets(truth, sizes, keystream)
+    targets = _targets(truth, sizes, keystream, most)
     nearest, likely = [], []
     for run in range(runs):
         released = rerun(mechanism, truth, keystream=keystream, stream=Stream("run", run))
@@ -73,10 +77,13 @@ def linkage_risks(
     return tuple(found)
 
 
-def _targets(truth: Records, sizes: Sequence[int], keystream: Keystream) -> IntArray:
+def _targets(
+    truth: Records, sizes: Sequence[int], keystream: Keystream, few: int | None
+) -> IntArray:
     """Everybody, or so many drawn at random that the comparisons stay within bounds."""
     cells = len(Cells.of(truth, sizes).numbers)
     most = max(MOST_PAIRS // 4 // max(cells, 1), 1_000)
+    most = most if few is None else min(most, few)
     if most >= len(truth):
         return np.arange(len(truth))
     return np.sort(keystream.permutation(len(truth), "targets")[:most])

@@ -72,7 +72,7 @@ def plan_for(
 
 def _with_tables(schema: Schema, texts: Sequence[str]) -> Schema:
     """The schema with the tables that will be asked for; the word pairs stands for all pairs."""
-    from pramana.methods.reports import tables_of
+    from pramana.methods.steps import tables_of
 
     names = [column.name for column in schema.randomised]
     tables: list[tuple[str, ...]] = []

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TypeVar
 
+import numpy as np
 import pyarrow as pa
 
 from pramana.engines.choose import counts_of, smallest_attached, smallest_crowd
@@ -15,14 +16,15 @@ from pramana.errors import Infeasible, InvalidNumber, InvalidTable, OutsideDomai
 from pramana.guarantees.base import Amplified, Evidence, Guarantee
 from pramana.guarantees.evaluate import attained, lacks
 from pramana.matrices.mechanism import Mechanism
-from pramana.numeric import require_number
-from pramana.table.codec import Refused, count_refused, refuse
+from pramana.methods.steps import step_domains
+from pramana.numeric import records_that, require_number
+from pramana.table.codec import Refused, count_refused, encode, refuse
 from pramana.table.counts import Counts
 from pramana.table.groups import smallest_group
 from pramana.table.opened import OpenedTable, is_number
 from pramana.table.schema import Column, Schema
 
-__all__ = ["People", "refused_in_all", "require_coded"]
+__all__ = ["People", "refused_in_all", "require_coded", "require_numbers"]
 
 Made = TypeVar("Made", bound=Mechanism)
 
@@ -206,14 +208,54 @@ def refused_in_all(schema: Schema, opened: OpenedTable) -> Iterator[None]:
 
 
 def require_coded(schema: Schema, opened: OpenedTable) -> None:
-    """Refuse a table with values outside its domains, or with noise on what is no number."""
-    for column in schema.noisy:
-        if not is_number(kind := opened.schema.field(column.name).type):
-            raise InvalidTable(f"'{column.name}' must be a number to add noise, and is {kind}.")
+    """Refuse what no method can release: values outside their domains, impossible combinations."""
+    require_numbers(schema, opened)
     for column in (*schema.randomised, *schema.binned):
         if column.domain is not None:
             parts = opened.summaries(partial(_refused, column), [column.name])
             refuse(column, sum(parts, start=Refused()))
+    for step in step_domains(schema) if schema.impossible else ():
+        if len(step.columns) > 1:
+            _refuse_impossible(schema, step.columns, opened)
+
+
+def require_numbers(schema: Schema, opened: OpenedTable) -> None:
+    """Refuse noise on what is no number, and weights that are none."""
+    weight = schema.weight
+    numbers = {column.name: "to add noise" for column in schema.noisy}
+    numbers |= {} if weight is None else {weight.name: "to weigh answers"}
+    for name, why in numbers.items():
+        if not is_number(kind := opened.schema.field(name).type):
+            raise InvalidTable(f"'{name}' must be a number {why}, and is {kind}.")
+
+
+def _refuse_impossible(schema: Schema, names: Sequence[str], opened: OpenedTable) -> None:
+    """Refuse records that the schema says cannot exist, in the words of who releases them."""
+    parts = opened.summaries(partial(_impossible, schema, names), names)
+    wrong = sum(parts)
+    together = " and ".join(f"'{name}'" for name in names)
+    if wrong:
+        raise OutsideDomain(
+            f"{records_that(wrong, 'holds', 'hold')} a combination of "
+            f"{together} that the schema calls "
+            "impossible. Correct them, or drop the rule."
+        )
+
+
+def _impossible(schema: Schema, names: Sequence[str], batches: Iterable[pa.RecordBatch]) -> int:
+    rules = [rule for rule in schema.impossible if set(rule.columns) <= set(names)]
+    total = 0
+    for batch in batches:
+        codes = {name: encode(schema.column(name), batch.column(name)) for name in names}
+        hit = np.zeros(batch.num_rows, dtype=bool)
+        for rule in rules:
+            inside = [
+                np.isin(codes[name], [schema.column(name).labels.index(own) for own in labels])
+                for name, labels in rule.cells
+            ]
+            hit |= np.logical_and.reduce(inside)
+        total += int(hit.sum())
+    return total
 
 
 def _refused(column: Column, batches: Iterable[pa.RecordBatch]) -> Refused:

@@ -28,7 +28,7 @@ from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.randomised import on_these
 from pramana.methods.report_sets import Set, SetShares, report_shares, whole_weights
-from pramana.methods.steps import StepDomain, step_domains
+from pramana.methods.steps import StepDomain, step_domains, tables_of
 from pramana.numeric import LARGEST_DIAL, largest_dial, require_number
 from pramana.randomise.reports import Reporter
 from pramana.randomness import Keystream
@@ -44,21 +44,7 @@ from pramana.table.schema import (
     require_keys,
 )
 
-__all__ = ["Reports", "tables_of"]
-
-
-def tables_of(texts: Sequence[str]) -> tuple[Set, ...]:
-    """Tables from options: columns joined by ``*``, tables separated by commas.
-
-    >>> tables_of(["age*income, region*sex*age"])
-    (('age', 'income'), ('region', 'sex', 'age'))
-    """
-    return tuple(
-        tuple(name.strip() for name in table.split("*"))
-        for text in texts
-        for table in text.split(",")
-        if table.strip()
-    )
+__all__ = ["Reports"]
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from pramana.methods.descent import least
 from pramana.methods.expected_error import ErrorModel, ExpectedError
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
-from pramana.methods.steps import StepDomain, step_domains
+from pramana.methods.steps import StepDomain, joint_of, step_domains, tables_of
 from pramana.numeric import LARGEST_DIAL, largest_dial, require_number
 from pramana.release.certificate import Certificate
 from pramana.table.schema import require_domains, require_keys
@@ -54,6 +54,7 @@ class Retention(Method):
         max_error: instead of guarantees: the strongest whose expected error is within this share
             of the records.
         retention: instead of guarantees: this retention in every column.
+        joint: columns that one matrix randomises together: the best for a table of just these.
     """
 
     spread: Spread = option(
@@ -63,6 +64,11 @@ class Retention(Method):
         None, "No target: the strongest whose expected error stays at or below this."
     )
     retention: float | None = option(None, "No target: keep each value with this probability.")
+
+    joint: tuple[tuple[str, ...], ...] = option(
+        (), "Columns that are randomised together, such as 'age*sex'.", metavar="A*B,C*D",
+        read=tables_of,
+    )  # fmt: skip
 
     name: ClassVar[str] = "retention"
     when: ClassVar[str] = "The promise shall hold whatever the data are, and whoever attacks."
@@ -76,6 +82,9 @@ class Retention(Method):
     kind: ClassVar[Kind] = "published"
 
     def __post_init__(self) -> None:
+        if isinstance(self.joint, str):
+            object.__setattr__(self, "joint", tables_of([self.joint]))
+        object.__setattr__(self, "joint", tuple(tuple(tie) for tie in self.joint))
         require_choice("spread", self.spread, get_args(Spread))
         if self.max_error is not None:
             require_number("the maximal error", self.max_error, low=0, low_open=True)
@@ -83,7 +92,7 @@ class Retention(Method):
             require_number("retention", self.retention, low=0, high=1)
 
     def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
-        """One matrix a column, or one for columns that are tied by impossible combinations."""
+        """One matrix a column, or one for columns that are tied: impossible combinations, joint."""
         schema, records = people.schema, people.records
         require_keys(schema)
         require_domains(schema)
@@ -92,7 +101,7 @@ class Retention(Method):
             raise InvalidNumber(
                 "State what to aim at: guarantees, or a maximal error, or a retention."
             )
-        steps = step_domains(schema)
+        steps = step_domains(schema, self.joint)
         model = ErrorModel(steps, records=records)
         divide = _divider(steps, model, self.spread)
         if self.retention is not None:
@@ -124,7 +133,7 @@ class Retention(Method):
         mechanism = certificate.mechanism
         if mechanism is None:
             return None
-        steps = step_domains(certificate.schema)
+        steps = step_domains(certificate.schema, joint_of(mechanism))
         matrices = {step.columns: step.matrix for step in mechanism}
         retentions = [_kept(step, matrices[step.columns]) for step in steps]
         return ErrorModel(steps, records=certificate.records).at(retentions)
@@ -132,7 +141,7 @@ class Retention(Method):
 
 def whole_record_errors(plan: Plan, tables: Sequence[tuple[str, ...]]) -> list[float]:
     """The expected errors of some tables under a plan of this method."""
-    steps = step_domains(plan.schema)
+    steps = step_domains(plan.schema, joint_of(plan.mechanism))
     model = ErrorModel(steps, records=plan.records, tables=tables)
     found: list[float] = model.errors(_retentions(steps, plan.mechanism)).tolist()
     return found

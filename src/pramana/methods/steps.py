@@ -1,20 +1,40 @@
 """Which columns go through a matrix together.
 
 A combination that cannot exist ties its columns into one joint step whose domain is the set of
-possible cells: a record can then only move to a record that could exist.
+possible cells: a record can then only move to a record that could exist. Columns may also be tied
+because their table is wanted: it is then told by one matrix at the budget of all of them.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from pramana.errors import InvalidSchema, TooLarge
+from pramana.matrices.mechanism import Step
 from pramana.matrices.transition import Label
 from pramana.table.schema import CATEGORY_LIMIT, Impossible, Schema
 
-__all__ = ["StepDomain", "step_domains"]
+__all__ = ["StepDomain", "joint_of", "step_domains", "tables_of"]
+
+Set: TypeAlias = tuple[str, ...]
+
+
+def tables_of(texts: Sequence[str]) -> tuple[Set, ...]:
+    """Tables from options: columns joined by ``*``, tables separated by commas.
+
+    >>> tables_of(["age*income, region*sex*age"])
+    (('age', 'income'), ('region', 'sex', 'age'))
+    """
+    return tuple(
+        tuple(name.strip() for name in table.split("*"))
+        for text in texts
+        for table in text.split(",")
+        if table.strip()
+    )
 
 
 @dataclass(frozen=True)
@@ -43,16 +63,25 @@ class StepDomain:
         return tuple(tuple(cell[i] for i in where) for cell in self.labels)
 
 
-def step_domains(schema: Schema) -> tuple[StepDomain, ...]:
-    """One step a randomised column, or a group of columns tied by impossible combinations."""
-    return tuple(_domain(schema, group) for group in _tied_columns(schema))
+def step_domains(schema: Schema, joint: Iterable[Sequence[str]] = ()) -> tuple[StepDomain, ...]:
+    """One step a randomised column, or a group of columns tied by impossible combinations.
+
+    ``joint`` ties further columns.
+    """
+    return tuple(_domain(schema, group) for group in _tied_columns(schema, joint))
 
 
-def _tied_columns(schema: Schema) -> list[tuple[str, ...]]:
-    """Randomised columns grouped so that each impossible combination lies inside one group."""
+def _tied_columns(schema: Schema, joint: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
+    """Randomised columns grouped so that each tie lies inside one group."""
     group_of = {column.name: {column.name} for column in schema.randomised}
-    for rule in schema.impossible:
-        merged = set().union(*(group_of[name] for name in rule.columns))
+    for columns in (*(rule.columns for rule in schema.impossible), *joint):
+        for name in columns:
+            if name not in group_of:
+                raise InvalidSchema(
+                    f"Only columns that are randomised can be tied, and '{name}' is none of "
+                    f"{', '.join(group_of)}."
+                )
+        merged = set().union(*(group_of[name] for name in columns))
         for name in merged:
             group_of[name] = merged
     groups: dict[str, tuple[str, ...]] = {}
@@ -69,8 +98,8 @@ def _domain(schema: Schema, columns: tuple[str, ...]) -> StepDomain:
     cells = math.prod(len(part.labels) for part in parts)
     if cells > CATEGORY_LIMIT:
         raise TooLarge(
-            f"Impossible combinations tie {' and '.join(columns)} together, which makes {cells:,} "
-            f"cells; at most {CATEGORY_LIMIT:,} can be served. Coarsen one of them."
+            f"{' and '.join(columns)} are tied together, which makes {cells:,} cells; at most "
+            f"{CATEGORY_LIMIT:,} can be served. Coarsen one of them."
         )
     rules = [rule for rule in schema.impossible if set(rule.columns) <= set(columns)]
     possible = tuple(
@@ -89,6 +118,11 @@ def _domain(schema: Schema, columns: tuple[str, ...]) -> StepDomain:
         if any(value in part.fixed for value, part in zip(cell, parts, strict=True))
     )
     return StepDomain(columns, possible, fixed)
+
+
+def joint_of(mechanism: Iterable[Step]) -> tuple[Set, ...]:
+    """The columns that a mechanism ties."""
+    return tuple(step.columns for step in mechanism if len(step.columns) > 1)
 
 
 def _breaks(rule: Impossible, record: dict[str, Label]) -> bool:

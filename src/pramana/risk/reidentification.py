@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from pramana.errors import InvalidTable
-from pramana.types import FloatArray
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["link_chances"]
 
@@ -19,10 +19,13 @@ TIE = 1e-9
 """Distances that differ by less, in proportion, are equal."""
 
 
-def link_chances(truth: FloatArray, released: FloatArray) -> FloatArray:
+def link_chances(
+    truth: FloatArray, released: FloatArray, *, targets: IntArray | None = None
+) -> FloatArray:
     """For every person the chance that the nearest released record is the person's own.
 
-    Row i of both tables is the same person; columns are keys on comparable scales.
+    Row i of both tables is the same person; columns are keys on comparable scales. With ``targets``
+    only of these people, among all records.
 
     >>> link_chances(np.array([[0.0], [1.0]]), np.array([[0.0], [0.0]])).tolist()
     [0.5, 0.5]
@@ -35,6 +38,8 @@ def link_chances(truth: FloatArray, released: FloatArray) -> FloatArray:
             f"{truth.shape[1]} and {released.shape[0]} x {released.shape[1]}."
         )
     values, records = np.unique(released, axis=0, return_counts=True)
+    if targets is not None:
+        truth, released = truth[targets], released[targets]
     people, of_person = np.unique(truth, axis=0, return_inverse=True)
     of_person = of_person.ravel()
     tree = cKDTree(values)
