@@ -101,17 +101,15 @@ def test_files_that_know_their_types_take_the_way_too(
     assert run(f"verify {tmp_path}/out --original {place} --rename").code == 0
 
 
-def test_a_data_frame_of_r_takes_the_way(tmp_path: Path) -> None:
-    """R allows two columns of one name where check.names is off."""
+def test_a_data_frame_of_r_is_not_cut_in_silence(tmp_path: Path) -> None:
+    """The reader of R files keeps one of two columns of one name: refused, with a way in R."""
     rdata = pytest.importorskip("rdata")
     frame = pytest.importorskip("pandas").DataFrame([(1, 2, 3), (4, 5, 6)] * 9)
     frame.columns = ["code", "code", "code_2"]
-    place = tmp_path / "p.rds"
-    rdata.write_rds(place, frame)
+    rdata.write_rds(tmp_path / "p.rds", frame)
 
-    with pytest.raises(InvalidTable, match="--rename: they are then called code, code_3"):
-        api.describe(place)
-    assert api.read(place, rename=True).to_arrow().column_names == ["code", "code_3", "code_2"]
+    with pytest.raises(InvalidTable, match=r"'code' 2 times. Rename them in R: .*make.unique"):
+        api.describe(tmp_path / "p.rds")
 
 
 def test_advice_and_comparison_take_the_way(doubled: Path, run: Run) -> None:

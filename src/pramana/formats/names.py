@@ -53,14 +53,16 @@ def distinct_names(names: Sequence[str], *, where: str, rename: bool | None = No
     return list(numbered_names(names))
 
 
-def require_distinct_names(names: Sequence[str], *, where: str, offer: bool = False) -> None:
-    """Refuse a table in which two columns have one name; ``offer`` says how to go on."""
+def require_distinct_names(
+    names: Sequence[str], *, where: str, offer: bool = False, way: str = ""
+) -> None:
+    """Refuse a table in which two columns have one name; ``offer`` or ``way`` say how to go on."""
     times = Counter(names)
     double = next((name for name in names if times[name] > 1), None)
     if double is not None:
         new = zip(numbered_names(names), names, strict=True)
         second = [own for own, name in new if name == double]
-        way = (
+        way = way or (
             f"Rename them, or add --rename: they are then called {', '.join(second[:3])}."
             if offer
             else "Rename them, or write the table to a file and add --rename."

@@ -12,7 +12,7 @@ from pramana.errors import InvalidTable, MissingExtra
 from pramana.formats.base import RecordStream
 from pramana.formats.child import read_in_child
 from pramana.formats.frames import open_frame
-from pramana.formats.names import distinct_names, is_renaming
+from pramana.formats.names import require_distinct_names
 from pramana.formats.part_of import PartOf, chosen
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
@@ -32,8 +32,7 @@ class RFormat:
     def open(self, path: Path) -> OpenedTable:
         """Open a data frame; factors come as their labels, in their order."""
         file = PartOf.of(path).file
-        marked, rename = str(path.absolute()), "yes" if is_renaming() else ""
-        table, _ = read_in_child(__name__, file, title=self.title, marked=marked, rename=rename)
+        table, _ = read_in_child(__name__, file, title=self.title, marked=str(path.absolute()))
         return OpenedTable.of_arrow(table, kind=self.name, source=path)
 
     def write(self, path: Path, records: RecordStream) -> None:
@@ -42,14 +41,23 @@ class RFormat:
         raise InvalidTable("Files of R can be read but not written. Write csv or parquet.")
 
 
-def read_here(path: Path, *, marked: str, rename: str = "") -> tuple[pa.Table, Labels]:
+def read_here(path: Path, *, marked: str) -> tuple[pa.Table, Labels]:
     """A data frame of a file, read by this process."""
     frames = _frames(path)
     frame = frames[chosen(PartOf.of(Path(marked)), list(frames), what="data frame")]
-    frame = frame.reset_index(drop=True)
-    names = [str(name) for name in frame.columns]
-    frame.columns = distinct_names(names, where=str(path), rename=bool(rename))
-    return open_frame(frame).to_arrow(), Labels()
+    return open_frame(frame.reset_index(drop=True)).to_arrow(), Labels()
+
+
+def _frame(obj: Any, attrs: Any) -> Any:
+    """A data frame; the reader keeps the last of columns that have one name, and says nothing."""
+    from rdata.conversion import dataframe_constructor
+
+    require_distinct_names(list(attrs["names"]), where="the data frame", way=MADE_UNIQUE)
+    return dataframe_constructor(obj, attrs)
+
+
+FRAMES: Final = {"data.frame": _frame}
+MADE_UNIQUE: Final = "Rename them in R: names(d) <- make.unique(names(d))."
 
 
 def _frames(file: Path) -> dict[str, Any]:
@@ -64,7 +72,9 @@ def _frames(file: Path) -> dict[str, Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on classes that it does not know
-            found = read(file)
+            found = read(file, constructor_dict={**rdata.conversion.DEFAULT_CLASS_MAP, **FRAMES})
+    except InvalidTable as error:
+        raise InvalidTable(f"{file}: {error}") from None
     except Exception:  # whatever a damaged file makes of it; its words may show rows
         raise InvalidTable(
             f"{file} cannot be read as R: it is broken, or not what its ending says."

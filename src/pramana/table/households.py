@@ -47,7 +47,7 @@ def require_unlinked(schema: Schema, table: OpenedTable) -> None:
     told, own = [], []
     for column in schema.released_as_is:
         codes = _codes(table, column.name)
-        if _constant(homes[several], codes[several]):
+        if len(np.unique(codes)) > 1 and _constant(homes[several], codes[several]):
             told.append(column.name)
             own.append(codes)
     if not told:
@@ -63,10 +63,11 @@ def _linked(told: list[str], households: int) -> str:
     """What is wrong with columns that tell households apart, and the ways out."""
     names = " and ".join(f"'{name}'" for name in told)
     are, they, them = ("is", "it", "it") if len(told) == 1 else ("are", "they", "them")
+    key = "a key" if len(told) == 1 else "keys"
     many = "1 household" if households == 1 else f"{households:,} households"
     return (
         f"{names} {are} the same for all of a household, and {they} would tell {many} from all "
-        f"others: left as {they} {are}, their records would stay linked. Make {them} a key, round "
+        f"others: left as {they} {are}, their records would stay linked. Make {them} {key}, round "
         f"or bin {them}, or drop {them}."
     )
 

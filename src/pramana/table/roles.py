@@ -179,7 +179,7 @@ def _telling(
     roles: Roles, given: Mapping[str, Role], follows: Mapping[str, tuple[Follows, ...]]
 ) -> Roles:
     """Columns that would leave as they are and tell a key: released, they would undo its matrix."""
-    found = {}
+    found: Roles = {}
     for name, every in follows.items():
         if roles[name].role is not Role.KEY:
             continue
@@ -223,11 +223,17 @@ def _fewer_keys(
     given: Mapping[str, Role],
     places: set[str],
 ) -> Roles:
-    """Of many keys those by which people are recognised most easily; why the others are none."""
+    """Of many keys those by which people are recognised most easily; why the others are none.
+
+    Keys that were named count among them.
+    """
     keys = [name for name, own in roles.items() if own.role is Role.KEY and name not in given]
-    if len(keys) <= MOST_KEYS or Role.KEY in given.values():
+    room = max(MOST_KEYS - sum(role is Role.KEY for role in given.values()), 0)
+    if len(keys) <= room:
         return {}
     ranked = sorted(keys, key=lambda name: -visibility(name, tallies[name], place=name in places))
-    best = ranked[:MOST_KEYS]
+    best = ranked[:room]
     why = f"not among the {MOST_KEYS} columns by which people are recognised most easily"
+    if not room:
+        why = "not among the keys that were named"
     return {name: Proposal(Role.SENSITIVE, why) for name in keys if name not in best}
