@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+import numpy as np
 import pytest
+from benchmarks import _worlds as worlds
 from benchmarks import estimation
 
 
@@ -51,3 +53,14 @@ def test_real_data_are_asked_for():
     """Without a folder there is nothing to show."""
     with pytest.raises(SystemExit, match="--data"):
         result_of("--show", "errors")
+
+
+def test_the_law_behind_generated_tables_is_the_one_that_made_them():
+    """The bound speaks of the same tables: shares meet counts, terms vary as strongly as drawn."""
+    shape = (2, 4, 3)
+    shares, varied = worlds.law_of(5, shape)
+    table = worlds.generated(5, shape, 10_000_000)
+
+    assert np.abs(table.ravel() / 1e7 - shares).max() < 1e-3
+    assert varied == pytest.approx(varied.T)
+    assert np.linalg.eigvalsh(varied).min() > -1e-9

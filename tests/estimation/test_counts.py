@@ -287,3 +287,15 @@ def test_nothing_to_estimate_from_is_refused():
         Question(level=1.0)
     with pytest.raises(InvalidNumber, match="infer"):
         Question(infer="everything")
+
+
+def test_the_share_of_all_who_pass_the_filter_is_no_estimate():
+    """Of those with one value all have it, however few they are: 1, and nothing around it."""
+    rng = np.random.default_rng(5)
+    truth = np.array([700, 200, 100])
+    layout = layout_of((3,), mixtures((3,), 0.5), where={"a": ("a2",)})
+    table = Moments.of_counts(released(truth, layout, rng)[0].astype(float))
+    found = estimate_counts(table, layout, method="inverse", share=True)
+
+    assert found.cell("a2")["estimate"] == pytest.approx(1)
+    assert (found.cell("a2")["low"], found.cell("a2")["high"]) == (1, 1)

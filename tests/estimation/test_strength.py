@@ -13,7 +13,12 @@ from pramana.estimation.counts import clip, estimate_counts
 from pramana.estimation.moments import Moments
 from pramana.estimation.regularised_em import fit
 from pramana.estimation.spectral import first_guess
-from pramana.estimation.strength import strength_of, surprise_of, usual_part
+from pramana.estimation.strength import (
+    USUAL_STRENGTH,
+    strength_of,
+    surprise_of,
+    usual_part,
+)
 from pramana.matrices import Mechanism, Step, UniformMixture
 from pramana.utility.association import cramers_v
 
@@ -35,13 +40,34 @@ def test_strength_is_cramers_v():
     assert surprise_of(table.sum(axis=1)) == 0
 
 
-@given(st.floats(0.01, 1), st.floats(0.1, 50), st.floats(1.01, 3))
-def test_the_surer_the_more_is_kept(strength, errors, times):
+@given(st.floats(0.01, 1), st.floats(0.1, 2000), st.integers(1, 300), st.floats(1.01, 3))
+def test_the_surer_the_more_is_kept(strength, square, free, times):
     """Law: between nothing and all, and more where the same strength is known better."""
-    less, more = usual_part(strength, errors), usual_part(strength, errors * times)
+    less, more = (usual_part(strength, own, free) for own in (square, square * times))
 
-    assert 0 <= less <= more <= 1
-    assert usual_part(strength, np.inf) == 1
+    assert 0 <= less <= more + 1e-9 <= 1 + 1e-9
+    assert usual_part(strength, np.inf, free) == 1
+
+
+@pytest.mark.parametrize(("free", "error"), [(1, 0.3), (2, 0.33), (4, 0.23), (12, 0.1)])
+def test_what_is_kept_is_the_mean_of_truths_that_could_have_been(free, error):
+    """Second road: draw truths as usual and noise, and average the truths behind like lengths."""
+    rng = np.random.default_rng(free)
+    below = rng.random(1_000_000) / (1 + USUAL_STRENGTH)  # quantiles of V, cut at 1
+    length = USUAL_STRENGTH * below / (1 - below) / error
+    along = length + rng.normal(size=length.size)
+    square = along**2 + (rng.chisquare(free - 1, length.size) if free > 1 else 0)
+    for low, high in ((0.8, 1.0), (2.0, 2.2), (3.4, 3.7)):
+        seen = (
+            (low**2 < square / free) & (square / free < high**2)
+            if free < 3
+            else ((free + low * 2 < square) & (square < free + high * 2))
+        )
+        drawn = float((length * along)[seen].sum() / square[seen].sum())
+        middle = float(np.sqrt(square[seen].mean()))
+        spread = float((length * along / square)[seen].std() / np.sqrt(seen.sum()))
+        kept = usual_part(error * middle, middle**2, free)
+        assert kept == pytest.approx(drawn, abs=0.02 + 4 * spread)
 
 
 def test_independent_columns_stay_nearly_independent():

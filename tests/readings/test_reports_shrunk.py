@@ -108,3 +108,22 @@ def test_what_cannot_be_is_not_estimated_and_small_errors_stay_unbiased(independ
         release.crosstab("a", "b", method="em")
     plan = pm.design(SCHEMA, pm.DifferentialPrivacy(epsilon=9), records=N, method="reports")
     assert pm.protect(independent, plan, seed=1).crosstab("a").method == "inverse"
+
+
+@pytest.mark.parametrize("method", ["reports", "retention"])
+@pytest.mark.parametrize(("share", "axis"), [("row", 1), ("column", 0)])
+def test_shares_within_rows_and_columns_are_those_of_the_table(independent, method, share, axis):
+    """Shrunk where the table is shrunk, with the unbiased ones and their errors beside them."""
+    plan = pm.design(SCHEMA, pm.PkAnonymity(k=20), records=N, method=method)
+    release = pm.protect(independent, plan, seed=1)
+    table, found = release.crosstab("a", "b"), release.crosstab("a", "b", share=share)
+    plain = release.crosstab("a", "b", share=share, method="inverse")
+
+    assert table.method in ("em", "shrunk")
+    assert found.method == table.method
+    assert found.estimate == pytest.approx(
+        table.estimate / table.estimate.sum(axis=axis, keepdims=True)
+    )
+    assert np.array_equal(found.se, plain.se)
+    assert found.unbiased == pytest.approx(plain.estimate)
+    assert ((found.low <= found.estimate) & (found.estimate <= found.high)).all()

@@ -35,7 +35,7 @@ from pramana.estimation.variance import (
     count_covariance,
     total_covariance,
 )
-from pramana.types import FloatArray
+from pramana.types import BoolArray, FloatArray
 
 __all__ = [
     "BESIDE",
@@ -100,7 +100,15 @@ class Solved:
         lower, upper = self.ratio.interval(z)
         # A share below 0 is a count below 0: its upper end comes from the count.
         upper = np.where(self.estimate < 0, np.maximum(upper, high / below), upper)
+        lower = np.where(self._everyone, 1, lower)
         return np.clip(lower, 0, 1), np.clip(upper, 0, 1)
+
+    @property
+    def _everyone(self) -> BoolArray:
+        """Cells that hold all who pass the filter by what was asked: 1 is no estimate."""
+        own = np.stack([self.estimate, self.ratio.v_above, self.ratio.cov])
+        whole = np.stack([self.ratio.below, self.ratio.v_below, self.ratio.v_below])
+        return np.asarray(np.isclose(own, whole, rtol=1e-9).all(axis=0), dtype=np.bool_)
 
 
 def expected_error(se: FloatArray, total: float) -> float:

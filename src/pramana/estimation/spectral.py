@@ -68,7 +68,10 @@ def shrink_singular_values(values: FloatArray, rows: int, columns: int) -> Float
 Counted = Callable[[tuple[int, ...]], FloatArray]
 """Gives the released table of some axes, all others summed out."""
 
-Shrinker = Callable[[FloatArray], tuple[FloatArray, float]]
+Signal = tuple[FloatArray, float, int]
+"""A table, its squared length in errors, and in how many coordinates."""
+
+Shrinker = Callable[[FloatArray], Signal]
 
 
 def first_guess(released: FloatArray, channels: Channels) -> FloatArray:
@@ -159,8 +162,8 @@ def _usual_pair(
 ) -> FloatArray:
     """The two-way margin whose dependence is no stronger than noise and experience allow."""
     seen = ReleasedPair.of(counted, channels, pair, margins)
-    dependence, errors = seen.white(shrunk) if seen.alone else seen.in_strata()
-    keep = usual_part(strength_of(dependence, seen.independent), errors)
+    dependence, square, free = seen.white(shrunk) if seen.alone else seen.in_strata()
+    keep = usual_part(strength_of(dependence, seen.independent), square, free)
     return _fitting(seen.independent + keep * dependence, margins)
 
 
@@ -174,8 +177,8 @@ def usual_pair(
     total = max(float(unbiased.sum()), 1e-300)
     dependence = unbiased - np.outer(unbiased.sum(axis=1), unbiased.sum(axis=0)) / total
     independent = np.outer(*margins) / total
-    kept, errors = shrunk(divide(dependence, se))
-    keep = usual_part(strength_of(kept * se, independent), errors)
+    kept, square, free = shrunk(divide(dependence, se))
+    keep = usual_part(strength_of(kept * se, independent), square, free)
     return _fitting(independent + keep * kept * se, margins)
 
 
@@ -223,8 +226,8 @@ class ReleasedPair:
         total = max(float(self.table.sum()), 1e-300)
         return solved - np.outer(solved.sum(axis=1), solved.sum(axis=0)) / total
 
-    def white(self, shrinker: Shrinker) -> tuple[FloatArray, float]:
-        """Released minus independent, denoised, and undone; and how many errors that is."""
+    def white(self, shrinker: Shrinker) -> Signal:
+        """Released minus independent, denoised, and undone; and how long that is in errors."""
         total = max(float(self.table.sum()), 1e-300)
         expected = np.outer(self.table.sum(axis=1), self.table.sum(axis=0)) / total
         scale = np.sqrt(expected)
@@ -232,22 +235,21 @@ class ReleasedPair:
         # Values that stay put for sure make no noise: columns as they are, retention near 1.
         noise = 1 - float(self.channels.squared(self.independent).sum()) / total
         if noise <= 1e-9:
-            return self.channels.solve(residuals * scale), np.inf
-        kept, errors = shrinker(residuals / np.sqrt(noise))
-        return self.channels.solve(kept * np.sqrt(noise) * scale), errors
+            return self.channels.solve(residuals * scale), np.inf, 1
+        kept, square, free = shrinker(residuals / np.sqrt(noise))
+        return self.channels.solve(kept * np.sqrt(noise) * scale), square, free
 
-    def in_strata(self) -> tuple[FloatArray, float]:
-        """The same where residuals are not white: one factor for all of it [James-Stein]."""
+    def in_strata(self) -> Signal:
+        """The same where residuals are not white: as if noise were even."""
         dependence, channels = self.unbiased, self.channels
         noise = channels.spread(self.table) - channels.solve(self.table)
         floor = np.maximum(self.independent, 1e-3 * self.independent.mean())
         expected = float((_marginal(np.maximum(noise, 0), self.places, self.pair) / floor).sum())
         power = float((dependence**2 / floor).sum())
         if expected <= 1e-9 * power or power <= 0:
-            return dependence, np.inf
-        keep = max(0.0, 1 - expected / power)
+            return dependence, np.inf, 1
         free = max((dependence.shape[0] - 1) * (dependence.shape[1] - 1), 1)
-        return keep * dependence, keep * float(np.sqrt(power * free / expected))
+        return dependence, power * free / expected, free
 
 
 def _fitting(table: FloatArray, margins: tuple[FloatArray, FloatArray]) -> FloatArray:
@@ -265,29 +267,28 @@ def _with_margins(table: FloatArray, rows: FloatArray, columns: FloatArray) -> F
     return table
 
 
-def shrunk(residuals: FloatArray) -> tuple[FloatArray, float]:
-    """Signal plus noise of variance 1, brought as near to the signal as can be.
+def shrunk(residuals: FloatArray) -> Signal:
+    """Where the signal lies in signal plus noise of variance 1.
 
-    And how many errors away from no signal that is.
-
-    Either one factor for all of it [James-Stein], which suits dependence in many directions, or
-    singular values one by one, which suits few: whichever Stein's unbiased estimate of the squared
-    error says is nearer.
+    Either in all directions alike, or in a few, with singular values shrunk one by one: whichever
+    Stein's unbiased estimate of the squared error says is nearer. And how long it is in errors,
+    squared, and in how many coordinates: how much of it to keep is asked afterwards.
     """
     rows, columns = residuals.shape[0] - 1, residuals.shape[1] - 1
     power, free = float((residuals**2).sum()), rows * columns
     if power <= 0 or free < 1:
-        return residuals, 0.0
+        return residuals, 0.0, 1
     factor = max(0.0, 1 - free / power)
     if min(residuals.shape) > WIDEST:
-        return residuals * factor, _normal_score(power, free)
+        return residuals, power, free
     left, values, right = np.linalg.svd(residuals, full_matrices=False)
     risk = free + (4 - free) * free / power if factor > 0 else power - free
     if risk <= _spectral_risk(values, rows, columns):
-        return residuals * factor, _normal_score(power, free)
+        return residuals, power, free
     kept = shrink_singular_values(values, rows, columns)
     length = float(np.sqrt((kept**2).sum()))
-    return np.asarray((left * kept) @ right), min(length, _largest_score(values, rows, columns))
+    errors = min(length, _largest_score(values, rows, columns))
+    return np.asarray((left * kept) @ right), errors**2, 1
 
 
 def _largest_score(values: FloatArray, rows: int, columns: int) -> float:
@@ -298,12 +299,6 @@ def _largest_score(values: FloatArray, rows: int, columns: int) -> float:
     edge = math.sqrt(rows) + math.sqrt(columns)
     scale = edge * math.cbrt(edge / math.sqrt(rows * columns))
     return max(0.0, float((values[0] ** 2 - edge**2) / scale + 1.21) / 1.27)
-
-
-def _normal_score(square: float, free: int) -> float:
-    """The Normal variable that is exceeded as rarely as this value of chi-squared [Wilson]."""
-    spread = 2 / (9 * free)
-    return max(0.0, (math.cbrt(square / free) - 1 + spread) / math.sqrt(spread))
 
 
 def _spectral_risk(values: FloatArray, rows: int, columns: int) -> float:
@@ -320,7 +315,7 @@ def _spectral_risk(values: FloatArray, rows: int, columns: int) -> float:
     return float(((found - own) ** 2).sum() - rows * columns + 2 * divergence)
 
 
-def of_right_strength(residuals: FloatArray) -> tuple[FloatArray, float]:
+def of_right_strength(residuals: FloatArray) -> Signal:
     """The same directions as :func:`shrunk`, but as strong as the signal.
 
     What is nearest to the signal is weaker than it. The strength itself, the sum of squares, is
@@ -328,8 +323,8 @@ def of_right_strength(residuals: FloatArray) -> tuple[FloatArray, float]:
     """
     freedom = (residuals.shape[0] - 1) * (residuals.shape[1] - 1)
     strength = max(float((residuals**2).sum()) - freedom, 0.0)
-    near, errors = shrunk(residuals)
+    near, square, free = shrunk(residuals)
     if not near.any():
         near = residuals
     power = float((near**2).sum())
-    return (near * np.sqrt(strength / power) if power > 0 else near), errors
+    return (near * np.sqrt(strength / power) if power > 0 else near), square, free

@@ -2,6 +2,8 @@
 
 Shares within a value of a column are the shares of all records whose truth has that value. So each
 row is a question of its own with a filter, which every reading answers with the error of a ratio.
+Where the table itself is shrunk by what noise explains, so are its shares: they are those of the
+table that the same release gives.
 """
 
 from __future__ import annotations
@@ -42,10 +44,36 @@ def shares_within(reading: Reading, asked: Asked, share: Share, *, method: Count
         _row(reading, replace(asked, by=rest, question=question), asked.by[place], label, method)
         for label in labels
     ]
-    found = _stacked(rows, asked, place, labels)
+    found = _of_table(
+        _stacked(rows, asked, place, labels),
+        reading.counts(asked, method=method, share=False),
+        place,
+    )
     together = _together(reading, asked, place)
     known = together is not None and together.unbiased.shape == found.estimate.shape
     return replace(found, together=together if known else None)
+
+
+def _of_table(found: Estimate, table: Estimate, place: int) -> Estimate:
+    """Shares of the shrunken table, errors of the unbiased ones; intervals take them in."""
+    if table.method not in SHRUNKEN or table.labels != found.labels:
+        return found
+    counts = np.moveaxis(table.estimate, place, 0)
+    whole = counts.reshape(len(counts), -1).sum(axis=1).reshape(-1, *[1] * (counts.ndim - 1))
+    shares = np.divide(counts, whole, out=np.full(counts.shape, np.nan), where=whole > 0)
+    estimate = np.moveaxis(shares, 0, place)
+    return replace(
+        found,
+        method=table.method,
+        why=f"shares of the table; {table.why}",
+        estimate=estimate,
+        low=np.fmin(found.low, estimate),
+        high=np.fmax(found.high, estimate),
+    )
+
+
+SHRUNKEN = ("clipped", "em", "shrunk")
+"""Methods whose estimates are not the unbiased ones."""
 
 
 def _together(reading: Reading, asked: Asked, place: int) -> VaryTogether | None:
