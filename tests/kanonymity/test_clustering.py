@@ -316,3 +316,19 @@ def test_sensitive_targets_have_their_ranges():
         Sensitive("x", np.zeros(3, np.int64), l=0)
     with pytest.raises(InvalidNumber, match="t must"):
         Sensitive("x", np.zeros(3, np.int64), t=1.5)
+
+
+@pytest.mark.parametrize("gone", [None, float("nan")])
+def test_a_missing_value_is_no_value_of_a_group(gone):
+    """Every group holds two diseases that somebody has; nor is the word None a missing one."""
+    rng = np.random.default_rng(7)
+    points = rng.normal(size=(150, 2))
+    words = ["flu", "None"] if gone is None else [1.0, 2.0]
+    disease = np.array(words, dtype=object)[rng.integers(0, 2, 150)]
+    disease[::3] = gone
+    kind = object if gone is None else float
+    labels = cluster(points, k=3, sensitive=disease.astype(kind), l=2)
+
+    for group in range(labels.max() + 1):
+        held = [value for value in disease[labels == group] if value in words]
+        assert len(set(held)) == 2

@@ -438,3 +438,40 @@ def test_the_place_of_a_folder_means_nothing(tmp_path, name):
     assert verify_folder(there.folder).valid
     for column in ("sex", "region"):
         assert api.load(there.folder).crosstab(column).to_json() == plain.crosstab(column).to_json()
+
+
+def seen_groups(folder, values, **options):
+    """A release with one set of keys a group, beside values of a sensitive column."""
+    import numpy as np
+    import pyarrow as pa
+
+    from pramana.methods.registry import METHODS
+
+    heights = np.random.default_rng(3).normal(170, 9, len(values)).round(1)
+    table = pa.table({"height": heights, "ill": values})
+    schema = Schema((Column("height", Role.KEY), Column("ill", Role.SENSITIVE)))
+    method = METHODS["centroid"](**options)
+    made = api.design(schema, KAnonymity(k=3), data=table, method=method)
+    return api.protect(table, made, to=folder, seed=1)
+
+
+ILL = {
+    "texts": lambda at: (None, "x", "y")[at * at % 7 % 3],
+    "numbers": lambda at: (None, 1.0, 2.0)[at * at % 7 % 3],
+    "none is a word": lambda at: (None, "None", "y")[at * at % 7 % 3],
+}
+
+
+@pytest.mark.parametrize("kind", ILL)
+def test_what_groups_hold_of_a_column_is_seen_where_their_keys_show_them(kind, tmp_path):
+    """As stated it verifies, and a missing value is none; more than was kept does not."""
+    values = [ILL[kind](at) for at in range(120)]
+    for number, options in enumerate(({"distinct": 2}, {"closeness": 0.1}, {"closeness": 0.0})):
+        sound = seen_groups(tmp_path / f"sound {number}", values, **options)
+        assert failed(sound.folder) == set()
+        plain = seen_groups(tmp_path / f"plain {number}", values)
+        assert failed(plain.folder) == set()
+        stated = {**plain.certificate.options, **options}
+        forged = replace(plain.certificate, options=stated)
+        (plain.folder / CERTIFICATE).write_bytes(forged.to_bytes())
+        assert "ill by released keys" in failed(plain.folder)

@@ -11,10 +11,11 @@ from pramana.risk.coded_table import AlikeRecords
 from pramana.risk.diversity import diversity_of
 
 
-def of(groups, codes, *, ordered):
+def of(groups, codes, *, ordered, missing=-1):
     groups, codes = np.array(groups), np.array(codes)
     made = AlikeRecords.of([groups], [int(groups.max()) + 1])
-    return diversity_of("s", made, codes, int(codes.max()) + 1, ordered=ordered)
+    size = int(codes.max()) + 1
+    return diversity_of("s", made, codes, size, ordered=ordered, missing=missing)
 
 
 def test_by_hand():
@@ -23,6 +24,13 @@ def test_by_hand():
 
     assert (found.distinct, found.entropy, found.exposed) == (1, 1.0, 2)
     assert found.t == pytest.approx(0.25)
+
+
+def test_a_missing_value_is_none():
+    """Groups (x, missing), (missing, missing) and (x, y): one value, none and two."""
+    found = of([0, 0, 1, 1, 2, 2], [0, 2, 2, 2, 0, 1], ordered=False, missing=2)
+
+    assert (found.distinct, found.exposed) == (0, 4)
 
 
 def test_the_published_example_of_t_closeness():

@@ -296,6 +296,6 @@ def _sensitive(certificate: Certificate) -> list[str]:
 def _infer(
     name: str, truth: OpenedTable, matrices: Mechanism, people: Records, keystream: Keystream
 ) -> Measured:
-    codes, size, ordered = sensitive_codes(truth, name)
+    codes, size, ordered, _ = sensitive_codes(truth, name)
     values = SensitiveValues.of(name, codes, size, ordered=ordered)
     return inference_risk(matrices, people, values, keystream=keystream)

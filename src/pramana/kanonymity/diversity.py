@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable
 from pramana.kanonymity.cells import merge_short
-from pramana.kanonymity.closeness import closeness
+from pramana.table.closeness import closeness, codes_of
 from pramana.types import FloatArray, IntArray
 
 
@@ -28,11 +28,12 @@ class Sensitive:
     Args:
         name: of the column, for messages.
         codes: one number a value: 0, 1, 2, ...; in the order of the values where ordered.
-        l: at least so many distinct values in every group.
+        l: at least so many distinct values in every group; a missing one is none.
         t: at most so far from the distribution in the whole table.
         ordered: distances between values count steps [Li07, ordered distance]; otherwise two
             different values are at distance 1, and the distance is the total variation.
         whole: the share of every value in the whole table, where these records are a part of it.
+        missing: the code of missing values, which lies above all others, where there are some.
     """
 
     name: str
@@ -41,13 +42,14 @@ class Sensitive:
     t: float = 1.0
     ordered: bool = False
     whole: FloatArray | None = None
+    missing: int | None = None
 
     def __post_init__(self) -> None:
         if self.l < 1:
             raise InvalidNumber(f"l must be an integer >= 1, got {self.l!r}.")
         if not 0 <= self.t <= 1:
             raise InvalidNumber(f"t must be a number in [0, 1], got {self.t!r}.")
-        values = int(np.unique(self.codes).size)
+        values = int(np.unique(self.codes[self._present]).size)
         if values < self.l:
             raise Infeasible(
                 f"No grouping gives l = {self.l} distinct values of {self.name!r}: the table has "
@@ -60,11 +62,13 @@ class Sensitive:
         array = np.asarray(values)
         if array.ndim != 1:
             raise InvalidTable(f"Sensitive column {name!r} must be one column.")
-        number = bool(np.issubdtype(array.dtype, np.number))
-        if not number:
-            array = np.array([str(value) for value in array.tolist()])
-        codes = np.unique(array, return_inverse=True)[1].ravel().astype(np.int64)
-        return cls(name, codes, ordered=number, **asked)
+        codes, missing, number = codes_of(array)
+        return cls(name, codes, ordered=number, missing=missing, **asked)
+
+    @property
+    def _present(self) -> NDArray[np.bool_]:
+        """Which records have a value."""
+        return np.asarray(self.codes != self.missing, dtype=bool)
 
     def part(self, rows: IntArray | slice) -> Sensitive:
         """The same column on some rows, to be held against the whole table still."""
@@ -75,7 +79,8 @@ class Sensitive:
         """Which groups do not have what is asked."""
         wanting = np.zeros(sizes.size, bool)
         if self.l > 1:
-            wanting |= distinct_values(labels, self.codes) < self.l
+            own = self._present
+            wanting |= distinct_values(labels[own], self.codes[own], sizes.size) < self.l
         if self.t < 1:
             # a whole table is at distance 0 but for rounding
             whole = shares(self.codes) if self.whole is None else self.whole
@@ -84,11 +89,11 @@ class Sensitive:
         return wanting
 
 
-def distinct_values(labels: IntArray, codes: IntArray) -> IntArray:
+def distinct_values(labels: IntArray, codes: IntArray, groups: int) -> IntArray:
     """How many different values every group holds."""
-    width = int(codes.max()) + 1
+    width = int(codes.max(initial=0)) + 1
     pairs = np.unique(labels * width + codes)
-    return np.bincount(pairs // width, minlength=int(labels.max()) + 1)
+    return np.bincount(pairs // width, minlength=groups)
 
 
 def shares(codes: IntArray) -> FloatArray:

@@ -33,6 +33,7 @@ from pramana.release.sets_beside import SetsBeside
 from pramana.release.signing import has_signature_of
 from pramana.release.stored import open_data
 from pramana.release.ties import ties
+from pramana.release.within import WithinKeys
 from pramana.table.codec import Refused, count_refused, encode_released
 from pramana.table.domains import Bins, label_key
 from pramana.table.groups import MOST_ATTACHED, GroupSizes, in_bins
@@ -258,6 +259,7 @@ class _Seen:
         steps = certificate.mechanism or ()
         self.stratified = [(step, GroupSizes(step.strata)) for step in steps if step.strata]
         self.keys = GroupSizes(_alike_keys(certificate))
+        self.within = WithinKeys(certificate, self.keys.columns)
         self.distinct = _distinct(certificate)
         sensitive = [c.name for c in certificate.schema.columns if c.role is Role.SENSITIVE]
         self.values = {name: set[object]() for name in sensitive if self.distinct > 1}
@@ -282,6 +284,7 @@ class _Seen:
             if len(values) < self.distinct:
                 own = pc.unique(batch.column(name)).to_pylist()
                 values.update(value for value in own if value is not None and value == value)
+        self.within.add(batch)
         stratified = (own for _, own in self.stratified)
         for sizes in (self.groups, self.keys, *stratified):
             if sizes.columns:
@@ -364,6 +367,7 @@ class _Seen:
             if len(found) < self.distinct:
                 told = f"{len(found):,} values, and every group is said to hold {self.distinct:,}"
                 yield Check.of(f"values of {name}", False, told)
+        yield from self.within.checks()
 
 
 def _distinct(certificate: Certificate) -> int:

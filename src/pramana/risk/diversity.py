@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pramana.kanonymity.closeness import distance_of_groups
 from pramana.risk.coded_table import AlikeRecords, code_column
+from pramana.table.closeness import distance_of_groups
 from pramana.table.opened import OpenedTable
 from pramana.types import Form
 
@@ -35,7 +35,7 @@ class Diversity:
     t: float
     ordered: bool
     exposed: int
-    """Records whose group holds one value only: who is in it is known to have it."""
+    """Records whose group holds one value only, or none: who is in it is known to have no other."""
 
     def to_json(self) -> Form:
         """A plain form."""
@@ -49,30 +49,36 @@ class Diversity:
         }
 
 
-def sensitive_codes(table: OpenedTable, name: str) -> tuple[NDArray[np.int64], int, bool]:
-    """Codes of a column, their number, and whether their order is that of numbers."""
+def sensitive_codes(table: OpenedTable, name: str) -> tuple[NDArray[np.int64], int, bool, int]:
+    """Codes of a column, their number, whether they are ordered, the code of missing ones or -1."""
     column = table.to_arrow([name]).column(0)
     codes, size, missing = code_column(column)
     values = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not (pa.types.is_integer(values) or pa.types.is_floating(values)):
-        return codes.astype(np.int64), size, False
+        return codes.astype(np.int64), size, False, missing
     first = np.full(size, -1, np.int64)
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
     plain = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
     order = np.argsort(np.where(np.arange(size) == missing, np.inf, plain[first]), kind="stable")
     rank = np.empty(size, np.int64)
     rank[order] = np.arange(size)
-    return rank[codes], size, True
+    return rank[codes], size, True, int(rank[missing]) if missing >= 0 else -1
 
 
 def diversity_of(
-    name: str, groups: AlikeRecords, codes: NDArray[np.int64], size: int, *, ordered: bool
+    name: str,
+    groups: AlikeRecords,
+    codes: NDArray[np.int64],
+    size: int,
+    *,
+    ordered: bool,
+    missing: int = -1,
 ) -> Diversity:
-    """l and t of one sensitive column, over all groups at once."""
+    """l and t of one sensitive column, over all groups at once; a missing value is none for l."""
     pairs = AlikeRecords.of([groups.of_record, codes], [len(groups.numbers), size])
     group, value = groups.of_record[pairs.first], codes[pairs.first]
     share = pairs.numbers / groups.numbers[group]
-    kinds = np.bincount(group, minlength=len(groups.numbers))
+    kinds = np.bincount(group[value != missing], minlength=len(groups.numbers))
     entropy = np.bincount(group, weights=-share * np.log(share), minlength=len(groups.numbers))
     overall = np.bincount(codes, minlength=size) / len(codes)
     far = distance_of_groups(group, value, share, overall, ordered=ordered)
@@ -82,5 +88,5 @@ def diversity_of(
         entropy=float(np.exp(max(entropy.min(), 0.0))),
         t=float(far.max(initial=0.0)),
         ordered=ordered,
-        exposed=int(groups.numbers[kinds == 1].sum()),
+        exposed=int(groups.numbers[kinds <= 1].sum()),
     )

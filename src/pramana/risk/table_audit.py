@@ -182,5 +182,5 @@ def _households(table: OpenedTable, name: str, counted: Frequencies) -> Househol
 
 
 def _diversity(table: OpenedTable, name: str, groups: Any) -> Diversity:
-    codes, size, ordered = sensitive_codes(table, name)
-    return diversity_of(name, groups, codes, size, ordered=ordered)
+    codes, size, ordered, missing = sensitive_codes(table, name)
+    return diversity_of(name, groups, codes, size, ordered=ordered, missing=missing)

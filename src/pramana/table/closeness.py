@@ -8,11 +8,29 @@ all of them. Only values that occur in a group are looked at, so that time goes 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["closeness", "distance_of_groups"]
+__all__ = ["closeness", "codes_of", "distance_of_groups"]
+
+
+def codes_of(values: ArrayLike) -> tuple[IntArray, int, bool]:
+    """A code a value, in their order; that of missing ones, above all; whether they are numbers.
+
+    >>> codes_of(["b", None, "a", "b"])
+    (array([1, 2, 0, 1]), 2, False)
+    """
+    array = np.asarray(values)
+    number = bool(np.issubdtype(array.dtype, np.number))
+    gone = np.asarray(array != array, dtype=bool) if number else np.array(
+        [value is None or value != value for value in array.tolist()], dtype=bool
+    )  # fmt: skip
+    present = array[~gone] if number else np.array([str(v) for v in array[~gone].tolist()])
+    labels, own = np.unique(present, return_inverse=True)
+    codes = np.full(len(array), len(labels), np.int64)
+    codes[~gone] = own.ravel()
+    return codes, len(labels), number
 
 
 def closeness(labels: IntArray, codes: IntArray, whole: FloatArray, *, ordered: bool) -> FloatArray:
