@@ -133,8 +133,6 @@ def unrelated(table: OpenedTable, name: str, others: Sequence[str], most: float)
 
 def _ranks(table: OpenedTable, names: Sequence[str]) -> dict[str, FloatArray]:
     """The ranks of numbers among the first records; those without a number are nan."""
-    from scipy.stats import rankdata
-
     found = {}
     for name in names:
         held: list[pa.Array] = []
@@ -143,8 +141,21 @@ def _ranks(table: OpenedTable, names: Sequence[str]) -> dict[str, FloatArray]:
             if sum(map(len, held)) >= FIRST:
                 break
         values = pa.chunked_array(held).to_numpy()[:FIRST]
-        found[name] = np.asarray(rankdata(values, nan_policy="omit"), dtype=np.float64)
+        found[name] = _ranked(values)
     return found
+
+
+def _ranked(values: FloatArray) -> FloatArray:
+    """The rank of each number, equal ones at the mean of theirs; nan where there is none.
+
+    >>> _ranked(np.array([30.0, np.nan, 10.0, 30.0]))
+    array([2.5, nan, 1. , 2.5])
+    """
+    there = ~np.isnan(values)
+    _, places, counts = np.unique(values[there], return_inverse=True, return_counts=True)
+    ranks = np.full(len(values), np.nan)
+    ranks[there] = (np.cumsum(counts) - (counts - 1) / 2)[places.ravel()]
+    return ranks
 
 
 def _correlation(one: FloatArray, other: FloatArray) -> float:
