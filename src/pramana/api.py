@@ -36,7 +36,13 @@ if TYPE_CHECKING:
     from pramana.matrices.mechanism import Mechanism
     from pramana.methods.base import options_of
     from pramana.methods.registry import METHODS
-    from pramana.planning import design, reports_instead, usual_method
+    from pramana.planning import (
+        design,
+        design_for,
+        people_of,
+        reports_instead,
+        usual_method,
+    )
     from pramana.protecting import protect
     from pramana.readings.release import Release
     from pramana.release.folder import require_free
@@ -70,6 +76,7 @@ __all__ = [
     "composable",
     "describe",
     "design",
+    "design_for",
     "drawn",
     "earlier_releases",
     "letters",
@@ -80,6 +87,7 @@ __all__ = [
     "merge_values",
     "open_source",
     "options_of",
+    "people_of",
     "protect",
     "read",
     "report",
@@ -108,6 +116,8 @@ _ELSEWHERE = {
     "METHODS": "methods.registry",
     "asked_by_letters": "guarantees.registry",
     "design": "planning",
+    "design_for": "planning",
+    "people_of": "planning",
     "letters": "guarantees.registry",
     "open_source": "engines.choose",
     "options_of": "methods.base",

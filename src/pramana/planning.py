@@ -21,7 +21,7 @@ from pramana.table.households import largest_household, require_unlinked
 from pramana.table.schema import Schema
 from pramana.types import TableLike
 
-__all__ = ["design", "reports_instead", "usual_method"]
+__all__ = ["design", "design_for", "people_of", "reports_instead", "usual_method"]
 
 NO_ERRORS = ExpectedError(())
 
@@ -55,29 +55,54 @@ def design(
             the schema does not list are then refused there and not here.
     """
     chosen = _chosen(method, guarantees)
-    # A description is a schema that remembers what it saw; a plan must not.
-    schema = Schema(
-        schema.columns,
-        schema.impossible,
-        schema.strata,
-        schema.choices,
-        schema.tables,
-        schema.household,
-    )
-    schema = _bins_settled(schema)
     if data is not None:
-        opened = open_source(data, schema=schema)
-        people = People.found(schema, opened, numbers_stay=chosen.takes_numbers)
-        if looked_at:
-            require_numbers(people.schema, opened)
-        else:
-            require_coded(people.schema, opened)
+        people = people_of(schema, data, numbers_stay=chosen.takes_numbers, looked_at=looked_at)
     elif records is not None:
-        people = People.expected(schema, records, smallest_group)
+        people = People.expected(_settled(schema), records, smallest_group)
     else:
         raise InvalidNumber("A design needs the number of records, or the data to count them.")
-    if people.opened is not None:
-        require_unlinked(people.schema, people.opened)
+    return design_for(people, *guarantees, method=method)
+
+
+def people_of(
+    schema: Schema, data: TableLike, *, numbers_stay: bool = False, looked_at: bool = False
+) -> People:
+    """Those of a table, to design for: once for all targets that are tried.
+
+    Args:
+        schema: what each column is.
+        data: the true table.
+        numbers_stay: that numbers without bins stay numbers, for methods that take them.
+        looked_at: that every value will be looked at anyway.
+    """
+    schema = _settled(schema)
+    opened = open_source(data, schema=schema)
+    people = People.found(schema, opened, numbers_stay=numbers_stay)
+    if looked_at:
+        require_numbers(people.schema, opened)
+    else:
+        require_coded(people.schema, opened)
+    require_unlinked(people.schema, opened)
+    return people
+
+
+def _settled(schema: Schema) -> Schema:
+    """Without what a description remembers of the table, which a plan must not."""
+    return _bins_settled(
+        Schema(
+            schema.columns,
+            schema.impossible,
+            schema.strata,
+            schema.choices,
+            schema.tables,
+            schema.household,
+        )
+    )
+
+
+def design_for(people: People, *guarantees: Guarantee, method: str | Method | None = None) -> Plan:
+    """The plan for people who were looked at: what was counted of them is not counted again."""
+    chosen = _chosen(method, guarantees)
     plan = chosen.design(people, guarantees)
     plan = _less_in_error(plan, people) if method is None and people.schema.tables else plan
     return _with_households(plan, people)

@@ -38,6 +38,15 @@ def slow(bench: Workbench, *, folder: str) -> None:
             advance(1)
 
 
+def search(bench: Workbench, *, number: int) -> dict[str, Any]:
+    """Something that takes long, and ends when nobody waits for it."""
+    bench.keep("searched", list).append(number)
+    with bench.giving_way():
+        for _ in range(1000 if number < 3 else 0):
+            time.sleep(0.05)
+    return {"searched": bench.keep("searched", list), "process": os.getpid()}
+
+
 def refuse(bench: Workbench) -> None:
     """Something that cannot be."""
     raise InputError("The worker says no.")
@@ -59,6 +68,14 @@ def jobs(tmp_path: Path) -> Iterator[Jobs]:
 def finished(job: Job) -> Job:
     assert job.ended.wait(20)
     return job
+
+
+def searching(job: Job) -> None:
+    for _ in range(400):
+        if job.condition == "running" and job.yields:
+            return
+        time.sleep(0.05)
+    raise AssertionError("It never began.")
 
 
 def running(job: Job) -> None:
@@ -114,6 +131,28 @@ def test_of_work_in_one_lane_only_the_last_waits(jobs: Jobs, tmp_path: Path) -> 
     assert [job.condition for job in waiting] == ["cancelled", "cancelled", "waiting"]
     jobs.cancel(first.key)
     assert finished(waiting[2]).result["number"] == 6
+
+
+def test_a_search_gives_way_to_the_next_one_of_its_lane(jobs: Jobs) -> None:
+    """Its process goes on with all that it has; what gave way is done anew when asked for again."""
+    first = jobs.ask(search, lane="foresee", number=1)
+    searching(first)
+    other = jobs.ask(search, lane="foresee", number=3)
+    assert finished(first).condition == "cancelled"
+    found = finished(other).result
+    assert found["searched"] == [1, 3]
+    assert found["process"] == jobs._process.pid
+    again = jobs.ask(search, lane="foresee", number=1)
+    assert again is not first
+    searching(again)
+    jobs.cancel(again.key)
+
+
+def test_what_differs_in_one_argument_is_found(jobs: Jobs) -> None:
+    """Only of the same task, and only what is done."""
+    known = [finished(jobs.ask(double, number=number)) for number in (1, 2)]
+    assert jobs.alike(Job("", double, {"number": 9}), "number") == known
+    assert jobs.alike(Job("", search, {"number": 9}), "number") == []
 
 
 def test_a_worker_that_was_killed_is_told_and_replaced(jobs: Jobs, tmp_path: Path) -> None:

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from pramana import Schema, api, load, verify
+from pramana.studio import tasks
+from pramana.studio.jobs import Job
+from pramana.studio.pages import choosing
 from tests.formats.test_more_formats import xlsx
 from tests.studio.conftest import Visitor, words
 
@@ -238,6 +241,41 @@ def test_sliders_foresee_what_a_target_promises(opened: Visitor, form: dict[str,
     assert "What it promises" in answer
     opened.post("/choose", form)
     assert opened.session.now.target[form["letter"]] == float(form[form["letter"]])
+
+
+def test_what_is_foreseen_is_what_will_be_planned(opened: Visitor) -> None:
+    """People who were looked at once give the same plan as the table itself, for every letter."""
+    table, own = opened.session.folder / "people.csv", schema(opened)
+    people = api.people_of(own, table)
+    for target in ({"k": 4.0}, {"epsilon": 3.0}, {"xi": 0.4},
+                   {"central_epsilon": 2.0, "delta": 0.0001}):  # fmt: skip
+        asked = api.asked_by_letters(target, schema=own)
+        assert api.design_for(people, *asked) == api.design(own, *asked, data=table)
+
+
+def test_a_slow_answer_begins_with_what_is_known_around_it(opened: Visitor) -> None:
+    """Targets that were foreseen before are told at once, the nearest on both sides."""
+    studio = opened.client.app._app.state.studio  # type: ignore[attr-defined]
+    arguments = {"schema": opened.session.now.schema, "method": "", "table": {}}
+    known = [
+        Job(str(at), tasks.foresee, {**arguments, "target": {"alpha": at}}, "done",
+            {"error": None, "changes": f"{at} change"})
+        for at in (0.1, 0.2, 0.3, 0.4)
+    ]  # fmt: skip
+    studio.jobs._jobs |= {job.key: job for job in known}
+    asked = Job("x", tasks.foresee, {**arguments, "target": {"alpha": 0.25}})
+    found = choosing._around(studio.jobs.alike(asked, "target"), asked)
+    assert found == [("alpha = 0.2", "0.2 change"), ("alpha = 0.3", "0.3 change")]
+
+
+def test_means_and_models_may_rest_on_columns_released_as_they_are(opened: Visitor) -> None:
+    """The keys among them decide how well they come out, and the page says so."""
+    opened.post("/asked/add", {"kind": "model", "of": "3", "by": ["1", "0"]})
+    opened.post("/asked/add", {"kind": "mean", "of": "1", "by": ["3"]})
+    assert schema(opened).tables == (("age", "sex"), ("age",))
+    told = words(opened.get("/asked").text)
+    assert "Model of income on age, sex rests on age by sex" in told
+    assert "Mean of age by income rests on age" in told
 
 
 def test_protecting_needs_an_acknowledgement_and_ends_with_checks(opened: Visitor) -> None:

@@ -140,7 +140,7 @@ def _axis(view: ColumnView) -> dict[str, Any]:
     """How shares are written; one scale from 0 for all layers."""
     alt = altair()
     level = f", with {100 * view.level:g} % intervals" if view.low is not None else ""
-    axis = alt.Axis(format="~%", tickCount=5)
+    axis = alt.Axis(format="~%", tickCount=5, labelFlush=False, labelOverlap="greedy")
     return {"title": f"share of records{level}", "axis": axis, "scale": alt.Scale(zero=True)}
 
 
@@ -153,16 +153,7 @@ def _dots(view: ColumnView, rows: list[dict[str, Any]]) -> list[Any]:
                               labelExpr="split(datum.label, '\\n')")),
         yOffset=alt.YOffset("series:N", sort=names),
     )  # fmt: skip
-    ends = base.transform_filter("isValid(datum.low) && isValid(datum.high)")
-    own = _axis(view)
-    return [
-        ends.mark_rule(color=COLOURS["estimated"], strokeWidth=2).encode(
-            x=alt.X("low:Q", **own), x2="high:Q"
-        ),
-        base.mark_point(size=45, filled=True, opacity=1).encode(
-            x=alt.X("share:Q", **own), **_shades(view)
-        ),
-    ]
+    return _marks(view, base, {"share": "x", "end": "x2"}, rule=2, point=45)
 
 
 def _curve(view: ColumnView, rows: list[dict[str, Any]]) -> list[Any]:
@@ -172,15 +163,22 @@ def _curve(view: ColumnView, rows: list[dict[str, Any]]) -> list[Any]:
         x=alt.X("row:O", sort=list(view.labels), title=view.name,
                 axis=alt.Axis(values=shown, labelLimit=LABEL, labelAngle=-40)),
     )  # fmt: skip
+    return _marks(view, base, {"share": "y", "end": "y2"}, rule=1, point=16)
+
+
+def _marks(
+    view: ColumnView, base: Any, along: dict[str, str], *, rule: int, point: int
+) -> list[Any]:
+    """The interval of each estimate as a line, and every share as a point, along one axis."""
+    alt = altair()
+    channel = {"x": alt.X, "y": alt.Y}[along["share"]]
     ends = base.transform_filter("isValid(datum.low) && isValid(datum.high)")
     own = _axis(view)
+    low = {along["share"]: channel("low:Q", **own), along["end"]: "high:Q"}
+    share = {along["share"]: channel("share:Q", **own)}
     return [
-        ends.mark_rule(color=COLOURS["estimated"], strokeWidth=1).encode(
-            y=alt.Y("low:Q", **own), y2="high:Q"
-        ),
-        base.mark_point(size=16, filled=True, opacity=1).encode(
-            y=alt.Y("share:Q", **own), **_shades(view)
-        ),
+        ends.mark_rule(color=COLOURS["estimated"], strokeWidth=rule).encode(**low),
+        base.mark_point(size=point, filled=True, opacity=1).encode(**share, **_shades(view)),
     ]
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -18,7 +20,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pramana.files import remove_leftovers, write_whole
 from pramana.studio.session import plainly
-from pramana.studio.worker import work
+from pramana.studio.worker import GIVE_WAY, work
 
 __all__ = ["Job", "Jobs"]
 
@@ -63,6 +65,7 @@ class Job:
     since: float = 0.0
     lane: str = ""
     keep: bool = True
+    yields: bool = False
     ended: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -151,6 +154,17 @@ class Jobs:
         """The job of that key."""
         return self._jobs.get(key)
 
+    def alike(self, job: Job, but: str) -> list[Job]:
+        """Jobs that are done and differ from this one in one argument only."""
+        with self._turn:
+            done = [own for own in self._jobs.values() if own.condition == "done"]
+        rest = job.arguments | {but: None}
+        return [
+            own
+            for own in done
+            if own.function is job.function and own.arguments | {but: None} == rest
+        ]
+
     @property
     def busy(self) -> Job | None:
         """The one that is running."""
@@ -187,10 +201,21 @@ class Jobs:
         with self._turn:
             for other in [one for one in self._queue if job.lane and one.lane == job.lane]:
                 self._queue.remove(other)
+                self._jobs.pop(other.key, None)
                 _end(other, "cancelled")
             if job not in self._queue:
                 self._queue.append(job)
+            self._give_way()
             self._turn.notify_all()
+
+    def _give_way(self) -> None:
+        """Tell the worker where another job of its lane waits, and what it does can be left off."""
+        busy = self.busy
+        if busy is None or not busy.yields or GIVE_WAY is None or self._process is None:
+            return
+        if any(one.lane == busy.lane for one in self._queue) and self._process.pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(self._process.pid, GIVE_WAY)
 
     def _stop(self, process: Any) -> None:
         process.terminate()
@@ -242,13 +267,20 @@ class Jobs:
         elif kind == "refused":
             job.words = plainly(message[1], self._folder)
             _end(job, "refused")
+        elif kind == "yields":
+            with self._turn:
+                job.yields = True
+                self._give_way()
+        elif kind == "superseded":
+            self._jobs.pop(job.key, None)  # asked for again, it is done anew
+            _end(job, "cancelled")
         elif kind == "done":
             result, notices = message[1]
             job.notices = list(dict.fromkeys(plainly(one, self._folder) for one in notices))
             job.result = json.loads(json.dumps(result))  # as it is found again
             self._remember(job)
             _end(job, "done")
-        return kind in ("refused", "done")
+        return kind in ("refused", "superseded", "done")
 
     # -- results that are kept ---------------------------------------------------------------------
 

@@ -151,21 +151,21 @@ def foresee(
     method: str,
     target: dict[str, float],
 ) -> dict[str, Any]:
-    """What a target would promise and cost, by the model of expected errors."""
-    from pramana.errors import InputError, NotCovered
+    """What a target would promise and cost, by the model of expected errors.
 
+    People are looked at once; whoever moves a slider on takes the place of a search that is
+    under way.
+    """
+    from pramana import Schema, api
+
+    stated = Schema.from_toml(schema)
     opened = bench.table(**table)
-    crowd = bench.keep(f"crowd {schema}", lambda: [None])
-    if crowd[0] is not None:
-        records, group = crowd[0]
-        try:  # at once: nothing is read again
-            plan = _plan(schema, method, target, records=records, smallest_group=group)
-            return _told(plan, opened=None)
-        except (NotCovered, InputError):  # a method that must look at the data
-            bench.say("Looking at the data for this target")
-    plan = _plan(schema, method, target, data=opened)
-    crowd[0] = plan.records, None if plan.crowd == plan.records else plan.crowd
-    return _told(plan, opened=None)
+    asked = _asked(stated, method, target)
+    if method and api.METHODS[method].takes_numbers:
+        return _told(api.design(stated, *asked, method=method, data=opened), opened=None)
+    people = bench.keep(f"people {schema}", lambda: api.people_of(stated, opened))
+    with bench.giving_way():
+        return _told(api.design_for(people, *asked, method=method or None), opened=None)
 
 
 def plan(
@@ -186,9 +186,14 @@ def _plan(schema: str, method: str, target: dict[str, float], **about: Any) -> A
     from pramana import Schema, api
 
     stated = Schema.from_toml(schema)
+    return api.design(stated, *_asked(stated, method, target), method=method or None, **about)
+
+
+def _asked(schema: Any, method: str, target: dict[str, float]) -> Any:
+    from pramana import api
+
     aims = api.METHODS[method].aims if method else None
-    asked = api.asked_by_letters(target, aims=aims, schema=stated)
-    return api.design(stated, *asked, method=method or None, **about)
+    return api.asked_by_letters(target, aims=aims, schema=schema)
 
 
 def _told(plan: Any, *, opened: Any) -> dict[str, Any]:
@@ -209,6 +214,8 @@ def _told(plan: Any, *, opened: Any) -> dict[str, Any]:
             for claim in plan.claims
         ],
         "notices": list(plan.notices),
+        "households": list(plan.figures.get("households", ())),
+        "changes": _changes(plan),
         "error": None if error is None else error.sentence(),
         "errors": []
         if error is None
@@ -216,6 +223,18 @@ def _told(plan: Any, *, opened: Any) -> dict[str, Any]:
         "beforehand": [] if opened is None else list(api.beforehand(plan, opened)),
         "choice": plan.figures.get("choice", ""),
     }
+
+
+def _changes(plan: Any) -> str:
+    """How much a plan that looks at the data changes, in words; nothing where it does not say."""
+    number = plan.figures.get("expected_changes")
+    if number is None:
+        return ""
+    if plan.figures.get("unchanged"):
+        return "Nothing has to change: this table keeps the promise as it is."
+    several = plan.mechanism is not None and len(plan.mechanism) > 1
+    what = "values" if several else "records"
+    return f"About {number:,.0f} {what} of {plan.records:,} records are expected to change."
 
 
 def protect(

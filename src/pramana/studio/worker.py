@@ -12,7 +12,8 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 from types import FrameType
@@ -20,10 +21,18 @@ from typing import Any, Final, NoReturn, TypedDict
 
 from pramana.errors import Notice, PramanaError
 
-__all__ = ["TableAt", "Workbench", "work"]
+__all__ = ["GIVE_WAY", "TableAt", "Workbench", "work"]
 
 TOLD_EVERY: Final = 0.1
 """Seconds between two words about how far it is."""
+
+
+GIVE_WAY: Final = getattr(signal, "SIGUSR1", None)
+"""Tells the worker that another question has taken the place of the one that it is at."""
+
+
+class Superseded(BaseException):
+    """Nobody waits for this any more."""
 
 
 class TableAt(TypedDict):
@@ -70,6 +79,19 @@ class Workbench:
         """What has come of it so far, for the page that waits."""
         self._pipe.send(("so far", so_far))
 
+    @contextmanager
+    def giving_way(self) -> Iterator[None]:
+        """What is done in here ends when nobody waits for it any more."""
+        if GIVE_WAY is None:  # no such signal on this system
+            yield
+            return
+        signal.signal(GIVE_WAY, _superseded)
+        try:
+            self._pipe.send(("yields",))
+            yield
+        finally:
+            signal.signal(GIVE_WAY, signal.SIG_IGN)
+
     def expect(self, total: int) -> Callable[[int], None]:
         """Is told how many more of ``total`` are done."""
         self._done, self._total = 0, max(total, 1)
@@ -88,6 +110,8 @@ def work(pipe: Connection) -> None:
     signal.signal(signal.SIGTERM, _ended)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server is interrupted, and tells us
     logging.getLogger().addHandler(logging.NullHandler())  # what libraries log may show data
+    if GIVE_WAY is not None:
+        signal.signal(GIVE_WAY, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     bench = Workbench(pipe)
     try:
@@ -109,6 +133,8 @@ def _outcome(
             warnings.simplefilter("always", Notice)
             result = function(bench, **arguments)
         notices = [str(one.message) for one in caught if issubclass(one.category, Notice)]
+    except Superseded:
+        return "superseded", None
     except PramanaError as error:
         return "refused", str(error)
     except MemoryError:
@@ -127,6 +153,13 @@ def _ended(number: int, frame: FrameType | None) -> NoReturn:
     del number, frame
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt
+
+
+def _superseded(number: int, frame: FrameType | None) -> NoReturn:
+    del number, frame
+    if GIVE_WAY is not None:
+        signal.signal(GIVE_WAY, signal.SIG_IGN)
+    raise Superseded
 
 
 def _end_with_parent() -> None:

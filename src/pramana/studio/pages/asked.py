@@ -31,6 +31,7 @@ async def show(request: Request) -> Response:
     singles = [(name,) for name in keys]
     pairs = list(itertools.combinations(keys, 2))[:MOST_PAIRS]
     numbers = [column.name for column in schema.columns if column.role is Role.SENSITIVE]
+    others = [column.name for column in schema.released_as_is if column.role is not Role.WEIGHT]
     chosen = studio.session.now.wishes
     extra = [own for kind, own in chosen if kind == "table" and own not in (*singles, *pairs)]
     return page(
@@ -41,8 +42,13 @@ async def show(request: Request) -> Response:
         numbers=numbers,
         names=schema.names,
         keys=keys,
+        others=others,
         wishes=chosen,
-        others=[(at, own) for at, own in enumerate(chosen) if own[0] != "table"],
+        asked=[
+            (at, *own, _rests_on(keys, own[1]))
+            for at, own in enumerate(chosen)
+            if own[0] != "table"
+        ],
         same=_same(studio),
     )
 
@@ -90,6 +96,12 @@ def wanted_tables(schema: Schema, wishes: Iterable[tuple[str, tuple[str, ...]]])
     keys = {column.name for column in schema.randomised}
     found = [tuple(name for name in names if name in keys) for _, names in wishes]
     return [list(own) for own in dict.fromkeys(found) if own]
+
+
+def _rests_on(keys: list[str], names: tuple[str, ...]) -> str:
+    """Which table of keys decides how well a wish comes out, in words."""
+    own = [name for name in names if name in keys]
+    return f"rests on {' by '.join(own)}" if own else "of columns that are released as they are"
 
 
 def _keep(studio: Studio, did: str, wishes: list[tuple[str, tuple[str, ...]]]) -> None:

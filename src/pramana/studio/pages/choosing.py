@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +15,7 @@ from pramana.studio.pages.asked import wanted_tables
 from pramana.studio.pages.columns import require_schema, schema_words
 from pramana.studio.pages.opening import source_code, table_of
 from pramana.studio.view import (
+    GLANCE,
     Entry,
     Form,
     SameWork,
@@ -45,7 +48,7 @@ SLIDERS: Final = {
     "alpha": ("Who looks at a few keys is at most so sure", 0.01, 0.5, 0.1),
     "xi": ("Who searches by one key is right at most so often", 0.01, 0.5, 0.1),
 }
-PATIENCE: Final = 0.8
+AT_ONCE: Final = 0.09
 """Seconds that an answer of the sliders is waited for before its progress is shown."""
 
 
@@ -97,8 +100,6 @@ async def tried(request: Request) -> Response:
 
 
 async def _so_far(request: Request, job: Job, found: list[dict[str, Any]]) -> Response:
-    import asyncio
-
     await asyncio.to_thread(job.ended.wait, 0.06)
     poll = "/choose/tried"
     return fragment(request, "parts/trying.html", job=job, poll=poll, **_sides(found))
@@ -119,11 +120,7 @@ async def foresee(request: Request) -> Response:
         target=target,
         table=table_of(studio),
     )
-    words = target_words(target)
-    poll = f"/choose/foreseen/{job.key}"
-    return await part(
-        request, job, "parts/foreseen.html", patience=PATIENCE, poll=poll, words=words
-    )
+    return await _foreseen(request, job, AT_ONCE)
 
 
 async def foreseen(request: Request) -> Response:
@@ -131,8 +128,34 @@ async def foreseen(request: Request) -> Response:
     job = studio_of(request).jobs.find(request.path_params["key"])
     if job is None:
         return fragment(request, "parts/refused.html", words="Move a slider again.", job=None)
-    words = target_words(job.arguments["target"])
-    return await part(request, job, "parts/foreseen.html", words=words)
+    return await _foreseen(request, job, GLANCE)
+
+
+async def _foreseen(request: Request, job: Job, patience: float) -> Response:
+    """What a target costs; while it is searched for, what is known of those around it."""
+    await asyncio.to_thread(job.ended.wait, patience)
+    words, poll = target_words(job.arguments["target"]), f"/choose/foreseen/{job.key}"
+    if job.condition in ("waiting", "running"):
+        around = _around(studio_of(request).jobs.alike(job, "target"), job)
+        return fragment(
+            request, "parts/foreseeing.html", job=job, poll=poll, words=words, around=around
+        )
+    return await part(request, job, "parts/foreseen.html", poll=poll, words=words)
+
+
+def _around(known: list[Job], job: Job) -> list[tuple[str, str]]:
+    """The nearest targets of the same kind that were searched for before, with what they cost.
+
+    A stricter target never costs less, so that what is asked for lies between the two.
+    """
+    letter, value = next(iter(job.arguments["target"].items()))
+    points = sorted((own.arguments["target"].get(letter, math.nan), own.key, own) for own in known)
+    below = [own for at, _, own in points if at < value][-1:]
+    above = [own for at, _, own in points if at > value][:1]
+    return [
+        (target_words(own.arguments["target"]), own.result["error"] or own.result["changes"])
+        for own in (*below, *above)
+    ]
 
 
 async def choose(request: Request) -> Response:
