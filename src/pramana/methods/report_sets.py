@@ -9,7 +9,8 @@ expected L1 error of its estimate about sqrt(2 D_T / (pi n info_T)) as a share o
     sum over the tables wanted of w_T sqrt(D_T / info_T),
 
 which is convex in pi. Multiplicative steps pi_S *= sqrt(slope_S) keep pi a distribution and climb
-down without fail; they start at the closed form for disjoint tables, pi_S ~ (w sqrt(D) / p)^(2/3).
+down without fail; they start at the closed form for disjoint tables, pi_S ~ (w sqrt(D) / p)^(2/3),
+and end where the steepest slope proves that no other shares are better by more than NEAR.
 
 Sets of three and more columns pay only while D_S <= gamma: beyond that the retention falls faster
 than columns are won. A wanted table that is larger is replaced by the pairs in it.
@@ -21,19 +22,24 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from pramana.errors import InvalidNumber
 from pramana.methods.expected_error import likely_shares, mean_squares
 from pramana.numeric import TOTAL
-from pramana.types import FloatArray
+from pramana.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["SetShares", "candidate_sets", "report_shares", "reported_tables", "whole_weights"]
 
 Set = tuple[str, ...]
 
+
 STEPS = 400
+NEAR = 2e-4
+"""Shares are near enough to the best ones when the sum of errors is within this of the least."""
+
 MOST_SETS = 3_000
 """The most sets that are weighed against each other."""
 
@@ -61,11 +67,23 @@ class SetShares:
     shares: tuple[float, ...]
     retentions: tuple[float, ...]
 
+    @cached_property
+    def _places(self) -> dict[str, set[int]]:
+        """Which sets hold a column, by their places."""
+        found: dict[str, set[int]] = {}
+        for place, asked in enumerate(self.sets):
+            for name in asked:
+                found.setdefault(name, set()).add(place)
+        return found
+
+    def _holding(self, table: Sequence[str]) -> list[tuple[float, float]]:
+        """Share and retention of every set that holds a table."""
+        places = set.intersection(*(self._places.get(name, set()) for name in table))
+        return [(self.shares[place], self.retentions[place]) for place in sorted(places)]
+
     def information(self, table: Sequence[str]) -> float:
         """What one record tells about a table, on average: 1 would be the truth of all columns."""
-        wanted = set(table)
-        parts = zip(self.sets, self.shares, self.retentions, strict=True)
-        return math.fsum(share * kept**2 for asked, share, kept in parts if wanted <= set(asked))
+        return math.fsum(share * kept**2 for share, kept in self._holding(table))
 
     def error(self, table: Sequence[str], cells: int, *, records: int) -> float:
         """The expected L1 error of a table as a share of the records.
@@ -76,10 +94,7 @@ class SetShares:
         found = self.information(table)
         if found <= 0:
             return math.inf
-        wanted = set(table)
-        parts = zip(self.sets, self.shares, self.retentions, strict=True)
-        holding = [(share, kept) for asked, share, kept in parts if wanted <= set(asked)]
-        share, kept = np.array(holding).T
+        share, kept = np.array(self._holding(table)).T
         weight = share * kept**4 / found**2
         inside, outside = mean_squares(kept, np.full(len(kept), 1 / cells))
         true = likely_shares(1 / cells)
@@ -153,12 +168,11 @@ def report_shares(
     wanted |= _alone(wanted, cells, gamma, records)
     sets = candidate_sets(list(wanted), columns, cells, gamma)
     kept = np.array([retention_of(cells(asked), gamma) for asked in sets])
-    shares = _descend(wanted, sets, kept, cells)
-    used = shares > RARE * shares.max()
-    used |= _needed(wanted, sets, shares, used)
-    sets = tuple(itertools.compress(sets, used))
-    kept = kept[used]
-    shares = _descend(wanted, sets, kept, cells)
+    held = _Held.of(list(wanted), sets)
+    shares = _descend(wanted, sets, kept, cells, held)
+    used = held.enough(shares > RARE * shares.max(), shares)
+    sets, kept = tuple(itertools.compress(sets, used)), kept[used]
+    shares = _descend(wanted, sets, kept, cells, _Held.of(list(wanted), sets))
     return SetShares(sets, tuple(shares.tolist()), tuple(kept.tolist()))
 
 
@@ -177,12 +191,39 @@ def _alone(
     return weights
 
 
-def _held(wanted: Sequence[Set], sets: Sequence[Set]) -> FloatArray:
-    """Tables by sets, 1 where a set holds a table."""
-    members: dict[str, FloatArray] = {}
-    for name in dict.fromkeys(name for asked in sets for name in asked):
-        members[name] = np.array([name in asked for asked in sets], dtype=np.float64)
-    return np.array([np.prod([members[name] for name in table], axis=0) for table in wanted])
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """Which set holds which table: one entry a table and a set that holds it.
+
+    Attributes:
+        table: the place of the table.
+        asked: the place of the set.
+        shape: how many tables and sets there are.
+    """
+
+    table: IntArray
+    asked: IntArray
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, wanted: Sequence[Set], sets: Sequence[Set]) -> _Held:
+        """By the sets that have each column of a table."""
+        places: dict[str, set[int]] = {}
+        for place, asked in enumerate(sets):
+            for name in asked:
+                places.setdefault(name, set()).add(place)
+        found = [sorted(set.intersection(*(places[name] for name in table))) for table in wanted]
+        rows = np.repeat(np.arange(len(wanted)), [len(own) for own in found])
+        return cls(rows, np.array([*itertools.chain(*found)]), (len(wanted), len(sets)))
+
+    def enough(self, used: BoolArray, shares: FloatArray) -> BoolArray:
+        """The sets used, and the best one of every table that none of them holds."""
+        told = np.bincount(self.table, used[self.asked], self.shape[0]) > 0
+        chosen = used.copy()
+        order = np.lexsort((shares[self.asked], self.table))
+        last = np.searchsorted(self.table, np.arange(self.shape[0]), side="right") - 1
+        chosen[self.asked[order[last[~told]]]] = True
+        return chosen
 
 
 def _descend(
@@ -190,34 +231,25 @@ def _descend(
     sets: Sequence[Set],
     kept: FloatArray,
     cells: Callable[[Set], int],
+    held: _Held,
 ) -> FloatArray:
     """Multiplicative steps from the closed form."""
-    information = _held(list(wanted), sets) * kept**2
+    gain = kept[held.asked] ** 2
     price = np.array([weight * math.sqrt(cells(table)) for table, weight in wanted.items()])
-    own = [wanted.get(asked, 0.1 * min(wanted.values())) for asked in sets]
+    least = 0.1 * min(wanted.values())
+    own = np.array([wanted.get(asked, least) for asked in sets])
     sizes = np.array([cells(asked) for asked in sets], dtype=np.float64)
-    shares: FloatArray = (np.array(own) * np.sqrt(sizes) / kept) ** (2 / 3)
+    shares: FloatArray = (own * np.sqrt(sizes) / kept) ** (2 / 3)
     shares /= shares.sum()
     for _ in range(STEPS):
-        slope = (price * (information @ shares) ** -1.5) @ information
+        found = np.bincount(held.table, gain * shares[held.asked], held.shape[0])
+        slope = np.bincount(held.asked, gain * (price * found**-1.5)[held.table], held.shape[1])
+        # The sum is convex, and half the steepest slope bounds what is still to be won of it.
+        if slope.max() <= (1 + 2 * NEAR) * (shares @ slope):
+            break
         shares = shares * np.sqrt(slope)
         shares /= shares.sum()
     return shares
-
-
-def _needed(
-    wanted: Mapping[Set, float],
-    sets: Sequence[Set],
-    shares: FloatArray,
-    used: np.ndarray[tuple[int], np.dtype[np.bool_]],
-) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """The best set of every table that no used set holds any more."""
-    held = _held(list(wanted), sets)
-    more = np.zeros(len(sets), dtype=bool)
-    for row in held:
-        if not (row.astype(bool) & used).any():
-            more[int(np.argmax(row * shares))] = True
-    return more
 
 
 def whole_weights(shares: Sequence[float]) -> tuple[int, ...]:

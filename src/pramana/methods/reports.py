@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, ClassVar
 
 from pramana.engines.base import Table
@@ -97,8 +97,9 @@ class Reports(Method):
             gamma = math.exp(dial)
             return report_shares(domain.names, wanted, domain.count, gamma=gamma, records=records)
 
+        @cache
         def met(guarantee: Searched, dial: float) -> bool:
-            return guarantee.met_by(people.fixed(_mechanism(shared(dial), domain, dial)))
+            return guarantee.met_by(people.fixed(_alike(shared(dial), domain, dial)))
 
         dial = _dial(asked, people, met)
         shares = shared(dial)
@@ -217,8 +218,11 @@ def _dial(
     bounded = [guarantee for guarantee in asked if not isinstance(guarantee, Searched)]
     found = min((people.dial_of(one, method="reports") for one in bounded), default=math.inf)
     for guarantee in searched:
-        most = min(found, LARGEST_DIAL)
-        found = largest_dial(partial(met, guarantee), low=0.0, high=most)
+        holds, most = partial(met, guarantee), min(found, LARGEST_DIAL)
+        low, high = 0.0, min(1.0, most)
+        while high < most and holds(high):  # from below: large dials have large sets
+            low, high = high, min(2 * high, most)
+        found = largest_dial(holds, low=low, high=high)
     if found <= 0 or math.isinf(found):
         raise Infeasible("Reports need a target between no promise at all and pure noise.")
     return found
@@ -230,7 +234,7 @@ class _Cells:
     def __init__(self, schema: Schema) -> None:
         self.names = tuple(column.name for column in schema.randomised)
         self.steps: tuple[StepDomain, ...] = step_domains(schema)
-        self._labels = {column.name: column.labels for column in schema.randomised}
+        self._sizes = {step.columns[0]: step.size for step in self.steps if len(step.columns) == 1}
         self._counts: dict[Set, int] = {}
 
     def _parts(self, columns: Set) -> list[tuple[Set, tuple[tuple[Label, ...], ...]]]:
@@ -247,7 +251,10 @@ class _Cells:
     def count(self, columns: Set) -> int:
         """How many there are."""
         if columns not in self._counts:
-            self._counts[columns] = math.prod(len(cells) for _, cells in self._parts(columns))
+            free = [self._sizes[name] for name in columns if name in self._sizes]
+            tied = tuple(name for name in columns if name not in self._sizes)
+            parts = self._parts(tied) if tied else []
+            self._counts[columns] = math.prod(free) * math.prod(len(cells) for _, cells in parts)
         return self._counts[columns]
 
     def labels(self, columns: Set) -> tuple[Label, ...]:
@@ -266,6 +273,16 @@ class _Cells:
         )
         ordered = (tuple(cell[place] for place in places) for cell in cells)
         return tuple(cell[0] for cell in ordered) if len(columns) == 1 else tuple(ordered)
+
+
+def _alike(shares: SetShares, domain: _Cells, dial: float) -> Reporting:
+    """What keeps the same promises: sets of as many cells, as often, which tell nothing."""
+    limit = math.nextafter(dial, 0)
+    sizes = [domain.count(columns) for columns in shares.sets]
+    made = {size: UniformMixture.of(tuple(range(size)), epsilon=limit) for size in {*sizes}}
+    weights = whole_weights(shares.shares)
+    parts = enumerate(zip(sizes, weights, strict=True))
+    return Reporting(sets=tuple(AskedSet((str(n),), w, made[size]) for n, (size, w) in parts))
 
 
 def _mechanism(shares: SetShares, domain: _Cells, dial: float) -> Reporting:
