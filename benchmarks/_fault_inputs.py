@@ -34,8 +34,8 @@ def try_inputs(place: Path, *, number: int, seed: int) -> tuple[Counter, list[st
     make_template(folder)
     shutil.rmtree(folder / "tmp")
     for form in ("parquet", "feather"):
-        run_in_fork(folder, f"protect people.csv --schema schema.toml --k 2 --seed 7 -o old-{form} "
-                            f"--format {form}")  # fmt: skip
+        run_in_fork(folder, "protect people.csv --schema schema.toml --method retention --k 2 "
+                            f"--seed 7 -o old-{form} --format {form}")  # fmt: skip
     sources = _sources(folder)
     at = 0
     while at < number:

@@ -43,7 +43,7 @@ class Verb:
     replaces: bool = False
 
 
-PROTECT = "protect people.csv --schema schema.toml --k 2 -o new"
+PROTECT = "protect people.csv --schema schema.toml --method retention --k 2 -o new"
 VERBS = (
     Verb("protect", PROTECT, ("new",)),
     Verb("protect parquet", PROTECT.replace("people.csv", "people.parquet"), ("new",)),

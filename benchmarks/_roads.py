@@ -90,7 +90,8 @@ def command(source: Path, target: Path) -> None:
     described = source.with_suffix(".toml")
     if not described.exists():
         described.write_text(plan()[0].to_toml())
-    options = ["--schema", str(described), "--k", "100", "-o", str(target)]
+    options = ["--schema", str(described), "--k", "100", "--method", "retention"]
+    options += ["-o", str(target)]
     sys.argv = ["pramana", "protect", str(source), *options]
     try:
         with redirect_stdout(StringIO()):
@@ -104,7 +105,7 @@ def whole_plan(records: int):
     """What ``release`` promises: that nobody is found among fewer than 100."""
     import pramana as pm
 
-    return pm.design(plan()[0], pm.PkAnonymity(k=100), records=records)
+    return pm.design(plan()[0], pm.PkAnonymity(k=100), records=records, method="retention")
 
 
 def _copy(duckdb, query: str, path: Path) -> None:

@@ -241,7 +241,7 @@ def _whole(k: float, how: str):
         import pramana as pm
 
         schema = pm.describe(table, keys=names)
-        plan = pm.design(schema, pm.PkAnonymity(k=k), records=table.num_rows)
+        plan = pm.design(schema, pm.PkAnonymity(k=k), records=table.num_rows, method="retention")
         return pm.protect(table, plan, seed=seed).rebuild(method=how, seed=seed)
 
     return road

@@ -243,7 +243,8 @@ def _bases(place):
     )
     rule = Impossible.of({"age": ["[0, 16)"], "marital": ["married"]})
     plans = {
-        "retention": pm.design(Schema(columns, (rule,)), pm.PkAnonymity(k=5), data=people),
+        "retention": pm.design(Schema(columns, (rule,)), pm.PkAnonymity(k=5), data=people,
+                               method="retention"),
         "invariant": pm.design(Schema(columns), data=people, method=pm.Invariant(stay=0.6)),
         "resample": pm.design(Schema(columns), pm.KAnonymity(k=4), data=people, method="resample"),
         "centroid": pm.design(Schema(columns), pm.KAnonymity(k=4), data=people, method="centroid"),

@@ -73,7 +73,7 @@ def released(truth: pa.Table, seed: int):
     keys = [pm.Column(n, pm.Role.KEY, pm.Categories(values)) for n, values in DOMAINS.items()]
     kept = [pm.Column(n, pm.Role.SENSITIVE) for n in truth.column_names if n not in DOMAINS]
     schema = pm.Schema((*keys, *kept))
-    plan = pm.design(schema, pm.PkAnonymity(k=20), records=truth.num_rows)
+    plan = pm.design(schema, pm.PkAnonymity(k=20), records=truth.num_rows, method="retention")
     certificate = pm.protect(truth, plan, seed=seed).certificate
     draw = Randomiser(schema, certificate.mechanism, truth.schema, Keystream.from_seed(seed + 1000))
     (batch,) = truth.combine_chunks().to_batches()

@@ -68,7 +68,9 @@ def main(deep: bool) -> None:
     schema = pm.describe("people.csv", keys=list(keys), sensitive=["income"])
 
     def verbs(to: str) -> list[tuple[str, list[tuple[int, str]]]]:
-        plan, designed = walk(lambda: pm.design(schema, pm.PkAnonymity(k=50), data="people.csv"))
+        plan, designed = walk(
+            lambda: pm.design(schema, pm.PkAnonymity(k=50), data="people.csv", method="retention")
+        )
         _, protected = walk(lambda: pm.protect("people.csv", plan, to=to, seed=1))
         release, loaded = walk(lambda: pm.load(to))
         _, crossed = walk(lambda: release.crosstab("sex", "region"))

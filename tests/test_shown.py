@@ -24,7 +24,7 @@ def people():
 @pytest.fixture(scope="module")
 def plan(people):
     schema = pm.describe(people, keys=["sex", "region"], sensitive=["secret"])
-    return pm.design(schema, pm.PkAnonymity(k=10), data=people)
+    return pm.design(schema, pm.PkAnonymity(k=10), data=people, method="retention")
 
 
 def test_a_schema_shows_a_line_a_column(plan):
@@ -74,7 +74,9 @@ def test_a_long_table_is_cut():
     many = pa.table({"a": [str(n % 60) for n in range(6000)]})
     schema = pm.describe(many, keys=["a"])
     release = pm.protect(
-        many, pm.design(schema, pm.DifferentialPrivacy(epsilon=4), data=many), seed=1
+        many,
+        pm.design(schema, pm.DifferentialPrivacy(epsilon=4), data=many, method="retention"),
+        seed=1,
     )
 
     assert "... 20 more cells" in repr(release.crosstab("a"))
@@ -84,7 +86,7 @@ def test_errors_beyond_all_records_are_called_noise():
     """Instead of percentages in the thousands."""
     few = pa.table({"a": [str(n % 9) for n in range(200)], "b": [str(n % 7) for n in range(200)]})
     schema = pm.describe(few, keys=["a", "b"])
-    plan = pm.design(schema, pm.DifferentialPrivacy(epsilon=0.05), data=few)
+    plan = pm.design(schema, pm.DifferentialPrivacy(epsilon=0.05), data=few, method="retention")
 
     assert "nearly pure noise" in plan.expected_error.sentence()
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pramana.ledger.book import Budget, Ledger
     from pramana.matrices.mechanism import Mechanism
     from pramana.methods.base import options_of
+    from pramana.methods.errors_here import errors_here
     from pramana.methods.registry import METHODS
     from pramana.planning import (
         design,
@@ -79,6 +80,7 @@ __all__ = [
     "design_for",
     "drawn",
     "earlier_releases",
+    "errors_here",
     "letters",
     "load",
     "look",
@@ -101,6 +103,7 @@ __all__ = [
 
 _ELSEWHERE = {
     "beforehand": "assess.beforehand",
+    "errors_here": "methods.errors_here",
     "complete": "table.describe",
     "lowerings": "assess.lowering",
     "mend_names": "formats.mending",

@@ -26,6 +26,7 @@ __all__ = [
     "LARGEST_DIAL",
     "SHARES",
     "TOTAL",
+    "chi_square_tail",
     "coarse_up",
     "exp_down",
     "exp_text_up",
@@ -172,6 +173,24 @@ def largest_dial(
         middle = (low + high) / 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low
+
+
+def chi_square_tail(statistic: float, degrees: int) -> float:
+    """The probability that a chi-square variable of whole degrees exceeds a statistic.
+
+    A finite sum, two degrees at a time: Q(d + 2) = Q(d) + h**(d / 2) exp(-h) / Gamma(d / 2 + 1)
+    with h half the statistic, from Q(1) = erfc(sqrt(h)) or Q(2) = exp(-h).
+
+    >>> [round(chi_square_tail(x, d), 6) for x, d in ((3.841459, 1), (18.307038, 10), (0, 5))]
+    [0.05, 0.05, 1.0]
+    """
+    half = max(statistic, 0.0) / 2
+    if not half or degrees < 1:
+        return 1.0
+    first = math.erfc(math.sqrt(half)) if degrees % 2 else math.exp(-half)
+    steps = (own / 2 for own in range(2 - degrees % 2, degrees, 2))
+    rest = (math.exp(own * math.log(half) - half - math.lgamma(own + 1)) for own in steps)
+    return min(1.0, first + math.fsum(rest))
 
 
 # -- numbers as text -----------------------------------------------------------------------

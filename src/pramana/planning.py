@@ -48,9 +48,10 @@ def design(
         smallest_group: without data: the fewest records that share the values of the columns that
             are released as they are and may be known (role plain, strata).
         method: a method with its options, such as ``pm.Retention(spread="equal")``, or the name of
-            one of ``METHODS``. Where not stated, the usual one for the guarantees asked; and if the
-            schema states the tables that will be asked for, whole records or reports, whichever
-            is expected to be less in error on these.
+            one of ``METHODS``. Where not stated, the usual one for the guarantees asked; where
+            that is retention, whole records or reports, whichever is expected to be less in error
+            on the tables that the schema states, or on all pairs. The plan says which, and what
+            the other would cost.
         looked_at: that every value will be looked at anyway, by who protects at once: values that
             the schema does not list are then refused there and not here.
     """
@@ -104,7 +105,7 @@ def design_for(people: People, *guarantees: Guarantee, method: str | Method | No
     """The plan for people who were looked at: what was counted of them is not counted again."""
     chosen = _chosen(method, guarantees)
     plan = chosen.design(people, guarantees)
-    plan = _less_in_error(plan, people) if method is None and people.schema.tables else plan
+    plan = _less_in_error(plan, people) if method is None else plan
     return _with_households(plan, people)
 
 
@@ -131,17 +132,18 @@ def _less_in_error(plan: Plan, people: People) -> Plan:
     except PramanaError:
         return plan
     theirs = dict((other.expected_error or NO_ERRORS).tables)
-    asked = {frozenset(table) for table in people.schema.tables}
-    tables = [table for table in theirs if len(table) > 1 or frozenset(table) in asked]
+    stated = {frozenset(table) for table in people.schema.tables}
+    tables = [table for table in theirs if len(table) > 1 or frozenset(table) in stated]
     tables = tables or list(theirs)
     own = _mean(whole_record_errors(plan, tables))
     instead = _mean([theirs[table] for table in tables])
     chosen, left = (other, plan) if instead < CLEARLY * own else (plan, other)
     least, more = (instead, own) if chosen is other else (own, instead)
+    which = "the tables asked for" if stated else "two-way tables" if len(theirs) > 1 else "tables"
     choice = (
-        f"Method {chosen.method.name} was chosen: the tables asked for are off by about "
-        f"{_percent(least)} of the records on average, and by {_percent(more)} for the same "
-        f"promise with --method {left.method.name}."
+        f"Method {chosen.method.name} was chosen: {which} are off by about {_percent(least)} of "
+        f"the records on average, and by {_percent(more)} for the same promise with "
+        f"--method {left.method.name}."
     )
     return replace(chosen, figures={**chosen.figures, "choice": choice})
 

@@ -33,7 +33,12 @@ def missed(wanted: list[str], entered: list[tuple[int, str]]) -> list[str]:
 def walked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[int, str]]]:
     """A small table to a folder, and a table from it."""
     people = pa.table({"sex": ["F", "M"] * 100, "age": [1, 2, 3, 4] * 50})
-    plan = pm.design(pm.describe(people, keys=["sex", "age"]), pm.PkAnonymity(k=3), data=people)
+    plan = pm.design(
+        pm.describe(people, keys=["sex", "age"]),
+        pm.PkAnonymity(k=3),
+        data=people,
+        method="retention",
+    )
     folder = tmp_path_factory.mktemp("walk") / "release"
     release, protected = walk(lambda: pm.protect(people, plan, to=folder, file_format="csv"))
     _, estimated = walk(lambda: release.crosstab("sex", "age"))

@@ -97,7 +97,9 @@ def test_too_few_records_are_said():
     few = people(5)
     schema = replace(SCHEMA, columns=tuple(c for c in SCHEMA.columns if c.name != "region"))
     table = few.drop_columns(["region"])
-    release = api.protect(table, api.design(schema, PkAnonymity(k=2), records=5), seed=1)
+    release = api.protect(
+        table, api.design(schema, PkAnonymity(k=2), records=5, method="retention"), seed=1
+    )
     with pytest.raises(InvalidTable, match="at least 10 records to attack, and the release has 5"):
         audit_release(release, open_table(table))
 
@@ -107,7 +109,9 @@ def test_small_tables_leave_out_what_they_cannot_measure():
     few = people(16)
     schema = replace(SCHEMA, columns=tuple(c for c in SCHEMA.columns if c.name != "region"))
     table = few.drop_columns(["region"])
-    release = api.protect(table, api.design(schema, PkAnonymity(k=2), records=16), seed=1)
+    release = api.protect(
+        table, api.design(schema, PkAnonymity(k=2), records=16, method="retention"), seed=1
+    )
     found = audit_release(release, open_table(table))
 
     assert any("needs at least 10" in note for note in found.notes)

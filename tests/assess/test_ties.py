@@ -42,7 +42,7 @@ def people(records=2000):
 def test_nothing_changed_loses_no_tie():
     """The limit case: retention 1."""
     truth = people()
-    plan = api.design(SCHEMA, PkAnonymity(k=1), data=truth)
+    plan = api.design(SCHEMA, PkAnonymity(k=1), data=truth, method="retention")
     found = lost_ties(api.protect(truth, plan, seed=1), open_table(truth))
 
     assert [(tie.key, tie.column, tie.kind) for tie in found] == [
@@ -93,7 +93,9 @@ def test_an_audit_looks_at_values_as_they_would_be_released():
     assert plain.uniques == 2000
     assert binned.combinations <= 40
     assert binned.uniques == 0
-    release = api.protect(truth, api.design(SCHEMA, PkAnonymity(k=1), data=truth), seed=1)
+    release = api.protect(
+        truth, api.design(SCHEMA, PkAnonymity(k=1), data=truth, method="retention"), seed=1
+    )
     assert api.audit(release, keys=["age", "job"]).combinations == binned.combinations
 
 

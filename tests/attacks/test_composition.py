@@ -179,7 +179,7 @@ def test_releases_without_kept_columns_are_composed(tmp_path, formats):
     """Whatever file they lie in: nothing is shown as it is, so nothing of it need be read."""
     table = pa.table({"sex": ["f", "m"] * 50})
     schema = certificate(0.5).schema
-    plan = pm.design(schema, pm.DifferentialPrivacy(epsilon=1.0), data=table)
+    plan = pm.design(schema, pm.DifferentialPrivacy(epsilon=1.0), data=table, method="retention")
     for name in formats:
         pm.protect(table, plan, to=tmp_path / name, file_format=name)
     releases = [load_release(tmp_path / name) for name in formats]

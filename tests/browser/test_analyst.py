@@ -30,7 +30,7 @@ PATHS = {
 
 def demo_release(folder: Path) -> None:
     people = make_population(RECORDS, keystream=Keystream.from_seed(4))
-    plan = api.design(population_schema(), PkAnonymity(k=5), data=people)
+    plan = api.design(population_schema(), PkAnonymity(k=5), data=people, method="retention")
     api.protect(people, plan, to=folder / "demo", seed=1)
 
 
@@ -49,7 +49,7 @@ def survey_release(folder: Path) -> None:
     titles = {"sex": "Sex of the respondent", "school": "Highest <b>school</b>"}
     pyreadstat.write_sav(frame, str(file), column_labels=titles, variable_value_labels=LABELLED)
     schema = api.describe(file, keys=["sex", "school"], sensitive=["income"], weight="w")
-    plan = api.design(schema, PkAnonymity(k=5), data=file)
+    plan = api.design(schema, PkAnonymity(k=5), data=file, method="retention")
     api.protect(file, plan, to=folder / "survey", seed=1)
 
 

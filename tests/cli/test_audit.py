@@ -13,7 +13,7 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.release.certificate import Certificate
 from tests.cli.conftest import MARKER, Run
 
-PROTECT = "protect people.csv --schema schema.toml --k 5 -o {}"
+PROTECT = "protect people.csv --schema schema.toml --method retention --k 5 -o {}"
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_audit_of_a_release_alone_uses_its_keys(release: Path, run: Run) -> None
 
 def test_a_broken_promise_leaves_with_one(release: Path, run: Run) -> None:
     """A certificate changed to promise k = 300 is caught by the attacks themselves."""
-    weak = run("protect people.csv --schema schema.toml --k 1.02 -o weak")
+    weak = run("protect people.csv --schema schema.toml --method retention --k 1.02 -o weak")
     assert weak.code == 0
     place = release.parent / "weak" / "certificate.json"
     certificate = Certificate.from_bytes(place.read_bytes())

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.conftest import MARKER, Run
 
-PROTECT = "protect people.csv --schema schema.toml --k 5 --ledger book -o {}"
+PROTECT = "protect people.csv --schema schema.toml --method retention --k 5 --ledger book -o {}"
 
 
 @pytest.fixture

@@ -12,7 +12,9 @@ from tests.cli.conftest import MARKER, Run
 @pytest.fixture
 def release(steward: Path, run: Run) -> Path:
     """A release folder of the steward's people."""
-    assert run("protect people.csv --schema schema.toml --k 5 -o release").code == 0
+    assert (
+        run("protect people.csv --schema schema.toml --method retention --k 5 -o release").code == 0
+    )
     return steward / "release"
 
 

@@ -70,7 +70,7 @@ def test_estimates_in_csv_have_no_commands(tmp_path, capfd):
     table = pa.table({hostile: [f"x{CLEAR}", "y"] * 50})
     domain = Categories((f"x{CLEAR}", "y"))
     schema = Schema((Column(hostile, Role.KEY, domain, missing="refuse"),))
-    plan = api.design(schema, DifferentialPrivacy(1), data=table)
+    plan = api.design(schema, DifferentialPrivacy(1), data=table, method="retention")
     api.protect(table, plan, to=tmp_path / "release")
     shown = run(capfd, "estimate", str(tmp_path / "release"), "--by", hostile, "--csv")
 

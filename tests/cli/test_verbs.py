@@ -13,7 +13,7 @@ from pramana.release.contents import read_certificate
 from pramana.release.explained import explanations
 from tests.cli.conftest import MARKER, SCHEMA, Run
 
-PROTECT = "protect people.csv --schema schema.toml --k 5 --epsilon 6 -o release"
+PROTECT = "protect people.csv --schema schema.toml --method retention --k 5 --epsilon 6 -o release"
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_describe_takes_roles_as_given_and_writes_a_schema_that_works(
     roles = {row["column"]: row["role"] for row in outcome.json["columns"]}
     assert roles["income"] == "sensitive"
     assert roles["name"] == "identifier"
-    planned = run("design people.csv --schema new.toml --k 5 --json")
+    planned = run("design people.csv --schema new.toml --k 5 --method retention --json")
     assert planned.code == 0, planned
     assert set(planned.json["columns"]) == {"sex", "age", "region"}
 
@@ -91,7 +91,7 @@ def test_design_before_any_data_gives_the_retention_of_the_paper(steward: Path, 
 
 def test_design_in_words_names_promise_and_price(steward: Path, run: Run) -> None:
     """A table of columns, each guarantee as a sentence, and how far off tables will be."""
-    outcome = run("design people.csv --schema schema.toml --k 5")
+    outcome = run("design people.csv --schema schema.toml --k 5 --method retention")
     assert outcome.code == 0
     assert "Asked: k = 5." in outcome.out
     assert "(1 in 5)" in " ".join(outcome.out.split())
@@ -100,15 +100,19 @@ def test_design_in_words_names_promise_and_price(steward: Path, run: Run) -> Non
     assert outcome.err == ""
 
 
-def test_design_says_in_json_too_what_reports_would_give(run, steward):
-    """Where neither method nor tables were stated; stated tables decide, and say so."""
+def test_design_says_which_method_it_chose_and_what_the_other_would_cost(run, steward):
+    """On all pairs where no tables are stated; protect too. A method that is stated is taken."""
     command = "design people.csv --schema schema.toml --k 5 --json"
+    chosen, stated = run(command).json, run(f"{command} --method retention").json
+    made = run("protect people.csv --schema schema.toml --k 5 -o release").out
 
-    assert "--method reports" in run(command).json["instead"]
-    assert "instead" not in run(f"{command} --method retention").json
-    chosen = run(f"{command} --tables pairs").json
+    assert chosen["method"] == "reports"
+    assert "for the same promise with --method retention" in chosen["choice"]
     assert "instead" not in chosen
-    assert "was chosen" in chosen["choice"]
+    assert "Method reports was chosen: two-way tables" in " ".join(made.split())
+    assert (stated["method"], "choice" in stated) == ("retention", False)
+    assert "--method reports" in stated["instead"]
+    assert "the tables asked for" in run(f"{command} --tables pairs").json["choice"]
 
 
 def test_design_by_error_answers_the_opposite_question(steward: Path, run: Run) -> None:

@@ -25,7 +25,9 @@ def release():
         pm.Column("sex", pm.Role.KEY, pm.Categories(("f", "m")), missing="refuse"),
         pm.Column("income", pm.Role.SENSITIVE),
     ))  # fmt: skip
-    return pm.protect(table, pm.design(schema, pm.PkAnonymity(k=2), data=table), seed=1)
+    return pm.protect(
+        table, pm.design(schema, pm.PkAnonymity(k=2), data=table, method="retention"), seed=1
+    )
 
 
 def _rows(chart, layer=-1):

@@ -89,7 +89,7 @@ def test_a_release_is_rebuilt_in_the_company_of_what_it_shows_as_it_is():
     schema = pm.describe(
         people, keys=["sex", "education"], sensitive=["income"], identifiers=["person"]
     )
-    plan = pm.design(schema, pm.PkAnonymity(k=20), records=people.num_rows)
+    plan = pm.design(schema, pm.PkAnonymity(k=20), records=people.num_rows, method="retention")
     release = pm.protect(people, plan, seed=1)
 
     def gap(table):

@@ -83,7 +83,7 @@ def test_a_refusal_names_column_and_format(tmp_path, name, file_format):
     schema = Schema(
         (Column("a", Role.KEY, Categories(("x", "y")), missing="refuse"), Column("k", Role.PLAIN))
     )
-    plan = pm.design(schema, pm.DifferentialPrivacy(1), data=_table(name))
+    plan = pm.design(schema, pm.DifferentialPrivacy(1), data=_table(name), method="retention")
     with pytest.raises(PramanaError, match=rf"'k'.*{file_format}"):
         pm.protect(_table(name), plan, to=tmp_path / "release", file_format=file_format)
 
@@ -96,7 +96,7 @@ def test_no_bits_leave_beside_the_values(tmp_path, file_format):
     schema = Schema(
         (Column("a", Role.KEY, Categories(("x", "y")), missing="refuse"), Column("k", Role.PLAIN))
     )
-    plan = pm.design(schema, pm.DifferentialPrivacy(1), data=table)
+    plan = pm.design(schema, pm.DifferentialPrivacy(1), data=table, method="retention")
     release = pm.protect(table, plan, to=tmp_path / "release", file_format=file_format)
 
     assert release.opened.to_arrow(["k"]).column(0).null_count == RECORDS

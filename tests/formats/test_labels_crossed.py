@@ -57,7 +57,7 @@ def test_labels_come_out_where_they_went_in(tmp_path, ending, into):
     """Read by one format and released in another: labels of both kinds are there."""
     path = labelled(tmp_path / f"people.{ending}")
     schema = pm.Schema.from_toml(SCHEMA)
-    plan = pm.design(schema, pm.PkAnonymity(3), data=path)
+    plan = pm.design(schema, pm.PkAnonymity(3), data=path, method="retention")
     pm.protect(path, plan, to=tmp_path / "out", file_format=into)
 
     variables, values = told_by(tmp_path / "out" / f"data.{into}")
@@ -70,7 +70,7 @@ def test_labels_come_out_where_they_went_in(tmp_path, ending, into):
 def test_labels_of_variables_come_out_of_sas_transport(tmp_path, into):
     """Such files label variables alone."""
     path = labelled(tmp_path / "people.xpt")
-    plan = pm.design(pm.Schema.from_toml(SCHEMA), pm.PkAnonymity(3), data=path)
+    plan = pm.design(pm.Schema.from_toml(SCHEMA), pm.PkAnonymity(3), data=path, method="retention")
     pm.protect(path, plan, to=tmp_path / "out", file_format=into)
     reader = pyreadstat.read_sav if into == "sav" else pyreadstat.read_dta
 
@@ -84,7 +84,7 @@ def test_labels_of_variables_come_out_of_sas_transport(tmp_path, into):
 def test_formats_without_labels_have_them_beside(tmp_path, ending, into):
     """The codebook of the folder says them, and who loads the release finds them again."""
     path = labelled(tmp_path / f"people.{ending}")
-    plan = pm.design(pm.Schema.from_toml(SCHEMA), pm.PkAnonymity(3), data=path)
+    plan = pm.design(pm.Schema.from_toml(SCHEMA), pm.PkAnonymity(3), data=path, method="retention")
     pm.protect(path, plan, to=tmp_path / "out", file_format=into)
 
     book = (tmp_path / "out" / "codebook.csv").read_text()

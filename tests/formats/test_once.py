@@ -117,7 +117,9 @@ def test_a_relation_is_asked_once(tmp_path):
     duckdb.register("truth", TRUTH)
     try:
         relation = duckdb.sql("SELECT * FROM truth WHERE random() < 0.5")
-        plan = pm.design(schema(), pm.PkAnonymity(k=5), records=N, smallest_group=100)
+        plan = pm.design(
+            schema(), pm.PkAnonymity(k=5), records=N, smallest_group=100, method="retention"
+        )
         for place in (None, tmp_path / "release"):
             release = pm.protect(relation, plan, to=place, seed=1)
             assert release.certificate.records == release.opened.to_arrow().num_rows < N
@@ -128,7 +130,7 @@ def test_a_relation_is_asked_once(tmp_path):
 
 def test_a_generator_is_heard_once(tmp_path):
     """It could not be heard twice."""
-    plan = pm.design(schema(), pm.PkAnonymity(k=5), data=TRUTH)
+    plan = pm.design(schema(), pm.PkAnonymity(k=5), data=TRUTH, method="retention")
     release = pm.protect(TRUTH.to_reader(), plan, to=tmp_path / "release", seed=1)
     assert release.certificate.records == N
     assert pm.verify(tmp_path / "release").valid
@@ -141,7 +143,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(ending, tmp_path):
     write = pq.write_table if ending == "parquet" else pa.csv.write_csv
     write(TRUTH, path)
     opened = open_source(path)
-    plan = pm.design(schema(), pm.PkAnonymity(k=5), data=opened)
+    plan = pm.design(schema(), pm.PkAnonymity(k=5), data=opened, method="retention")
     turned = TRUTH.set_column(0, "sex", pa.array(["F"] * N))
     write(turned, path)
     if ending == "csv":  # what was read is held

@@ -44,7 +44,7 @@ def test_a_format_from_outside_is_read_written_and_verified(lines, tmp_path):
     table = [dict(zip(TRUTH, row, strict=True)) for row in zip(*TRUTH.values(), strict=True)]
     people = tmp_path / "people.jsonl"
     people.write_text("".join(json.dumps(row) + "\n" for row in table))
-    plan = pm.design(SCHEMA, pm.PkAnonymity(k=5), data=people)
+    plan = pm.design(SCHEMA, pm.PkAnonymity(k=5), data=people, method="retention")
     release = pm.protect(people, plan, to=tmp_path / "release", seed=1)
 
     assert (tmp_path / "release" / "data.jsonl").is_file()
@@ -61,7 +61,7 @@ def test_an_engine_from_outside_serves_its_own_tables(rows):
     """Asked before the local one; what it gives back is its own kind."""
     assert engine_for(Rows(TRUTH)).name == "rows"
     assert engine_for(pa.table(TRUTH)).name == "local"
-    plan = pm.design(SCHEMA, pm.PkAnonymity(k=5), data=Rows(TRUTH))
+    plan = pm.design(SCHEMA, pm.PkAnonymity(k=5), data=Rows(TRUTH), method="retention")
     release = pm.protect(Rows(TRUTH), plan, seed=1)
 
     assert isinstance(release.table, Rows)
@@ -118,7 +118,9 @@ def test_other_values_than_were_counted_are_refused(tmp_path):
     schema = pm.Schema(columns)
     try:
         rows = Rows(TRUTH | {"x": [value % 2 for value in range(len(TRUTH["x"]))]})
-        plan = pm.design(schema, pm.PkAnonymity(k=2), data=pa.table(rows.columns))
+        plan = pm.design(
+            schema, pm.PkAnonymity(k=2), data=pa.table(rows.columns), method="retention"
+        )
         for place in (None, tmp_path / "release"):
             with pytest.raises(InvalidTable, match="held others"):
                 pm.protect(rows, plan, to=place, seed=1)
@@ -131,7 +133,7 @@ def test_other_records_than_were_counted_are_refused(tmp_path):
     """Whether they would go to a folder or stay in memory; nothing is written."""
     ENGINES.register("moody", Moody())
     try:
-        plan = pm.design(SCHEMA, pm.PkAnonymity(k=5), records=200)
+        plan = pm.design(SCHEMA, pm.PkAnonymity(k=5), records=200, method="retention")
         for place in (None, tmp_path / "release"):
             with pytest.raises(InvalidTable, match="200 records were counted and 1.. came"):
                 pm.protect(Rows(TRUTH), plan, to=place, seed=1)

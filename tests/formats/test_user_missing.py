@@ -113,7 +113,12 @@ def test_a_release_tells_the_reasons_apart(spss, tmp_path, method):
 def test_spss_reads_the_release_as_the_original(spss, tmp_path):
     """The released file calls the same values missing, and labels them."""
     schema = api.describe(spss, keys=["vote", "party"], sensitive=["income", "age"]).schema
-    api.protect(spss, api.design(schema, PkAnonymity(k=2), data=spss), to=tmp_path / "r", seed=1)
+    api.protect(
+        spss,
+        api.design(schema, PkAnonymity(k=2), data=spss, method="retention"),
+        to=tmp_path / "r",
+        seed=1,
+    )
 
     _, about = pyreadstat.read_sav(str(tmp_path / "r" / "data.sav"), user_missing=True)
     assert about.variable_value_labels["vote"] == VOTE
@@ -126,7 +131,12 @@ def test_stata_keeps_its_letters(stata, tmp_path):
     """.a and .b are values of their own, and letters again in a Stata file."""
     schema = api.describe(stata, keys=["vote"], sensitive=["income", "age"], plain=["party"]).schema
     assert schema.column("vote").domain == Categories((1, 2), missing_values=(REFUSED, UNKNOWN))
-    api.protect(stata, api.design(schema, PkAnonymity(k=2), data=stata), to=tmp_path / "r", seed=1)
+    api.protect(
+        stata,
+        api.design(schema, PkAnonymity(k=2), data=stata, method="retention"),
+        to=tmp_path / "r",
+        seed=1,
+    )
 
     released, about = pyreadstat.read_dta(str(tmp_path / "r" / "data.dta"), user_missing=True)
     assert {"a", "b"} <= set(released["vote"].dropna())

@@ -226,7 +226,12 @@ def test_what_compares_tables_says_which_lists_it_takes_as_public(method, tmp_pa
 def test_lists_that_are_declared_are_not_spoken_of():
     """Nothing is added where nothing was read off."""
     schema, table = _read_off()
-    plan = pm.design(pm.Schema(schema.columns[:1]), pm.PkAnonymity(k=2), data=table.select(["a"]))
+    plan = pm.design(
+        pm.Schema(schema.columns[:1]),
+        pm.PkAnonymity(k=2),
+        data=table.select(["a"]),
+        method="retention",
+    )
 
     assert "as public" not in str(plan)
 
@@ -234,7 +239,7 @@ def test_lists_that_are_declared_are_not_spoken_of():
 def test_a_certificate_without_those_words_does_not_load(tmp_path):
     """Its words follow from its schema, and are compared."""
     schema, table = _read_off()
-    plan = pm.design(schema, pm.PkAnonymity(k=2), data=table)
+    plan = pm.design(schema, pm.PkAnonymity(k=2), data=table, method="retention")
     pm.protect(table, plan, to=tmp_path / "one")
     place = tmp_path / "one" / "certificate.json"
     place.write_text(place.read_text().replace(f" {READ_OFF}", ""))

@@ -46,7 +46,7 @@ def book(tmp_path: Path) -> Path:
 
 def protect(table, book, *columns, k=5.0, **options):
     table = table.select([column.name for column in columns])
-    plan = pm.design(pm.Schema(columns), pm.PkAnonymity(k=k), data=table)
+    plan = pm.design(pm.Schema(columns), pm.PkAnonymity(k=k), data=table, method="retention")
     return pm.protect(table, plan, ledger=book, **options)
 
 
@@ -103,7 +103,7 @@ def test_a_table_is_known_again_however_it_is_stored(people, book, tmp_path):
     for table in (people, tmp_path / "people.csv", tmp_path / "people.parquet"):
         kept = table.select(["sex", "age"]) if table is people else table
         wide = schema if table is people else pm.Schema((SEX, AGE, TOWN))
-        plan = pm.design(wide, pm.PkAnonymity(k=5), data=kept)
+        plan = pm.design(wide, pm.PkAnonymity(k=5), data=kept, method="retention")
         pm.protect(kept, plan, ledger=book)
     protect(people.take(list(range(RECORDS - 1, -1, -1))), book, SEX, AGE)
     ledger = pm.Ledger.load(book)
@@ -189,7 +189,9 @@ def test_reports_are_counted_too(people, book):
     assert found.rule == "apart"
     assert found.k == pytest.approx(5, rel=0.01)
     assert math.isfinite(found.central.epsilon)
-    whole = pm.protect(table, pm.design(schema, pm.PkAnonymity(k=5), data=table))
+    whole = pm.protect(
+        table, pm.design(schema, pm.PkAnonymity(k=5), data=table, method="retention")
+    )
     reports = pm.protect(table, plan)
     for together in ((reports, reports), (reports, whole)):
         assert pm.attack("composition", *together).figures["promised"]["rule"] == "apart"
@@ -231,7 +233,11 @@ def test_a_kept_column_in_disguise_ties_all_the_same(earners, book, how, role):
     for schema, table in ((first, earners), (second, DISGUISES[how](earners))):
         table = table.select(schema.names)
         k = 5 if role is pm.Role.SENSITIVE else 1
-        pm.protect(table, pm.design(schema, pm.PkAnonymity(k=k), data=table), ledger=book)
+        pm.protect(
+            table,
+            pm.design(schema, pm.PkAnonymity(k=k), data=table, method="retention"),
+            ledger=book,
+        )
     ledger = pm.Ledger.load(book)
 
     found = ledger.together()
@@ -294,7 +300,7 @@ def tied_twice(book, first, second, town=TOWN, other_town=TOWN):
     """What two releases promise that show town and income as they are."""
     for table, place in ((first, town), (second, other_town)):
         schema = pm.Schema((SEX, place, INCOME))
-        plan = pm.design(schema, pm.PkAnonymity(k=5), data=table)
+        plan = pm.design(schema, pm.PkAnonymity(k=5), data=table, method="retention")
         pm.protect(table, plan, ledger=book)
     found = pm.Ledger.load(book).together()
     assert found.rule == "tied"
@@ -327,7 +333,12 @@ def test_whoever_moved_is_alone_in_two_yearly_waves(earners, book):
 
     assert tied_twice(book, first, second).k == 1
     releases = [
-        pm.protect(t, pm.design(pm.Schema((SEX, TOWN, INCOME)), pm.PkAnonymity(k=5), data=t))
+        pm.protect(
+            t,
+            pm.design(
+                pm.Schema((SEX, TOWN, INCOME)), pm.PkAnonymity(k=5), data=t, method="retention"
+            ),
+        )
         for t in (first, second)
     ]
     attacked = pm.attack("composition", *releases).figures
@@ -399,7 +410,7 @@ def test_two_who_exchange_towns_are_alone_whatever_stands_beside(people, book, h
         number = pm.Column("id", pm.Role.SENSITIVE, recoding=pm.Recoding(round=1_000_000))
     for table in EXCHANGES[how](first, exchanged(first)):
         columns = (SEX, TOWN, INCOME, *[number] * ("id" in table.column_names))
-        plan = pm.design(pm.Schema(columns), pm.PkAnonymity(k=5), data=table)
+        plan = pm.design(pm.Schema(columns), pm.PkAnonymity(k=5), data=table, method="retention")
         pm.protect(table, plan, ledger=book)
 
     assert pm.Ledger.load(book).together().k == 1
@@ -411,7 +422,7 @@ def test_everybody_is_known_again_by_a_number_though_answers_changed(people, boo
     answers = pa.array(np.random.default_rng(8).choice(["F", "M"], RECORDS))
     for table in (first, first.set_column(0, "sex", answers).sort_by("id")):
         schema = pm.Schema((SEX, TOWN, pm.Column("id", pm.Role.IDENTIFIER)))
-        plan = pm.design(schema, pm.PkAnonymity(k=5), data=table)
+        plan = pm.design(schema, pm.PkAnonymity(k=5), data=table, method="retention")
         pm.protect(table, plan, ledger=book)
 
     found = pm.Ledger.load(book).together()
@@ -429,7 +440,9 @@ def test_one_column_recoded_in_two_ways_shows_more_than_each(earners, book, sens
     towns = [pm.Column("town", pm.Role.PLAIN, recoding=pm.Recoding(merge=way)) for way in ways]
     income = pm.Column("income", pm.Role.SENSITIVE if sensitive else pm.Role.IDENTIFIER)
     for town in towns:
-        plan = pm.design(pm.Schema((SEX, town, income)), pm.PkAnonymity(k=5), data=table)
+        plan = pm.design(
+            pm.Schema((SEX, town, income)), pm.PkAnonymity(k=5), data=table, method="retention"
+        )
         pm.protect(table, plan, ledger=book)
 
     found = pm.Ledger.load(book).together()
@@ -455,7 +468,9 @@ def test_somebody_replaced_is_found_though_nothing_known_is_shown(earners, book)
     incomes = first["income"].to_pylist()
     second = first.set_column(1, "income", pa.array([5, *incomes[1:]]))
     for table in (first, second):
-        plan = pm.design(pm.Schema((SEX, INCOME)), pm.PkAnonymity(k=5), data=table)
+        plan = pm.design(
+            pm.Schema((SEX, INCOME)), pm.PkAnonymity(k=5), data=table, method="retention"
+        )
         pm.protect(table, plan, ledger=book)
 
     assert pm.Ledger.load(book).together().k == 1
@@ -476,7 +491,7 @@ def test_a_small_table_is_known_again_though_one_leaves(earners, book, number):
 def central(table, book, epsilon, delta, **options):
     asked = pm.ShuffledPrivacy(epsilon, delta)
     table = table.select(["sex", "age"])
-    plan = pm.design(pm.Schema((SEX, AGE)), asked, data=table)
+    plan = pm.design(pm.Schema((SEX, AGE)), asked, data=table, method="retention")
     return pm.protect(table, plan, ledger=book, **options)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -78,8 +80,8 @@ def errors_of(plan, tables):
 
 
 def test_design_chooses_what_is_least_in_error_on_the_tables_stated():
-    """Six columns at k = 20: reports; one column alone: whole records, which are as good. A method
-    that is stated is taken, and so is the usual one where no tables are stated."""
+    """Four columns at k = 20: reports; one column alone: whole records, which are as good. A method
+    that is stated is taken; where no tables are stated, all pairs decide."""
     schema, promise = read_schema(TEXT), pm.PkAnonymity(k=20)
     pairs = (("age", "income"), ("sex", "region"))
     stated = Schema(schema.columns, tables=pairs)
@@ -96,8 +98,29 @@ def test_design_chooses_what_is_least_in_error_on_the_tables_stated():
         in (chosen.figures["choice"])
     )
     assert pm.design(alone, promise, records=5_000).method.name == "retention"
-    assert pm.design(Schema(schema.columns), promise, records=5_000).method.name == "retention"
     assert "choice" not in either[0].figures
+
+
+def test_design_chooses_by_all_pairs_where_no_tables_are_stated():
+    """The plan says which, and what the other would cost; a promise of another kind has no choice
+    to make, nor has a schema of one column whose whole record is its only report."""
+    columns, promise = read_schema(TEXT).columns, pm.PkAnonymity(k=20)
+    pairs = [*itertools.combinations([column.name for column in columns], 2)]
+    chosen = pm.design(Schema(columns), promise, records=5_000)
+    either = [
+        errors_of(pm.design(Schema(columns), promise, records=5_000, method=name), pairs)
+        for name in ("reports", "retention")
+    ]
+
+    assert chosen.method.name == "reports"
+    assert chosen.choice[0] in str(chosen)
+    for error, words in zip(either, ("off by about", "and by"), strict=True):
+        percent = f"{100 * error:.2g} %" if error < 1 else f"{100 * error:,.0f} %"
+        assert f"{words} {percent}" in chosen.choice[0]
+    assert pm.design(Schema(columns[:1]), promise, records=5_000).method.name == "retention"
+    assert (
+        pm.design(Schema(columns), records=5_000, method=pm.Retention(retention=0.5)).choice == ()
+    )
 
 
 def test_where_reports_cannot_keep_the_promise_whole_records_are_chosen():

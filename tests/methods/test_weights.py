@@ -52,12 +52,12 @@ def test_each_value_is_shared_and_no_finer_step_would_do(needed):
 def test_the_refusal_says_it_and_what_it_says_works():
     """The lines of the message go into the schema, and the same design holds."""
     with pytest.raises(Infeasible) as found:
-        pm.design(Schema.from_toml(SCHEMA), pm.PkAnonymity(3), data=people())
+        pm.design(Schema.from_toml(SCHEMA), pm.PkAnonymity(3), data=people(), method="retention")
     entries = re.search(r"\((round = \S+) and (top = \S+) in the schema\)", str(found.value))
     assert entries is not None, found.value
 
     coarse = Schema.from_toml(SCHEMA + "\n".join(entries.groups()) + "\n")
-    assert pm.design(coarse, pm.PkAnonymity(3), data=people()).crowd >= 3
+    assert pm.design(coarse, pm.PkAnonymity(3), data=people(), method="retention").crowd >= 3
 
 
 def test_no_step_will_do_where_too_few_have_a_weight():

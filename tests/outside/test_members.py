@@ -114,7 +114,7 @@ def test_a_format_from_outside_that_reads_otherwise_each_time_is_refused(here: P
         FORMATS.register("fickle", member)
         try:
             opened = open_source(here / "people.fickle", schema=schema)
-            plan = pm.design(schema, pm.PkAnonymity(k=2), data=opened)
+            plan = pm.design(schema, pm.PkAnonymity(k=2), data=opened, method="retention")
             pm.protect(opened, plan, to=here / "release", file_format="csv", force=True)
         finally:
             FORMATS.unregister("fickle")

@@ -6,10 +6,11 @@ import itertools
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from pramana.matrices import UniformMixture
 from pramana.matrices.reporting import AskedSet, Reporting
-from pramana.randomise.reports import Reporter, _Turns
+from pramana.randomise.reports import Reporter, _looked_up, _Turns
 from pramana.randomness import Keystream, Stream
 from pramana.table.domains import Categories
 from pramana.table.schema import ASKED, Column, Impossible, Role, Schema
@@ -83,3 +84,25 @@ def test_a_report_is_the_cell_of_its_word():
         cell = asked.cells[word // asked.matrix.other] if drawn else own
         expected = dict.fromkeys(SCHEMA.names) | dict(zip(asked.columns, cell, strict=True))
         assert found == expected | {ASKED: asked.name}
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pa.array([7, -1, 3], pa.int16()),
+        pa.array([7, 3, None], pa.int64()),
+        pa.array([0.5, None]),
+        pa.array(["a", "b", None]).cast(pa.dictionary(pa.uint8(), pa.string())),
+        pa.array([True, False]),
+        pa.array([1, 2], pa.date32()),
+    ],
+    ids=lambda labels: str(labels.type),
+)
+def test_a_code_is_its_label_and_nothing_past_the_last(labels):
+    """Numbers, text, dates; the last label may be missing, and the code past it is not asked."""
+    codes = np.random.default_rng(1).integers(0, len(labels) + 1, 100).astype(np.uint8)
+    found = _looked_up(labels, codes)
+
+    found.validate(full=True)
+    assert found.type == labels.type
+    assert found.to_pylist() == [[*labels.to_pylist(), None][code] for code in codes]

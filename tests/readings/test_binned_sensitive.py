@@ -113,14 +113,14 @@ def test_bins_that_nothing_would_use_are_refused(role):
     own = schema()
     own = own.replace_columns([replace(own.column("income"), role=role)])
     with pytest.raises(InvalidSchema, match="bins of 'income' would not be used"):
-        api.design(own, PkAnonymity(k=3), data=people())
+        api.design(own, PkAnonymity(k=3), data=people(), method="retention")
 
 
 def test_bins_of_a_stratum_are_refused():
     """Strata are told apart by their values."""
     own = replace(schema(), strata=("income",))
     with pytest.raises(InvalidSchema, match="a stratum"):
-        api.design(own, PkAnonymity(k=3), data=people())
+        api.design(own, PkAnonymity(k=3), data=people(), method="retention")
 
 
 def test_values_outside_the_bins_are_counted_not_shown():
@@ -129,8 +129,8 @@ def test_values_outside_the_bins_are_counted_not_shown():
     incomes = [*table["income"].to_pylist()[2:], 200_001, 300_000]
     table = table.set_column(3, "income", pa.array(incomes))
     with pytest.raises(OutsideDomain, match="2 records of 'income'"):
-        api.design(schema(), PkAnonymity(k=3), data=table)
-    plan = api.design(schema(), PkAnonymity(k=3), data=people())
+        api.design(schema(), PkAnonymity(k=3), data=table, method="retention")
+    plan = api.design(schema(), PkAnonymity(k=3), data=people(), method="retention")
     with pytest.raises(OutsideDomain, match="2 records of 'income'"):
         api.protect(table, plan, seed=1)
 

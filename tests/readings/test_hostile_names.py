@@ -111,7 +111,7 @@ def test_nor_do_the_verbs_of_a_steward(names, tmp_path):
     one, two, amount, factor, _ = names
     assert set(pm.describe(table, keys=[one, two], weight=factor).schema.names) == set(names)
     assert pm.audit(table, keys=[one, two], sensitive=[amount], weight=factor)
-    plan = pm.design(schema, pm.PkAnonymity(k=2), data=table)
+    plan = pm.design(schema, pm.PkAnonymity(k=2), data=table, method="retention")
     release = pm.protect(table, plan, to=tmp_path / "one", ledger=tmp_path / "book")
     assert pm.audit(release, original=table)
     assert pm.attack("linkage", release, knowledge=table).holds

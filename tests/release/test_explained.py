@@ -60,7 +60,9 @@ def survey(tmp_path_factory):
 @pytest.fixture(scope="module")
 def folders(survey, tmp_path_factory):
     """The same release in every format that can be written."""
-    made = api.protect(survey, api.design(SCHEMA, PkAnonymity(k=3), data=survey), seed=1)
+    made = api.protect(
+        survey, api.design(SCHEMA, PkAnonymity(k=3), data=survey, method="retention"), seed=1
+    )
     place = tmp_path_factory.mktemp("folders")
     forms = ("csv", "parquet", "feather", "sav", "dta")
     return {form: made.save(place / form, file_format=form).folder for form in forms}

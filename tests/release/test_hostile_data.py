@@ -45,7 +45,7 @@ def people() -> pa.Table:
 
 def released(folder, form: str):
     """A sound release in a format."""
-    plan = api.design(SCHEMA, PkAnonymity(2), data=people())
+    plan = api.design(SCHEMA, PkAnonymity(2), data=people(), method="retention")
     return api.protect(people(), plan, to=folder, file_format=form, seed=1)
 
 

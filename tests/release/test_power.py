@@ -51,7 +51,7 @@ def protected(truth: pa.Table, *, seed: int = 1):
     """A sound release of these people."""
     kept = tuple(Column(name, Role.SENSITIVE) for name in truth.column_names if name not in DOMAINS)
     schema = Schema(KEYS + kept)
-    plan = api.design(schema, PkAnonymity(k=20), records=truth.num_rows)
+    plan = api.design(schema, PkAnonymity(k=20), records=truth.num_rows, method="retention")
     return api.protect(truth, plan, seed=seed)
 
 
@@ -250,7 +250,9 @@ def test_what_has_no_power_is_not_proven():
     """Where the truth would pass a test, passing it proves nothing."""
     truth = pa.table({"a": ["p", "q"] * 50})
     schema = Schema(KEYS[:1])
-    release = api.protect(truth, api.design(schema, PkAnonymity(k=5), records=100), seed=1)
+    release = api.protect(
+        truth, api.design(schema, PkAnonymity(k=5), records=100, method="retention"), seed=1
+    )
     checks = against_truth(release.certificate, open_table(release.table), open_table(truth))
     states = {check.name: check.state for check in checks}
     assert states["transitions of a"] == states["draws: a left as it was"] == "stated"

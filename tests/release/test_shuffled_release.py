@@ -44,7 +44,7 @@ def claim_of(certificate: pm.Certificate):
 def test_a_sensitive_column_splits_the_crowd_of_a_release(tmp_path: Path) -> None:
     """k counts all 4,000; central privacy the 1,000 with a high income; verify counts again."""
     asked = pm.ShuffledPrivacy(epsilon=0.5, delta=1e-6)
-    plan = pm.design(described(FEW), asked, data=FEW)
+    plan = pm.design(described(FEW), asked, data=FEW, method="retention")
     release = pm.protect(FEW, plan, to=tmp_path / "release")
     certificate = release.certificate
     claim = claim_of(certificate)
@@ -118,7 +118,9 @@ def _keyed(name: str, *, hidden: str, more: str) -> pm.Schema:
 
 def test_a_column_that_tells_everyone_apart_leaves_the_local_epsilon() -> None:
     """No two people share an income: nobody is shuffled with anybody."""
-    plan = pm.design(described(MANY), pm.DifferentialPrivacy(epsilon=2), data=MANY)
+    plan = pm.design(
+        described(MANY), pm.DifferentialPrivacy(epsilon=2), data=MANY, method="retention"
+    )
     central = next(one for one in plan.attained if one.name == "shuffled-privacy")
 
     assert plan.attached == 1
@@ -128,8 +130,8 @@ def test_a_column_that_tells_everyone_apart_leaves_the_local_epsilon() -> None:
 def test_a_seed_takes_the_promise_away() -> None:
     """Not asked, it is left out of the certificate; asked, the release is refused."""
     schema = described(FEW)
-    plan = pm.design(schema, pm.PkAnonymity(k=10), data=FEW)
-    asked = pm.design(schema, pm.ShuffledPrivacy(epsilon=0.5), data=FEW)
+    plan = pm.design(schema, pm.PkAnonymity(k=10), data=FEW, method="retention")
+    asked = pm.design(schema, pm.ShuffledPrivacy(epsilon=0.5), data=FEW, method="retention")
     names = [claim.name for claim in pm.protect(FEW, plan, seed=1).certificate.claims]
 
     assert "pk-anonymity" in names
@@ -140,7 +142,7 @@ def test_a_seed_takes_the_promise_away() -> None:
 
 def test_a_plan_for_other_people_is_computed_anew() -> None:
     """As many records, and another smallest income: what was promised there does not hold here."""
-    plan = pm.design(described(FEW), pm.ShuffledPrivacy(epsilon=0.5), data=FEW)
+    plan = pm.design(described(FEW), pm.ShuffledPrivacy(epsilon=0.5), data=FEW, method="retention")
     fewer = people(["low"] * 3_900 + ["high"] * 100)
 
     with pytest.raises(pm.DoesNotHold, match="short of the"):
@@ -150,7 +152,9 @@ def test_a_plan_for_other_people_is_computed_anew() -> None:
 def test_without_data_a_sensitive_column_is_refused() -> None:
     """Nobody knows yet how small its groups will be."""
     with pytest.raises(NotCovered, match="Give the data"):
-        pm.design(described(FEW), pm.ShuffledPrivacy(epsilon=0.5), records=PEOPLE)
+        pm.design(
+            described(FEW), pm.ShuffledPrivacy(epsilon=0.5), records=PEOPLE, method="retention"
+        )
 
 
 def test_counting_ends_where_there_are_too_many_groups() -> None:
@@ -174,7 +178,9 @@ def test_the_crowd_of_the_certificate_in_json() -> None:
     """Null where every column released as it is may be known: the crowd counts then."""
     table = FEW.select("sex", "region")
     schema = pm.describe(table, keys=["sex", "region"])
-    certificate = pm.protect(table, pm.design(schema, pm.PkAnonymity(k=5), data=table)).certificate
+    certificate = pm.protect(
+        table, pm.design(schema, pm.PkAnonymity(k=5), data=table, method="retention")
+    ).certificate
     form = json.loads(certificate.to_bytes())
 
     assert form["crowd"]["attached"] is None

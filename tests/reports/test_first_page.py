@@ -113,7 +113,7 @@ def test_the_annex_has_a_bounded_length():
     texts = [pa.array([names[v] for v in column.to_pylist()]) for column in table.columns]
     columns = [Column(name, Role.KEY, Categories(names)) for name in table.column_names]
     schema = Schema(tuple(columns))
-    plan = api.design(schema, PkAnonymity(k=5), records=300)
+    plan = api.design(schema, PkAnonymity(k=5), records=300, method="retention")
     release = api.protect(pa.table(texts, names=table.column_names), plan, seed=1)
     document = api.report(release).document
 
@@ -137,6 +137,9 @@ def test_a_pdf_of_letters_that_no_font_has_is_still_made(content):
 
 def released(content: ReportContent):
     plan = api.design(
-        Schema((Column("sex", Role.KEY, Categories((1, 2))),)), PkAnonymity(k=5), records=600
+        Schema((Column("sex", Role.KEY, Categories((1, 2))),)),
+        PkAnonymity(k=5),
+        records=600,
+        method="retention",
     )
     return api.protect(truth().select(["sex"]), plan, seed=1)

@@ -74,7 +74,7 @@ def test_types_that_the_schema_does_not_fit(frame_of):
     """Dates where numbers are cut into bins; lists; the number of records is not even counted."""
     dates = frame_of(pa.table({"age": [dt.date(2000, 1, 1)] * 10}))
     bins = Schema((Column("age", Role.KEY, Bins((0, 50, 100)), missing="refuse"),))
-    made = pm.design(bins, pm.PkAnonymity(k=2), records=10)
+    made = pm.design(bins, pm.PkAnonymity(k=2), records=10, method="retention")
 
     refused(InvalidTable, "'age' must hold numbers to be cut into bins", pm.protect, dates, made)
     numbers = frame_of(pa.table({"sex": [1.5] * 10}))
@@ -113,7 +113,7 @@ def test_an_output_that_exists(frame_of, tmp_path):
     """Before any work is done."""
     (tmp_path / "release").mkdir()
     (tmp_path / "release" / "mine").touch()
-    made = pm.design(SCHEMA, pm.PkAnonymity(k=20), data=people(500))
+    made = pm.design(SCHEMA, pm.PkAnonymity(k=20), data=people(500), method="retention")
     refused(
         InputError,
         "exists already",

@@ -20,7 +20,7 @@ def frame(frame_of, truth):
 
 @pytest.fixture(scope="module")
 def plan(truth):
-    return pm.design(SCHEMA, pm.PkAnonymity(k=20), data=truth)
+    return pm.design(SCHEMA, pm.PkAnonymity(k=20), data=truth, method="retention")
 
 
 def test_workers_write_the_bytes_of_the_local_engine(frame, truth, plan, tmp_path):

@@ -29,7 +29,7 @@ def frame(frame_of, truth):
 
 @pytest.fixture(scope="module")
 def plan(truth):
-    return pm.design(SCHEMA, pm.PkAnonymity(k=20), data=truth)
+    return pm.design(SCHEMA, pm.PkAnonymity(k=20), data=truth, method="retention")
 
 
 def test_describe_says_the_same(frame, truth):
@@ -54,7 +54,7 @@ def test_tallies_put_together_are_tallies_of_all(frame, truth):
 
 def test_design_gives_the_same_plan(frame, plan):
     """Crowd and domains are found by the workers."""
-    assert pm.design(SCHEMA, pm.PkAnonymity(k=20), data=frame) == plan
+    assert pm.design(SCHEMA, pm.PkAnonymity(k=20), data=frame, method="retention") == plan
 
 
 def test_a_seeded_release_is_that_of_the_local_engine(frame, truth, plan, tmp_path):

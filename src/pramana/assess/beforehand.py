@@ -9,6 +9,8 @@ import numpy as np
 from pramana.assess.questions import answer_as_it_stands, own_questions
 from pramana.assess.ways import POOR, share_text, typical_error, ways_of
 from pramana.errors import PramanaError
+from pramana.methods.errors_here import errors_here
+from pramana.methods.expected_error import ExpectedError
 from pramana.methods.grouped import Grouped
 from pramana.methods.plan import Plan
 from pramana.randomness import Keystream
@@ -29,7 +31,7 @@ def beforehand(plan: Plan, opened: OpenedTable | None = None) -> Iterator[str]:
     error = typical_error(plan)
     if error is None:
         return
-    yield from _of_tables(plan)
+    yield from _of_tables(plan, None if opened is None else errors_here(plan, opened))
     if error < POOR:
         return
     ways = ways_of(plan, opened=opened)
@@ -40,17 +42,21 @@ def beforehand(plan: Plan, opened: OpenedTable | None = None) -> Iterator[str]:
     yield "pramana advise FILE --schema TOML tries every method on the tables that you ask for."
 
 
-def _of_tables(plan: Plan) -> Iterator[str]:
-    """The tables that the schema asks for, one by one."""
-    assert plan.expected_error is not None  # noqa: S101 - the caller has looked
-    errors = {frozenset(table): error for table, error in plan.expected_error.tables}
-    stated = [(table, errors.get(frozenset(table))) for table in plan.schema.tables]
-    known = [(table, error) for table, error in stated if error is not None]
-    if known:
-        shown = ", ".join(f"{'*'.join(t)} {share_text(e)}" for t, e in known[:MOST_TABLES])
-        more = len(known) - MOST_TABLES
-        rest = f" and {more} more" if more > 0 else ""
-        yield f"Tables asked for are off by: {shown}{rest}."
+def _of_tables(plan: Plan, here: ExpectedError | None) -> Iterator[str]:
+    """The tables that the schema asks for, or of two columns; on these data where there are."""
+    expected = here or plan.expected_error
+    assert expected is not None  # noqa: S101 - the caller has looked
+    stated = {frozenset(table) for table in plan.schema.tables}
+    wanted = [table for table, _ in expected.tables if frozenset(table) in stated]
+    pairs: list[tuple[str, ...]] = [table for table, _ in expected.tables if len(table) == 2]
+    if not wanted and (here is None or not pairs):
+        return
+    what = "Tables asked for" if wanted else "Two-way tables"
+    where = "" if here is None else "On these data, as told to you alone: "
+    wanted, errors = wanted or pairs, dict(expected.tables)
+    shown = ", ".join(f"{'*'.join(t)} {share_text(errors[t])}" for t in wanted[:MOST_TABLES])
+    more = len(wanted) - MOST_TABLES
+    yield f"{where}{what} are off by: {shown}{f' and {more} more' if more > 0 else ''}."
 
 
 def _of_groups(plan: Plan, method: Grouped, opened: OpenedTable) -> Iterator[str]:

@@ -102,14 +102,15 @@ def design(
         records=records,
         smallest_group=smallest_group,
     )
-    instead = api.reports_instead(plan) if method is None else None
+    instead = api.reports_instead(plan)
     if as_json:
-        more = {} if instead is None else {"instead": instead}
+        more: Form = {} if instead is None else {"instead": instead}
+        here = None if opened is None else api.errors_here(plan, opened)
+        if here is not None:
+            more["expected_errors_here"] = here.to_json()["tables"]
         show_json(plan.to_json() | more | (matrices_of_plan(plan) if show_matrix else {}))
         return
     show_plan(plan)
-    if "choice" in plan.figures:
-        bullet(out(), plan.figures["choice"])
     if instead is not None:
         command = _command(context.obj.numbers, table, schema, records) + reading(encoding, rename)
         bullet(out(), f"{instead} Try it: {command}")

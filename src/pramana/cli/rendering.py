@@ -275,6 +275,8 @@ def show_promises(console: Console, plan: Plan, made: Certificate | None = None)
         bullet(console, asked + claim.sentence(plan.schema), style="green")
     if plan.expected_error is not None:
         bullet(console, plan.expected_error.sentence())
+    for sentence in plan.choice:
+        bullet(console, sentence)
     binned = [column.name for column in plan.schema.binned]
     if binned:
         bullet(console, f"Binned, not randomised, so that no promise covers them: {_list(binned)}.")

@@ -86,7 +86,7 @@ def demonstrate(
     """Make people, write them to ``data``, protect them at ``k`` into ``to``, and check."""
     target, schema = PkAnonymity(k=k), population_schema()
     people = make_population(records, keystream=Keystream.from_seed(SEED))
-    plan = api.design(schema, target, data=people)
+    plan = api.design(schema, target, data=people, method="retention")
     require_free(to, force=True)
     _write_truth(people, schema, data)
     release = api.protect(data / DATA, plan, to=to, seed=SEED, force=True, progress=progress)

@@ -103,7 +103,12 @@ class Plan(Shown):
         """The promises and the price in plain words, and what weakens them."""
         promises = [claim.sentence(self.schema) for claim in self.claims]
         error = [self.expected_error.sentence()] if self.expected_error else []
-        return promises + error + self.notices
+        return [*promises, *error, *self.choice, *self.notices]
+
+    @property
+    def choice(self) -> tuple[str, ...]:
+        """Which method was chosen, and what the other would cost; empty where one was stated."""
+        return tuple(self.figures[name] for name in ("choice",) if name in self.figures)
 
     @property
     def notices(self) -> list[str]:

@@ -97,7 +97,6 @@ class Reports(Method):
             gamma = math.exp(dial)
             return report_shares(domain.names, wanted, domain.count, gamma=gamma, records=records)
 
-        @cache
         def met(guarantee: Searched, dial: float) -> bool:
             return guarantee.met_by(people.fixed(_alike(shared(dial), domain, dial)))
 
@@ -218,7 +217,7 @@ def _dial(
     bounded = [guarantee for guarantee in asked if not isinstance(guarantee, Searched)]
     found = min((people.dial_of(one, method="reports") for one in bounded), default=math.inf)
     for guarantee in searched:
-        holds, most = partial(met, guarantee), min(found, LARGEST_DIAL)
+        holds, most = cache(partial(met, guarantee)), min(found, LARGEST_DIAL)
         low, high = 0.0, min(1.0, most)
         while high < most and holds(high):  # from below: large dials have large sets
             low, high = high, min(2 * high, most)

@@ -37,7 +37,7 @@ from pramana.release.certificate import Certificate
 from pramana.table.schema import require_domains, require_keys
 from pramana.types import FloatArray
 
-__all__ = ["Retention", "whole_record_errors"]
+__all__ = ["Retention", "retentions_of", "whole_record_errors"]
 
 Spread = Literal["equal", "best"]
 
@@ -143,11 +143,12 @@ def whole_record_errors(plan: Plan, tables: Sequence[tuple[str, ...]]) -> list[f
     """The expected errors of some tables under a plan of this method."""
     steps = step_domains(plan.schema, joint_of(plan.mechanism))
     model = ErrorModel(steps, records=plan.records, tables=tables)
-    found: list[float] = model.errors(_retentions(steps, plan.mechanism)).tolist()
+    found: list[float] = model.errors(retentions_of(steps, plan.mechanism)).tolist()
     return found
 
 
-def _retentions(steps: Sequence[StepDomain], mechanism: Mechanism) -> list[float]:
+def retentions_of(steps: Sequence[StepDomain], mechanism: Mechanism) -> list[float]:
+    """How much each step keeps."""
     matrices = {step.columns: step.matrix for step in mechanism}
     return [_kept(step, matrices[step.columns]) for step in steps]
 

@@ -143,12 +143,26 @@ class Reporter(Randomiser):
         column = self.schema.column(name)
         if not (isinstance(column.domain, Bins) and column.domain.release == "draw"):
             each = self._decode(column, np.arange(len(column.labels), dtype=codes.dtype), 0)
-            return pa.concat_arrays([each, pa.nulls(1, each.type)]).take(pa.array(codes))
+            return _looked_up(each, codes)
         silent = codes == len(column.labels)
         known = np.where(silent, 0, codes).astype(code_dtype(len(column.labels)))
         values = self._decode(column, known, position)
         places = pa.array(np.arange(len(codes)), mask=silent)
         return values.take(places)
+
+
+def _looked_up(each: pa.Array, codes: Codes) -> pa.Array:
+    """The value of each code: none where it is missing (the last label) or not asked (past it)."""
+    known = len(each) - each.null_count
+    if pa.types.is_dictionary(each.type):
+        indices = pa.array(codes, mask=codes >= known)
+        return pa.DictionaryArray.from_arrays(indices, each.dictionary, safe=False)
+    if not (pa.types.is_integer(each.type) or pa.types.is_floating(each.type)):
+        return pa.concat_arrays([each, pa.nulls(1, each.type)]).take(pa.array(codes))
+    values = np.append(each.fill_null(0).to_numpy(), 0).astype(each.type.to_pandas_dtype())
+    told = np.packbits(codes < known, bitorder="little")
+    buffers = [pa.py_buffer(told), pa.py_buffer(values.take(codes))]
+    return pa.Array.from_buffers(each.type, len(codes), buffers)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pramana.numeric import chi_square_tail
 from pramana.release.checks import Check
 from pramana.table.opened import is_number
 from pramana.table.schema import ASKED
@@ -47,8 +48,6 @@ class SetsBeside:
 
     def checks(self) -> Iterator[Check]:
         """One a column beside."""
-        from scipy.special import chdtrc
-
         if not self._records:
             return
         table = pa.Table.from_batches(self._batches).unify_dictionaries()
@@ -56,7 +55,7 @@ class SetsBeside:
         for name in self.columns:
             counts = _crossed(sets, _codes(table.column(name)))
             statistic, degrees = _chi_square(counts)
-            good = degrees == 0 or float(chdtrc(degrees, statistic)) > LEVEL / len(self.columns)
+            good = chi_square_tail(statistic, degrees) > LEVEL / len(self.columns)
             words = "do not depend on it" if good else "depend on it: they were not drawn by chance"
             yield Check.of(f"sets beside {name}", good, f"the sets asked for {words}")
 

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from pramana.errors import NotARelease, PramanaError
 from pramana.guarantees.base import only_the_owner
 from pramana.matrices.reporting import Reporting
-from pramana.numeric import records_that
+from pramana.numeric import chi_square_tail, records_that
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.checks import Check, State, Verdict
 from pramana.release.contents import CERTIFICATE, data_path, fingerprint, holds, read_certificate
@@ -227,8 +227,6 @@ def _crowd(certificate: Certificate, seen: _Seen) -> Check:
 
 def _sets(mechanism: Reporting, asked: Counter[str], records: int) -> Check:
     """Whether the sets were asked for as often as stated, within what chance allows."""
-    from scipy.special import chdtrc
-
     names = {one.name: one.share for one in mechanism.sets}
     unknown = sum(times for name, times in asked.items() if name not in names)
     if unknown:
@@ -238,7 +236,7 @@ def _sets(mechanism: Reporting, asked: Counter[str], records: int) -> Check:
     expected = np.array([share * records for share in names.values()])
     seen = np.array([asked[name] for name in names], dtype=np.float64)
     statistic = float(((seen - expected) ** 2 / np.maximum(expected, 1)).sum())
-    good = len(names) == 1 or float(chdtrc(len(names) - 1, statistic)) > 1e-6
+    good = len(names) == 1 or chi_square_tail(statistic, len(names) - 1) > 1e-6
     words = "as often as stated" if good else "not as often as stated"
     return Check.of("sets asked for", good, words)
 

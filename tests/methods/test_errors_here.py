@@ -1,0 +1,77 @@
+"""What tables are off by on the data at hand: expected over the draws, as measured."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pramana as pm
+from pramana import api
+
+RECORDS, RELEASES = 2_000, 60
+
+
+def people(seed=3):
+    """Nearly everybody is in a few cells; no child is married."""
+    rng = np.random.default_rng(seed)
+    age = rng.choice(["child", "adult", "old"], RECORDS, p=[0.1, 0.85, 0.05])
+    married = np.where((age != "child") & (rng.random(RECORDS) < 0.9), "yes", "no")
+    size = rng.choice([1, 2, 3, 4, 5], RECORDS, p=[0.9, 0.07, 0.01, 0.01, 0.01])
+    return pa.table({"age": age, "married": married, "size": size})
+
+
+def schema(*, tied):
+    """Three keys, two of them tied or not."""
+    columns = (
+        pm.Column("age", pm.Role.KEY, pm.Categories(("child", "adult", "old"))),
+        pm.Column("married", pm.Role.KEY, pm.Categories(("yes", "no"))),
+        pm.Column("size", pm.Role.KEY, pm.Categories((1, 2, 3, 4, 5))),
+    )
+    rule = pm.Impossible.of({"age": ["child"], "married": ["yes"]})
+    return pm.Schema(columns, (rule,) if tied else ())
+
+
+def measured(table, plan):
+    """The distances of unbiased pairs from the truth, release by release."""
+    names = table.column_names
+    off = {pair: [] for pair in itertools.combinations(names, 2)}
+    for seed in range(RELEASES):
+        release = pm.protect(table, plan, seed=seed)
+        for pair, errors in off.items():
+            found = release.crosstab(*pair, method="inverse")
+            places = [
+                np.array([labels.index(value) for value in table[name].to_pylist()])
+                for name, labels in zip(pair, found.labels, strict=True)
+            ]
+            true = np.zeros(found.estimate.shape)
+            np.add.at(true, tuple(places), 1)
+            errors.append(np.abs(found.estimate - true).sum() / RECORDS)
+    return off
+
+
+@pytest.mark.parametrize("tied", [False, True], ids=["free", "tied"])
+@pytest.mark.parametrize("method", ["retention", "reports"])
+def test_each_table_is_off_by_what_is_foreseen(method, tied):
+    """Within 10 % on average, and each within chance, though these are far from even."""
+    table = people()
+    plan = pm.design(
+        schema(tied=tied), pm.DifferentialPrivacy(epsilon=5), data=table, method=method
+    )
+    here = dict(api.errors_here(plan, api.open_source(table, schema=plan.schema)).tables)
+
+    off = {pair: np.array(errors) / here[pair] for pair, errors in measured(table, plan).items()}
+    for pair, ratios in off.items():
+        assert abs(ratios.mean() - 1) <= 4 * ratios.std() / RELEASES**0.5, pair
+    assert np.mean([*off.values()]) == pytest.approx(1, abs=0.1)
+
+
+def test_none_is_foreseen_where_no_law_is_known():
+    """Of groups."""
+    table = people()
+    method = pm.Resample(allow_verbatim=True)
+    grouped = pm.design(schema(tied=False), pm.KAnonymity(k=3), data=table, method=method)
+
+    assert api.errors_here(grouped, api.open_source(table, schema=grouped.schema)) is None
