@@ -76,7 +76,7 @@ def plan_of(retention: float, table: pa.Table):
 
 
 def coverage(name: str, retention: float, *, draws: int, records: int, infer: str, seed: int = 0):
-    """Shares of intervals that hold, by coefficient; mean error; how many were refused."""
+    """Shares of intervals that hold; mean error; spread; refusals; do errors hang together?"""
     rng = np.random.default_rng(seed)
     formula, family = MODELS[name]
     table, right = people(records, rng), TRUTHS.get(name)
@@ -99,13 +99,14 @@ def coverage(name: str, retention: float, *, draws: int, records: int, infer: st
         errors.append(found.coefficients - right)
         ses.append(found.se)
     if not held:
-        return None, None, None, refused
+        return None, None, None, refused, None
     spread = np.std(errors, axis=0)
     return (
         np.mean(held, axis=0),
         np.mean(errors, axis=0) / spread,
         np.mean(ses, 0) / spread,
         refused,
+        np.diag(np.corrcoef(np.transpose(errors), np.transpose(ses)), len(spread)),
     )
 
 
@@ -126,21 +127,23 @@ def run(options) -> Result:
         "most",
         "bias / spread",
         "se / spread",
+        "se with coefficient",
         "refused",
     )
     result = Result(f"How often 95 % intervals of coefficients hold ({options.infer})", head)
     for name in options.model:
         for retention in options.retention:
-            held, bias, width, refused = coverage(
+            held, bias, width, refused, along = coverage(
                 name, retention, draws=options.draws, records=options.records, infer=options.infer
             )
             if held is None:
-                result.rows.append((name, f"{retention:g}", *["-"] * 5, str(refused)))
+                result.rows.append((name, f"{retention:g}", *["-"] * 6, str(refused)))
                 continue
             figures = (held.min(), held.mean(), held.max())
             result.rows.append(
                 (name, f"{retention:g}", *(f"{value:.3f}" for value in figures),
-                 f"{np.abs(bias).max():.2f}", f"{width.min():.2f}-{width.max():.2f}", str(refused))
+                 f"{np.abs(bias).max():.2f}", f"{width.min():.2f}-{width.max():.2f}",
+                 f"{np.abs(along).max():.2f}", str(refused))
             )  # fmt: skip
     result.notes.append(f"{options.records:,} records, {options.draws} releases each.")
     return result

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
         UnknownColumn,
     )
     from pramana.estimation.regression_results import Regression
-    from pramana.estimation.replicates import Replicates
     from pramana.estimation.results import Estimate
     from pramana.guarantees.base import Guarantee
     from pramana.guarantees.breach import PrivacyBreach
@@ -70,6 +69,7 @@ if TYPE_CHECKING:
     from pramana.release.verify import Verdict
     from pramana.table.domains import Bins, Categories
     from pramana.table.recoding import Noise, Recoding
+    from pramana.table.replicates import Replicates
     from pramana.table.schema import Column, Impossible, Role, Schema
     from pramana.workloads.learning import ReleasedFeatures, learn
     from pramana.workloads.trees import mine_tree
@@ -165,7 +165,6 @@ _PLACES = {
     "methods.plan": "Plan",
     "methods.reports": "Reports",
     "methods.retention": "Retention",
-    "estimation.replicates": "Replicates",
     "estimation.results": "Estimate",
     "estimation.regression_results": "Regression",
     "guarantees.correct_match": "CorrectMatch",
@@ -185,6 +184,7 @@ _PLACES = {
     "release.signing": "make_keys",
     "table.domains": "Bins Categories",
     "table.recoding": "Noise Recoding",
+    "table.replicates": "Replicates",
     "table.schema": "Column Impossible Role Schema",
     "workloads.learning": "ReleasedFeatures learn",
     "workloads.trees": "mine_tree",

@@ -97,6 +97,7 @@ def _settled(schema: Schema) -> Schema:
             schema.choices,
             schema.tables,
             schema.household,
+            schema.replicates,
         )
     )
 

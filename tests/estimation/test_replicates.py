@@ -10,7 +10,7 @@ from tests.estimation.worlds import kronecker, layout_of, mixtures
 
 import pramana as pm
 from pramana import api
-from pramana.errors import InvalidNumber, NotCovered, UnknownColumn
+from pramana.errors import InvalidNumber, InvalidSchema, NotCovered, PramanaError, UnknownColumn
 from pramana.estimation.channels import Channels
 from pramana.estimation.independence import chi_square_tail
 from pramana.estimation.moments import Moments
@@ -147,3 +147,90 @@ def test_the_weighted_test_keeps_its_level_and_finds_dependence(retention):
     assert binom.ppf(1e-4, 400, 0.05) <= rejected <= binom.ppf(1 - 1e-4, 400, 0.05)
     assert uncorrected > binom.ppf(1 - 1e-4, 400, 0.05)
     assert found > binom.ppf(1 - 1e-9, 50, 0.05)
+
+
+STATED = """
+replicate_weights = {columns = "r*", method = "jackknife"}
+weight = "w"
+sensitive = ["income", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8"]
+
+[columns.sex]
+role = "key"
+categories = ["f", "m"]
+"""
+
+
+@pytest.fixture(scope="module")
+def people():
+    """The same people, as a table."""
+    rng = np.random.default_rng(4)
+    cluster, weight = np.arange(N) % REPLICATES, rng.choice([1.0, 2.0], N)
+    columns = {"sex": rng.choice(["f", "m"], N), "income": rng.gamma(2, 100, N) + 30 * cluster}
+    replicates = {f"r{r + 1}": np.where(cluster == r, 0.0, weight * 8 / 7) for r in range(8)}
+    return pa.table({**columns, "w": weight, **replicates})
+
+
+def test_replicates_of_the_schema_are_in_the_release_and_give_its_errors(people, tmp_path):
+    """As if they had been named; about the records alone they say nothing."""
+    schema = pm.Schema.from_toml(STATED)
+    assert pm.Schema.from_toml(schema.to_toml()) == schema
+    mixture = UniformMixture.of(("f", "m"), retention=0.7)
+    plan = api.design(schema, data=people, method=GivenMatrices({"sex": mixture}))
+    api.protect(people, plan, to=tmp_path / "r", seed=1)
+    release = api.load(tmp_path / "r")
+
+    assert api.verify(tmp_path / "r", original=people).valid
+    assert release.certificate.schema.replicates == JACKKNIFE.named(people.column_names)
+    for ask in (
+        lambda **how: release.mean("income", by=["sex"], infer="population", **how),
+        lambda **how: release.crosstab("sex", infer="population", **how),
+        lambda **how: release.regress("income ~ sex", **how),
+    ):
+        found, named = ask(), ask(replicates=JACKKNIFE)
+        assert np.array_equal(found.se, named.se)
+        assert "8 replicate weights (jackknife)" in found.why
+        assert "replicate" not in ask(weighted=False).why
+    assert "replicate" not in release.mean("income", by=["sex"]).why
+    with pytest.raises(NotCovered, match="jackknife gives no valid error of a quantile"):
+        release.quantile("income", by=["sex"], infer="population")
+
+
+def test_replicates_are_known_unless_they_are_called_sensitive(people):
+    """Clusters of fifty with two weights each: no crowd of forty shares them."""
+    names = [f"r{r + 1}" for r in range(8)]
+    text = STATED.replace('"r*"', str(names)).replace("sensitive", "# sensitive")
+    known = pm.Schema.from_toml(f'{text}[columns.income]\nrole = "sensitive"\n')
+    assert set(names) < set(known.known)
+    with pytest.raises(PramanaError, match="crowd|alike|share"):
+        api.design(known, pm.PkAnonymity(k=40), data=people)
+    api.design(pm.Schema.from_toml(STATED), pm.PkAnonymity(k=40), data=people)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('"jackknife"', '"guess"'), "must be one of brr"),
+        (('"r*"', '"s*"'), "two or more columns of the table"),
+        (('weight = "w"', ""), "go with a column of role weight"),
+        (('method = "jackknife"', "scale = true"), "scale"),
+        (('method = "jackknife"', 'how = "jackknife"'), "must be a table of columns"),
+        (("sensitive =", "identifiers ="), "must leave as it is"),
+    ],
+)
+def test_replicates_that_mean_nothing_are_refused(change, message):
+    """In one line that says what must hold."""
+    with pytest.raises(InvalidSchema, match=message):
+        pm.Schema.from_toml(STATED.replace(*change))
+
+
+def test_describe_recognises_a_block_of_replicates():
+    """As the American Community Survey calls them; the weight itself stays one."""
+    rng = np.random.default_rng(1)
+    weight = rng.integers(20, 300, 300)
+    block = {f"PWGTP{r}": np.maximum(1, weight // rng.integers(1, 4, 300)) for r in range(1, 81)}
+    found = api.describe(pa.table({"SEX": rng.integers(1, 3, 300), **block, "PWGTP": weight}))
+
+    assert found.column("PWGTP").role is pm.Role.WEIGHT
+    roles = {found.column(name).role for name in block}
+    assert roles == {pm.Role.IDENTIFIER}
+    assert "one of 80 replicate weights" in found.to_toml()

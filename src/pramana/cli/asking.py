@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 from pramana.cli.options import names_of, option
 
 if TYPE_CHECKING:
-    from pramana.estimation.replicates import Replicates
+    from pramana.table.replicates import Replicates
 
 __all__ = [
     "AsCsv",
@@ -113,7 +113,7 @@ def replicates_of(
     columns: list[str] | None, kind: ReplicationKind, fay: float | None
 ) -> Replicates | None:
     """Replicate weights as they were named, or none."""
-    from pramana.estimation.replicates import Replicates
+    from pramana.table.replicates import Replicates
 
     names = names_of(columns)
     if not names:

@@ -24,7 +24,7 @@ from pramana.estimation.quantiles import require_shares
 from pramana.estimation.rebuild import REBUILDS, Rebuild
 from pramana.estimation.regression import Family
 from pramana.estimation.regression_results import Regression
-from pramana.estimation.replicates import Replicates, replicated_estimate, replicated_regression
+from pramana.estimation.replicates import replicated_estimate, replicated_regression
 from pramana.estimation.results import Estimate
 from pramana.estimation.variance import Inference, Question
 from pramana.files import require_free
@@ -42,6 +42,7 @@ from pramana.release.certificate import Certificate
 from pramana.release.stored import open_data, read_certificate, write_release
 from pramana.release.verify import Verdict, verify_folder
 from pramana.table.opened import OpenedTable, TableFormat
+from pramana.table.replicates import Replicates
 from pramana.types import TableLike
 
 __all__ = ["Release", "load_release"]
@@ -320,10 +321,11 @@ class Release:
         """
         shares = require_shares([q] if isinstance(q, int | float) else list(q))
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
-        if replicates is not None and replicates.kind == "jackknife":
+        used = self._stated(replicates, asked)
+        if used is not None and used.kind == "jackknife":
             raise NotCovered(
                 "A jackknife gives no valid error of a quantile. Ask for shares beyond a number, "
-                "or leave the replicates out."
+                "or about the records alone."
             )
         self._require_without_noise(of)
         return self._told(
@@ -372,6 +374,7 @@ class Release:
         """
         asked = self._asked((), where, level, infer, simultaneous, weighted)
         found = self.reading.regress(asked, formula, family=family)
+        replicates = self._stated(replicates, asked)
         if replicates is not None:
             others = [
                 self._weighed_by(name).regress(asked, formula, family=family).coefficients
@@ -450,6 +453,7 @@ class Release:
         again: Callable[[Reading], Estimate],
     ) -> Estimate:
         """The answer, with errors by replicate weights where they are named."""
+        replicates = self._stated(replicates, asked, found)
         if replicates is not None:
             others = [
                 again(self._weighed_by(name)) for name in self._replicates(replicates, asked, found)
@@ -457,6 +461,17 @@ class Release:
             figures = [np.asarray(own.unbiased) for own in others]
             found = replicated_estimate(found, figures, replicates, asked.question)
         return replace(found, weight=self._weight(asked), like=self.like)
+
+    def _stated(
+        self, replicates: Replicates | None, asked: Asked, found: Estimate | None = None
+    ) -> Replicates | None:
+        """The replicates that were named, or those of the release where they mean something."""
+        own = self.certificate.schema.replicates
+        if replicates is not None or own is None or self._weight(asked) is None:
+            return replicates
+        if asked.question.infer != "population" or (found is not None and found.no_interval):
+            return None
+        return own
 
     def _replicates(
         self, replicates: Replicates, asked: Asked, found: Estimate | None = None
@@ -480,7 +495,8 @@ class Release:
         if records.changed(names) or drawn or (found is not None and found.no_interval):
             raise NotCovered(
                 "Replicate weights compare records that were randomised one by one, beside weights "
-                "released as they are. This release, or this question, is not of that kind."
+                "released as they are. This release, or this question, is not of that kind. Ask "
+                "about the records alone."
             )
         return names
 

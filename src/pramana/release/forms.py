@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast, get_args
 
 from pramana.matrices.families import FAMILIES
 from pramana.matrices.mechanism import Mechanism
@@ -12,6 +12,7 @@ from pramana.release.strict import Field
 from pramana.table.domains import RELEASES, Bins, Categories, Domain
 from pramana.table.labels import Labels
 from pramana.table.recoding import DATES, DISTRIBUTIONS, Noise, Recoding
+from pramana.table.replicates import Replicates, Replication
 from pramana.table.schema import MISSING, Column, Impossible, Role, Schema
 
 __all__ = [
@@ -48,6 +49,8 @@ def schema_to_json(schema: Schema, *, treatment: str = "randomised") -> dict[str
         form["strata"] = list(schema.strata)
     if schema.choices:
         form["choices"] = [list(choice) for choice in schema.choices]
+    if schema.replicates is not None:
+        form["replicate_weights"] = schema.replicates.to_dict()
     return form
 
 
@@ -91,13 +94,23 @@ def _domain(domain: Domain) -> dict[str, Any]:
 
 def schema_of(field: Field) -> Schema:
     """The reverse of :func:`schema_to_json`."""
-    form = field.fields(["columns"], free=["impossible", "strata", "choices"])
+    form = field.fields(["columns"], free=["impossible", "strata", "choices", "replicate_weights"])
     return Schema(
         tuple(_column_of(entry) for entry in form["columns"].items(least=1)),
         impossible=tuple(map(_impossible_of, _list(form, "impossible"))),
         strata=tuple(entry.text() for entry in _list(form, "strata")),
         choices=tuple(entry.texts() for entry in _list(form, "choices")),
+        replicates=_replicates_of(form["replicate_weights"])
+        if "replicate_weights" in form
+        else None,
     )
+
+
+def _replicates_of(field: Field) -> Replicates:
+    form = field.fields(["columns", "method"], free=["fay", "scale"])
+    numbers = {name: form[name].number() for name in ("fay", "scale") if name in form}
+    kind = cast(Replication, form["method"].text(*get_args(Replication)))
+    return Replicates(form["columns"].texts(), kind=kind, **numbers)
 
 
 def _list(form: dict[str, Field], name: str) -> list[Field]:

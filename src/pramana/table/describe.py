@@ -123,6 +123,7 @@ class Description(Schema):
             self.choices,
             self.tables,
             self.household,
+            self.replicates,
         )
 
     def rows(self) -> list[dict[str, Any]]:

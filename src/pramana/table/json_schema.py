@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from pramana.table.domains import RELEASES
 from pramana.table.recoding import DATES, DISTRIBUTIONS
+from pramana.table.replicates import Replication
 from pramana.table.schema import MISSING
 from pramana.table.toml_form import ROLES
 
@@ -70,6 +71,20 @@ TOP: Final[dict[str, tuple[dict[str, Any], str]]] = {
     "choices": ({"type": "array", "items": NAMES}, "What an acquaintance may know together."),
     "tables": (NAMES, "Tables that will be asked for, such as sex*age."),
     "household": ({"type": "string"}, "The identifier that numbers households."),
+    "replicate_weights": (
+        {
+            "type": "object",
+            "properties": {
+                "columns": {"anyOf": [NAMES, {"type": "string"}]},
+                "method": {"enum": list(get_args(Replication))},
+                "fay": {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
+                "scale": {"type": "number", "exclusiveMinimum": 0},
+            },
+            "required": ["columns"],
+            "additionalProperties": False,
+        },
+        "Columns of replicate weights, and how they were made.",
+    ),
     "keys": (NAMES, "Columns of role key."),
     "sensitive": (NAMES, "Columns of role sensitive."),
     "plain": (NAMES, "Columns of role plain."),

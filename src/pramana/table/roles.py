@@ -66,10 +66,12 @@ def _weights(
     table: OpenedTable, tallies: Mapping[str, Tally], roles: Roles, given: Mapping[str, Role]
 ) -> Roles:
     """At most one weight: by name, else by behaviour; others are dropped."""
-    named = [name for name, own in roles.items() if own.role is Role.WEIGHT]
-    found: Roles = {}
+    blocks = _replicate_weights(tallies, given)
+    named = [n for n, own in roles.items() if own.role is Role.WEIGHT and n not in blocks]
+    found: Roles = dict(blocks)
     if not named and Role.WEIGHT not in given.values():
-        named, found = _unnamed_weights(table, tallies, roles, given)
+        named, likely = _unnamed_weights(table, tallies, roles | blocks, given)
+        found |= likely
     why = "a second weight: dropped, as released it would tell people apart"
     stays = next((name for name in named if name in given), next(iter(named), None))
     return found | {
@@ -77,6 +79,31 @@ def _weights(
         for name in named
         if name != stays and name not in given
     }
+
+
+LEAST_REPLICATES = 8
+REPLICATES = re.compile(r"rep|brr|jk|jack|boot|fay|wgt|wt|weight|gewicht")
+NUMBERED = re.compile(r"(.*?)0*([1-9]\d*)")
+
+
+def _replicate_weights(tallies: Mapping[str, Tally], given: Mapping[str, Role]) -> Roles:
+    """Blocks of numbered columns that are called as replicate weights are, from 1 on."""
+    blocks: dict[str, dict[int, str]] = {}
+    for name, seen in tallies.items():
+        parts = NUMBERED.fullmatch(name)
+        if parts is not None and seen.kind in ("integer", "number") and name not in given:
+            blocks.setdefault(parts.group(1), {})[int(parts.group(2))] = name
+    found: Roles = {}
+    for start, block in blocks.items():
+        whole = set(block) >= set(range(1, len(block) + 1)) and len(block) >= LEAST_REPLICATES
+        if whole and REPLICATES.search(in_plain_letters(start)):
+            why = (
+                f"one of {len(block)} replicate weights: dropped, since who knows them knows the "
+                f'cluster; to keep them, state replicate_weights = {{columns = "{start}*", '
+                'method = "..."}'
+            )
+            found |= dict.fromkeys(block.values(), Proposal(Role.IDENTIFIER, why))
+    return found
 
 
 def _unnamed_weights(

@@ -18,6 +18,7 @@ from pramana.files import write_whole
 from pramana.shown import Shown
 from pramana.table.domains import Bins, Domain, Label, find_label
 from pramana.table.recoding import Recoding
+from pramana.table.replicates import Replicates
 
 __all__ = [
     "ASKED",
@@ -255,6 +256,7 @@ class Schema(Shown):
         tables: Tables that will be asked for, as sets of columns: what method ``reports`` asks
             records for, and what its errors are stated of. Part of a plan, not of a release.
         household: The identifier that numbers households, if any. Part of a plan too.
+        replicates: The columns of replicate weights, if any, and how they were made.
     """
 
     columns: tuple[Column, ...]
@@ -263,6 +265,7 @@ class Schema(Shown):
     choices: tuple[tuple[str, ...], ...] = ()
     tables: tuple[tuple[str, ...], ...] = ()
     household: str | None = None
+    replicates: Replicates | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -280,6 +283,8 @@ class Schema(Shown):
                 raise InvalidSchema(f"tables must name columns of the schema, got '{name}'.")
         if self.household is not None:
             self._check_household(self.household)
+        if self.replicates is not None:
+            self._check_replicates(self.replicates)
         rules = tuple(self._checked(rule) for rule in self.impossible)
         object.__setattr__(self, "impossible", rules)
 
@@ -317,6 +322,21 @@ class Schema(Shown):
                 "would keep the records of a household linked, and who knows all its people finds "
                 "each of them."
             )
+
+    def _check_replicates(self, replicates: Replicates) -> None:
+        try:
+            named = replicates.named(self.names)
+        except UnknownColumn as error:
+            raise InvalidSchema(f"replicate_weights: {error}") from None
+        object.__setattr__(self, "replicates", named)
+        if self.weight is None:
+            raise InvalidSchema("replicate_weights go with a column of role weight, got none.")
+        for name in named.columns:
+            if self._by_name[name].role not in (Role.PLAIN, Role.SENSITIVE):
+                raise InvalidSchema(
+                    f"Replicate weight '{name}' must leave as it is. Give it role plain (anyone "
+                    "may know it: crowds are counted by it), or sensitive."
+                )
 
     def _check_stratum(self, name: str) -> None:
         column = self._by_name.get(name)

@@ -15,10 +15,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pramana.errors import InvalidSchema, PramanaError
+from pramana.errors import InvalidNumber, InvalidSchema, PramanaError
 from pramana.files import read_file
 from pramana.table.domains import Bins, Categories, Domain, Label
 from pramana.table.recoding import Noise, Recoding
+from pramana.table.replicates import Replicates
 from pramana.table.schema import Column, Impossible, Role, Schema
 from pramana.table.toml_lines import place_of
 
@@ -40,8 +41,8 @@ SYNONYMS = {
 }
 ROLES = {word: role for role, words in SYNONYMS.items() for word in words.split()}
 STRATA = {"strata", "stratavar", "stratavars", "stratum"}
-TOP = ("columns", "impossible", "strata", "choices", "tables", "household", "missing_codes", "keys",
-       "sensitive", "weight", "plain", "identifiers")  # fmt: skip
+TOP = ("columns", "impossible", "strata", "choices", "tables", "household", "replicate_weights",
+       "missing_codes", "keys", "sensitive", "weight", "plain", "identifiers")  # fmt: skip
 RECODINGS = ("missing_codes", "date", "merge", "bottom", "top", "round", "noise")
 ENTRIES = ("role", "categories", "ordered", "bins", "labels", "release", "missing",
            "missing_values", "exempt", "randomise", "declared", *RECODINGS)  # fmt: skip
@@ -79,6 +80,7 @@ def read_schema(text: str) -> Schema:
         "choices": [],
         "tables": [],
         "household": None,
+        "replicate_weights": None,
         "missing_codes": [],
     }
     for word, value in raw.items():
@@ -104,6 +106,11 @@ def _build(known: dict[str, Any], roles: dict[str, Role]) -> Schema:
     if household is not None and household not in names:
         names.append(household)
         roles[household] = Role.IDENTIFIER
+    replicates = _replicates(known["replicate_weights"])
+    if replicates is not None and not isinstance(replicates.columns, str):
+        fresh = [name for name in replicates.columns if name not in names]
+        names += fresh
+        roles |= dict.fromkeys(fresh, Role.PLAIN)
     choices = known["choices"]
     if not isinstance(choices, list):
         raise InvalidSchema("choices must be a list of lists of column names.")
@@ -117,7 +124,29 @@ def _build(known: dict[str, Any], roles: dict[str, Role]) -> Schema:
         choices=tuple(tuple(_names("choices", choice)) for choice in choices),
         tables=tuple(_table(text) for text in _names("tables", known["tables"])),
         household=household,
+        replicates=replicates,
     )
+
+
+def _replicates(form: object) -> Replicates | None:
+    """Columns, by name or with a star, and how they were made."""
+    if form is None:
+        return None
+    must = "replicate_weights must be a table of columns, method and perhaps fay or scale"
+    if not isinstance(form, dict) or not {"columns"} <= set(form) <= REPLICATED:
+        raise InvalidSchema(f"{must}.")
+    columns = form["columns"]
+    named = columns if isinstance(columns, str) else tuple(_names("columns", columns))
+    numbers = {name: form[name] for name in ("fay", "scale") if name in form}
+    if not all(isinstance(own, int | float) for own in numbers.values()):
+        raise InvalidSchema(f"{must}, which are numbers.")
+    try:
+        return Replicates(named, kind=form.get("method", "brr"), **numbers)
+    except InvalidNumber as error:
+        raise InvalidSchema(f"replicate_weights: {error}") from None
+
+
+REPLICATED = {"columns", "method", "fay", "scale"}
 
 
 def _table(text: str) -> tuple[str, ...]:
@@ -307,6 +336,8 @@ def write_schema(
         lines.append(f"tables = {_value(['*'.join(table) for table in schema.tables])}")
     if schema.household is not None:
         lines.append(entry_of("household", schema.household))
+    if schema.replicates is not None:
+        lines.append(f"replicate_weights = {_value(schema.replicates.to_dict())}")
     if schema.impossible:
         lines.append("impossible = [")
         lines.extend(f"  {_value(rule.to_dict())}," for rule in schema.impossible)
