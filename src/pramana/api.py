@@ -303,7 +303,8 @@ def audit(
         original: for a release: the true table; attacks are then measured.
         mechanism: for a release that withholds its matrices: the matrices, or the file of a
             steward's folder that holds them.
-        household: of a table: the column that numbers households; by default that of the schema.
+        household: the column of the true table that numbers households; of a table that is no
+            release by default that of the schema.
         progress: is told what is being done.
     """
     from pramana.assess.audit import audit_any

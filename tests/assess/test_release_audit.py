@@ -11,7 +11,7 @@ from tests.release.people import SCHEMA, people, plan
 
 from pramana import api
 from pramana.assess.release_audit import audit_release
-from pramana.errors import DoesNotHold, InvalidTable
+from pramana.errors import DoesNotHold, InvalidTable, UnknownColumn
 from pramana.formats.opening import open_table
 from pramana.guarantees.claim import Claim
 from pramana.guarantees.k_anonymity import KAnonymity
@@ -43,6 +43,24 @@ def test_every_attack_has_interval_baseline_and_bound(truth, release):
     assert by_name["closer to members"].baseline == 0.5
     assert found.holds
     found.require()
+
+
+def test_a_household_is_found_with_one_of_its_people():
+    """Everybody different and nothing changed: all are found; strong noise finds hardly any."""
+    table = pa.table({
+        "home": np.repeat(np.arange(40), 3),
+        "a": [f"v{at % 11}" for at in range(120)],
+        "b": [f"w{at % 12}" for at in range(120)],
+    })  # fmt: skip
+    schema = api.describe(table, keys=["a", "b"], identifiers=["home"]).schema
+    for kept, least, most in ((1.0, 40.0, 40.0), (0.05, 0.0, 8.0)):
+        made = api.design(schema, data=table, method=api.METHODS["retention"](retention=kept))
+        found = api.audit(api.protect(table, made, seed=2), original=table, household="home")
+        assert least <= found.households.expected <= most
+        assert found.to_json()["households"]["households"] == 40
+        assert "found if one of its people is" in "\n".join(found.sentences())
+    with pytest.raises(UnknownColumn, match="no column 'nosuch'"):
+        api.audit(api.protect(table, made, seed=2), original=table, household="nosuch")
 
 
 def test_a_certificate_that_promises_too_much_is_an_error(truth):

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.attacks.closest import MixedRecords, closest_risk, distance_to_closest
+from pramana.attacks.halves import expected_in_halves
 from pramana.attacks.inference import SensitiveValues, inference_risk
 from pramana.attacks.linkage import linkage_risks
 from pramana.attacks.linkers import (
-    expected_in_halves,
     expected_released,
     likelihood_scores,
     link,
@@ -21,7 +21,7 @@ from pramana.attacks.records import Cells, Records
 from pramana.attacks.rerun import rerun
 from pramana.errors import InvalidNumber
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.matrices import Dense, Mechanism, Step, UniformMixture
+from pramana.matrices import Dense, Mechanism, SparseRows, Step, UniformMixture
 from pramana.randomness import Keystream
 from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Column, Role, Schema
@@ -103,7 +103,7 @@ def test_expected_numbers_agree_on_both_roads(retention, monkeypatch):
     monkeypatch.setattr("pramana.attacks.linkers.DENSE_CELLS", 0)
 
     assert expected_released(made, truth, released) == pytest.approx(dense)
-    monkeypatch.setattr("pramana.attacks.linkers.MOST_HALF", 0)
+    monkeypatch.setattr("pramana.attacks.halves.MOST_HALF", 0)
     assert expected_released(made, truth, released) == pytest.approx(dense)
 
 
@@ -135,6 +135,33 @@ def test_halves_of_the_steps_give_what_all_steps_give(records, retention, crowds
         table = np.log(chance) - numbers
     best = table >= table.max(axis=1, keepdims=True) - 1e-9
     assert found.chance == pytest.approx(np.where(np.diagonal(best), 1 / best.sum(axis=1), 0))
+
+
+def test_a_matrix_over_very_many_cells_is_not_written_out(monkeypatch):
+    """Both linkers find the same where only transitions are looked at, as where all entries are."""
+    random = np.random.default_rng(8)
+    cells = [(sex, label) for sex in ("f", "m") for label in SCHEMA.column("age").labels]
+    matrix = SparseRows.of(
+        cells,
+        rows=[0, 0, 3, 7, 9],
+        columns=[1, 5, 4, 2, 0],
+        probabilities=[0.2, 0.3, 0.5, 0.4, 0.1],
+    )
+    made = Mechanism((Step(("sex", "age"), matrix),))
+    truth = Records((random.integers(0, 10, 200),), random.integers(0, 2, 200), (None,))
+    released = rerun(made, truth, keystream=Keystream.from_seed(2), stream="t")
+    asked = {"sizes": [10], "targets": np.arange(200)}
+
+    def found():
+        near = link(nearest_scores(made, SCHEMA, truth), truth, released, **asked)
+        offsets = -expected_released(made, truth, released)
+        likely = link(likelihood_scores(made), truth, released, **asked, offsets=offsets)
+        return [near.chance, likely.chance, likely.confidence]
+
+    plain = found()
+    monkeypatch.setattr("pramana.attacks.linkers.DENSE_LIMIT", 5)
+    for quick, own in zip(found(), plain, strict=True):
+        assert quick == pytest.approx(own)
 
 
 def test_the_compiled_loop_finds_the_same(monkeypatch):

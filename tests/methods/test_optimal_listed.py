@@ -135,6 +135,21 @@ def test_folder_is_valid_and_answers(release):
         assert abs(cell["estimate"] - number) <= 6 * cell["se"] + 1
 
 
+def test_owner_checks_and_attacks_it_without_writing_it_out(release, monkeypatch):
+    """Of more cells than a matrix is written out for, transitions alone are looked at."""
+    columns, _, folder = release
+    monkeypatch.setattr("pramana.matrices.sparse_rows.DENSE_LIMIT", 100)
+    monkeypatch.setattr("pramana.release.draws.DENSE_LIMIT", 100)
+    monkeypatch.setattr("pramana.attacks.linkers.DENSE_LIMIT", 100)
+    monkeypatch.setattr("pramana.release.against_truth.MOST_CELLS", 50)
+
+    verdict = pm.verify(folder, original=table_of(columns))
+    assert verdict.valid, verdict
+    found = pm.audit(folder, original=table_of(columns))
+    assert found.holds
+    assert {"nearest record", "likeliest record"} <= {own.name for own in found.measured}
+
+
 def test_certificate_lists_little(release):
     """It has a line for cells that occur, are reached or are decoys, not for 51,840."""
     _, _, folder = release

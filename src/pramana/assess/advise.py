@@ -13,6 +13,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +25,7 @@ from pramana.assess.release_audit import link_risks
 from pramana.assess.ways import POOR, Way, share_text, ways_of
 from pramana.errors import Copies, Infeasible, InvalidNumber, PramanaError
 from pramana.guarantees.base import Guarantee
+from pramana.kanonymity.clustering import shared_groups
 from pramana.methods.base import Method
 from pramana.methods.people import require_coded
 from pramana.methods.plan import Plan
@@ -282,9 +284,13 @@ def advise_on(
         say(1)
         return done
 
-    with warnings.catch_warnings(), ThreadPoolExecutor(THREADS) as pool:
+    with warnings.catch_warnings(), shared_groups(), ThreadPoolExecutor(THREADS) as pool:
         warnings.simplefilter("ignore", Copies)  # the share is in the table
-        tried = list(pool.map(run, scenarios_of(schema, methods=names, k=[k])))
+        running = [
+            pool.submit(copy_context().run, run, scenario)
+            for scenario in scenarios_of(schema, methods=names, k=[k])
+        ]
+        tried = [one.result() for one in running]
     _require_one(tried)
     tried.sort(key=lambda one: (not one.answers, one.error))
     advice = Advice(tuple(tried), 1 / k, table.rows, people.rows)

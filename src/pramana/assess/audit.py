@@ -36,8 +36,9 @@ def audit_any(
     release = given if isinstance(given, Release) else None
     if release is not None and original is not None:
         return audit_release(
-            release, original, k=k, mechanism=mechanism, sensitive=sensitive, progress=progress
-        )
+            release, original, k=k, mechanism=mechanism, sensitive=sensitive,
+            household=household, progress=progress,
+        )  # fmt: skip
     if original is not None:
         raise InvalidNumber("--original goes with a release folder, and a table was given.")
     described = schema if release is None or schema is not None else release.certificate.schema

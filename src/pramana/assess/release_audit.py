@@ -16,19 +16,28 @@ from typing import Any
 from pramana.attacks.closest import closest_risk
 from pramana.attacks.grouped import grouped_linkage, withheld_linkage
 from pramana.attacks.inference import SensitiveValues, inference_risk
-from pramana.attacks.linkage import linkage_risks
+from pramana.attacks.linkage import Links, linkage_risks
 from pramana.attacks.records import Records, read_pair, require_belongs
-from pramana.errors import DoesNotHold, InvalidNumber, InvalidTable, NotCovered
+from pramana.errors import (
+    DoesNotHold,
+    InvalidNumber,
+    InvalidTable,
+    NotCovered,
+    TooLarge,
+    UnknownColumn,
+)
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream
 from pramana.readings.release import Release
 from pramana.release.against_truth import against_truth
 from pramana.release.certificate import Certificate
 from pramana.risk.diversity import sensitive_codes
+from pramana.risk.households import HouseholdRisk
 from pramana.risk.measured import FEWEST_TRIALS, Measured
 from pramana.risk.table_audit import TableAudit, audit_table
 from pramana.risk.verbatim import Verbatim, measure_verbatim
 from pramana.shown import Shown
+from pramana.table.households import households_of
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Role, Schema
 from pramana.types import Say
@@ -65,6 +74,7 @@ class ReleaseAudit(Shown):
         verbatim: how many records stand in the release word for word.
         suggested: what the promises let a reader expect of that, for the unique ones.
         notes: what was not measured, and why.
+        households: how many the strongest linker finds, where something numbers them.
     """
 
     records: int
@@ -74,12 +84,14 @@ class ReleaseAudit(Shown):
     verbatim: Verbatim
     suggested: float | None = None
     notes: tuple[str, ...] = ()
+    households: HouseholdRisk | None = None
 
     @property
     def seen(self) -> list[str]:
         """What stands in the release word for word, with a warning where it is much."""
         warning = self.verbatim.warning(self.suggested)
-        return [self.verbatim.sentence(), *([] if warning is None else [warning])]
+        homes = [] if self.households is None else [self.households.sentence()]
+        return [*homes, self.verbatim.sentence(), *([] if warning is None else [warning])]
 
     @property
     def holds(self) -> bool:
@@ -121,6 +133,7 @@ class ReleaseAudit(Shown):
             "after": self.after.to_json(),
             "verbatim": self.verbatim.to_json() | {"suggested": self.suggested},
             "notes": list(self.notes),
+            "households": None if self.households is None else self.households.to_json(),
         }
 
 
@@ -139,6 +152,7 @@ def audit_release(
     sensitive: Sequence[str] | None = None,
     seed: int = SEED,
     belongs: bool = False,
+    household: str | None = None,
     progress: Say | None = None,
 ) -> ReleaseAudit:
     """Attack a release with the truth at hand.
@@ -151,6 +165,7 @@ def audit_release(
         sensitive: columns to infer; by default those of role sensitive.
         seed: for the runs of the mechanism and for ties.
         belongs: whether the truth is known to belong to the release, so that it is not checked.
+        household: the column of the truth that numbers households.
         progress: is told what is being done.
     """
     certificate = release.certificate
@@ -186,10 +201,28 @@ def audit_release(
         return ReleaseAudit(
             truth.rows, tuple(found), before, after, seen, suggested, tuple(missing)
         )
+    people = _people(certificate, release, truth, matrices)
+    say("Linking records")
+    links = Links.of(certificate.schema, matrices, people, keystream=keystream)
     measured, notes = _attacks(
-        certificate, release, truth, matrices, sensitive=sensitive, keystream=keystream, say=say
-    )
-    return ReleaseAudit(truth.rows, measured, before, after, seen, suggested, notes)
+        certificate, truth, matrices, people, links, sensitive=sensitive, keystream=keystream,
+        say=say,
+    )  # fmt: skip
+    homes = None if household is None else _households(household, truth, links)
+    return ReleaseAudit(truth.rows, measured, before, after, seen, suggested, notes, homes)
+
+
+def _households(name: str, truth: OpenedTable, links: Links) -> HouseholdRisk:
+    """A household is found if the strongest linker finds one of its people."""
+    if name not in truth.schema.names:
+        raise UnknownColumn(f"The original has no column '{name}' that could number households.")
+    chances = links.of_people(truth.rows)
+    if chances is None:
+        raise TooLarge(
+            "The risk of households needs links of all people, and the table has too many "
+            "different ones. Audit without --household, or a sample of the households."
+        )
+    return HouseholdRisk.of(name, households_of(truth, name), chances)
 
 
 def link_risks(
@@ -232,21 +265,18 @@ def _as_told(certificate: Certificate) -> Schema:
 
 def _attacks(
     certificate: Certificate,
-    release: Release,
     truth: OpenedTable,
     matrices: Mechanism,
+    people: Records,
+    links: Links,
     *,
     sensitive: Sequence[str] | None,
     keystream: Keystream,
     say: Say,
 ) -> tuple[tuple[Measured, ...], tuple[str, ...]]:
     """Every attack on a release by matrices, and what could not be measured."""
-    people = _people(certificate, release, truth, matrices)
-    say("Linking records")
     bound = linking_bound(certificate)
-    measured = [
-        *linkage_risks(certificate.schema, matrices, people, bound=bound, keystream=keystream)
-    ]
+    measured = [*links.risks(bound=bound, keystream=keystream)]
     notes: list[str] = []
     for name in _sensitive(certificate) if sensitive is None else sensitive:
         say(f"Inferring {name}")
@@ -261,7 +291,7 @@ def _try(notes: list[str], measured: list[Measured], attack: Callable[[], Measur
     """A table too small for one attack is still worth the others: say which was left out."""
     try:
         measured.append(attack())
-    except (InvalidNumber, NotCovered) as error:
+    except (InvalidNumber, NotCovered, TooLarge) as error:
         notes.append(str(error))
 
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.attacks.linkers import Scorer, blocks, expected_released, likelihood_scores
+from pramana.attacks.linkers import blocks, expected_released, likelihood_scores
 from pramana.attacks.records import Cells, Records, code_sizes
 from pramana.attacks.rerun import rerun
+from pramana.attacks.scores import Scorer
 from pramana.errors import InvalidNumber
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream, Stream

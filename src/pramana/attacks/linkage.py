@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -21,9 +22,9 @@ from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream, Stream
 from pramana.risk.measured import FEWEST_TRIALS, Measured
 from pramana.table.schema import Schema
-from pramana.types import IntArray
+from pramana.types import FloatArray, IntArray
 
-__all__ = ["linkage_risks"]
+__all__ = ["Links", "linkage_risks"]
 
 TRIALS = 10_000
 """So many links are tried, over several runs where the table is smaller."""
@@ -37,6 +38,73 @@ MEASURED = (
 )
 
 
+@dataclass(frozen=True, eq=False)
+class Links:
+    """What both linkers found, run after run.
+
+    Attributes:
+        nearest: the nearest-record linker.
+        likely: the strongest linker.
+        guess: how often a guess inside the crowd is right.
+    """
+
+    nearest: tuple[Found, ...]
+    likely: tuple[Found, ...]
+    guess: float
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema,
+        mechanism: Mechanism,
+        truth: Records,
+        *,
+        keystream: Keystream,
+        trials: int = TRIALS,
+        most: int | None = None,
+    ) -> Links:
+        """Run the mechanism again, with the pairing kept, and link.
+
+        With ``most`` no more than so many people are looked for, where the table has more.
+        """
+        sizes = code_sizes(mechanism)
+        runs = max(1, -(-trials // len(truth)))
+        targets = _targets(truth, sizes, keystream, most)
+        nearest, likely = [], []
+        for run in range(runs):
+            released = rerun(mechanism, truth, keystream=keystream, stream=Stream("run", run))
+            near = nearest_scores(mechanism, schema, truth)
+            nearest.append(link(near, truth, released, sizes=sizes, targets=targets))
+            offsets = -expected_released(mechanism, truth, released)
+            strongest = likelihood_scores(mechanism)
+            likely.append(
+                link(strongest, truth, released, sizes=sizes, targets=targets, offsets=offsets)
+            )
+        guess = float(np.mean(1 / np.bincount(truth.crowd)[truth.crowd]))
+        return cls(tuple(nearest), tuple(likely), guess)
+
+    def risks(self, *, bound: float | None, keystream: Keystream) -> tuple[Measured, ...]:
+        """The nearest-record linker, the strongest linker, and its surest links."""
+        runs = len(self.likely)
+        measure = partial(_measured, keystream=keystream, guess=self.guess, bound=bound, runs=runs)
+        found = [
+            measure("nearest record", self.nearest, knows="the true keys of a person"),
+            measure("likeliest record", self.likely, knows="all true keys and the matrices"),
+        ]
+        surest = _surest(self.likely)
+        if len(surest.targets) >= FEWEST_TRIALS:
+            knows = f"the same, and names only the {100 * CONFIDENT:g} % of links it is surest of"
+            found.append(measure("surest links", [surest], knows=knows))
+        return tuple(found)
+
+    def of_people(self, records: int) -> FloatArray | None:
+        """How often the strongest linker finds each person; none where some were left out."""
+        if any(len(found.targets) < records for found in self.likely):
+            return None
+        average: FloatArray = np.mean([found.chance for found in self.likely], axis=0)
+        return average
+
+
 def linkage_risks(
     schema: Schema,
     mechanism: Mechanism,
@@ -47,34 +115,9 @@ def linkage_risks(
     trials: int = TRIALS,
     most: int | None = None,
 ) -> tuple[Measured, ...]:
-    """The nearest-record linker, the strongest linker, and its surest links.
-
-    With ``most`` no more than so many people are looked for, where the table has more.
-    """
-    sizes = code_sizes(mechanism)
-    runs = max(1, -(-trials // len(truth)))
-    targets = _targets(truth, sizes, keystream, most)
-    nearest, likely = [], []
-    for run in range(runs):
-        released = rerun(mechanism, truth, keystream=keystream, stream=Stream("run", run))
-        near = nearest_scores(mechanism, schema, truth)
-        nearest.append(link(near, truth, released, sizes=sizes, targets=targets))
-        offsets = -expected_released(mechanism, truth, released)
-        strongest = likelihood_scores(mechanism)
-        likely.append(
-            link(strongest, truth, released, sizes=sizes, targets=targets, offsets=offsets)
-        )
-    guess = float(np.mean(1 / np.bincount(truth.crowd)[truth.crowd]))
-    measure = partial(_measured, keystream=keystream, guess=guess, bound=bound, runs=runs)
-    found = [
-        measure("nearest record", nearest, knows="the true keys of a person"),
-        measure("likeliest record", likely, knows="all true keys and the matrices"),
-    ]
-    surest = _surest(likely)
-    if len(surest.targets) >= FEWEST_TRIALS:
-        knows = f"the same, and names only the {100 * CONFIDENT:g} % of links it is surest of"
-        found.append(measure("surest links", [surest], knows=knows))
-    return tuple(found)
+    """How often both linkers are right."""
+    links = Links.of(schema, mechanism, truth, keystream=keystream, trials=trials, most=most)
+    return links.risks(bound=bound, keystream=keystream)
 
 
 def _targets(

@@ -14,30 +14,26 @@ table, Sinkhorn's scaling (see optimal.py) would change it by terms of the order
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 
+from pramana.attacks.halves import COMPILED, TIE, Sides, expected_in_halves, in_halves
 from pramana.attacks.records import Cells, Records, code_sizes
 from pramana.attacks.reported import ReportScores, expected_reports
+from pramana.attacks.scores import CellScores, MovedScores, Scorer, Scores, log_of
 from pramana.errors import TooLarge
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
+from pramana.matrices.sparse_rows import DENSE_LIMIT, SparseRows
 from pramana.matrices.transition import TransitionMatrix
-from pramana.risk.coded_table import AlikeRecords
 from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Column, Schema
 from pramana.types import FloatArray, IntArray
 
 __all__ = [
     "Found",
-    "Scorer",
-    "Scores",
     "blocks",
-    "expected_in_halves",
     "expected_released",
     "likelihood_scores",
     "link",
@@ -45,7 +41,6 @@ __all__ = [
 ]
 
 
-TIE = 1e-9
 BLOCK = 200_000
 """Scores that are worked on at once: they stay in the cache."""
 
@@ -53,101 +48,48 @@ MOST_PAIRS = 2_000_000_000
 """Pairs of cells that are compared before targets are sampled."""
 
 DENSE_CELLS = 20_000_000
-COMPILED = 20_000_000
-"""More pairs than these are gone through by a compiled loop."""
-
-THREADS = 2
-MOST_HALF = 40_000_000
-"""Pairs of values that a half of the steps may have."""
-
-IMPOSSIBLE = -1e30
-
-
-class Scorer(Protocol):
-    """How well released records fit true ones; higher is better."""
-
-    def between(self, truth: Records, released: Records) -> FloatArray:
-        """The score of each pair of records that stand at the same position."""
-
-    def block(self, truth: Records, released: Records) -> FloatArray:
-        """The score of every truth (rows) with every released record (columns) of one crowd."""
-
-
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """How well a released value fits a true one: ``tables[step][stratum][truth, released]``."""
-
-    tables: tuple[tuple[FloatArray, ...], ...]
-
-    def between(self, truth: Records, released: Records) -> FloatArray:
-        """The score of each pair of records that stand at the same position."""
-        total = np.zeros(len(truth))
-        for step, own in enumerate(self.tables):
-            strata = truth.strata[step]
-            codes = truth.codes[step], released.codes[step]
-            total += own[0][codes] if strata is None else np.stack(own)[strata, *codes]
-        return total
-
-    def block(self, truth: Records, released: Records) -> FloatArray:
-        """The score of every truth (rows) with every released record (columns) of one crowd."""
-        total = np.zeros((len(truth), len(released)))
-        for step, own in enumerate(self.tables):
-            strata = truth.strata[step]
-            if strata is None:
-                rows = own[0][truth.codes[step]]
-            else:
-                rows = np.stack(own)[strata, truth.codes[step]]
-            total += np.take(rows, released.codes[step], axis=1)
-        return total
-
-
-def in_halves(
-    scores: Scorer, truth: Records, released: Records, sizes: Sequence[int]
-) -> tuple[Scorer, Records, Records]:
-    """The same scores and records by two steps, each standing for half of them.
-
-    A pair then costs two look-ups instead of one a step. Left as they are where steps are few,
-    matrices differ by stratum, or the halves have too many values.
-    """
-    if not isinstance(scores, Scores) or len(sizes) <= 2:
-        return scores, truth, released
-    if any(len(own) > 1 for own in scores.tables) or not len(truth) or not len(released):
-        return scores, truth, released
-    tables, codes = [], []
-    for steps in halves_of(sizes):
-        known, told = (half_of(side, steps, sizes) for side in (truth, released))
-        if len(known.first) * len(told.first) > MOST_HALF:
-            return scores, truth, released
-        total = np.zeros((len(known.first), len(told.first)))
-        for step in steps:
-            rows = scores.tables[step][0][truth.codes[step][known.first]]
-            total += rows[:, released.codes[step][told.first]]
-        tables.append((total,))
-        codes.append((known.of_record, told.of_record))
-    nowhere = (None, None)
-    return (
-        Scores(tuple(tables)),
-        Records(tuple(own for own, _ in codes), truth.crowd, nowhere),
-        Records(tuple(own for _, own in codes), released.crowd, nowhere),
-    )
 
 
 def likelihood_scores(mechanism: Mechanism) -> Scorer:
     """Logarithms of the probabilities; what cannot happen scores next to nothing."""
     if isinstance(mechanism, Reporting):
         return ReportScores(mechanism)
+    large = _only_large(mechanism)
+    if large is not None:
+        return MovedScores(large)
     return Scores(tuple(tuple(_logs(matrix) for matrix in step.matrices) for step in mechanism))
 
 
+def _only_large(mechanism: Mechanism) -> SparseRows | None:
+    """The matrix of a mechanism that has one, over too many cells to write it out."""
+    matrices = [matrix for step in mechanism for matrix in step.matrices]
+    if len(matrices) != 1 or not isinstance(matrices[0], SparseRows):
+        return None
+    return matrices[0] if matrices[0].size > DENSE_LIMIT else None
+
+
+def _nearest_cells(step: Step, schema: Schema, codes: IntArray) -> CellScores:
+    """Minus squared distances of the columns of a step, without a table of all its cells."""
+    tables, places = [], _places(step, schema)
+    for name, own in zip(step.columns, places, strict=True):
+        column = schema.column(name)
+        every = np.arange(len(column.labels))
+        shares = np.bincount(own[codes], minlength=len(every)) / max(len(codes), 1)
+        tables.append(-_distances(column, every, shares))
+    return CellScores(tuple(tables), tuple(places))
+
+
 def _logs(matrix: TransitionMatrix) -> FloatArray:
-    values = matrix.values
-    return np.where(values > 0, np.log(np.maximum(values, 1e-300)), IMPOSSIBLE)
+    return log_of(matrix.values)
 
 
-def nearest_scores(mechanism: Mechanism, schema: Schema, truth: Records) -> Scores:
+def nearest_scores(mechanism: Mechanism, schema: Schema, truth: Records) -> Scorer:
     """Minus squared distances, each column in units of its own spread among the true records."""
     if isinstance(mechanism, Reporting):
         return _nearest_reports(mechanism, schema, truth)
+    if _only_large(mechanism) is not None:
+        (step,) = mechanism
+        return _nearest_cells(step, schema, truth.codes[0])
     tables = []
     for step, codes in zip(mechanism, truth.codes, strict=True):
         size = len(step.labels)
@@ -240,7 +182,7 @@ def link(
     tied, mass = np.zeros(len(wanted.numbers)), np.zeros(len(wanted.numbers))
     quick, people, told = in_halves(scores, wanted.records, seen.records, sizes)
     if quick is not scores and len(people) * len(told) > COMPILED:
-        sides = _Sides(quick, people, told, bonus, seen.numbers)
+        sides = Sides(quick, people, told, bonus, seen.numbers)
         for rows, columns in blocks(wanted, seen, most=2**62):
             best[rows], tied[rows], mass[rows] = sides.links(rows, columns)
     else:
@@ -254,39 +196,6 @@ def link(
     cell = wanted.of_record
     right = own >= best[cell] - TIE
     return Found(targets, np.where(right, 1 / tied[cell], 0.0), 1 / mass[cell])
-
-
-@dataclass(frozen=True, eq=False)
-class _Sides:
-    """People and released records by halves of their steps, for the compiled loop."""
-
-    scores: Scorer
-    people: Records
-    told: Records
-    bonus: FloatArray
-    numbers: IntArray
-
-    def links(self, rows: IntArray, columns: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Best score, ties and mass of some people among the records of their crowd."""
-        from pramana.attacks.kernels import best_links
-
-        assert isinstance(self.scores, Scores)  # noqa: S101 - for the type checker
-        (first,), (second,) = self.scores.tables
-        own = np.stack([codes[rows] for codes in self.people.codes])
-        told = np.stack([codes[columns] for codes in self.told.codes])
-        bonus, numbers = self.bonus[columns], self.numbers[columns].astype(np.float64)
-        best, tied, mass = (np.empty(len(rows)) for _ in range(3))
-        ends = np.linspace(0, len(rows), THREADS + 1).astype(int)
-
-        def work(part: slice) -> None:
-            best_links(
-                first, second, np.ascontiguousarray(own[:, part]), told, bonus, numbers, TIE,
-                best[part], tied[part], mass[part],
-            )  # fmt: skip
-
-        with ThreadPoolExecutor(THREADS) as pool:
-            list(pool.map(work, (slice(*pair) for pair in pairwise(ends.tolist()))))
-        return best, tied, mass
 
 
 def blocks(wanted: Cells, seen: Cells, *, most: int = BLOCK) -> Iterator[tuple[IntArray, IntArray]]:
@@ -322,80 +231,6 @@ def expected_released(mechanism: Mechanism, truth: Records, released: Records) -
             logs[columns] = np.log(cells.numbers[rows] @ np.exp(np.maximum(block, -700)))
     every: FloatArray = logs[seen.of_record]
     return every
-
-
-def expected_in_halves(
-    mechanism: Mechanism, cells: Cells, seen: Cells, sizes: Sequence[int]
-) -> FloatArray | None:
-    """ln of the expected numbers, by a product of two halves; nothing where these are too large.
-
-    With the steps in halves A and B, the expected number of y is the sum over true cells x of
-    n(x) A[x, y] B[x, y]: the counts as a matrix of A-cells by B-cells, between A and B.
-    """
-    from scipy.sparse import csr_array
-
-    logs = np.zeros(len(seen.numbers))
-    matrices = [step.matrices[0].values for step in mechanism]
-    for crowd, columns in enumerate(seen.by_crowd):
-        rows = cells.by_crowd[crowd] if crowd < len(cells.by_crowd) else np.zeros(0, np.int64)
-        if not len(rows) or not len(columns):
-            logs[columns] = SELDOM
-            continue
-        truth, told = cells.records.at(rows), seen.records.at(columns)
-        sides = [
-            (half_of(truth, steps, sizes), half_of(told, steps, sizes), steps)
-            for steps in halves_of(sizes)
-        ]
-        if any(len(x.first) * len(y.first) > MOST_HALF for x, y, _ in sides):
-            return None
-        (xa, ya, _), (xb, yb, _) = sides
-        first, second = (_chances(matrices, truth, told, *side) for side in sides)
-        shape = len(xa.first), len(xb.first)
-        counts = csr_array((cells.numbers[rows], (xa.of_record, xb.of_record)), shape=shape)
-        between = np.asarray(counts.T @ first)
-        step = max(1, BLOCK // shape[1])
-        for begin in range(0, len(columns), step):
-            part = slice(begin, begin + step)
-            expected = between[:, ya.of_record[part]] * second[:, yb.of_record[part]]
-            logs[columns[part]] = np.log(np.maximum(expected.sum(axis=0), 1e-300))
-    return logs
-
-
-SELDOM = float(np.log(1e-300))
-
-
-def _chances(
-    matrices: Sequence[FloatArray],
-    truth: Records,
-    told: Records,
-    known: AlikeRecords,
-    seen: AlikeRecords,
-    steps: Sequence[int],
-) -> FloatArray:
-    """The probabilities of half of the steps, for every true and every released value of it."""
-    found = np.ones((len(known.first), len(seen.first)))
-    for step in steps:
-        rows = matrices[step][truth.codes[step][known.first]]
-        found *= rows[:, told.codes[step][seen.first]]
-    return found
-
-
-def halves_of(sizes: Sequence[int]) -> tuple[range, range]:
-    """The steps in two halves that have about as many values each.
-
-    >>> halves_of([2, 50, 10, 10])
-    (range(0, 2), range(2, 4))
-    """
-    logs = np.cumsum(np.log(np.maximum(sizes, 1)))
-    middle = int(np.argmin(np.abs(logs[:-1] - logs[-1] / 2))) + 1 if len(sizes) > 1 else 1
-    return range(middle), range(middle, len(sizes))
-
-
-def half_of(records: Records, steps: Sequence[int], sizes: Sequence[int]) -> AlikeRecords:
-    """Which records agree in half of the steps."""
-    if not len(steps):
-        return AlikeRecords.of([np.zeros(len(records), np.int64)], [1])
-    return AlikeRecords.of([records.codes[step] for step in steps], [sizes[step] for step in steps])
 
 
 def _expected_dense(

@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pramana.attacks.linkers import Scorer, likelihood_scores
+from pramana.attacks.linkers import likelihood_scores
 from pramana.attacks.records import Cells, Records, code_sizes
+from pramana.attacks.scores import Scorer
 from pramana.errors import InvalidTable, TooLarge
 from pramana.matrices.mechanism import Mechanism
 from pramana.numeric import percent_up

@@ -98,6 +98,9 @@ def note(message: str) -> None:
     _console(sys.stderr).print(escape(message), style="dim", soft_wrap=True)
 
 
+LONG_NAME = 32
+
+
 def table_of(
     heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()
 ) -> Table:
@@ -110,9 +113,13 @@ def table_of(
     from rich.table import Table
 
     table = Table(box=box.SIMPLE, pad_edge=False, header_style="bold", show_edge=False)
+    rows = list(rows)
+    short = max((len(row[0]) for row in rows), default=0) <= LONG_NAME
     for place, head in enumerate(heads):
-        side: JustifyMethod = "right" if head in right else "left"
-        table.add_column(escape(head), justify=side, overflow="fold", no_wrap=not place)
+        number = head in right
+        side: JustifyMethod = "right" if number else "left"
+        whole = short if not place else number  # numbers are never broken, names if they are long
+        table.add_column(escape(head), justify=side, overflow="fold", no_wrap=whole)
     for row in rows:
         table.add_row(*(escape(cell) for cell in row))
     return table

@@ -11,9 +11,13 @@ n log n, and its within-group sum of squares is well below those of ``greedy`` (
 
 from __future__ import annotations
 
+import threading
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Literal, get_args
 
 import numpy as np
@@ -134,6 +138,57 @@ def form_groups(
     if points.shape[1] == 0:  # nothing tells the records apart
         points = np.zeros((n, 1))
     limit = NO_LIMIT if max_size is None else max_size
+    shared = _SHARED.get()
+    if shared is None or sensitive:
+        return _formed(points, k, method, limit, keystream, sensitive, strata, max_size)
+    what = (points, repr((k, method, limit)).encode(), *(() if strata is None else (strata,)))
+    return shared.of(
+        what, lambda: _formed(points, k, method, limit, keystream, (), strata, max_size)
+    )
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """Groups that were formed, by what they were formed of."""
+
+    held: dict[bytes, Groups] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def of(self, what: Sequence[Values | bytes], form: Callable[[], Groups]) -> Groups:
+        """The groups; who comes while they are being formed waits for them."""
+        mark = blake2b()
+        for part in what:
+            mark.update(part if isinstance(part, bytes) else np.asarray(part).tobytes())
+        with self.lock:
+            if mark.digest() not in self.held:
+                self.held[mark.digest()] = form()
+            return self.held[mark.digest()]
+
+
+_SHARED: ContextVar[_Shared | None] = ContextVar("shared groups", default=None)
+
+
+@contextmanager
+def shared_groups() -> Iterator[None]:
+    """Inside, groups of the same records are formed once, whatever the keystream: for trials."""
+    token = _SHARED.set(_Shared())
+    try:
+        yield
+    finally:
+        _SHARED.reset(token)
+
+
+def _formed(
+    points: FloatArray,
+    k: int,
+    method: str,
+    limit: int,
+    keystream: Keystream,
+    sensitive: tuple[Sensitive, ...],
+    strata: Values | None,
+    max_size: int | None,
+) -> Groups:
+    n = len(points)
     labels = np.zeros(n, np.int64)
     for number, rows in enumerate(_strata(k, strata)):
         words = Stream("clustering", number)

@@ -22,6 +22,7 @@ import numpy as np
 from pramana.errors import OutsideDomain
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
+from pramana.matrices.sparse_rows import DENSE_LIMIT, SparseRows
 from pramana.matrices.transition import TransitionMatrix
 from pramana.release.bets import SHARES, Bet, average, found_from, needed
 from pramana.release.checks import Check
@@ -103,9 +104,18 @@ class Passage:
 
 def _along(table: FloatArray, matrix: FloatArray, axis: int) -> FloatArray:
     """The matrix applied to one axis."""
-    moved = np.moveaxis(table, axis, -1) @ matrix.T
+    rows = np.moveaxis(table, axis, -1)
+    moved = np.asarray(rows.reshape(-1, rows.shape[-1]) @ matrix.T).reshape(rows.shape)
     found: FloatArray = np.moveaxis(moved, -1, axis)
     return found
+
+
+def _laid_out(matrix: TransitionMatrix) -> FloatArray:
+    """The probabilities; of very many values only those that are not zero, which multiply alike."""
+    if isinstance(matrix, SparseRows) and matrix.size > DENSE_LIMIT:
+        found: FloatArray = matrix.sparse
+        return found
+    return matrix.values
 
 
 @dataclass(frozen=True)
@@ -184,10 +194,11 @@ def _block(
 ) -> tuple[Passage, ...]:  # fmt: skip
     """The records of one stratum, and the matrices that they pass."""
     pairs = [pair for step in steps if (pair := records.cells(step)) is not None]
-    matrices = tuple(_matrix(step, stratum).values for step in steps)
+    matrices = tuple(_laid_out(_matrix(step, stratum)) for step in steps)
     names = tuple(" x ".join(step.columns) for step in steps)
-    kept = _kept(records, math.prod(len(matrix) for matrix in matrices))
-    shape = (kept.size, *(len(matrix) for matrix in matrices))
+    sizes = [matrix.shape[0] for matrix in matrices]
+    kept = _kept(records, math.prod(sizes))
+    shape = (kept.size, *sizes)
     own = (kept, *pairs)
     true = np.ravel_multi_index(tuple(pair.before[before] for pair in own), shape)
     shown = np.ravel_multi_index(tuple(pair.after[after] for pair in own), shape)

@@ -1,0 +1,167 @@
+"""Steps in two halves: a pair of records costs two look-ups, however many steps there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from pramana.attacks.records import Cells, Records
+from pramana.attacks.scores import Scorer, Scores
+from pramana.matrices.mechanism import Mechanism
+from pramana.risk.coded_table import AlikeRecords
+from pramana.types import FloatArray, IntArray
+
+__all__ = ["COMPILED", "TIE", "Sides", "expected_in_halves", "in_halves"]
+
+BLOCK = 200_000
+TIE = 1e-9
+"""Scores that differ by less are equal."""
+
+COMPILED = 20_000_000
+"""More pairs than these are gone through by a compiled loop."""
+
+THREADS = 2
+MOST_HALF = 40_000_000
+"""Pairs of values that a half of the steps may have."""
+
+
+def in_halves(
+    scores: Scorer, truth: Records, released: Records, sizes: Sequence[int]
+) -> tuple[Scorer, Records, Records]:
+    """The same scores and records by two steps, each standing for half of them.
+
+    A pair then costs two look-ups instead of one a step. Left as they are where steps are few,
+    matrices differ by stratum, or the halves have too many values.
+    """
+    if not isinstance(scores, Scores) or len(sizes) <= 2:
+        return scores, truth, released
+    if any(len(own) > 1 for own in scores.tables) or not len(truth) or not len(released):
+        return scores, truth, released
+    tables, codes = [], []
+    for steps in halves_of(sizes):
+        known, told = (half_of(side, steps, sizes) for side in (truth, released))
+        if len(known.first) * len(told.first) > MOST_HALF:
+            return scores, truth, released
+        total = np.zeros((len(known.first), len(told.first)))
+        for step in steps:
+            rows = scores.tables[step][0][truth.codes[step][known.first]]
+            total += rows[:, released.codes[step][told.first]]
+        tables.append((total,))
+        codes.append((known.of_record, told.of_record))
+    nowhere = (None, None)
+    return (
+        Scores(tuple(tables)),
+        Records(tuple(own for own, _ in codes), truth.crowd, nowhere),
+        Records(tuple(own for _, own in codes), released.crowd, nowhere),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """People and released records by halves of their steps, for the compiled loop."""
+
+    scores: Scorer
+    people: Records
+    told: Records
+    bonus: FloatArray
+    numbers: IntArray
+
+    def links(self, rows: IntArray, columns: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Best score, ties and mass of some people among the records of their crowd."""
+        from pramana.attacks.kernels import best_links
+
+        assert isinstance(self.scores, Scores)  # noqa: S101 - for the type checker
+        (first,), (second,) = self.scores.tables
+        own = np.stack([codes[rows] for codes in self.people.codes])
+        told = np.stack([codes[columns] for codes in self.told.codes])
+        bonus, numbers = self.bonus[columns], self.numbers[columns].astype(np.float64)
+        best, tied, mass = (np.empty(len(rows)) for _ in range(3))
+        ends = np.linspace(0, len(rows), THREADS + 1).astype(int)
+
+        def work(part: slice) -> None:
+            best_links(
+                first, second, np.ascontiguousarray(own[:, part]), told, bonus, numbers, TIE,
+                best[part], tied[part], mass[part],
+            )  # fmt: skip
+
+        with ThreadPoolExecutor(THREADS) as pool:
+            list(pool.map(work, (slice(*pair) for pair in pairwise(ends.tolist()))))
+        return best, tied, mass
+
+
+def expected_in_halves(
+    mechanism: Mechanism, cells: Cells, seen: Cells, sizes: Sequence[int]
+) -> FloatArray | None:
+    """ln of the expected numbers, by a product of two halves; nothing where these are too large.
+
+    With the steps in halves A and B, the expected number of y is the sum over true cells x of
+    n(x) A[x, y] B[x, y]: the counts as a matrix of A-cells by B-cells, between A and B.
+    """
+    from scipy.sparse import csr_array
+
+    logs = np.zeros(len(seen.numbers))
+    matrices = [step.matrices[0].values for step in mechanism]
+    for crowd, columns in enumerate(seen.by_crowd):
+        rows = cells.by_crowd[crowd] if crowd < len(cells.by_crowd) else np.zeros(0, np.int64)
+        if not len(rows) or not len(columns):
+            logs[columns] = SELDOM
+            continue
+        truth, told = cells.records.at(rows), seen.records.at(columns)
+        sides = [
+            (half_of(truth, steps, sizes), half_of(told, steps, sizes), steps)
+            for steps in halves_of(sizes)
+        ]
+        if any(len(x.first) * len(y.first) > MOST_HALF for x, y, _ in sides):
+            return None
+        (xa, ya, _), (xb, yb, _) = sides
+        first, second = (_chances(matrices, truth, told, *side) for side in sides)
+        shape = len(xa.first), len(xb.first)
+        counts = csr_array((cells.numbers[rows], (xa.of_record, xb.of_record)), shape=shape)
+        between = np.asarray(counts.T @ first)
+        step = max(1, BLOCK // shape[1])
+        for begin in range(0, len(columns), step):
+            part = slice(begin, begin + step)
+            expected = between[:, ya.of_record[part]] * second[:, yb.of_record[part]]
+            logs[columns[part]] = np.log(np.maximum(expected.sum(axis=0), 1e-300))
+    return logs
+
+
+SELDOM = float(np.log(1e-300))
+
+
+def _chances(
+    matrices: Sequence[FloatArray],
+    truth: Records,
+    told: Records,
+    known: AlikeRecords,
+    seen: AlikeRecords,
+    steps: Sequence[int],
+) -> FloatArray:
+    """The probabilities of half of the steps, for every true and every released value of it."""
+    found = np.ones((len(known.first), len(seen.first)))
+    for step in steps:
+        rows = matrices[step][truth.codes[step][known.first]]
+        found *= rows[:, told.codes[step][seen.first]]
+    return found
+
+
+def halves_of(sizes: Sequence[int]) -> tuple[range, range]:
+    """The steps in two halves that have about as many values each.
+
+    >>> halves_of([2, 50, 10, 10])
+    (range(0, 2), range(2, 4))
+    """
+    logs = np.cumsum(np.log(np.maximum(sizes, 1)))
+    middle = int(np.argmin(np.abs(logs[:-1] - logs[-1] / 2))) + 1 if len(sizes) > 1 else 1
+    return range(middle), range(middle, len(sizes))
+
+
+def half_of(records: Records, steps: Sequence[int], sizes: Sequence[int]) -> AlikeRecords:
+    """Which records agree in half of the steps."""
+    if not len(steps):
+        return AlikeRecords.of([np.zeros(len(records), np.int64)], [1])
+    return AlikeRecords.of([records.codes[step] for step in steps], [sizes[step] for step in steps])
