@@ -390,6 +390,7 @@ def compare(
     k: Sequence[float] = (),
     epsilon: Sequence[float] = (),
     methods: Sequence[str] = (),
+    asked: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Comparison:
     """Try several targets and methods on a table, and put them side by side.
@@ -403,6 +404,9 @@ def compare(
         k: targets.
         epsilon: targets.
         methods: which to try, by name; the first of ``METHODS`` where not given.
+        asked: what will be asked, and loss is averaged over: tables as ``sex*age``, means as
+            ``income by region``, models as ``income ~ age + sex``. Else the tables that the schema
+            states, else tables and means of the keys.
         progress: is told of each scenario done.
     """
     from pramana.assess.compare import compare_scenarios, scenarios_of
@@ -415,7 +419,13 @@ def compare(
     planned = scenarios_of(described, methods=methods or list(METHODS)[:1], k=k, epsilon=epsilon)
     opened = open_source(table, schema=described)
     return compare_scenarios(
-        opened, described, planned, design=design, protect=protect, progress=progress
+        opened,
+        described,
+        planned,
+        design=design,
+        protect=protect,
+        asked=asked,
+        progress=progress,
     )
 
 

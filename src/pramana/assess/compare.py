@@ -4,8 +4,8 @@ A target of one in k means for each method what its own guarantee says: k for re
 groups, alpha = 1/k for ``optimal``, xi = 1/k for ``inverse-frequency``. Their adversaries differ;
 what makes scenarios comparable is measured on the same people: risk is the larger of two shares,
 how often the strongest link is right and how many unique records stand in the release word for
-word; loss is averaged over what will be asked: tables of one and of two keys, keys with other
-columns, means by key.
+word; loss is averaged over what will be asked: what the steward states, or tables of one and of two
+keys, keys with other columns, means by key.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pramana.assess.asked import QuestionLoss, as_it_is, losses_of, questions_of
 from pramana.assess.release_audit import audit_release
 from pramana.assess.utility import UtilityReport, assess_utility
 from pramana.errors import Copies, InvalidNumber, PramanaError
@@ -29,7 +30,7 @@ from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.registry import GUARANTEES
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
-from pramana.methods.base import require_choice
+from pramana.methods.base import Method, require_choice
 from pramana.methods.people import require_coded
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
@@ -55,7 +56,7 @@ class Design(Protocol):
     """The verb that finds a plan."""
 
     def __call__(
-        self, schema: Schema, *guarantees: Guarantee, data: OpenedTable, method: str
+        self, schema: Schema, *guarantees: Guarantee, data: OpenedTable, method: str | Method
     ) -> Plan:
         """As ``pramana.design``."""
 
@@ -340,18 +341,31 @@ def compare_scenarios(
     *,
     design: Design,
     protect: Protect,
+    asked: Sequence[str] = (),
     threads: int = THREADS,
     progress: Callable[[int], None] | None = None,
 ) -> Comparison:
     """Run every scenario on the same table, several at a time.
 
-    The releases are made with a seed, attacked, compared and thrown away: none is published.
+    The releases are made with a seed, attacked, compared and thrown away: none is published. The
+    questions in ``asked`` are what loss is averaged over, or the tables that the schema states.
     """
     require_keys(schema)
     require_coded(schema, table)
+    questions = questions_of(asked, schema)
+
+    def made(own: Schema, method: Method) -> Release:
+        return protect(table, design(own, data=table, method=method), seed=SEED)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nothing is promised, and nothing leaves
+        exact = as_it_is(schema, made) if questions else None
+
+    def lost(release: Release) -> tuple[QuestionLoss, ...]:
+        return losses_of(release, exact, questions)
 
     def run(scenario: Scenario) -> ScenarioOutcome:
-        outcome = _run(table, schema, scenario, design, protect)
+        outcome = _run(table, schema, scenario, design, protect, lost)
         if progress is not None:
             progress(1)
         return outcome
@@ -362,7 +376,12 @@ def compare_scenarios(
 
 
 def _run(
-    table: OpenedTable, schema: Schema, scenario: Scenario, design: Design, protect: Protect
+    table: OpenedTable,
+    schema: Schema,
+    scenario: Scenario,
+    design: Design,
+    protect: Protect,
+    lost: Callable[[Release], tuple[QuestionLoss, ...]],
 ) -> ScenarioOutcome:
     start = time.perf_counter()
     try:
@@ -378,7 +397,7 @@ def _run(
     read = read_off(plan.schema) if fixed else ()
     done = ScenarioOutcome(scenario, promises, seconds=seconds, read_off=read)
     try:
-        utility = assess_utility(release, table)
+        utility = replace(assess_utility(release, table), asked=lost(release))
         done = replace(done, utility=utility, loss=utility.loss)
         audit = audit_release(release, table, mechanism=plan.mechanism, sensitive=(), belongs=True)
     except PramanaError as error:

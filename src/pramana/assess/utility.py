@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pramana.assess.asked import QuestionLoss
 from pramana.assess.ties import TieLoss, lost_ties
 from pramana.errors import MissingExtra, NotCovered, PramanaError
 from pramana.estimation.variance import Question
@@ -99,6 +100,7 @@ class UtilityReport:
         tree: accuracy of a tree learned on the release; ``None`` where it was not asked for.
         notes: what was left out, and why.
         ties: how much is lost of what ties keys to other columns.
+        asked: what is lost of the steward's own questions, where some were stated.
     """
 
     tables: tuple[TableUtility, ...]
@@ -106,11 +108,17 @@ class UtilityReport:
     tree: TreeAccuracy | None = None
     notes: tuple[str, ...] = ()
     ties: tuple[TieLoss, ...] = ()
+    asked: tuple[QuestionLoss, ...] = ()
 
     @property
     def losses(self) -> dict[str, float]:
         """The loss of each kind of question that will be asked, 0 to 1, averaged over its kind."""
         found: dict[str, float] = {}
+        for one in self.asked:
+            kind = f"{one.kind} asked for"
+            found[kind] = float(np.mean([o.loss for o in self.asked if o.kind == one.kind]))
+        if found:
+            return found
         for width, kind in ((1, "tables of one key"), (2, "tables of two keys")):
             if any(len(table.columns) == width for table in self.tables):
                 found[kind] = min(self.mean_l1(width=width) / 2, 1.0)
@@ -183,6 +191,7 @@ class UtilityReport:
             "loss": self.loss,
             "losses": self.losses,
             "ties": [tie.to_json() for tie in self.ties],
+            "asked": [one.to_json() for one in self.asked],
             "tables": [table.to_json() for table in self.tables],
             "propensity": None if self.model is None else self.model.to_json(),
             "tree": None if self.tree is None else self.tree.to_json(),

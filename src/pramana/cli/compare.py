@@ -35,6 +35,10 @@ def compare(
     method: Annotated[
         list[str] | None, option("--method", "Designs to compare.", metavar="NAMES")
     ] = None,
+    ask: Annotated[
+        list[str] | None,
+        option("--ask", "What will be asked: sex*age, 'income by sex', 'income ~ age'."),
+    ] = None,
     output: Annotated[
         Path | None, option("--output", "Write a page with the plot.", short="-o", metavar="HTML")
     ] = None,
@@ -69,6 +73,7 @@ def compare(
             methods=methods,
             k=targets[0],
             epsilon=targets[1],
+            asked=ask or (),
             progress=advance,
         )
     if output is not None:
