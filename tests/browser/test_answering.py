@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import socket
 import threading
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import Survey, serving
-from tests.collect.conftest import survey_text
+from tests.collect.conftest import small_survey, survey_text
 
 ANSWERS = {"How old are you?": "25", "What is your sex?": "Female", "Are you employed?": "yes",
            "How do you get to work?": "car"}  # fmt: skip
@@ -23,16 +24,19 @@ def begin(page: Any, survey: Survey) -> None:
     page.get_by_role("button", name="Begin").click()
 
 
-def answer_all(page: Any) -> None:
-    """Answer whatever is asked, until what will be sent is shown."""
+def answer_all(page: Any) -> int:
+    """Answer whatever is asked, until what will be sent is shown; in how many steps."""
     page.get_by_label("Your invitation code").wait_for(state="detached")  # the code is looked at
+    steps = 0
     while not page.get_by_role("button", name="Send", exact=True).count():
         question = page.locator("legend, .ask").first.inner_text()
         if page.locator("input[type=number]").count():
             page.fill("input[type=number]", ANSWERS[question])
-        else:
+        elif page.locator("input[type=radio]").count() > 1:
             page.get_by_label(ANSWERS[question], exact=True).check()
         page.get_by_role("button", name="Next").click()
+        steps += 1
+    return steps
 
 
 def watched(page: Any) -> list[Any]:
@@ -53,6 +57,9 @@ def test_an_answer_arrives_as_it_was_shown(page: Any, served: Survey) -> None:
     answer_all(page)
     shown = page.locator("code").inner_text()
     assert served.records() == []
+    asked = served.definition.channel.asked[int(shown.split(".")[0])]
+    most = max(chance for draw in asked.draws for chance in draw.kept_answers)
+    page.get_by_text(f"as you said it was at most {math.ceil(100 * most)} %.").wait_for()
     send(page)
     assert served.records() == [shown]
 
@@ -128,12 +135,12 @@ def test_a_proxy_sees_the_same_bytes_whatever_was_answered(
 ) -> None:
     """All that leaves for every answer to two questions: alike but for record and token.
 
-    The bytes themselves, on as many connections, in as many requests, of the same length; also for
-    who is passed over by a question.
+    The bytes themselves, on as many connections, in as many requests, of the same length, after as
+    many steps; also for whom a question does not apply to.
     """
     proxy = Proxy(served_whole.port)
     proxy.start()
-    seen = set()
+    seen, steps = set(), set()
     before = dict(ANSWERS)
     for question, answer in (
         ("How do you get to work?", "on foot"), ("How do you get to work?", "bicycle"),
@@ -145,19 +152,22 @@ def test_a_proxy_sees_the_same_bytes_whatever_was_answered(
         page = context.new_page()
         page.goto(proxy.address)
         page.get_by_role("button", name="Begin").click()
-        answer_all(page)
+        steps.add(answer_all(page))
         send(page)
         context.close()
         passed = bytes(b"".join(proxy.seen))
         proxy.seen.clear()
-        body = json.loads(passed[passed.rindex(b"{") :])
+        at = passed.rindex(b"{")  # in the head a record may stand as well: 0.0.0.0 of a version
+        head, sent = passed[:at], passed[at:]
         for own in ("record", "token"):
-            passed = passed.replace(body[own].encode(), b"?" * len(body[own]))
-        seen.add(passed.replace(proxy.address.encode(), b""))
+            value = json.loads(sent)[own]
+            sent = sent.replace(value.encode(), b"?" * len(value))
+        seen.add(head.replace(proxy.address.encode(), b"") + sent)
     ANSWERS.update(before)
     proxy.close()
     assert len(seen) == 1
     assert seen.pop().count(b" HTTP/1.1\r\n") == 2
+    assert steps == {4}
 
 
 def test_a_survey_is_answered_by_the_keyboard_alone(page: Any, served_whole: Survey) -> None:
@@ -279,37 +289,27 @@ def test_the_page_for_trying_out_sends_and_keeps_nothing(page: Any, served_whole
     assert page.evaluate("localStorage.length") == 0
 
 
-NESTED = """title = "t"
-expected = 1000
-k = 5
-method = "reports"
-[[questions]]
-name = "a"
-text = "Do you work?"
-answers = ["constructor", "begin"]
-[[questions]]
-name = "b"
-text = "For a firm?"
-answers = ["yes", "no"]
-ask_if = { a = ["constructor"] }
-[[questions]]
-name = "c"
-text = "Is it large?"
-answers = ["yes", "no"]
-ask_if = { b = ["yes"] }
-"""
+NESTED = small_survey(
+    ("a", ["constructor", "begin"], ""),
+    ("b", ["yes", "no"], 'ask_if = { a = ["constructor"] }'),
+    ("c", ["yes", "no"], 'ask_if = { b = ["yes"] }'),
+    head='expected = 1000\nk = 5\nmethod = "reports"',
+)
 
 
 def test_no_answers_can_be_given_that_exclude_each_other(context: Any, tmp_path: Path) -> None:
-    """Questions in a chain are passed over together; and answers read as they are written."""
+    """Questions in a chain do not apply together; and answers read as they are written."""
     for survey in serving(tmp_path, NESTED):
         page = context.new_page()
         begin(page, survey)
         labels = page.locator("label.answer").all_inner_texts()
         assert labels == ["constructor", "begin"]
         page.get_by_label("begin", exact=True).check()
+        for _ in range(2):
+            page.get_by_role("button", name="Next").click()
+            assert page.locator("label.answer").all_inner_texts() == ["Does not apply to me"]
         page.get_by_role("button", name="Next").click()
-        row = page.locator("tr", has_text="Is it large?")
+        row = page.locator("tr", has_text="c?")
         assert row.locator("td").first.inner_text() == "Does not apply to me"
 
 
@@ -369,15 +369,24 @@ def test_the_page_works_from_a_file(page: Any, served_whole: Survey) -> None:
     served_whole.definition.channel.read(record)
 
 
-def test_a_question_that_does_not_apply_is_passed_over(page: Any, served_whole: Survey) -> None:
-    """Who is not employed is not asked how they get to work, and may go back and say otherwise."""
+def test_a_question_that_does_not_apply_is_shown_as_answered(
+    page: Any, served_whole: Survey
+) -> None:
+    """Who is not employed goes on, in as many steps; and may go back and say otherwise."""
     begin(page, served_whole)
     page.fill("input[type=number]", "70")
     page.get_by_role("button", name="Next").click()
     page.get_by_label("I prefer not to say").check()
     page.get_by_role("button", name="Next").click()
-    page.get_by_label("no", exact=True).check()
-    page.get_by_role("button", name="Next").click()
+    for employed in ("no", "yes", "no"):
+        page.get_by_label(employed, exact=True).check()
+        page.get_by_role("button", name="Next").click()
+        labels = page.locator("label.answer").all_inner_texts()
+        assert labels == ["Does not apply to me"] if employed == "no" else len(labels) == 4
+        assert page.locator("input:checked").count() == (employed == "no")
+        page.get_by_role("button", name="Back").click()
+    for _ in range(2):
+        page.get_by_role("button", name="Next").click()
     row = page.locator("tr", has_text="How do you get to work?")
     assert row.locator("td").first.inner_text() == "Does not apply to me"
 
@@ -410,6 +419,44 @@ def test_codes_let_a_person_answer_once(context: Any, tmp_path: Path) -> None:
         other.get_by_text("This code has answered before").wait_for()
         assert [one.url.removeprefix(survey.address) for one in requests] == ["", "code"]
         assert len(survey.records()) == 1
+
+
+def test_a_code_used_elsewhere_meanwhile_sends_no_second_record(
+    context: Any, tmp_path: Path
+) -> None:
+    """Whoever could not be asked when they began is asked before anything leaves; so is a file."""
+    from pramana.collect.folder import opened_store
+
+    for survey in serving(tmp_path, survey_text("retention", extra="codes = true\n")):
+        with opened_store(survey.folder, survey.definition) as store:
+            store.invite(["AAAAA"])
+        page = context.new_page()
+        page.goto(survey.address)
+        context.set_offline(True)
+        page.get_by_label("Your invitation code").fill("AAAAA")
+        page.get_by_role("button", name="Begin").click()
+        answer_all(page)
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name="Save it as a file").click()
+        waiting.value.save_as(tmp_path / "answer.json")
+        other = context.browser.new_context().new_page()
+        entered(other, survey, "AAAAA")
+        answer_all(other)
+        send(other)
+        before = survey.records()
+        context.set_offline(False)
+        requests = watched(page)
+        page.get_by_role("button", name="Send", exact=True).click()
+        page.get_by_text("This code has answered before").wait_for()
+        third = context.browser.new_context().new_page()
+        third.goto(survey.address)
+        requests_of_third = watched(third)
+        third.get_by_text("I have saved an answer").click()
+        third.set_input_files("input[type=file]", tmp_path / "answer.json")
+        third.get_by_text("This code has answered before").wait_for()
+        for own in (requests, requests_of_third):
+            assert [one.url.removeprefix(survey.address) for one in own] == ["code"]
+        assert survey.records() == before
 
 
 def entered(page: Any, survey: Survey, code: str) -> None:

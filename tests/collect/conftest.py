@@ -2,50 +2,40 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from pramana.collect.definition import Definition
+from pramana.collect.demo import SURVEY
 from pramana.collect.folder import new_survey
 
-SURVEY = """
-title = "How we live"
-office = "Office for statistics"
-about = "To plan schools and buses."
-expected = 5000
-{target}
-method = "{method}"
-
-[[questions]]
-name = "age"
-text = "How old are you?"
-bins = [0, 18, 30, 45, 65, 120]
-
-[[questions]]
+SEX = """[[questions]]
 name = "sex"
 text = "What is your sex?"
-answers = {{ f = "Female", m = "Male" }}
+answers = { f = "Female", m = "Male" }
 optional = true
 
-[[questions]]
-name = "employed"
-text = "Are you employed?"
-answers = ["yes", "no"]
-
-[[questions]]
-name = "travel"
-text = "How do you get to work?"
-answers = ["on foot", "bicycle", "car"]
-ask_if = {{ employed = ["yes"] }}
 """
 
 PERSON = {"age": "[18, 30)", "sex": "f", "employed": "yes", "travel": "car"}
 
 
 def survey_text(method: str = "reports", target: str = "k = 20", extra: str = "") -> str:
-    """The survey file."""
-    return extra + SURVEY.format(method=method, target=target)
+    """The survey of the demonstration, with a question that may be left open."""
+    text = SURVEY.format(expected=5000).replace("k = 20", f'{target}\nmethod = "{method}"')
+    employed = '[[questions]]\nname = "employed"'
+    return extra + text.replace(employed, SEX + employed)
+
+
+def small_survey(*asked: tuple[str, list[str], str], head: str) -> str:
+    """A survey of a few questions: the name of each, its answers, and whatever else is said."""
+    questions = (
+        f'[[questions]]\nname = "{name}"\ntext = "{name}?"\nanswers = {json.dumps(answers)}\n{more}'
+        for name, answers, more in asked
+    )
+    return "\n".join(['title = "t"', head, *questions, ""])
 
 
 @pytest.fixture(params=["reports", "retention"])

@@ -25,7 +25,7 @@ from pramana.guarantees.composition import Disclosure, compose
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate
 from pramana.release.disclosed import disclosed
-from tests.collect.conftest import PERSON, survey_text
+from tests.collect.conftest import PERSON, small_survey, survey_text
 
 TOTAL = 2**64
 PANEL = "waves = 4\nall_waves_epsilon = 4.0\n"
@@ -288,19 +288,10 @@ def test_linking_over_all_waves_is_bounded_by_the_permanent_stage() -> None:
     assert worst <= bound
 
 
-TWO_WAVES = """waves = 2
-all_waves_epsilon = 1.6
-title = "Two people"
-office = "An office"
-about = "Two waves."
-expected = 2
-epsilon = 1.5
-method = "retention"
-[[questions]]
-name = "q"
-text = "q?"
-answers = ["yes", "no"]
-"""
+TWO_WAVES = small_survey(
+    ("q", ["yes", "no"], ""),
+    head='waves = 2\nall_waves_epsilon = 1.6\nexpected = 2\nepsilon = 1.5\nmethod = "retention"',
+)
 
 
 def test_waves_are_not_composed_as_fresh_draws(tmp_path: Path) -> None:

@@ -84,6 +84,33 @@ def test_under_way_the_bound_is_that_of_all_who_will_answer() -> None:
     assert worst(matrix, 2) > bound  # if no more come, the bound for two is what holds
 
 
+@pytest.mark.parametrize("known", [1, 2])
+@pytest.mark.parametrize("other", [10, 20])
+def test_who_knows_some_records_stands_before_the_others(other: int, known: int) -> None:
+    """Four records, of which one or two were invented or told: their values are known, and so who.
+
+    Over all truths, all that can be seen and all orders that agree with what is known.
+    """
+    matrix, people = channel(2, other), 4
+    gamma = matrix[0][0] / matrix[0][1]
+    found = Fraction(0)
+    cases = itertools.product(itertools.product(range(2), repeat=people), repeat=2)
+    for truth, seen in cases:
+        for told in itertools.product(range(2), repeat=known):
+            mine = total = Fraction(0)
+            for order in itertools.permutations(range(people)):
+                if any(seen[order[people - known + at]] != told[at] for at in range(known)):
+                    continue
+                chance = Fraction(1)
+                for person, place in enumerate(order[: people - known]):
+                    chance *= matrix[truth[person]][seen[place]]
+                total += chance
+                mine += chance if order[0] == 0 else 0
+            found = max(found, mine / total if total else Fraction(0))
+    assert found == 1 / (1 + (people - known - 1) / gamma**2)
+    assert found > 1 / (1 + (people - 1) / gamma**2)
+
+
 @pytest.mark.parametrize("other", [10, 20, 25, 30])
 @pytest.mark.parametrize(("records", "times"), [(3, 2), (4, 2), (4, 3)])
 def test_k_of_who_answered_several_times_holds_and_is_reached(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 
@@ -11,7 +12,8 @@ from pramana.collect.survey import Survey, read_survey
 from pramana.collect.words import NOT_SAID, SKIPPED
 from pramana.errors import InvalidSchema
 from pramana.methods.steps import step_domains
-from tests.collect.conftest import survey_text
+from pramana.numeric import TOTAL
+from tests.collect.conftest import small_survey, survey_text
 
 
 def survey() -> Survey:
@@ -25,37 +27,22 @@ def test_every_question_is_a_column_with_all_that_can_be_answered() -> None:
         "age": ("[0, 18)", "[18, 30)", "[30, 45)", "[45, 65)", "[65, 120]"),
         "sex": ("f", "m", NOT_SAID),
         "employed": ("yes", "no"),
-        "travel": ("on foot", "bicycle", "car", SKIPPED),
+        "travel": ("on foot", "bicycle", "bus", "car", SKIPPED),
     }
 
 
 def test_a_skip_rule_leaves_exactly_the_combinations_that_people_can_give() -> None:
     """By hand: who is employed says how, who is not has the question passed over."""
     steps = {step.columns: set(step.labels) for step in step_domains(survey().schema)}
-    travels = ("on foot", "bicycle", "car")
+    travels = ("on foot", "bicycle", "bus", "car")
     assert steps["employed", "travel"] == {*itertools.product(["yes"], travels), ("no", SKIPPED)}
 
 
 def test_two_conditions_hold_together() -> None:
     """A question that needs two answers is skipped where one of them is lacking."""
-    text = """
-title = "t"
-expected = 100
-k = 2
-[[questions]]
-name = "a"
-text = "a"
-answers = ["y", "n"]
-[[questions]]
-name = "b"
-text = "b"
-answers = ["y", "n"]
-[[questions]]
-name = "c"
-text = "c"
-answers = ["u", "v"]
-ask_if = { a = ["y"], b = ["y"] }
-"""
+    both = 'ask_if = { a = ["y"], b = ["y"] }'
+    asked = (("a", ["y", "n"], ""), ("b", ["y", "n"], ""), ("c", ["u", "v"], both))
+    text = small_survey(*asked, head="expected = 100\nk = 2")
     (step,) = step_domains(read_survey(text).schema)
     expected = {("y", "y", "u"), ("y", "y", "v")}
     expected |= {(a, b, SKIPPED) for a in "yn" for b in "yn" if (a, b) != ("y", "y")}
@@ -104,6 +91,37 @@ def test_a_wrong_survey_is_refused_in_one_line(wrong: str, said: str) -> None:
     with pytest.raises(InvalidSchema, match=said.replace("(", r"\(")) as caught:
         read_survey(wrong)
     assert "\n" not in str(caught.value)
+
+
+def test_people_are_told_how_likely_it_is_that_an_answer_is_sent_as_they_gave_it() -> None:
+    """By enumeration, for every truth and every question, also of those that are drawn together."""
+    for text in (survey_text("retention"), survey_text("retention", target="epsilon = 1.5")):
+        definition, _ = define(read_survey(text), text)
+        chances = []
+        for draw in definition.channel.asked[0].draws:
+            size = len(draw.cells)
+            for truth, at in itertools.product(draw.cells, range(len(draw.columns))):
+                words = sum(
+                    TOTAL - (size - 1) * draw.other if cell == truth else draw.other
+                    for cell in draw.cells
+                    if cell[at] == truth[at]
+                )
+                chances.append(words / TOTAL)
+        (said,) = [one for one in definition.consent() if "an answer is sent as you" in one]
+        low, high = (float(own) / 100 for own in re.findall(r"([0-9.]+) %", said))
+        assert min(chances) - 0.001 < low <= min(chances)
+        assert max(chances) <= high < max(chances) + 0.001
+
+
+def test_nobody_is_told_that_chance_chooses_all_questions() -> None:
+    """Where every report holds all of them there is nothing to choose."""
+    asked = [(name, ["y", "n"], "") for name in "ab"]
+    head = 'method = "reports"\nexpected = 2000\nk = 20\ntables = ["a*b"]'
+    text = small_survey(*asked, head=head)
+    definition, _ = define(read_survey(text), text)
+    sizes = {len(one.columns) for one in definition.channel.asked}
+    assert sizes == {2}
+    assert not any("which 2 of the 2" in one for one in definition.consent())
 
 
 @pytest.mark.parametrize("method", ["reports", "retention"])

@@ -155,6 +155,11 @@ def test_a_connection_that_broke_is_made_anew(postgres: str) -> None:
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
         "AND backend_type = 'client backend'"
     )
+    assert kept.look_up("a" * 64) is Outcome.AGAIN
+    other._run(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+        "AND backend_type = 'client backend'"
+    )
     sent = [Sent("0.1", "a" * 64), Sent("0.2", "b" * 64)]
     assert kept.accept(sent) == [Outcome.AGAIN, Outcome.ACCEPTED]
 

@@ -18,6 +18,7 @@ by the person; a wave draws from the permanent answer in the same way, with anot
 from __future__ import annotations
 
 import bisect
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -67,6 +68,20 @@ class Draw:
     def kept(self) -> float:
         """The probability that what is sent is what was said."""
         return (TOTAL - (len(self.cells) - 1) * self.other) / TOTAL
+
+    @property
+    def kept_answers(self) -> list[float]:
+        """The same for each answer by itself, for whatever was said.
+
+        Of answers that are drawn together some come out as they were by chance: cells that agree
+        in one question differ in another. A question with one possible answer is no question.
+        """
+        found = set()
+        for column in zip(*self.cells, strict=True):
+            alike = Counter(column)
+            found |= set(alike.values()) if len(alike) > 1 else set()
+        size = len(self.cells)
+        return [(TOTAL - (size - own) * self.other) / TOTAL for own in sorted(found)]
 
     def place(self, truth: Cell) -> int:
         """The number of the cell that was answered."""

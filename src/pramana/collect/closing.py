@@ -14,7 +14,7 @@ from pramana.collect.channel import AnswerChannel
 from pramana.collect.definition import Definition
 from pramana.collect.manipulation import suspicions
 from pramana.collect.store import Store
-from pramana.errors import InputError
+from pramana.errors import InputError, OutputExists
 from pramana.files import require_free
 from pramana.formats.opening import open_table
 from pramana.guarantees.claim import Claim
@@ -105,6 +105,8 @@ def close_survey(
     What comes later would be told apart by comparing two releases, in a crowd of its own. Closing
     again writes the same answers.
     """
+    if to.exists():
+        raise OutputExists(f"{to} exists already. Choose another place for the release.")
     require_free(to, force=False)
     _require_two(store.count())
     store.finish()

@@ -176,18 +176,18 @@ class Definition:
 
     def _chances(self) -> list[str]:
         draws = [draw for one in self.channel.asked for draw in one.draws]
-        chance = _between([draw.kept for draw in draws], self.survey.said("to"))
-        if self.channel.reports:
-            fewest = min(len(one.columns) for one in self.channel.asked)
-            most = max(len(one.columns) for one in self.channel.asked)
-            number = str(fewest) if fewest == most else f"{fewest} or {most}"
-            return [
-                self.survey.said(
-                    "consent_sets", number=number, questions=len(self.survey.questions)
-                ),
-                self.survey.said("consent_together", chance=chance),
-            ]
-        return [self.survey.said("consent_each", chance=chance)]
+        to, questions = self.survey.said("to"), len(self.survey.questions)
+        if not self.channel.reports:
+            each = [chance for draw in draws for chance in draw.kept_answers]
+            return [self.survey.said("consent_each", chance=_between(each, to))]
+        together = _between([draw.kept for draw in draws], to)
+        said = [self.survey.said("consent_together", chance=together)]
+        fewest = min(len(one.columns) for one in self.channel.asked)
+        most = max(len(one.columns) for one in self.channel.asked)
+        if fewest == questions:  # everybody is asked all of them
+            return said
+        number = str(fewest) if fewest == most else f"{fewest} or {most}"
+        return [self.survey.said("consent_sets", number=number, questions=questions), *said]
 
     def _content(self) -> dict[str, Any]:
         return {
@@ -248,7 +248,10 @@ class Definition:
         except PramanaError as error:
             raise NotARelease(f"{DEFINITION} contradicts itself: {error}") from None
         if written != content:
-            raise AlteredRelease(f"{DEFINITION} was altered: it does not follow from itself.")
+            raise AlteredRelease(
+                f"{DEFINITION} does not follow from itself: it was altered, or another version of "
+                "pramana made it, which then also serves and closes it."
+            )
         return found
 
     @classmethod

@@ -146,6 +146,8 @@ def invite(
     """
     if not 1 <= number <= MOST_CODES:
         raise InputError(f"The number of codes must lie between 1 and {MOST_CODES:,}.")
+    if to.exists():
+        raise OutputExists(f"{to} exists already. Choose another place for the codes.")
     words = Keystream.from_system().words("codes", 0, CODE_WORDS * number)
     codes = [
         base64.b32encode(words[CODE_WORDS * at : CODE_WORDS * (at + 1)].tobytes()).decode()[:20]

@@ -8,9 +8,9 @@ what was before until it is recycled: let nobody copy or archive it while a surv
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pramana.collect.store import Outcome, Sent, TokenHash
 from pramana.errors import InputError, MissingExtra
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import psycopg
 
 __all__ = ["PostgresStore"]
+
+Done = TypeVar("Done")
 
 SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS {name}_records (place bigint PRIMARY KEY, record text NOT NULL);
@@ -73,14 +75,18 @@ class PostgresStore:
 
         After a connection that broke, it is tried once more: what was kept already counts once.
         """
+        return self._tried(lambda: self._accept(batch))
+
+    def _tried(self, do: Callable[[], Done]) -> Done:
+        """Do it, and once more by a new connection where the old one broke."""
         import psycopg
 
         try:
-            return self._accept(batch)
+            return do()
         except psycopg.OperationalError:
             self._database.close()
             self._database = _connected(self._url)
-            return self._accept(batch)
+            return do()
 
     def _accept(self, batch: Sequence[Sent]) -> list[Outcome]:
         with self._alone("_shared"):
@@ -141,6 +147,9 @@ class PostgresStore:
 
     def look_up(self, token: str) -> Outcome:
         """What would become of an answer with this token."""
+        return self._tried(lambda: self._looked_up(token))
+
+    def _looked_up(self, token: str) -> Outcome:
         if self.finished():
             return Outcome.CLOSED
         own = (self._hash(token),)

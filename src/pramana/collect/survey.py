@@ -45,6 +45,7 @@ NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 FILLED: Final = re.compile(r"\{[a-z]+\}")
 MONTH: Final = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
 UNSEEN: Final = ("Cc", "Cs", "Zl", "Zp")
+MOST_LETTERS: Final = 10_000
 MOST_QUESTIONS: Final = 200
 MOST_ANSWERS: Final = 1000
 MOST_WORK: Final = 24
@@ -391,8 +392,8 @@ def _unknown(word: str, words: Sequence[str], where: str) -> NoReturn:
 def _text(what: str, given: object, *, needed: bool = False) -> str:
     if given is None and not needed:
         return ""
-    if not isinstance(given, str) or (needed and not given.strip()) or len(given) > 10_000:
-        raise InvalidSchema(f"{what} must be a text.")
+    if not isinstance(given, str) or (needed and not given.strip()) or len(given) > MOST_LETTERS:
+        raise InvalidSchema(f"{what} must be a text of at most {MOST_LETTERS:,} letters.")
     return given
 
 

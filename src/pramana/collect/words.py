@@ -30,8 +30,9 @@ WORDS: Final = {
     "to": "to",
     "review": "This will be sent",
     "review_words": "Chance has changed your answers, or left them as they are. Only what stands "
-    "in the last column leaves this device. Chance decides once: it cannot be tried again.",
-    "chance": "The probability that it is sent as you said it was at most",
+    "in the last column leaves this device. Chance decides once: it cannot be tried again. Send it "
+    "whatever it says: who sends only what suits them tells something true.",
+    "chance": "The probability that an answer is sent as you said it was at most",
     "said": "You said",
     "sent": "Will be sent",
     "exactly": "Letter by letter:",
@@ -41,6 +42,7 @@ WORDS: Final = {
     "upload_file": "The file",
     "offline": "There is no connection. Try again, or save it as a file and send it later.",
     "offline_wave": "There is no connection to ask which wave it is. Try again later.",
+    "insecure": "This page must be opened at an address that begins with https.",
     "refused": "It was not accepted. Try again later.",
     "closed": "The survey is closed: no more answers are taken.",
     "trial": "This page is for trying out: nothing is kept, and nothing is sent.",
@@ -53,10 +55,11 @@ WORDS: Final = {
     "changed answers are all that leaves it: nobody, not even the office, gets the true ones.",
     "consent_sets": "Chance also decides which {number} of the {questions} questions you are "
     "asked.",
-    "consent_together": "With a probability of {chance} what is sent is what you said; otherwise "
-    "it is other answers, drawn by chance.",
+    "consent_together": "With a probability of {chance} all that is sent is what you said; "
+    "otherwise at least one answer is another one, drawn by chance.",
     "consent_each": "With a probability of {chance} an answer is sent as you gave it; otherwise "
-    "another one is sent, drawn by chance. That is decided for each answer by itself.",
+    "another one is sent, drawn by chance. That is decided for each question by itself, and "
+    "together for questions that depend on each other.",
     "consent_use": "From many changed answers the office can compute how many people gave which "
     "answer, and not what you did. You can always say that what was sent was chance.",
     "consent_panel": "You will be asked {waves} times. This device keeps a changed answer for each "

@@ -150,7 +150,9 @@ class Collected:
         return (
             "Nobody held the truth: people randomised their own answers before they sent them, "
             f"by survey {self.survey}. That rests on the page that they opened being the one of "
-            f"this survey, and on a channel that does not say who sent what. {once}"
+            "this survey, and on a channel that does not say who sent what. Who invented m of the "
+            "n records, or was told them, stands before a crowd of the other n - m: k and the "
+            f"central epsilon are those of n - m. {once}"
             + ("" if self.panel is None else f" {self.panel.sentence()}")
         )
 

@@ -70,7 +70,8 @@
   }
 
   // What may be answered after the answers before it. Where only one thing may, that a question does
-  // not apply, it is passed over; if the one that decides it was not asked, people say it themselves.
+  // not apply, it is shown as answered: everybody takes as many steps. If the one that decides it was
+  // not asked, people say it themselves.
   function offered(one) {
     const draw = channel.asked[chosen()].draws.find((own) => own.columns.includes(one.name));
     const before = survey.questions.slice(0, survey.questions.indexOf(one)).map((own) => own.name);
@@ -131,30 +132,25 @@
   function forward() {
     const own = columns();
     place += 1;
-    while (place < own.length && !applies(own[place])) {
-      answers[own[place].name] = survey.skipped;
-      place += 1;
-    }
     if (place < own.length) ask(own[place]); else draw();
   }
 
   function back() {
     const own = columns();
     place -= 1;
-    while (place >= 0 && !applies(own[place])) place -= 1;
     if (place >= 0) ask(own[place]); else welcome();
   }
 
   function ask(one) {
     const own = columns();
     const wrong = element("p", "", { class: "error", role: "alert", id: "wrong" });
-    const field = one.bins ? number(one) : choices(one);
+    const field = one.bins && applies(one) ? number(one) : choices(one);
     // Nothing is left to a browser that remembers what was typed.
     const form = element("form", [field.made, wrong, element("div", [element("button", text.next, { type: "submit" }), button(text.back, back, true)], { class: "buttons" })], { novalidate: "", class: "card", autocomplete: "off" });
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const answer = field.read();
-      if (answer === null) { wrong.textContent = one.bins ? field.hint : text.choose; field.focus(); return; }
+      if (answer === null) { wrong.textContent = field.hint ?? text.choose; field.focus(); return; }
       answers[one.name] = answer;
       forward();
     });
@@ -170,7 +166,7 @@
     }
     const inputs = offered(one).map((answer, at) => {
       const input = element("input", [], { type: "radio", name: "answer", value: answer, id: `answer${at}`, autocomplete: "off" });
-      input.checked = answers[one.name] === answer;
+      input.checked = answers[one.name] === answer || !applies(one);
       return input;
     });
     const labels = inputs.map((input) => element("label", [input, element("span", shown(one.name, input.value))], { class: "answer" }));
@@ -224,8 +220,9 @@
     if (resumed()) return;
     const draws = channel.asked[chosen()].draws;
     const record = send(channel, chosen(), answers, randomWords(draws.length), survey.panel ? permanent() : null);
-    kept.write("record", record);
+    // The token first: a record without one could never be sent.
     kept.write("token", survey.codes ? code : randomWords(4).map((word) => word.toString(16).padStart(16, "0")).join(""));
+    kept.write("record", record);
     review(record);
   }
 
@@ -259,16 +256,18 @@
     kept.write("token", code);
   }
 
-  // How likely it is that an answer is sent as it was given, rounded up.
+  // How likely it is at most that an answer is sent as it was given, rounded up. Of answers that are
+  // drawn together some come out as they were by chance: cells that agree in one differ in another.
   function chances(record) {
     const draws = channel.asked[Number(record.split(".")[0])].draws;
-    const each = draws.map((draw) => {
-      const moved = BigInt(draw.cells.length - 1) * BigInt(draw.other);
+    const each = draws.flatMap((draw) => draw.columns.map((_, at) => {
+      const alike = new Map();
+      for (const cell of draw.cells) alike.set(cell[at], (alike.get(cell[at]) ?? 0) + 1);
+      if (alike.size < 2) return 0;
+      const moved = BigInt(draw.cells.length - Math.max(...alike.values())) * BigInt(draw.other);
       return Number(((TOTAL - moved) * 100n + TOTAL - 1n) / TOTAL);
-    });
-    const low = Math.min(...each);
-    const high = Math.max(...each);
-    return `${text.chance} ${low === high ? low : `${low} % ${text.to} ${high}`} %.`;
+    }));
+    return `${text.chance} ${Math.max(...each) || 100} %.`;
   }
 
   async function work(token, record) {
@@ -289,10 +288,22 @@
   async function deliver(record, wrong, go) {
     go.disabled = true;
     wrong.textContent = "";
-    const told = await post("answer", await body(record));
-    if (told.status === 200) { kept.write("done", "1"); finished(text.done); return; }
+    const told = await delivered(kept.read("token"), () => body(record));
+    if (told.status === 200) { kept.write("done", "1"); finished(told.said); return; }
     go.disabled = false;
     wrong.textContent = told.said;
+  }
+
+  // A code is asked about once more before anything leaves: who could not be asked when they began,
+  // and has answered on another device meanwhile, sends no second record.
+  async function delivered(token, content) {
+    if (survey.codes) {
+      const told = await post("code", JSON.stringify({ survey: survey.keys[wave - 1], token }));
+      if (told.outcome === "accepted before") return { status: 200, said: text.code_used };
+      if (told.status !== 200) return told;
+    }
+    const told = await post("answer", await content());
+    return told.status === 200 ? { ...told, said: text.done } : told;
   }
 
   async function post(where, content) {
@@ -315,8 +326,11 @@
 
   async function uploaded(input, wrong) {
     if (!input.files.length) return;
-    const told = await post("answer", await input.files[0].text());
-    if (told.status === 200) finished(text.done); else wrong.textContent = told.said;
+    const content = await input.files[0].text();
+    let token = "";
+    try { token = JSON.parse(content).token; } catch { /* the collector refuses it */ }
+    const told = await delivered(token, () => content);
+    if (told.status === 200) finished(told.said); else wrong.textContent = told.said;
   }
 
   function finished(said) {
@@ -330,6 +344,7 @@
 
   // Which wave of a panel is under way: the end of the address says it, or else the collector.
   async function opened() {
+    if (survey.work && !crypto.subtle) return screen(element("p", text.insecure, { class: "error", role: "alert" }));
     const stated = Number(location.hash.slice(1));
     if (!survey.panel || survey.trial) return welcome();
     if (stated) wave = stated;
