@@ -127,3 +127,21 @@ def test_shares_within_rows_and_columns_are_those_of_the_table(independent, meth
     assert np.array_equal(found.se, plain.se)
     assert found.unbiased == pytest.approx(plain.estimate)
     assert ((found.low <= found.estimate) & (found.estimate <= found.high)).all()
+
+
+def test_a_refusal_to_test_independence_says_what_is_true():
+    """All values of a and b go together; c, which the same reports hold, has one that does not."""
+    two = [Column(name, Role.KEY, Categories((0, 1)), missing="refuse") for name in "abc"]
+    never = Impossible.of({"a": [0], "c": [0]})
+    schema = Schema(tuple(two), impossible=(never,), tables=(("a", "b", "c"),))
+    rng = np.random.default_rng(1)
+    codes = {name: rng.integers(0, 2, N) for name in "abc"}
+    people = pa.table(codes | {"c": np.where(codes["a"] == 0, 1, codes["c"])})
+    plan = pm.design(schema, pm.PkAnonymity(k=2), records=N, method="reports")
+    release = pm.protect(people, plan, seed=1)
+
+    assert any(len(one.columns) == 3 for one in release.certificate.mechanism.sets)
+    with pytest.raises(NotCovered, match="hold further columns"):
+        release.independence("a", "b")
+    with pytest.raises(NotCovered, match="combinations of a and c cannot exist"):
+        release.independence("a", "c")
