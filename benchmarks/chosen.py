@@ -124,7 +124,7 @@ def _measured(
     chosen = pm.design(schema, promise, data=table).method.name
     rng = np.random.default_rng(1)
     some = [pairs[at] for at in np.sort(rng.permutation(len(pairs))[: options.pairs])]
-    truth = _Truth(table)
+    truth = Truth(table)
     errors: dict[tuple[str, str], float] = {}
     for method in METHODS:
         plan = pm.design(schema, promise, data=table, method=method)
@@ -147,7 +147,7 @@ def _measured(
     return (chosen, *cells, least), good, foreseen
 
 
-def _unbiased(table: pa.Table, plan, some, truth: _Truth, most: int) -> float:
+def _unbiased(table: pa.Table, plan, some, truth: Truth, most: int) -> float:
     """The mean error of unbiased tables, over releases until it is known within 2 %."""
     import pramana as pm
 
@@ -162,7 +162,7 @@ def _unbiased(table: pa.Table, plan, some, truth: _Truth, most: int) -> float:
     return float(np.mean(found))
 
 
-class _Truth:
+class Truth:
     """True tables, each counted once."""
 
     def __init__(self, table: pa.Table) -> None:
@@ -171,17 +171,22 @@ class _Truth:
 
     def off(self, found) -> float:
         """The distance of an estimate from the truth."""
+        return float(np.abs(found.estimate - self.counts(found)).sum() / self.table.num_rows)
+
+    def counts(self, found) -> np.ndarray:
+        """The true table of which something is an estimate."""
         true = np.zeros(found.estimate.shape)
         codes = (self._coded(*own) for own in zip(found.by, found.labels, strict=True))
         np.add.at(true, tuple(codes), 1)
-        return float(np.abs(found.estimate - true).sum() / self.table.num_rows)
+        return true
 
     def _coded(self, name: str, labels: tuple) -> np.ndarray:
         if (name, labels) not in self._codes:
             known = {label: at for at, label in enumerate(labels)}
             texts = self.table[name].combine_chunks().dictionary_encode()
             places = [known[_same(value, known)] for value in texts.dictionary.to_pylist()]
-            self._codes[name, labels] = np.array(places)[texts.indices.to_numpy()]
+            indices = texts.indices.fill_null(len(places)).to_numpy()
+            self._codes[name, labels] = np.array([*places, known.get(None, -1)])[indices]
         return self._codes[name, labels]
 
 

@@ -1,6 +1,9 @@
 """Reports at scale, and what a learner gets from rebuilt records.
 
 --show scale      one million people, 20 columns: design, protect beside whole records, rebuild
+--show tables     two-way tables of reports over many releases: is each cell unbiased, and do 95 %
+                  intervals cover? Plain columns, impossible combinations, missing values, strata,
+                  households
 --show learning   accuracy of a classifier learned on rebuilt records beside one learned on the
                   truth, for several k; needs --data with the files of Adult and MEPS
 """
@@ -8,6 +11,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import tempfile
 import time
 from pathlib import Path
@@ -19,7 +23,7 @@ import pyarrow.parquet as pq
 
 from benchmarks import _worlds as worlds
 from benchmarks._measure import Result, peak_memory
-from benchmarks.chosen import coded
+from benchmarks.chosen import Truth, coded
 
 SIZES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12) * 2
 KS = (2, 10, 100)
@@ -31,14 +35,15 @@ LEARNED = {
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--show", choices=("scale", "learning"), default="scale")
+    parser.add_argument("--show", choices=("scale", "tables", "learning"), default="scale")
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--k", type=float, default=100.0)
+    parser.add_argument("--releases", type=int, default=1_000, help="of each kind of table")
     parser.add_argument("--data", help="folder of real data; or the variable PRAMANA_DATA")
 
 
 def run(options: argparse.Namespace) -> Result:
-    return scale(options) if options.show == "scale" else learning(options)
+    return {"scale": scale, "tables": tables, "learning": learning}[options.show](options)
 
 
 # -- one million people --------------------------------------------------------------------
@@ -95,6 +100,77 @@ def _people(records: int) -> pa.Table:
         codes = (ends[kind, :-1] < level[:, None]).sum(axis=1) if size > 1 else 0 * kind
         columns[f"c{at}"] = codes.astype(np.int8)
     return pa.table(columns)
+
+
+# -- unbiased tables -----------------------------------------------------------------------
+
+
+def tables(options: argparse.Namespace) -> Result:
+    head = ("world", "tables", "cells", "largest |z|", "covered", "least, by table", "most")
+    result = Result("Two-way tables of reports, unbiased estimates", head)
+    for name in ("plain", "impossible", "missing", "strata", "households"):
+        result.rows.append((name, *_over_releases(name, options.releases)))
+    result.notes.append(f"{options.releases:,} releases each, 2,000 records, k = 20, level 95 %.")
+    return result
+
+
+def _world(name: str):
+    """Four keys that go together, and what each world has beside."""
+    import pramana as pm
+
+    rng = np.random.default_rng(7)
+    hidden = rng.random(2_000)
+    codes = {f"c{n}": ((hidden + rng.random(2_000)) / 2 * n).astype(int) for n in (2, 3, 4, 5)}
+    columns = {own: np.array([f"v{code}" for code in found]) for own, found in codes.items()}
+    known = {own: tuple(f"v{at}" for at in range(int(own[1:]))) for own in columns}
+    rules, strata, household = (), (), None
+    if name == "impossible":
+        columns["c3"][columns["c2"] == "v0"] = "v0"
+        rules = (pm.Impossible.of({"c2": ["v0"], "c3": ["v1", "v2"]}),)
+    if name == "missing":
+        columns["c4"] = np.where(rng.random(2_000) < 0.1, None, columns["c4"])
+    keys = [
+        pm.Column(own, pm.Role.KEY, pm.Categories(values),
+                  missing="category" if name == "missing" else "refuse")
+        for own, values in known.items()
+    ]  # fmt: skip
+    if name == "strata":
+        columns["part"] = np.array(["x", "y"])[(hidden < 0.4).astype(int)]
+        keys.append(pm.Column("part", pm.Role.PLAIN))
+        strata = ("part",)
+    if name == "households":
+        columns["home"] = np.arange(2_000) // 2
+        keys.append(pm.Column("home", pm.Role.IDENTIFIER))
+        household = "home"
+    schema = pm.Schema(tuple(keys), rules, strata, household=household)
+    return pa.table(columns), schema, [*itertools.combinations(known, 2)]
+
+
+def _over_releases(name: str, releases: int) -> tuple[str, ...]:
+    import pramana as pm
+
+    table, schema, pairs = _world(name)
+    plan = pm.design(schema, pm.PkAnonymity(k=20), data=table, method="reports")
+    truth = Truth(table)
+    off = {pair: [] for pair in pairs}
+    inside = {pair: [] for pair in pairs}
+    for seed in range(releases):
+        release = pm.protect(table, plan, seed=seed)
+        for pair in pairs:
+            found = release.crosstab(*pair, method="inverse")
+            true = truth.counts(found)
+            off[pair].append(found.estimate - true)
+            inside[pair].append((found.low <= true) & (true <= found.high))
+    scores, covered = [], []
+    for pair in pairs:
+        errors = np.array(off[pair])
+        moved = errors.std(axis=0) > 0
+        spread = errors.std(axis=0, ddof=1)[moved] / releases**0.5
+        scores.append(np.abs(errors.mean(axis=0)[moved] / spread))
+        covered.append(float(np.array(inside[pair])[:, moved].mean()))
+    cells = np.concatenate(scores)
+    shares = (f"{100 * own:.1f} %" for own in (np.mean(covered), min(covered), max(covered)))
+    return str(len(pairs)), str(len(cells)), f"{cells.max():.2f}", *shares
 
 
 # -- learning ------------------------------------------------------------------------------
