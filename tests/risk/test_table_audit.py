@@ -13,6 +13,8 @@ import pytest
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
 from pramana.formats.opening import open_table
 from pramana.risk.table_audit import audit_table
+from pramana.table.domains import Bins
+from pramana.table.schema import Column, Role, Schema
 
 DATA = os.environ.get("PRAMANA_DATA")
 needs_data = pytest.mark.skipif(DATA is None, reason="PRAMANA_DATA does not name the data folder")
@@ -122,3 +124,16 @@ def test_bad_input_is_refused():
         audit_table(table, keys=["age"], weight="sex")
     with pytest.raises(UnknownColumn, match="'cost'"):
         audit_table(table, keys=["age"], sensitive=["cost"])
+
+
+def test_an_audit_by_a_schema_says_what_was_counted_in_bins():
+    """Everybody is unique by year of age, nobody by its halves; both by hand."""
+    table = open_table(pa.table({"age": list(range(20, 60))}))
+    schema = Schema((Column("age", Role.KEY, Bins((20, 40, 60)), missing="refuse"),))
+    plain = audit_table(table, keys=["age"])
+    binned = audit_table(table, keys=["age"], schema=schema)
+
+    assert (plain.uniques, plain.binned) == (40, ())
+    assert (binned.uniques, binned.k, binned.binned) == (0, 20, ("age",))
+    assert "unique on age (age in bins)." in binned.sentences()[0]
+    assert "in bins" not in plain.sentences()[0]

@@ -15,6 +15,7 @@ from pramana.risk.households import HouseholdRisk
 from pramana.risk.population import PopulationRisk, individual_risk
 from pramana.risk.subsets import SubsetRisk, subset_risks
 from pramana.shown import Shown
+from pramana.table.domains import Bins
 from pramana.table.households import households_of
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
@@ -41,6 +42,7 @@ class TableAudit(Shown):
         diversity: what groups tell about each sensitive column.
         subsets: the risk by few keys, worst first.
         households: the risk of households, where something numbers them.
+        binned: keys that were counted in the bins of a schema.
     """
 
     records: int
@@ -56,6 +58,7 @@ class TableAudit(Shown):
     diversity: tuple[Diversity, ...]
     subsets: tuple[SubsetRisk, ...]
     households: HouseholdRisk | None = None
+    binned: tuple[str, ...] = ()
 
     def shown(self) -> tuple[str, list[str]]:
         """As the prompt and notebooks show it."""
@@ -66,6 +69,7 @@ class TableAudit(Shown):
         return {
             "records": self.records,
             "keys": list(self.keys),
+            "binned": list(self.binned),
             "missing": self.missing,
             "k_asked": self.asked,
             "k": self.k,
@@ -79,6 +83,9 @@ class TableAudit(Shown):
             "households": None if self.households is None else self.households.to_json(),
         }
 
+    def _in_bins(self) -> str:
+        return f" ({', '.join(self.binned)} in bins)" if self.binned else ""
+
     def _violations(self) -> str:
         if self.asked <= 2:
             return ""  # fewer than two alike is unique
@@ -91,7 +98,7 @@ class TableAudit(Shown):
         share = percent_up(Fraction(self.uniques, self.records))
         lines = [
             f"{self.uniques:,} of {self.records:,} records ({share}) are unique on "
-            f"{', '.join(self.keys)}{self._violations()}.",
+            f"{', '.join(self.keys)}{self._in_bins()}{self._violations()}.",
         ]
         if self.population is not None:
             lines.append(
@@ -170,7 +177,13 @@ def audit_table(
         diversity=tuple(_diversity(table, name, groups) for name in sensitive),
         subsets=subset_risks(coded, groups, k=k, width=width, weights=weights, missing=missing),
         households=None if household is None else _households(table, household, counted),
+        binned=() if schema is None else _binned(schema, keys),
     )
+
+
+def _binned(schema: Schema, keys: Sequence[str]) -> tuple[str, ...]:
+    own = [column for column in schema.columns if column.name in keys]
+    return tuple(column.name for column in own if isinstance(column.domain, Bins))
 
 
 def _households(table: OpenedTable, name: str, counted: Frequencies) -> HouseholdRisk:
