@@ -1,4 +1,4 @@
-"""Mutated tables of every format, schemas, certificates and command lines."""
+"""Mutated tables of every format, schemas, certificates, surveys, ledgers, keys, command lines."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ import os
 import random
 import shutil
 import signal
+import socket
+import sys
+import time
 import warnings
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 from benchmarks._fault_verbs import MARKER, SCHEMA, make_template, run_in_fork
@@ -36,8 +40,14 @@ def try_inputs(place: Path, *, number: int, seed: int) -> tuple[Counter, list[st
     for form in ("parquet", "feather"):
         run_in_fork(folder, "protect people.csv --schema schema.toml --method retention --k 2 "
                             f"--seed 7 -o old-{form} --format {form}")  # fmt: skip
+    for words in (
+        "-o noted-2 --ledger book",
+        "-o signed --sign key",
+        "-o apart --steward-folder s",
+    ):
+        run_in_fork(folder, f"protect people.csv --schema schema.toml --method retention --k 2 {words}")
     sources = _sources(folder)
-    at = 0
+    at, begin = 0, time.monotonic()
     while at < number:
         reader, writer = os.pipe()
         child = os.fork()
@@ -45,7 +55,7 @@ def try_inputs(place: Path, *, number: int, seed: int) -> tuple[Counter, list[st
             os.close(reader)
             _work(folder, sources, range(at, number), seed, writer)
         os.close(writer)
-        at = _heard(reader, at, ends, wrong)
+        at = _heard(reader, at, ends, wrong, begin)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if status:
             wrong.append(f"case {at - 1} of seed {seed}: the process ended with {status}")
@@ -53,13 +63,16 @@ def try_inputs(place: Path, *, number: int, seed: int) -> tuple[Counter, list[st
     return ends, wrong
 
 
-def _heard(reader: int, at: int, ends: Counter, wrong: list[str]) -> int:
-    """Take down what a worker says; the case that comes next."""
+def _heard(reader: int, at: int, ends: Counter, wrong: list[str], begin: float) -> int:
+    """Take down what a worker says; the case that comes next. How far it is goes to stderr."""
     with os.fdopen(reader, errors="replace") as pipe:
         for line in pipe:
             word, _, rest = line.rstrip("\n").partition(" ")
             if word == "begin":
                 at = int(rest) + 1
+                if at % 5_000 == 0:
+                    spent = time.monotonic() - begin
+                    print(f"{at:,} in {spent:,.0f} s, {wrong}", file=sys.stderr, flush=True)
             elif word == "wrong":
                 wrong.append(rest)
             else:
@@ -73,12 +86,13 @@ def _work(folder: Path, sources: dict[str, bytes], cases: range, seed: int, writ
     try:
         os.chdir(folder)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        _start_readers_by_forks()
         signal.signal(signal.SIGALRM, _hangs)
         warnings.simplefilter("ignore")
         for case in cases:
             os.write(writer, f"begin {case}\n".encode())
             chance = random.Random(f"{seed}-{case}")
-            kind = chance.choice(list(TRIALS))
+            kind = chance.choice([one for one in TRIALS for _ in range(SHARES.get(one, 1))])
             signal.alarm(SLOWEST)
             try:
                 told = TRIALS[kind](folder, sources, chance)
@@ -116,11 +130,93 @@ def _judged(told: str) -> tuple[str, str]:
     return ("refused" if told else "taken"), ""
 
 
+# -- the processes that read -----------------------------------------------------------------------
+
+
+class _Forked:
+    """A process that reads, forked from one that has loaded all libraries."""
+
+    def __init__(self, line: socket.socket) -> None:
+        asks, self.stdin = _pipe("wb", 1)
+        self.stdout, answers = _pipe("rb", 0)
+        socket.send_fds(line, [b"."], [asks, answers])
+        os.close(asks)
+        os.close(answers)
+        self.pid = int(line.recv(100))
+
+    def poll(self) -> int | None:
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return -1
+        return None
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self) -> None:
+        while self.poll() is None:
+            time.sleep(0.001)
+
+
+def _pipe(mode: str, own: int):
+    """A pipe, of which one end is a file of ours."""
+    ends = list(os.pipe())
+    ends[own] = os.fdopen(ends[own], mode)
+    return ends
+
+
+def _start_readers_by_forks() -> None:
+    """Files whose libraries may crash are read by a process: start these in no time."""
+    from pramana.formats import child
+
+    ours, theirs = socket.socketpair()
+    number = os.fork()
+    if not number:
+        ours.close()
+        with contextlib.suppress(BaseException):
+            _fork_readers(theirs)
+        os._exit(0)
+    theirs.close()
+    child._started = lambda: _Forked(ours)
+
+
+def _fork_readers(line: socket.socket) -> None:
+    from importlib import import_module
+
+    from pramana.formats import child
+
+    for name in (*child.ROOMS, "pandas", "pyreadstat", "rdata", "duckdb", "openpyxl"):
+        with contextlib.suppress(ImportError):
+            import_module(name)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        word, handles, _, _ = socket.recv_fds(line, 1, 2)
+        if not word:
+            return
+        number = os.fork()
+        if not number:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            os.setsid()
+            for own, handle in enumerate(handles):
+                os.dup2(handle, own)
+                os.close(handle)
+            sys.stdin = os.fdopen(0)
+            line.close()
+            child.serve()
+            os._exit(0)
+        for handle in handles:
+            os.close(handle)
+        line.sendall(str(number).encode())
+
+
 # -- tables ----------------------------------------------------------------------------------------
 
 
 def _sources(folder: Path) -> dict[str, bytes]:
     """A small table in every format."""
+    import bz2
     import gzip
 
     import pyarrow as pa
@@ -141,13 +237,40 @@ def _sources(folder: Path) -> dict[str, bytes]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         pyarrow.feather.write_feather(table, folder / "first.feather", version=1)
-    (folder / "small.csv.gz").write_bytes(gzip.compress((folder / "small.csv").read_bytes()))
+    plain = (folder / "small.csv").read_bytes()
+    (folder / "small.csv.gz").write_bytes(gzip.compress(plain))
+    (folder / "small.csv.bz2").write_bytes(bz2.compress(plain))
+    (folder / "small.csv.zst").write_bytes(pa.compress(plain, codec="zstd", asbytes=True))
     (folder / "other.csv").write_bytes((folder / "small.csv").read_text().encode("utf-16"))
     _other_sources(folder, table)
-    names = ("small.csv", "small.parquet", "small.sav", "small.dta", "small.feather",
-             "coded.parquet", "stream.arrow", "file.arrow", "first.feather", "small.csv.gz",
-             "other.csv", "small.xpt", "small.xlsx", "small.rds", "small.duckdb")  # fmt: skip
+    names = (
+        "small.csv",
+        "small.parquet",
+        "small.sav",
+        "small.dta",
+        "small.feather",
+        "coded.parquet",
+        "stream.arrow",
+        "file.arrow",
+        "first.feather",
+        "small.csv.gz",
+        "other.csv",
+        "small.xpt",
+        "small.xlsx",
+        "small.rds",
+        "small.duckdb",
+        "small.ods",
+        "small.rda",
+        "small.csv.bz2",
+        "small.csv.zst",
+        "small.sas7bdat",
+        "small.zsav",
+    )
     return {name: (folder / name).read_bytes() for name in names}
+
+
+SAS = bytes.fromhex("000000000000000000000000c2ea8160b31411cfbd92080009c7318c181f1011")
+"""How SAS files begin: nothing at hand writes such files."""
 
 
 def _other_sources(folder: Path, table) -> None:
@@ -155,13 +278,17 @@ def _other_sources(folder: Path, table) -> None:
     import duckdb
     import pyreadstat
     import rdata
-    from tests.formats.test_more_formats import xlsx
+    from tests.formats.test_more_formats import ods, xlsx
 
     frame = table.to_pandas().astype({"name": object, "sex": object, "income": object})
     pyreadstat.write_xport(frame, str(folder / "small.xpt"))
+    pyreadstat.write_sav(frame, str(folder / "small.zsav"), compress=True)
     rdata.write_rds(folder / "small.rds", frame)
+    rdata.write_rda(folder / "small.rda", {"people": frame})
+    (folder / "small.sas7bdat").write_bytes(SAS + bytes(range(256)) * 16)
     rows = [tuple(frame.columns), *frame.itertuples(index=False, name=None)]
     xlsx(folder / "small.xlsx", people=rows)
+    ods(folder / "small.ods", rows)
     with duckdb.connect(str(folder / "small.duckdb")) as database:
         database.sql("create table people as select * from frame")
 
@@ -226,16 +353,7 @@ def _table(folder: Path, sources: dict[str, bytes], chance: random.Random) -> st
     from pramana.errors import PramanaError
     from pramana.formats.opening import open_table
 
-    heavy = (
-        "small.sav",
-        "small.dta",
-        "first.feather",
-        "small.xlsx",
-        "small.duckdb",
-        "small.xpt",
-    )  # a child reads them: slower
-    names = [name for name in sources if name not in heavy or chance.random() < 0.2]
-    name = chance.choice(names)
+    name = chance.choice(list(sources))
     path = folder / f"mutant.{name.split('.', 1)[1]}"
     path.write_bytes(mutated(sources[name], chance))
     try:
@@ -397,34 +515,65 @@ VALUES = (
     "retention",
     "utf-7",
 )
-OPTIONS = ("--schema", "--k", "--epsilon", "--method", "--by", "--where", "--mean", "--keys",
-           "--original", "--knowledge", "--json", "--force", "-o", "--format", "--seed", "--alpha",
-           "--encoding", "--csv", "--share", "--level", "--target", "--sensitive", "--weight",
-           "--rho1", "--rho2", "--xi", "--delta", "--central-epsilon", "--width", "--matrix",
-           "--tables", "--external", "--records", "--remove", "--sign", "--budget-k", "--help",
-           "--more", "--missing", "--independence", "--unweighted", "--family")  # fmt: skip
-VERBS = ("describe", "design", "protect", "verify", "estimate", "regress", "rebuild", "audit",
-         "attack", "report", "ledger", "keygen", "clean", "linkage")  # fmt: skip
+SEVERAL = ("--k", "--epsilon", "--alpha", "--rho1", "--rho2", "--xi", "--delta", "--matrix",
+           "--central-epsilon", "--tables", "--help", "--more", "--nobody")  # fmt: skip
+NOT_HERE = ("studio", "experiment", "demo", "collect serve", "collect demo")
+"""They go on until they are told to end, or long: they get words that they refuse."""
+
+
+@cache
+def _verbs() -> dict[str, list[str]]:
+    """Every verb of the command line with its options, as the command line itself says."""
+    import typer
+
+    from pramana.cli.app import app
+
+    found: dict[str, list[str]] = {}
+
+    def walk(group, before):
+        for name in group.list_commands(None):
+            own = group.get_command(None, name)
+            if hasattr(own, "list_commands"):
+                walk(own, f"{before}{name} ")
+            else:
+                options = [one for param in own.params for one in param.opts]
+                found[before + name] = [one for one in options if one.startswith("-")]
+
+    walk(typer.main.get_command(app), "")
+    return found
 
 
 def _command(folder: Path, sources: dict[str, bytes], chance: random.Random) -> str:
     """A command line of words that belong there and words that do not."""
-    del folder, sources
-    words = [chance.choice(VERBS)]
+    del sources
+    verb = chance.choice(list(_verbs()))
+    words = verb.split()
     if chance.random() < 0.7:
-        words.append(chance.choice(USUAL.get(words[0], FILES)))
+        words.append(chance.choice(USUAL.get(verb, FILES)))
     for _ in range(chance.choice((0, 1, 2, 3, 4))):
-        words.append(chance.choice(OPTIONS))
+        words.append(chance.choice(_verbs()[verb] if chance.random() < 0.7 else SEVERAL))
         if chance.random() < 0.8:
             words.append(chance.choice((*FILES, *VALUES)))
-    if "-o" in words or "keygen" in words:
+    if verb in NOT_HERE:
+        words.append(chance.choice(("--nobody", "--help")))
+    if "-o" in words or "--output" in words or "keygen" in words:
         words = [word for word in words if word not in ("/", "old", ".")]
-    return _said(words)
+    kept = {name: (folder / name).read_bytes() for name in ("people.csv", "schema.toml")}
+    try:
+        return _said(words)
+    finally:
+        for name, content in kept.items():  # somebody may have been told to replace them
+            if (folder / name).read_bytes() != content:
+                (folder / name).write_bytes(content)
 
 
 USUAL = {"describe": ("people.csv",), "protect": ("people.csv",), "verify": ("old",),
          "design": ("people.csv",), "estimate": ("old",), "audit": ("people.csv", "old"),
-         "report": ("old",), "regress": ("old",), "rebuild": ("old",)}  # fmt: skip
+         "report": ("old",), "regress": ("old",), "rebuild": ("old",), "advise": ("people.csv",),
+         "compare": ("people.csv",), "mine": ("old",), "schema": ("schema.toml",),
+         "ledger": ("show", "check"), "collect new": ("survey.toml",), "collect check": ("asked",),
+         "collect status": ("asked",), "collect invite": ("coded",),
+         "collect close": ("asked",)}  # fmt: skip
 
 
 def _said(words: list[str]) -> str:
@@ -448,10 +597,106 @@ def _said(words: list[str]) -> str:
     return f"{told} of {words}" if code == 2 else told if "unforeseen" in told else ""
 
 
+# -- surveys, ledgers, keys and what else is read --------------------------------------------------
+
+
+def _survey(folder: Path, sources: dict[str, bytes], chance: random.Random) -> str:
+    """A mutated survey: its file, what was made of it, or its answers."""
+    from pramana.collect.folder import answers, check_survey, new_survey
+    from pramana.collect.watching import live
+    from pramana.errors import PramanaError
+
+    del sources
+    place, what = folder / "mutant-survey", chance.choice(SURVEYED)
+    shutil.rmtree(place, ignore_errors=True)
+    try:
+        if what == "survey.toml":
+            text = mutated((folder / what).read_bytes(), chance)
+            (folder / "mutant-survey.toml").write_bytes(text)
+            new_survey(folder / "mutant-survey.toml", place)
+            return ""
+        shutil.copytree(folder / "asked", place)
+        (place / what).write_bytes(mutated((place / what).read_bytes(), chance))
+        check_survey(place)
+        live(place, questions=["travel"])
+        with answers(place) as store:
+            store.tally()
+            store.finish()
+    except PramanaError as error:
+        return str(error) or "refused"
+    return ""
+
+
+SURVEYED = ("survey.toml", "survey.toml", "definition.json", "survey.html", "answers.sqlite")
+
+
+def _ledger(folder: Path, sources: dict[str, bytes], chance: random.Random) -> str:
+    """A mutated ledger or its key."""
+    from pramana.errors import PramanaError
+    from pramana.ledger.book import Ledger
+
+    del sources
+    for name in ("book", "book.key"):
+        shutil.copyfile(folder / name, folder / f"mutant-{name}")
+    path = folder / chance.choice(("mutant-book", "mutant-book.key"))
+    content = path.read_bytes()
+    path.write_bytes(mutated(content, chance))
+    try:
+        read = Ledger.load(folder / "mutant-book")
+        read.to_json()
+        read.rows()
+        altered = path.name == "mutant-book" and path.read_bytes().split() != content.split()
+        if altered and len(read.entries) > 1:
+            return "traceback: an altered ledger is believed"
+    except PramanaError as error:
+        return str(error) or "refused"
+    return ""
+
+
+def _others(folder: Path, sources: dict[str, bytes], chance: random.Random) -> str:
+    """Mutated keys, matrices, steward's files and sessions of the studio."""
+    from pramana.errors import PramanaError
+    from pramana.methods.given import read_matrix
+    from pramana.release.contents import read_certificate
+    from pramana.release.signing import has_signature_of, sign
+    from pramana.release.stewards import read_mechanism
+    from pramana.studio.session import HOME, StudioSession
+
+    del sources
+    home = folder / "mutant-studio"
+    (home / HOME).mkdir(parents=True, exist_ok=True)
+    certificate = read_certificate(folder / "signed")
+    made, use = chance.choice((
+        ((folder / "key").read_bytes(), lambda path: sign(certificate, path)),
+        ((folder / "key.pub").read_bytes(), lambda path: has_signature_of(certificate, path)),
+        ((folder / "s" / "mechanism.json").read_bytes(), read_mechanism),
+        (b'{"labels": ["F", "M"], "values": [[0.9, 0.1], [0.2, 0.8]]}', read_matrix),
+        (b",F,M\nF,0.9,0.1\nM,0.2,0.8\n", read_matrix),
+        (SESSION, lambda _: StudioSession(home).close()),
+    ))  # fmt: skip
+    path = folder / ("mutant.json" if made[:1] == b"{" else "mutant.other")
+    for place in (path, home / HOME / "session.json"):
+        place.write_bytes(mutated(made, chance))
+    try:
+        use(path)
+    except PramanaError as error:
+        return str(error) or "refused"
+    return ""
+
+
+SESSION = b"""{"number": 2, "at": 1, "states": [{"file": ""}, {"file": "people.csv", "chances":
+[0.1, 0.2], "target": {"k": 5}, "wishes": [["table", ["sex", "age"]]], "did": "Opened"}]}"""
+
+
 TRIALS = {
     "table": _table,
     "released": _released,
     "schema": _schema,
     "certificate": _certificate,
     "command": _command,
+    "survey": _survey,
+    "ledger": _ledger,
+    "other": _others,
 }
+SHARES = {"table": 4, "released": 2, "schema": 2, "certificate": 2, "command": 4}
+"""How often each is tried, where not once."""

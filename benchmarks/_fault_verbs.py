@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
+import json
 import os
 import shutil
 import signal
@@ -18,6 +20,9 @@ import numpy as np
 
 MARKER = "SECRET4711"
 """Stands in the cells of the true table only."""
+
+STALE = ".pramana-999999999-1a2b"
+"""What a process that ended long ago has left."""
 
 SCHEMA = """
 [columns.name]
@@ -35,7 +40,7 @@ role = "sensitive"
 
 @dataclass(frozen=True)
 class Verb:
-    """A command that writes, and the names that it may write or change."""
+    """A command that writes, and the names that it may write or change; after an @ a script."""
 
     name: str
     words: str
@@ -58,16 +63,30 @@ VERBS = (
     Verb("keygen", "keygen office", ("office", "office.pub")),
     Verb("report", "report old --external -o new.html", ("new.html",)),
     Verb("report --force", "report old --external -o old.html --force", ("old.html",), True),
+    Verb("report --force pdf", "report old --external -o old.pdf --force", ("old.pdf",), True),
     Verb("compare", "compare people.csv --schema schema.toml --k 2 -o new.html", ("new.html",)),
+    Verb("compare --force", "compare people.csv --schema schema.toml --k 2 -o old.html --force",
+         ("old.html",), True),
     Verb("rebuild", "rebuild old -o new.parquet --method rank", ("new.parquet",)),
     Verb("rebuild --force", "rebuild old -o old.parquet --method rank --force", ("old.parquet",),
          True),
-    Verb("protect --csv --stata", f"{PROTECT.replace('.csv', '.parquet')} --csv --stata", ("new",)),
+    Verb("rebuild csv", "rebuild old -o new.csv --method rank", ("new.csv",)),
+    Verb("rebuild sav", "rebuild old -o new.sav --method rank", ("new.sav",)),
+    Verb("protect --csv --stata", f"{PROTECT.replace('.csv', '.parquet')} --csv --stata --spss",
+         ("new",)),
+    Verb("protect duckdb", f"{PROTECT.replace('.csv', '.parquet')} --engine duckdb", ("new",)),
+    Verb("protect resample", f"{PROTECT} --method resample --ledger book",
+         ("new", "book", "book.key", "book.lock")),
     Verb("protect --steward-folder", f"{PROTECT} --steward-folder kept", ("new", "kept")),
     Verb("report pdf", "report old --external -o new.pdf", ("new.pdf",)),
     Verb("collect new", "collect new survey.toml -o new-survey", ("new-survey",)),
     Verb("collect close", "collect close asked -o new", ("new", "asked")),
+    Verb("collect invite", "collect invite coded 20 -o codes", ("codes", "coded")),
+    Verb("collect answers", "@answers", ("asked",), replaces=True),
+    Verb("collect demo", "collect demo --people 30 -o new-demo", ("new-demo",)),
     Verb("demo", "demo --records 200 --k 5", ("demo-data", "demo-release")),
+    Verb("studio", "@studio", (".pramana-studio",), replaces=True),
+    Verb("clean", "clean stale --remove", ("stale",), replaces=True),
 )  # fmt: skip
 READERS = tuple(
     Verb(words.split()[0], words, ())
@@ -116,30 +135,71 @@ def make_template(folder: Path, *, records: int = 400) -> None:
     (folder / ".hidden").mkdir()
     (folder / ".hidden" / "diary.txt").write_text("mine too")
     (folder / "tmp").mkdir()
+    (folder / "stale" / STALE / "old").mkdir(parents=True)
+    (folder / "stale" / STALE / "old" / "data.csv").write_text("half a ta")
+    (folder / "stale" / "diary.txt").write_text("mine as well")
     _make_survey(folder / "survey.toml", folder / "asked")
+    asked = f"codes = true\n{SURVEY.format(expected=500)}"
+    (folder / "coded.toml").write_text(asked)
+    _make_survey(folder / "coded.toml", folder / "coded", answers=0)
     for words in (f"{PROTECT[:-3]}old", f"{PROTECT[:-3]}noted --ledger book", "keygen key",
                   "rebuild old -o old.parquet --method rank",
-                  "report old --external -o old.html"):  # fmt: skip
+                  "report old --external -o old.html",
+                  "report old --external -o old.pdf"):  # fmt: skip
         code = run_in_fork(folder, words)
         if code:
             raise SystemExit(f"'{words}' failed: {told(folder)}")
 
 
-def _make_survey(source: Path, folder: Path) -> None:
-    """A survey that thirty people have answered."""
-    from pramana.collect.definition import respond
-    from pramana.collect.demo import people
+def _make_survey(source: Path, folder: Path, *, answers: int = 30) -> None:
+    """A survey that so many people have answered."""
     from pramana.collect.folder import new_survey, opened_store
-    from pramana.collect.store import Sent
 
     definition, _ = new_survey(source, folder)
-    widths = definition.channel.widths
-    sent = [
-        Sent(respond(definition, one).spelled(widths=widths), f"{number:064x}")
-        for number, one in enumerate(people(30, seed=1))
-    ]
     with opened_store(folder, definition) as store:
-        store.accept(sent)
+        store.accept(_sent(definition, range(answers)))
+
+
+def _sent(definition, numbers):
+    """What people send."""
+    from pramana.collect.definition import respond
+    from pramana.collect.demo import people
+    from pramana.collect.store import Sent
+
+    widths = definition.channel.widths
+    return [
+        Sent(
+            respond(definition, people(1, seed=number)[0]).spelled(widths=widths), f"{number:064x}"
+        )
+        for number in numbers
+    ]
+
+
+def _answers() -> None:
+    """People answer a survey, and each gets a word of thanks when the answer is kept."""
+    from pramana.collect.folder import load, opened_store
+
+    definition = load(Path("asked"))
+    with opened_store(Path("asked"), definition) as store:
+        for number in range(100, 110):
+            store.accept(_sent(definition, [number]))
+            os.write(1, b"kept\n")
+    raise SystemExit(0)
+
+
+def _studio() -> None:
+    """What the studio keeps while somebody works in it."""
+    from pramana.studio.session import StudioSession
+
+    session = StudioSession(Path())
+    session.change("Opened", file="people.csv")
+    session.change("Named", release="new")
+    session.undo()
+    session.close()
+    raise SystemExit(0)
+
+
+SCRIPTS = {"@answers": _answers, "@studio": _studio}
 
 
 def box_of(template: Path, place: Path) -> Path:
@@ -167,9 +227,7 @@ def enter(folder: Path, words: str, *, said: Path | None = None) -> None:
             place = said.with_name(f"{said.name}.{name}")
             os.dup2(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
         sys.stdout, sys.stderr = (os.fdopen(at, "w", closefd=False) for at in (1, 2))
-        from pramana.cli.app import main
-
-        main(words.split())
+        entered(words)
     except SystemExit as left:
         code = left.code if isinstance(left.code, int) else 0
     except BaseException:
@@ -178,6 +236,13 @@ def enter(folder: Path, words: str, *, said: Path | None = None) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
+
+
+def entered(words: str) -> None:
+    """Run a command line, or a script."""
+    from pramana.cli.app import main
+
+    SCRIPTS[words]() if words in SCRIPTS else main(words.split())
 
 
 def started(folder: Path, words: str) -> int:
@@ -207,6 +272,29 @@ def killed_after(folder: Path, words: str, seconds: float) -> None:
     os.waitpid(number, 0)
 
 
+def adopt() -> None:
+    """From now on processes whose parent was killed are children of this one (Linux)."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+
+
+def outlived(*, patience: float = 10) -> int:
+    """How many processes live on whose parent was killed; they are ended."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        try:
+            if not os.waitpid(-1, os.WNOHANG)[0]:
+                time.sleep(0.02)
+        except ChildProcessError:
+            return 0
+    left = [int(one) for one in Path("/proc/self/task", str(os.getpid()), "children").read_text()
+            .split()]  # fmt: skip
+    for one in left:
+        os.kill(one, signal.SIGKILL)
+        os.waitpid(one, 0)
+    return len(left)
+
+
 def import_what_verbs_need(verbs, template: Path, place: Path) -> None:
     """Load here what commands load, so that a fork begins at once; nothing is run here."""
     for verb in verbs:
@@ -230,9 +318,7 @@ def _run_and_tell(template: Path, place: Path, verb: Verb, writer: int) -> None:
         os.chdir(folder)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        from pramana.cli.app import main
-
-        main(verb.words.split())
+        entered(verb.words)
     except BaseException:
         os.write(writer, " ".join(sys.modules).encode())
     finally:
@@ -256,22 +342,34 @@ def content(folder: Path) -> dict[str, str]:
     return found
 
 
-def faults(folder: Path, before: dict[str, str], verb: Verb) -> list[str]:
-    """What must not be: foreign files touched, something partial or gone, leftovers unnamed."""
+def all_leftovers(folder: Path):
+    """What is named as left, in all folders."""
     from pramana.files import leftovers
 
+    places = [folder, *(place for place in sorted(folder.rglob("*")) if place.is_dir())]
+    return [one for place in places for one in leftovers(place)]
+
+
+def hidden(name: str) -> bool:
+    """Whether a path leads into a hidden folder in which something was written."""
+    from pramana.files.leftovers import NAME
+
+    return any(NAME.fullmatch(part) for part in name.split("/"))
+
+
+def faults(folder: Path, before: dict[str, str], verb: Verb) -> list[str]:
+    """What must not be: foreign files touched, something partial or gone, leftovers unnamed."""
     wrong = []
-    named = {one.folder.name for one in leftovers(folder)}
+    named = {str(one.folder.relative_to(folder)) for one in all_leftovers(folder)}
     after = content(folder)
     for name in sorted(before.keys() | after.keys()):
-        first = name.split("/")[0]
-        if first in verb.targets or before.get(name) == after.get(name):
+        if before.get(name) == after.get(name) or any(
+            name == one or name.startswith(f"{one}/") for one in named
+        ):
             continue
-        if first in named:
-            continue
-        if first.startswith(".pramana-"):
+        if hidden(name) and name in after:
             wrong.append(f"unmentioned leftover {name}")
-        else:
+        elif name.split("/")[0] not in verb.targets:
             wrong.append(f"foreign file {name} was touched")
     for target in verb.targets:
         own = {n: d for n, d in after.items() if n.split("/")[0] == target}
@@ -288,7 +386,7 @@ def is_whole(folder: Path, target: str) -> bool:
     """Whether what a verb wrote is all that it writes."""
     kind = Path(target).suffix or target
     try:
-        return bool(WHOLE[kind](folder / target)) if kind in WHOLE else target == "L.lock"
+        return bool(WHOLE[kind](folder / target)) if kind in WHOLE else kind == ".lock"
     except Exception:
         return False
 
@@ -303,6 +401,44 @@ def _is_whole_survey(place: Path) -> bool:
     from pramana.collect.folder import load_survey
 
     return bool(load_survey(place))
+
+
+def _is_whole_asked(place: Path) -> bool:
+    """A survey that has every answer for which somebody was thanked."""
+    from pramana.collect.folder import answers
+
+    said = place.parent.with_name(f"{place.parent.name}.out")
+    thanked = said.read_text().count("kept") if said.exists() else 0
+    with answers(place) as store:
+        return _is_whole_survey(place) and store.count() >= 30 + thanked
+
+
+def _is_whole_codes(place: Path) -> bool:
+    """Every code of the file may answer."""
+    from pramana.collect.folder import answers
+    from pramana.collect.store import Outcome
+
+    codes = place.read_text().split()
+    with answers(place.with_name("coded")) as store:
+        return len(codes) == 20 and all(store.look_up(code) is Outcome.FREE for code in codes)
+
+
+def _is_whole_demo(place: Path) -> bool:
+    """A file, a survey and a release, one after the other, each of them whole."""
+    survey, release = place / "survey", place / "release"
+    return (not survey.exists() or _is_whole_survey(survey)) and (
+        not release.exists() or _is_whole_release(release)
+    )
+
+
+def _is_whole_studio(place: Path) -> bool:
+    saved = place / "session.json"
+    return not saved.exists() or len(json.loads(saved.read_text())["states"]) > 1
+
+
+def _is_whole_stale(place: Path) -> bool:
+    """What is of others stands."""
+    return (place / "diary.txt").read_text() == "mine as well"
 
 
 def _is_whole_steward(place: Path) -> bool:
@@ -320,7 +456,7 @@ def _is_whole_schema(place: Path) -> bool:
 def _is_whole_ledger(place: Path) -> bool:
     from pramana import api
 
-    return api.Ledger.load(place.with_name("L")) is not None
+    return api.Ledger.load(place.with_suffix("")) is not None
 
 
 def _is_experiment(place: Path) -> bool:
@@ -336,15 +472,20 @@ def _is_whole_table(path: Path) -> bool:
 
 WHOLE = {
     **dict.fromkeys(("new", "old", "demo-release"), _is_whole_release),
-    **dict.fromkeys(("new-survey", "asked"), _is_whole_survey),
+    **dict.fromkeys(("new-survey", "coded"), _is_whole_survey),
+    "asked": _is_whole_asked,
+    "codes": _is_whole_codes,
+    "new-demo": _is_whole_demo,
+    ".pramana-studio": _is_whole_studio,
+    "stale": _is_whole_stale,
     "kept": _is_whole_steward,
     # two files, one after the other, each of them whole
     "demo-data": lambda place: all(map(_is_whole_table, place.glob("*.parquet"))),
     ".toml": _is_whole_schema,
     ".html": lambda place: place.read_text().rstrip().endswith("</html>"),
     ".pdf": lambda place: place.read_bytes().rstrip().endswith(b"%%EOF"),
-    ".parquet": _is_whole_table,
-    **dict.fromkeys(("L", ".key"), _is_whole_ledger),
+    **dict.fromkeys((".parquet", ".csv", ".sav"), _is_whole_table),
+    **dict.fromkeys(("L", "book", ".key"), _is_whole_ledger),
     "office": lambda place: b"PRIVATE" in place.read_bytes(),
     ".pub": lambda place: b"PUBLIC" in place.read_bytes(),
 }

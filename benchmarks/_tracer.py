@@ -19,8 +19,10 @@ CALL_NUMBER, THIRD, SECOND = 15 * 8, 12 * 8, 13 * 8
 CHANGES = {
     1: "write", 18: "pwrite64", 20: "writev", 73: "flock", 74: "fsync", 75: "fdatasync",
     77: "ftruncate", 82: "rename", 83: "mkdir", 84: "rmdir", 85: "creat", 86: "link", 87: "unlink",
-    90: "chmod", 91: "fchmod", 258: "mkdirat", 263: "unlinkat", 264: "renameat", 265: "linkat",
-    268: "fchmodat", 285: "fallocate", 296: "pwritev", 316: "renameat2", 326: "copy_file_range",
+    40: "sendfile", 76: "truncate", 88: "symlink", 90: "chmod", 91: "fchmod", 92: "chown",
+    235: "utimes", 258: "mkdirat", 263: "unlinkat", 264: "renameat", 265: "linkat",
+    266: "symlinkat", 268: "fchmodat", 280: "utimensat", 285: "fallocate", 296: "pwritev",
+    316: "renameat2", 326: "copy_file_range", 328: "pwritev2", 437: "openat2", 452: "fchmodat2",
 }  # fmt: skip
 OPEN, OPENAT = 2, 257
 
@@ -34,10 +36,11 @@ def can_trace() -> bool:
     return sys.platform == "linux" and platform.machine() == "x86_64"
 
 
-def traced(child, *, kill_at: int | None = None, by: int = signal.SIGKILL) -> tuple[list[str], int]:
+def traced(child, *, kill_at=None, by=signal.SIGKILL, look=None) -> tuple[list[str], int]:
     """Run ``child`` in a fork; the calls that it made, and how it ended (as ``waitpid`` says).
 
-    At the call ``kill_at`` it gets the signal ``by``.
+    At the call ``kill_at`` it gets the signal ``by``. Before each call, while it waits, ``look`` is
+    called with all calls so far.
     """
     number = os.fork()
     if not number:
@@ -56,7 +59,10 @@ def traced(child, *, kill_at: int | None = None, by: int = signal.SIGKILL) -> tu
             if own == number:
                 return seen, status
             continue
+        before = len(seen)
         passed = _stopped(own, status, inside, seen)
+        if look is not None and len(seen) > before:
+            look(seen)
         if kill_at is not None and len(seen) >= kill_at:
             os.kill(number, by)
             kill_at = None

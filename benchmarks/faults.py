@@ -1,7 +1,10 @@
 """Kills, pairs at once, full disks and mutated inputs: nothing is lost, destroyed or shown.
 
-- kills: every verb that writes, killed at random moments and at every call that changes the file
-  system (ptrace): nothing partial, nothing gone, no foreign file touched, no leftover unnamed.
+- kills: every verb that writes, killed at random moments: nothing partial, nothing gone, no foreign
+  file touched, no leftover unnamed, no process that lives on.
+- moments: what a kill would leave at every call that changes the file system: the verb stops there
+  (ptrace), and a copy of all files is looked at.
+- calls: kills at such calls indeed, at some of them.
 - signals: every verb, told to end (SIGINT, SIGTERM, SIGHUP) at random moments and at such calls:
   one line that says what stands, 128 and the number of the signal, and nothing left.
 - pairs: the same verb twice at once to one place: exactly one wins, and the other says so.
@@ -14,11 +17,13 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 from benchmarks import _fault_inputs, _tracer
@@ -26,26 +31,31 @@ from benchmarks._fault_verbs import (
     EXPERIMENT,
     READERS,
     VERBS,
+    adopt,
+    all_leftovers,
     box_of,
     content,
     enter,
     faults,
+    hidden,
     import_what_verbs_need,
     killed_after,
     make_template,
+    outlived,
     run_in_fork,
     started,
     told,
 )
 from benchmarks._measure import Result
 
-PARTS = ("kills", "calls", "signals", "pairs", "disks", "inputs")
+PARTS = ("kills", "moments", "calls", "signals", "pairs", "disks", "inputs")
 
 
 def arguments(parser):
     """How many of each; a part with none is left out."""
     parser.add_argument("--kills", type=int, default=1000, help="kills at random moments")
-    parser.add_argument("--calls", type=int, default=60, help="kills at calls, at most, a verb")
+    parser.add_argument("--moments", type=int, default=1, help="0: leave out moments")
+    parser.add_argument("--calls", type=int, default=10, help="kills at calls, at most, a verb")
     parser.add_argument("--signals", type=int, default=300, help="signals that ask to end")
     parser.add_argument("--pairs", type=int, default=200)
     parser.add_argument("--disks", type=int, default=50, help="sizes of disks, over all verbs")
@@ -98,12 +108,63 @@ def _kills(place, verbs, options, chance):
         if code:
             wrong.append(f"{verb.name} leaves with {code} undisturbed: {told(box)[:200]}")
         wrong += [f"{verb.name} undisturbed: {one}" for one in faults(box, before, verb)]
+    adopt()
     for number in range(options.kills):
         verb = verbs[number % len(verbs)]
         box = box_of(template, place / "box")
         killed_after(box, verb.words, chance.random() * lasts[verb] * 1.1)
+        if outlived():
+            wrong.append(f"{verb.name}, kill {number}: a process lives on")
         _judge(box, before, verb, f"kill {number}", ends, wrong)
     return ends, wrong
+
+
+def _moments(place, verbs, options, chance):
+    """Every call that changes the file system: what a kill there would leave, in a copy."""
+    del options, chance
+    ends, wrong = Counter(), []
+    if not _tracer.can_trace():
+        return Counter({"left out: needs Linux on x86-64": 1}), wrong
+    template, before = place / "template", content(place / "template")
+    for verb in verbs:
+        box, seen = box_of(template, place / "box"), set()
+
+        def look(calls, box=box, seen=seen, verb=verb):
+            ends["calls"] += 1
+            if (now := _state(box)) not in seen:
+                seen.add(now)
+                copy = _left_by_a_kill(box, place / "copy")
+                _judge(copy, before, verb, f"at call {len(calls)} ({calls[-1]})", ends, wrong)
+
+        _tracer.traced(lambda box=box, verb=verb: enter(box, verb.words), look=look)
+        ends["states"] += len(seen)
+    return ends, wrong
+
+
+def _state(box):
+    """What would show that something has changed."""
+    found = []
+    for place in sorted(box.rglob("*")):
+        with suppress(FileNotFoundError):
+            own = place.lstat()
+            found.append((str(place), own.st_ino, own.st_size, own.st_mtime_ns, own.st_ctime_ns))
+    return hash(tuple(found))
+
+
+def _left_by_a_kill(box, copy):
+    """A copy of a box in which nobody holds a lock, a minute later."""
+    for _ in range(100):
+        try:
+            box_of(box, copy)
+            break
+        except (shutil.Error, FileNotFoundError):
+            continue  # another thread writes on
+    for place in copy.rglob(".pramana-*"):
+        os.utime(place, (time.time() - 60,) * 2)
+    said = box.with_name(f"{box.name}.out")
+    if said.exists():
+        shutil.copyfile(said, copy.with_name(f"{copy.name}.out"))
+    return copy
 
 
 def _calls(place, verbs, options, chance):
@@ -129,13 +190,15 @@ def _calls(place, verbs, options, chance):
 
 def _judge(box, before, verb, when, ends, wrong):
     """What a kill left: nothing wrong, and what is left can be removed when told."""
-    from pramana.files import leftovers, remove_leftovers
+    from pramana.files import remove_leftovers
 
     found = faults(box, before, verb)
-    left = leftovers(box)
+    left = all_leftovers(box)
     ends[f"{verb.name}: {'leftovers, named' if left else 'nothing left'}"] += 1
-    remove_leftovers(box)
-    rest = [name for name in content(box) if name.startswith(".pramana-")]
+    for parent in {one.folder.parent for one in left}:
+        if parent.exists():
+            remove_leftovers(parent)
+    rest = [name for name in content(box) if hidden(name) and not name.startswith("stale/")]
     if rest:
         found.append(f"leftover not removed: {rest[0]}")
     if any((box / "tmp").iterdir()):
@@ -186,7 +249,7 @@ def _after_signal(box, before, code, one):
     own = {name.split("/")[0] for name in own} - {"L", "L.key", "L.lock", "asked"}
     if "leaves nothing behind" in said and own:
         found.append(f"says that nothing is left, beside {own}")
-    if code != -one and any(name.startswith(".pramana-") for name in after):
+    if code != -one and any(hidden(name) and name not in before for name in after):
         found.append("something was left")
     return found
 
@@ -212,7 +275,7 @@ def _pairs(place, verbs, options, chance):
             found.append(f"exit codes {codes}")
         if not any(word in told(box) for word in ("appeared while", "exists already")):
             found.append(f"the second says {told(box)[:200]!r}")
-        if any(name.startswith(".pramana-") for name in content(box)):
+        if any(hidden(name) and name not in before for name in content(box)):
             found.append("something was left")
         wrong += [f"{verb.name}, pair {number}: {one}" for one in found]
     return ends, wrong
@@ -260,7 +323,7 @@ def _on_disk(place, disk, verb, room, ends, wrong):
         found.append(f"does not say that the disk is full: {said[:200]!r}")
     if code and "Nothing was written" in said and content(box) != before:
         found.append(f"says that nothing was written: {set(content(box)) - set(before)}")
-    if any(name.startswith(".pramana-") for name in content(box)):
+    if any(hidden(name) and name not in before for name in content(box)):
         found.append("something was left")
     wrong += [f"{verb.name}, room for {room} bytes: {one}" for one in found]
     return _used(disk) - used
@@ -291,6 +354,7 @@ def _inputs(place, verbs, options, chance):
 
 TRIALS = {
     "kills": _kills,
+    "moments": _moments,
     "calls": _calls,
     "signals": _signals,
     "pairs": _pairs,

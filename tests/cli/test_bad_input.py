@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -337,3 +339,69 @@ def test_one_bad_byte_is_named_and_an_encoding_can_be_told(steward: Path, run: R
     assert run("verify release --original people.csv --encoding cp1252").code == 0
     assert "read as cp1252" in run("describe people.csv").err
     assert "--encoding" in refused(run, "describe people.csv --encoding klingon")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "describe pipe.csv",
+        "schema pipe",
+        PROTECT.replace("schema.toml", "pipe"),
+        f"{PROTECT} --sign pipe",
+        f"{PROTECT} --ledger pipe",
+        f"{PROTECT} --method matrix --matrix sex=pipe",
+        "ledger show pipe",
+        "ledger show book",
+        "collect new pipe -o survey",
+        "collect check asked",
+        "audit released --original people.csv --mechanism pipe",
+        "estimate pipe --by sex",
+        "mine released --target sex --test pipe.csv",
+    ],
+)
+def test_nothing_waits_for_a_pipe_wherever_it_is_named(
+    steward: Path, run: Run, command: str
+) -> None:
+    """A pipe without a writer would be waited for without end."""
+    if "released" in command:
+        run(PROTECT.replace("-o release", "-o released"))
+    Path("asked").mkdir()
+    Path("book").write_text("\n")
+    for name in ("pipe", "pipe.csv", "pipe.key", "book.key", "asked/definition.json"):
+        os.mkfifo(name)
+    signal.signal(signal.SIGALRM, lambda *_: pytest.fail("it waits"))
+    signal.alarm(30)
+    try:
+        assert "pramana: " in refused(run, command)
+    finally:
+        signal.alarm(0)
+
+
+DEEP = "[" * 5000
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "command"),
+    [
+        ("schema.toml", f"a = {DEEP}", PROTECT),
+        ("schema.toml", f"a = {'9' * 5000}", PROTECT),
+        ("survey.toml", f"a = {DEEP}", "collect new survey.toml -o survey"),
+        ("book.key", DEEP, "ledger show book"),
+        ("m.json", DEEP, f"{PROTECT} --method matrix --matrix sex=m.json"),
+        (
+            "m.json",
+            f'{{"labels": ["F", "M"], "values": [[1{"0" * 400}, 0], [0, 1]]}}',
+            f"{PROTECT} --method matrix --matrix sex=m.json",
+        ),
+    ],
+)
+def test_what_is_nested_or_long_without_end_is_refused(
+    steward: Path, run: Run, name: str, content: str, command: str
+) -> None:
+    """Parsers give up over such texts in ways of their own."""
+    Path("book").write_text("\n")
+    Path(name).write_text(content)
+    outcome = run(command)
+    assert outcome.code == (1 if name == "book.key" else 2)
+    assert outcome.err.count("\n") == 1
+    assert "unforeseen" not in outcome.err

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from pramana.collect.definition import Definition
+from pramana.collect.folder import invite, new_survey, opened_store
 from pramana.collect.store import Outcome, Sent, SqliteStore
 from pramana.errors import InputError
+from tests.collect.conftest import survey_text
 
 IDENTITY = "a" * 64
 
@@ -167,3 +170,57 @@ def test_a_file_that_is_no_database_is_said_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "answers.sqlite").write_bytes(b"not a database" * 100)
     with pytest.raises(InputError, match="cannot be opened as a store"):
         store(tmp_path)
+
+
+@pytest.fixture
+def coded(tmp_path: Path) -> tuple[Path, Definition]:
+    """A survey for people who were invited."""
+    source, folder = tmp_path / "survey.toml", tmp_path / "survey"
+    source.write_text(survey_text(extra="codes = true\n"))
+    return folder, new_survey(source, folder)[0]
+
+
+def test_a_file_of_codes_stands_when_all_of_them_may_answer(
+    tmp_path: Path, coded: tuple[Path, Definition]
+) -> None:
+    """Whoever has the file may send it: none of its codes will be refused."""
+    folder, definition = coded
+    invite(folder, definition, 5, tmp_path / "codes")
+    with opened_store(folder, definition) as kept:
+        codes = (tmp_path / "codes").read_text().split()
+        assert {kept.look_up(code) for code in codes} == {Outcome.FREE}
+    assert (tmp_path / "codes").stat().st_mode & 0o777 == 0o600
+
+
+def test_codes_that_cannot_answer_are_not_written(
+    tmp_path: Path, coded: tuple[Path, Definition]
+) -> None:
+    """A store that cannot be written leaves no file of codes, and nothing beside it."""
+    folder, definition = coded
+    (folder / "answers.sqlite").write_bytes(b"not a database" * 100)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(InputError, match="cannot be opened as a store"):
+        invite(folder, definition, 5, tmp_path / "codes")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_damaged_store_is_said_in_one_line_without_an_answer(
+    tmp_path: Path, coded: tuple[Path, Definition]
+) -> None:
+    """Pages that are not what they say, and a text that is none."""
+    folder, definition = coded
+    with opened_store(folder, definition) as kept:
+        kept.invite([f"{at:05}" for at in range(500)])
+    file = folder / "answers.sqlite"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:8192] + b"\xff" * (len(whole) - 8192))
+    with pytest.raises(InputError, match="cannot be read or written"):  # noqa: SIM117
+        with opened_store(folder, definition) as kept:
+            kept.invite([f"{at:05}" for at in range(900)])
+    file.write_bytes(whole)
+    with sqlite3.connect(file) as database:
+        database.execute("INSERT INTO records VALUES (1, CAST(x'534543524554ff' AS TEXT))")
+    with pytest.raises(InputError, match="decode") as caught:  # noqa: SIM117
+        with opened_store(folder, definition) as kept:
+            list(kept.records())
+    assert "SECRET" not in str(caught.value)

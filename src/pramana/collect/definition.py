@@ -19,6 +19,7 @@ from pramana.collect.channel import AnswerChannel, Remembered, SentRecord
 from pramana.collect.panel import Stages, two_stages
 from pramana.collect.survey import Survey, read_survey
 from pramana.errors import AlteredRelease, InputError, NotARelease, PramanaError
+from pramana.files import read_file
 from pramana.guarantees.base import Evidence, Guarantee
 from pramana.guarantees.evaluate import attained
 from pramana.guarantees.pk_anonymity import PkAnonymity
@@ -259,8 +260,8 @@ class Definition:
         """The definition in a survey folder."""
         path = Path(folder) / DEFINITION
         try:
-            content = path.read_bytes()
-        except OSError:
+            content = read_file(path)
+        except InputError:
             raise NotARelease(f"{folder} is not a survey folder: it has no {DEFINITION}.") from None
         return cls.from_bytes(content)
 

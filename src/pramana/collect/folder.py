@@ -16,7 +16,7 @@ from pramana.collect.page import page_of
 from pramana.collect.store import Store, open_store, reason_of
 from pramana.collect.survey import Survey
 from pramana.errors import AlteredRelease, InputError, OutputExists
-from pramana.files import whole_folder, write_whole
+from pramana.files import read_file, require_free, whole_file, whole_folder
 from pramana.methods.plan import Plan
 from pramana.randomness import Keystream
 from pramana.release.checks import Check, Verdict
@@ -33,10 +33,10 @@ MOST_CODES: Final = 10_000_000
 
 def new_survey(source: Path, to: Path, *, sign_with: Path | None = None) -> tuple[Definition, Plan]:
     """Make a survey folder from a survey file."""
-    survey = Survey.load(source)
+    survey, text = Survey.load_with_text(source)
     if to.exists():
         raise OutputExists(f"{to} exists already. Choose another place for the survey.")
-    definition, plan = define(survey, source.read_text(encoding="utf-8-sig"))
+    definition, plan = define(survey, text)
     page = page_of(definition)
     definition = replace(definition, page=hashlib.sha256(page).hexdigest())
     if sign_with is not None:
@@ -53,8 +53,8 @@ def load_survey(folder: Path) -> tuple[Definition, bytes]:
     definition = Definition.load(folder)
     _require_fitting(definition)
     try:
-        page = (folder / PAGE).read_bytes()
-    except OSError:
+        page = read_file(folder / PAGE, what="page")
+    except InputError:
         raise InputError(f"{folder} has no {PAGE}. Make the survey anew.") from None
     if hashlib.sha256(page).hexdigest() != definition.page:
         raise AlteredRelease(f"{folder / PAGE} is not the page of the definition: it was altered.")
@@ -117,7 +117,7 @@ def opened_store(
             yield store
         finally:
             store.close()
-    except sqlite3.OperationalError as error:  # full, locked, not to be written to: no cell
+    except sqlite3.DatabaseError as error:  # full, locked, not to be written to, damaged: no cell
         why = reason_of(error, folder)
         raise InputError(f"The answers in {folder} cannot be read or written: {why}.") from None
 
@@ -142,7 +142,8 @@ def invite(
 ) -> None:
     """Draw invitation codes, let them answer, and write them down for who sends the invitations.
 
-    The store keeps their hashes only, and the file is for the office's eyes.
+    The store keeps their hashes only, and the file is for the office's eyes. It gets its name when
+    all of its codes can answer: a file that stands never has one that would be refused.
     """
     if not 1 <= number <= MOST_CODES:
         raise InputError(f"The number of codes must lie between 1 and {MOST_CODES:,}.")
@@ -156,7 +157,10 @@ def invite(
     spelled = ["-".join(code[i : i + 5] for i in range(0, 20, 5)) for code in codes]
     if not definition.survey.codes:
         raise InputError("This survey takes no codes: its file must say codes = true.")
-    write_whole(to, "".join(f"{code}\n" for code in spelled), mode=0o600)
-    for wave in range(1, definition.survey.waves + 1):
-        with opened_store(folder, replace(definition, wave=wave), database) as store:
-            store.invite(spelled)
+    require_free(to, force=False)
+    with whole_file(to, mode=0o600) as place:
+        place.touch(mode=0o600)
+        place.write_bytes("".join(f"{code}\n" for code in spelled).encode())
+        for wave in range(1, definition.survey.waves + 1):
+            with opened_store(folder, replace(definition, wave=wave), database) as store:
+                store.invite(spelled)

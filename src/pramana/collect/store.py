@@ -265,9 +265,9 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def reason_of(error: Exception, folder: Path) -> str:
-    """Why a database failed, in its own words, which show no cell; it does not tell a full disk."""
+    """Why a database failed, in its own words, without a cell; it does not tell a full disk."""
     full = folder.is_dir() and shutil.disk_usage(folder).free < ROOM
-    return "No space left on device" if full else str(error)
+    return "No space left on device" if full else str(error).partition(" with text ")[0]
 
 
 def open_store(place: str | Path, *, identity: str, codes: bool) -> Store:

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,10 +33,12 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from pramana.collect.words import NOT_SAID, SKIPPED, WORDS
-from pramana.errors import InvalidSchema, PramanaError
+from pramana.errors import InputError, InvalidSchema, PramanaError
+from pramana.files import read_file
 from pramana.table.domains import Bins, Categories, Domain, label_text
 from pramana.table.labels import Labels
 from pramana.table.schema import ASKED, Column, Impossible, Role, Schema
+from pramana.table.toml_form import read_toml
 
 __all__ = ["NOT_SAID", "SKIPPED", "Survey", "SurveyQuestion", "read_survey"]
 
@@ -209,15 +210,19 @@ class Survey:
     @classmethod
     def load(cls, path: str | Path) -> Survey:
         """The survey in a TOML file; every error names the file."""
-        path = Path(path)
+        return cls.load_with_text(Path(path))[0]
+
+    @classmethod
+    def load_with_text(cls, path: Path) -> tuple[Survey, str]:
+        """The survey and the text of its file, which is read once."""
         try:
-            text = path.read_text(encoding="utf-8-sig")
-        except FileNotFoundError:
-            raise InvalidSchema(f"The survey file {path} does not exist.") from None
-        except (OSError, UnicodeDecodeError):
+            text = read_file(path, what="survey file").decode("utf-8-sig")
+        except InputError as error:
+            raise InvalidSchema(str(error)) from None
+        except UnicodeDecodeError:
             raise InvalidSchema(f"The survey file {path} cannot be read as UTF-8 text.") from None
         try:
-            return read_survey(text)
+            return read_survey(text), text
         except PramanaError as error:
             raise type(error)(f"{path}: {error}") from None
 
@@ -237,10 +242,7 @@ def read_survey(text: str) -> Survey:
     >>> survey["smokes"].answers, survey.target
     (('yes', 'no'), {'k': 10})
     """
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidSchema(f"The survey must be valid TOML: {error}.") from None
+    raw = read_toml(text, what="The survey")
     letters = _letters()
     for word in raw:
         if word not in TOP and word not in letters:

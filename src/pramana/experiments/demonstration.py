@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from pramana import api
 from pramana.errors import OutputExists
 from pramana.experiments.population import make_population, population_schema
-from pramana.files import whole_folder
+from pramana.files import read_file, whole_folder
 from pramana.formats.door import write_table
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.methods.plan import Plan
@@ -96,9 +96,9 @@ def demonstrate(
 def _write_truth(people: pa.Table, schema: Schema, folder: Path) -> None:
     """The table and its schema; what is not of an earlier demonstration is left alone."""
     table, described = folder / DATA, folder / SCHEMA
-    if table.exists() and not _is_made_up(table):
+    if table.exists() and not (table.is_file() and _is_made_up(table)):
         raise OutputExists(f"{table} is not of a demonstration. Run it in another folder.")
-    if described.exists() and described.read_bytes() != schema.to_toml().encode():
+    if described.exists() and read_file(described) != schema.to_toml().encode():
         raise OutputExists(f"{described} is not of a demonstration. Run it in another folder.")
     marked = people.replace_schema_metadata({b"pramana": MADE_UP})
     with nullcontext(folder) if folder.exists() else whole_folder(folder) as place:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from pramana.errors import DoesNotHold, InputError, NotCovered
-from pramana.files import write_whole
+from pramana.files import read_file, write_whole
 from pramana.randomness import Keystream
 
 __all__ = ["Chain", "beside", "key_file", "locked", "readable_by_others", "require_file"]
@@ -120,7 +120,7 @@ def readable_by_others(path: Path) -> list[Path]:
 
 def require_file(path: Path) -> None:
     """Refuse what cannot be a file."""
-    if not path.name or path.is_dir():
+    if not path.name or any(one.exists() and not one.is_file() for one in (path, *beside(path))):
         raise InputError(f"A ledger must be a file, got '{path}'. Name one, such as office.ledger.")
     for one in (path, *beside(path)):
         if one.is_symlink() and not one.exists():
@@ -186,9 +186,9 @@ def _read_key(path: Path) -> tuple[bytes, int, str]:
             f"There is no ledger {path}. 'pramana protect --ledger {path}' begins one."
         )
     try:
-        form = json.loads(place.read_bytes())
+        form = json.loads(read_file(place, what="key file"))
         key, entries, last = bytes.fromhex(form["key"]), form["entries"], form["last"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise _broken(path, f"its key file {place.name} cannot be read") from None
     if len(key) != 8 * KEY_WORDS or type(entries) is not int or type(last) is not str:
         raise _broken(path, f"its key file {place.name} cannot be read")
@@ -197,7 +197,7 @@ def _read_key(path: Path) -> tuple[bytes, int, str]:
 
 def _links(path: Path, key: bytes) -> Iterator[tuple[dict[str, Any], str]]:
     """Header and lines with their digests, each checked against the one before."""
-    content = path.read_bytes()
+    content = read_file(path, what="ledger")
     if not content.endswith(b"\n"):
         raise _broken(path, "its last line is cut off")
     before: str | None = None

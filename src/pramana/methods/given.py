@@ -204,7 +204,7 @@ def _from_json(text: str, path: Path) -> tuple[list[Label], Any]:
     try:
         form = json.loads(text)
         return list(form["labels"]), np.array(form["values"], dtype=np.float64)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise InvalidMatrix(
             f"{path.name} must hold labels and values: rows of equally many numbers."
         ) from None

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pramana.errors import InputError, NotARelease, OutputExists
-from pramana.files import whole_folder
+from pramana.files import read_file, whole_folder
 from pramana.matrices.mechanism import Mechanism
 from pramana.release.forms import mechanism_of
 from pramana.release.strict import parse
@@ -83,8 +83,8 @@ def read_mechanism(path: Path) -> Mechanism:
     """The matrices of a steward's folder, given the folder or the file in it."""
     file = path / MECHANISM if path.is_dir() else path
     try:
-        content = file.read_bytes()
-    except OSError:
+        content = read_file(file)
+    except InputError:
         raise InputError(
             f"{file} cannot be read. Give the mechanism.json of --steward-folder."
         ) from None

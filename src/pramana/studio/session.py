@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pramana.errors import InputError
-from pramana.files import write_whole
+from pramana.files import remove_leftovers, write_whole
 
 __all__ = ["HOME", "Choices", "StudioSession", "plainly"]
 
@@ -28,6 +28,8 @@ MOST_PATH: Final = 1000
 BY_FLAG: Final = re.compile(r"(?:;|\.)(?=[^;.]*--[a-z])[^;.]*")
 """What a message says about an option of the command line: a page has its own ways."""
 
+UNREADABLE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError,
+                     RecursionError)  # fmt: skip
 UPLOADED: Final = "uploaded/"
 """Begins the name of a file that was dropped on the page and is gone when the studio ends."""
 
@@ -95,6 +97,8 @@ class StudioSession:
             own.mkdir(mode=PRIVATE, exist_ok=True)
             own.chmod(PRIVATE)
         self._lock: int | None = _locked(self.home / "lock")
+        for own in (self.home, self.results):
+            remove_leftovers(own)
         self._states, self._at, self.number = self._load()
         self.notice = ""
         """Told on the next page, once."""
@@ -202,10 +206,11 @@ class StudioSession:
         try:
             form = json.loads(path.read_text(encoding="utf-8"))
             states = [Choices.from_form(one) for one in form["states"]]
-            return states, min(int(form["at"]), len(states) - 1), int(form["number"])
+            at = min(int(form["at"]), len(states) - 1)
+            return states, range(len(states))[at], int(form["number"])
         except FileNotFoundError:
             return [Choices()], 0, 0
-        except (OSError, ValueError, KeyError, TypeError):
+        except UNREADABLE:
             path.replace(path.with_suffix(".unreadable"))
             return [Choices()], 0, 0
 

@@ -23,7 +23,7 @@ from pramana.table.replicates import Replicates
 from pramana.table.schema import Column, Impossible, Role, Schema
 from pramana.table.toml_lines import place_of
 
-__all__ = ["entry_of", "read_schema", "read_schema_file", "write_schema"]
+__all__ = ["entry_of", "read_schema", "read_schema_file", "read_toml", "write_schema"]
 
 READ_OFF = "# read off the data: check that it lists every value that can occur"
 
@@ -66,12 +66,21 @@ def read_schema_file(path: Path) -> Schema:
         raise type(error)(f"{where}: {error}") from None
 
 
+def read_toml(text: str, *, what: str) -> dict[str, Any]:
+    """What a TOML text states; one that is none, or is nested without end, is refused."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidSchema(f"{what} must be valid TOML: {error}.") from None
+    except (ValueError, RecursionError):
+        raise InvalidSchema(
+            f"{what} must be valid TOML: a number has too many digits, or lists are too deep."
+        ) from None
+
+
 def read_schema(text: str) -> Schema:
     """The schema that a TOML text states."""
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidSchema(f"The schema must be valid TOML: {error}.") from None
+    raw = read_toml(text, what="The schema")
     roles: dict[str, Role] = {}
     known: dict[str, Any] = {
         "columns": {},

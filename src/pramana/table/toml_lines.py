@@ -73,7 +73,7 @@ def _parts(dotted: str) -> list[str]:
     """The parts of a key with dots, as TOML reads them."""
     try:
         table = tomllib.loads(f"{dotted} = 0")
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return []
     parts = []
     while isinstance(table, dict):
