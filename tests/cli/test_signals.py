@@ -103,3 +103,39 @@ def wait_for(path: Path) -> None:
     end = time.monotonic() + 30
     while not path.exists() and time.monotonic() < end:
         time.sleep(0.01)
+
+
+def told_by(script: str) -> subprocess.CompletedProcess[str]:
+    """What becomes of a program that is told to end at a chosen moment."""
+    command = [sys.executable, "-c", f"import os, signal, sys\n{script}", "clean"]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_an_interruption_while_it_is_loaded_shows_no_trace() -> None:
+    """It ends by the signal, without a word."""
+    done = told_by(
+        "from pramana import __main__ as program\n"
+        "class Tell:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        name == 'pramana.cli.app' and os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Tell())\n"
+        "program.main()\n"
+    )
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+
+def test_a_signal_that_comes_when_all_is_done_changes_nothing(steward: Path) -> None:
+    """The handlers are still ours, or those of before: in between it must not be an error."""
+    done = told_by(
+        "from pramana.cli import app\n"
+        "usual = signal.signal\n"
+        "def slow(number, handler):\n"
+        "    number == signal.SIGINT and os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    return usual(number, handler)\n"
+        "def told(*_):\n"
+        "    signal.signal = slow\n"
+        "    return 0\n"
+        "app._outcome = told\n"
+        "app.main()\n"
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -85,8 +85,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if arguments is None:  # the process is ours: what starting makes is not garbage
         gc.set_threshold(FEW_COLLECTIONS)
     logging.getLogger().addHandler(SILENT)
-    with _signals_heard() as told, _notices_shown():
-        code = _outcome(arguments, told)
+    told: list[int] = []
+    try:
+        with _signals_heard(told, to_the_end=arguments is None), _notices_shown():
+            code = _outcome(arguments, told)
+    except KeyboardInterrupt:  # all was done just then
+        code = _interrupted(told)
     raise SystemExit(code)
 
 
@@ -121,31 +125,33 @@ def _failed(error: Exception) -> int:
 
 
 @contextmanager
-def _signals_heard() -> Iterator[list[int]]:
+def _signals_heard(told: list[int], *, to_the_end: bool) -> Iterator[None]:
     """Those that ask to end do so as an interruption does; the first one is kept in the list.
 
-    Those that follow it are not heard: what is being cleared away is cleared away.
+    Those that follow it are not heard: what is being cleared away is cleared away. Nor is one that
+    comes when all is done; ``to_the_end`` of the process it ends that at once, without a word.
     """
-    told: list[int] = []
+    over: list[bool] = []
 
     def end(number: int, frame: FrameType | None) -> None:
         del frame
-        if not told:
+        if not told and not over:
             told.append(number)
             raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():
-        yield told
+        yield
         return
     heard = [
         one for one in (signal.SIGINT, *TOLD_TO_END) if signal.getsignal(one) != signal.SIG_IGN
     ]
     before = {one: signal.signal(one, end) for one in heard}
     try:
-        yield told
+        yield
     finally:
+        over.append(True)
         for one, handler in before.items():
-            signal.signal(one, handler)
+            signal.signal(one, signal.SIG_DFL if to_the_end else handler)
 
 
 @contextmanager
