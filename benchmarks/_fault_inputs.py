@@ -555,7 +555,7 @@ def _command(folder: Path, sources: dict[str, bytes], chance: random.Random) -> 
         if chance.random() < 0.8:
             words.append(chance.choice((*FILES, *VALUES)))
     if verb in NOT_HERE:
-        words.append(chance.choice(("--nobody", "--help")))
+        words.insert(len(verb.split()), "--nobody=")
     if "-o" in words or "--output" in words or "keygen" in words:
         words = [word for word in words if word not in ("/", "old", ".")]
     kept = {name: (folder / name).read_bytes() for name in ("people.csv", "schema.toml")}

@@ -74,7 +74,6 @@ VERBS = (
     Verb("rebuild sav", "rebuild old -o new.sav --method rank", ("new.sav",)),
     Verb("protect --csv --stata", f"{PROTECT.replace('.csv', '.parquet')} --csv --stata --spss",
          ("new",)),
-    Verb("protect duckdb", f"{PROTECT.replace('.csv', '.parquet')} --engine duckdb", ("new",)),
     Verb("protect resample", f"{PROTECT} --method resample --ledger book",
          ("new", "book", "book.key", "book.lock")),
     Verb("protect --steward-folder", f"{PROTECT} --steward-folder kept", ("new", "kept")),

@@ -20,6 +20,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -204,6 +205,14 @@ def _judge(box, before, verb, when, ends, wrong):
     if any((box / "tmp").iterdir()):
         found.append("a temporary file was left")
     wrong += [f"{verb.name}, {when}: {one}" for one in found]
+    _tell(ends, wrong[len(wrong) - len(found) :])
+
+
+def _tell(ends, found):
+    """How far it is, and what was found just now, for who waits (stderr)."""
+    done = sum(number for what, number in ends.items() if ":" in what)
+    if found or done % 100 == 0:
+        print(f"{done:,} looked at {found or ''}", file=sys.stderr, flush=True)
 
 
 # -- told to end -----------------------------------------------------------------------------------

@@ -6,9 +6,12 @@ import math
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
 import pytest
 
 import pramana as pm
+from pramana.errors import InvalidTable
 from pramana.table.domains import Categories
 from pramana.table.schema import Column, Role, Schema
 
@@ -34,3 +37,25 @@ def test_they_are_described_released_and_found_again(tmp_path, kind, name):
     pm.protect(truth, plan, to=tmp_path / "r")
     verdict = pm.verify(tmp_path / "r", original=truth)
     assert verdict.valid, [check for check in verdict.checks if not check.ok]
+
+
+@pytest.mark.parametrize("form", ["parquet", "feather"])
+def test_they_are_found_again_from_files(tmp_path, form):
+    """A file gives them back in types of its own, which other functions may not know."""
+    truth, path = pa.table({"sex": DRAW.choice(["F", "M"], N), **ODD}), tmp_path / f"t.{form}"
+    pq.write_table(truth, path) if form == "parquet" else pa.feather.write_feather(truth, path)
+    columns = [Column(name, Role.SENSITIVE) for name in ODD]
+    schema = Schema((Column("sex", Role.KEY, Categories(("F", "M"))), *columns))
+    pm.protect(path, pm.design(schema, pm.PkAnonymity(k=2), data=path), to=tmp_path / "r")
+    verdict = pm.verify(tmp_path / "r", original=path)
+    assert verdict.valid, [check for check in verdict.checks if not check.ok]
+
+
+@pytest.mark.parametrize(
+    "values", [[-math.inf] * N, [-math.inf, math.inf] * (N // 2), [math.nan] * N,
+               [*(np.linspace(-0.9, 0.9, N - 1) * 1.7e308), math.inf]]
+)  # fmt: skip
+def test_numbers_without_bins_are_refused_by_the_name_of_their_column(values):
+    """There is nothing to cut, or no step that is a number."""
+    with np.errstate(all="ignore"), pytest.raises(InvalidTable, match="'pay'"):
+        pm.describe(pa.table({"sex": ["F", "M"] * (N // 2), "pay": values}), keys=["sex", "pay"])

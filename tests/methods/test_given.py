@@ -65,6 +65,7 @@ def test_json_and_missing_values(tmp_path):
     [
         ("", "equally many fields"),
         ("t,F\nF,0.5\nM,0.5\n", "square, got 2 x 1"),
+        ("t,F,M\n", "rows of equally many fields"),
         ("t,F,M\nF,0.5,0.5\nM,0.5\n", "equally many fields"),
         ("t,F,M\nF,0.5,0.6\nM,0.5,0.5\n", "sum to 1, and 1 of 2 do not"),
         ("t,F,M\nF,1.5,-0.5\nM,0.5,0.5\n", "negative"),

@@ -153,9 +153,12 @@ def test_another_machine_is_let_in_only_by_who_understands(tmp_path: Path) -> No
     Listening("127.0.0.1")
     Listening("localhost")
     Listening("0.0.0.0", understood=True, **files)  # noqa: S104
-    for given in ({}, {"understood": True}, files, {"understood": True, "key": tmp_path / "k"}):
+    for given in ({}, {"understood": True}, files):
         with pytest.raises(InputError, match="--i-understand"):
             Listening("0.0.0.0", **given)  # type: ignore[arg-type]  # noqa: S104
+    for host in ("127.0.0.1", "0.0.0.0"):  # noqa: S104
+        with pytest.raises(InputError, match="belong together"):
+            Listening(host, understood=True, key=tmp_path / "k")
 
 
 def test_tokens_are_long_and_differ() -> None:

@@ -22,7 +22,7 @@ from pramana.formats.names import distinct_names
 from pramana.formats.parquet_footer import MARK, Chunk, body_and_footer, chunks_of, joined
 from pramana.formats.spill import Spill
 from pramana.parallel import default_threads, in_order
-from pramana.table.opened import OpenedTable, Part, batch_rows, placed
+from pramana.table.opened import OpenedTable, Part, batch_rows, placed, plain_text
 from pramana.table.stamps import FileStamp
 
 __all__ = ["PARQUET", "ParquetFormat", "open_parts", "parts_of"]
@@ -137,7 +137,7 @@ def _opened(place: Path, schema: pa.Schema, files: tuple[_File, ...]) -> OpenedT
         wanted = tuple(name for name in schema.names if name in set(coded))
         again = tuple(replace(file, coded=wanted, wide=_Wide()) for file in files)
         with again[0].opened() as first:
-            return _opened(place, named(first.schema_arrow, schema.names), again)
+            return _opened(place, _viewless(named(first.schema_arrow, schema.names)), again)
 
     rows = sum(file.metadata.num_rows for file in files)
     stamps = tuple(file.stamp for file in files)
@@ -188,7 +188,7 @@ class _File:
             raise broken(path) from None
         written = tuple(schema.names)
         names = distinct_names(written, where=str(path))
-        return cls(stamp, named(schema, names), metadata, chunks, written)
+        return cls(stamp, _viewless(named(schema, names)), metadata, chunks, written)
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
         """Several small row groups together, or batches of a large one."""
@@ -221,7 +221,7 @@ class _File:
             asked, places = self._places(columns)
             table = file.read_row_groups(groups, asked, use_threads=False).select(places)
             table = table.rename_columns(columns).replace_schema_metadata(None)
-            return _one_batch(whole(table, records=records))
+            return _one_batch(plain_text(whole(table, records=records)))
 
     def _places(self, columns: Sequence[str]) -> tuple[list[str], list[int]]:
         """The names by which the file is asked for columns, and where these stand in the answer.
@@ -247,7 +247,7 @@ class _File:
                 if left < 0:
                     raise broken(self.stamp.path)
                 own = batch.select(places).rename_columns(columns)
-                yield whole(own.replace_schema_metadata(None))
+                yield _plain(whole(own.replace_schema_metadata(None)))
 
     def _stated(self, group: int) -> int:
         """The records of a row group, if all of its columns state as many."""
@@ -318,6 +318,18 @@ def _require_alike(first: pa.Schema, file: _File) -> None:
     else:
         told += f", and {part.name} has others"
     raise InvalidTable(f"{told}. Write them again with one schema.")
+
+
+def _viewless(schema: pa.Schema) -> pa.Schema:
+    """The columns of a file, with text in place of views of text."""
+    return plain_text(schema.empty_table()).schema
+
+
+def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with text in place of views of text."""
+    table = pa.Table.from_batches([batch])
+    made = plain_text(table)
+    return batch if made is table else _one_batch(made)
 
 
 def _one_batch(table: pa.Table) -> pa.RecordBatch:

@@ -212,7 +212,7 @@ def _from_json(text: str, path: Path) -> tuple[list[Label], Any]:
 
 def _from_csv(text: str, path: Path) -> tuple[list[Label], Any]:
     rows = [row for row in csv.reader(text.splitlines()) if row]
-    if not rows or len({len(row) for row in rows}) != 1:
+    if len(rows) < 2 or len({len(row) for row in rows}) != 1:
         raise InvalidMatrix(f"{path.name} must have rows of equally many fields.")
     released = [name.strip() for name in rows[0][1:]]
     truths = [row[0].strip() for row in rows[1:]]

@@ -43,6 +43,8 @@ class Listening:
     understood: bool = False
 
     def __post_init__(self) -> None:
+        if (self.certificate is None) != (self.key is None):
+            raise InputError("--tls-cert and --tls-key belong together: give both, or neither.")
         if self.host in (*LOOPBACK, "::1"):
             return
         if not self.understood or self.certificate is None or self.key is None:

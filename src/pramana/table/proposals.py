@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pramana.errors import InvalidTable, TooLarge
+from pramana.errors import InvalidSchema, InvalidTable, TooLarge
 from pramana.table.domains import Bins, Categories, Domain, Label
 from pramana.table.schema import CATEGORY_LIMIT, Role
 from pramana.table.tally import Tally
@@ -270,7 +270,13 @@ def propose_domain(
     infinite = number and math.inf in (tally.highest, -(tally.lowest or 0))
     listed = categories or known or are_codes(name, tally)
     if number and (infinite or tally.distinct > FEW_NUMBERS) and not listed:
-        return propose_bins(tally)
+        try:
+            return propose_bins(tally)
+        except (InvalidSchema, ArithmeticError, ValueError):
+            raise InvalidTable(
+                f"'{name}' holds numbers that no bins can be proposed for: they are infinite, or "
+                "too far apart. State bins, or give it another role."
+            ) from None
     if infinite:
         raise InvalidTable(f"'{name}' holds infinite numbers, which are no categories: map them.")
     if tally.distinct > CATEGORY_LIMIT:
@@ -281,6 +287,8 @@ def propose_domain(
     labels = tally.labels()
     if known:
         labels = tuple(sorted({*labels, *known}, key=lambda v: (isinstance(v, str), v)))
+    if not labels:
+        raise InvalidTable(f"'{name}' has no values: all are missing. Give it another role.")
     return Categories(labels, ordered=bool(tally.order))
 
 
