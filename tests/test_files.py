@@ -87,6 +87,20 @@ def new_and_theirs(place, path, there):
             (path / "diary").write_text("mine")
 
 
+@pytest.mark.parametrize("there", ["link", "file"])
+def test_what_is_no_folder_is_not_exchanged_for_one(tmp_path, there):
+    """It came while the new one was being written, and it was no release that was to go."""
+    path = tmp_path / "release"
+    replaced = whole_folder(path, may_go=anything)
+    with pytest.raises(OutputExists, match="appeared"), replaced as place:
+        pytest.raises(OutputExists, match="appeared"),
+        whole_folder(path, may_go=anything) as place,
+    ):
+        new_and_theirs(place, path, there)
+    assert [one.name for one in tmp_path.iterdir()] == ["release"]
+    assert path.is_symlink() if there == "link" else path.read_text() == "mine"
+
+
 def test_a_folder_that_changes_while_it_is_replaced_is_put_back(tmp_path):
     """A file that came after the look is not lost."""
     path = tmp_path / "release"

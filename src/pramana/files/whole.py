@@ -188,6 +188,8 @@ def _appeared(path: Path) -> OutputExists:
 
 def _take_turns(place: Path, path: Path, may_go: Callable[[Path], None]) -> None:
     """Exchange the two; what is taken out must be what was looked at."""
+    if path.is_symlink() or not path.is_dir():
+        raise _appeared(path)
     require_not_here(path)
     before = _listing(path)
     may_go(path)
