@@ -93,9 +93,6 @@ def test_what_is_no_folder_is_not_exchanged_for_one(tmp_path, there):
     path = tmp_path / "release"
     replaced = whole_folder(path, may_go=anything)
     with pytest.raises(OutputExists, match="appeared"), replaced as place:
-        pytest.raises(OutputExists, match="appeared"),
-        whole_folder(path, may_go=anything) as place,
-    ):
         new_and_theirs(place, path, there)
     assert [one.name for one in tmp_path.iterdir()] == ["release"]
     assert path.is_symlink() if there == "link" else path.read_text() == "mine"

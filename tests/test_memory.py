@@ -84,13 +84,24 @@ def test_the_bound_can_be_said(monkeypatch):
             memory_bound()
 
 
-def test_too_little_memory_is_refused_in_one_line_before_libraries_break_down(tmp_path):
+@pytest.mark.parametrize("limit", [2**28, 2**30])
+def test_too_little_memory_is_refused_in_one_line_before_libraries_break_down(tmp_path, limit):
     """Under a limit of address space they end the process in ways of their own."""
     command = [sys.executable, "-c", "from pramana.cli.app import main; main()"]
     done = subprocess.run(
         [*command, "describe", "people.csv"], cwd=tmp_path, capture_output=True, text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
     )  # fmt: skip
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "ulimit -v" in done.stderr
+
+
+def test_charts_say_which_addresses_they_lack():
+    """The engine that draws them would end the process."""
+    script = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**33, 2**33))\n"
+        "from pramana.pictures import plain_svg; plain_svg(None)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert "TooLarge: Charts reserve 72 GiB" in done.stderr

@@ -17,14 +17,24 @@ from typing import Final
 
 from pramana.errors import InvalidNumber, TooLarge
 
-__all__ = ["LEAST", "limit_memory", "memory_bound", "require_memory", "require_some"]
+__all__ = [
+    "LEAST",
+    "limit_memory",
+    "memory_bound",
+    "require_addresses",
+    "require_memory",
+    "require_some",
+]
 
 USUAL: Final = 2 * 2**30
 LEAST: Final = 2**29
 """Libraries alone take most of less than that."""
 
-OWN: Final = 2**30
-"""Addresses that libraries take without memory behind them."""
+OWN: Final = 2 * 2**30
+"""Addresses that libraries take without memory behind them: threads have a share each."""
+
+OF_CHILD: Final = 2**30
+"""The same for a process that reads with a single thread."""
 
 GROUPS: Final = (
     "/sys/fs/cgroup/memory.max",
@@ -94,8 +104,19 @@ def limit_memory() -> None:
     with suppress(ImportError, OSError, ValueError):  # not a POSIX system, or less already
         import resource
 
-        most, hard = memory_bound() + OWN, resource.getrlimit(resource.RLIMIT_AS)[1]
+        most, hard = memory_bound() + OF_CHILD, resource.getrlimit(resource.RLIMIT_AS)[1]
         resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+
+def require_addresses(size: int, *, what: str) -> None:
+    """Refuse what reserves addresses, without memory behind them, where these are limited."""
+    space = _space()
+    if space is not None and space < size:
+        raise TooLarge(
+            f"{what} reserve {size >> 30} GiB of addresses, without memory behind them, and the "
+            f"address space of this process is limited to {space >> 20} MiB. Lift that limit "
+            "(ulimit -v unlimited)."
+        )
 
 
 def require_memory(size: int, *, what: str) -> None:

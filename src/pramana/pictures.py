@@ -13,12 +13,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pramana.memory import require_addresses
+
 __all__ = ["COLOURS", "altair", "inline_svg", "plain_svg", "rows_of", "styled", "write_picture"]
 
 COLOURS = ("#0b5f8a", "#a85400", "#3f6b1f", "#7a4a8c", "#6b5d00", "#8a1b3c", "#3d3d3d", "#006b6b")
 """Each at least 4.5 to 1 against white."""
 
 FONT = 'system-ui, "Segoe UI", Roboto, sans-serif'
+RESERVED = 72 * 2**30
+"""Addresses that the library's engine reserves: it ends the process where it cannot."""
+
 SCALE = 2
 """Dots of a PNG for each unit of the chart."""
 
@@ -75,6 +80,7 @@ def plain_svg(chart: Any) -> str:
     Clips are numbered anew, not from chart to chart.
     """
     written = io.StringIO()
+    require_addresses(RESERVED, what="Charts")
     chart.save(written, format="svg")
     body = written.getvalue()
     found = dict.fromkeys(re.findall(r"\b(?:clip|gradient_)\d+\b", body))

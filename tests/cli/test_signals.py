@@ -23,10 +23,11 @@ def names() -> list[str]:
 
 
 def started(words: list[str], **pipes: int) -> subprocess.Popen[str]:
-    """A command that hears a closed terminal, also where the tests themselves do not."""
+    """A command that hears signals, also where the tests themselves do not (in the background)."""
 
     def hear() -> None:
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        for one in (signal.SIGHUP, signal.SIGINT):
+            signal.signal(one, signal.SIG_DFL)
 
     return subprocess.Popen([*COMMAND, *words], text=True, preexec_fn=hear, **pipes)
 
@@ -107,7 +108,8 @@ def wait_for(path: Path) -> None:
 
 def told_by(script: str) -> subprocess.CompletedProcess[str]:
     """What becomes of a program that is told to end at a chosen moment."""
-    command = [sys.executable, "-c", f"import os, signal, sys\n{script}", "clean"]
+    begin = "import os, signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    command = [sys.executable, "-c", f"{begin}{script}", "clean"]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

@@ -12,6 +12,8 @@ from typing import Any, Final
 import typer
 from typer.core import TyperGroup
 
+from pramana.memory import require_some
+
 __all__ = ["LINES", "PROGRAM", "Verbs", "help_of"]
 
 PROGRAM: Final = "program"
@@ -66,6 +68,7 @@ class Verbs(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the verb; Arrow is loaded before by a program that will read tables."""
         if ctx.obj == PROGRAM and ctx.args and not {"-h", "--help", "--more"} & set(ctx.args):
+            require_some()  # before libraries that break down with less
             _load_arrow_alone()
         return super().invoke(ctx)
 
