@@ -207,7 +207,7 @@ def test_codes_that_cannot_answer_are_not_written(
 def test_a_damaged_store_is_said_in_one_line_without_an_answer(
     tmp_path: Path, coded: tuple[Path, Definition]
 ) -> None:
-    """Pages that are not what they say, and a text that is none."""
+    """Pages that are not what they say, a text that is none, names in no letters."""
     folder, definition = coded
     with opened_store(folder, definition) as kept:
         kept.invite([f"{at:05}" for at in range(500)])
@@ -224,3 +224,7 @@ def test_a_damaged_store_is_said_in_one_line_without_an_answer(
         with opened_store(folder, definition) as kept:
             list(kept.records())
     assert "SECRET" not in str(caught.value)
+    file.write_bytes(whole.replace(b"CREATE TABLE tokens", b"CREATE \xffABLE tokens"))
+    with pytest.raises(InputError, match="cannot be read or written"):  # noqa: SIM117
+        with opened_store(folder, definition) as kept:
+            kept.count()

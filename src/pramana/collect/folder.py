@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,7 +12,7 @@ from typing import Final
 
 from pramana.collect.definition import DEFINITION, PAGE, TRIAL, Definition, define
 from pramana.collect.page import page_of
-from pramana.collect.store import Store, open_store, reason_of
+from pramana.collect.store import DAMAGED, Store, open_store, reason_of
 from pramana.collect.survey import Survey
 from pramana.errors import AlteredRelease, InputError, OutputExists
 from pramana.files import read_file, require_free, whole_file, whole_folder
@@ -117,7 +116,7 @@ def opened_store(
             yield store
         finally:
             store.close()
-    except sqlite3.DatabaseError as error:  # full, locked, not to be written to, damaged: no cell
+    except DAMAGED as error:
         why = reason_of(error, folder)
         raise InputError(f"The answers in {folder} cannot be read or written: {why}.") from None
 

@@ -117,6 +117,10 @@ SCHEMA = (
 )
 
 
+DAMAGED: Final = (sqlite3.Error, UnicodeDecodeError)
+"""What the library says of a file that is full, locked, or not what it was; in letters or not."""
+
+
 class SqliteStore:
     """One file. ``place`` is the number of the row itself, so that the file is in its order."""
 
@@ -258,7 +262,7 @@ def _opened(path: Path) -> sqlite3.Connection:
         found = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         path.chmod(0o600)
         found.execute("PRAGMA schema_version").fetchone()
-    except (OSError, sqlite3.Error) as error:
+    except (OSError, *DAMAGED) as error:
         why = reason_of(error, path.parent)
         raise InputError(f"{path} cannot be opened as a store of answers: {why}.") from None
     return found
