@@ -9,6 +9,7 @@ import typer
 
 from pramana.cli.options import AsJson, argument, option
 from pramana.cli.verbs import help_of
+from pramana.errors import OutputExists
 
 if TYPE_CHECKING:
     from pramana.collect.definition import Definition
@@ -254,7 +255,10 @@ def demo(
     require_server()
     play.require_enough(number)
     source, survey, release = to / "survey.toml", to / "survey", to / "release"
-    to.mkdir(parents=True)
+    try:
+        to.mkdir(parents=True)
+    except FileExistsError:
+        raise OutputExists(f"{to} exists already. Choose another place.") from None
     write_whole(source, play.SURVEY.format(expected=number))
     definition, _ = new_survey(source, survey)
     simulated = play.people(number, seed=2026)
