@@ -16,7 +16,7 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-from benchmarks._fault_verbs import MARKER, SCHEMA, make_template, run_in_fork
+from benchmarks._fault_verbs import MARKER, PROTECT, SCHEMA, make_template, run_in_fork
 from benchmarks.mutations import MUTATIONS
 
 SLOWEST = 30
@@ -45,7 +45,7 @@ def try_inputs(place: Path, *, number: int, seed: int) -> tuple[Counter, list[st
         "-o signed --sign key",
         "-o apart --steward-folder s",
     ):
-        run_in_fork(folder, f"protect people.csv --schema schema.toml --method retention --k 2 {words}")
+        run_in_fork(folder, f"{PROTECT.removesuffix('-o new')} {words}")
     sources = _sources(folder)
     at, begin = 0, time.monotonic()
     while at < number:
