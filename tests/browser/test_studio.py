@@ -19,7 +19,7 @@ from pramana.randomness import Keystream
 from tests.browser.conftest import COMMAND
 
 PAGES = ("/", "/columns", "/columns/3", "/columns/4", "/columns/rules?a=1&b=2", "/risk", "/asked",
-         "/choose", "/protect", "/report", "/code")  # fmt: skip
+         "/choose", "/protect", "/report", "/code", "/surveys")  # fmt: skip
 HOSTILE = '<img src=x onerror="alert(1)">'
 
 
@@ -170,6 +170,12 @@ def test_the_whole_path_of_a_steward(wide: Any, studio: StudioProcess) -> None:
     with page.expect_popup() as popup:
         page.get_by_role("link", name="Read the report for us").click()
     popup.value.get_by_text("People").first.wait_for()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download the PDF").click()
+    assert Path(download.value.path()).read_bytes().startswith(b"%PDF")
+    for ending in ("html", "pdf"):
+        report = studio.folder / f"published-report-owner.{ending}"
+        assert report.stat().st_mode & 0o777 == 0o600
     release = load(studio.folder / "published")
     assert verify(studio.folder / "published").valid
     assert "occupation" not in release.certificate.schema.names
@@ -299,11 +305,11 @@ def alive(process: int) -> bool:
 
 def test_hostile_names_and_files_do_nothing(chromium: Any, tmp_path: Path) -> None:
     """Tags in names of columns, of values and of files are text; a dropped file is opened."""
-    rows = "\n".join(f'"<script>{at % 3}</script>",{at % 4}' for at in range(300))
+    rows = "\n".join(f'"<script>{at % 3}</script>",{at % 4},{at % 2}' for at in range(300))
     name = HOSTILE.replace('"', '""')
-    (tmp_path / "<b>bad.csv").write_text(f'"{name}",b\n{rows}\n')
+    (tmp_path / "<b>bad.csv").write_text(f'"{name}",b,{"x" * 300}\n{rows}\n')
     studio = StudioProcess(tmp_path)
-    context = chromium.new_context()
+    context = chromium.new_context(viewport={"width": 390, "height": 800})
     page = context.new_page()
     said: list[Any] = []
     page.on("dialog", lambda dialog: said.append(dialog))
@@ -318,6 +324,9 @@ def test_hostile_names_and_files_do_nothing(chromium: Any, tmp_path: Path) -> No
             assert page.locator("main img, main script, main b").count() == 0
             assert HOSTILE in page.locator("main").inner_text() or path == "/risk"
             assert "img" not in page.title()
+            assert page.evaluate("document.documentElement.scrollWidth") == 390
+            step = page.locator(".steps [aria-current]").bounding_box()
+            assert step["x"] + step["width"] <= 390
     finally:
         context.close()
         studio.stop()

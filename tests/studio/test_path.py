@@ -121,6 +121,15 @@ def test_the_column_of_households_is_told_apart(opened: Visitor) -> None:
     assert "One column at most" in told
 
 
+def test_another_table_begins_anew_and_can_be_taken_back(opened: Visitor) -> None:
+    """What was decided about the one before comes back by undo, and the page says so."""
+    decided = opened.session.now.schema
+    assert "Undo brings back" in opened.post("/open", {"file": "other.csv"}).text
+    assert not opened.session.now.schema
+    opened.post("/undo", {"here": "/"})
+    assert opened.session.now.schema == decided
+
+
 def test_going_on_saves_what_the_page_shows(opened: Visitor) -> None:
     """Roles and wishes are not lost by who forgets to save them."""
     answer = opened.post("/columns/roles", {"role-0": "plain", "next": "risk"})

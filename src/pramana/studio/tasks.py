@@ -339,4 +339,6 @@ def report(
     truth = None if external else bench.table(**table)
     made = api.report(release, original=truth, external=external, name=name, office=office)
     places = [made.save(Path(to).with_suffix(end), force=True) for end in (".html", ".pdf")]
+    for place in places if not external else ():
+        place.chmod(0o600)  # it tells of the true table
     return {"files": [place.name for place in places]}

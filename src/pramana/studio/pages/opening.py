@@ -70,6 +70,8 @@ async def choose(request: Request) -> Response:
     now = session.now
     if (now.file, now.part, now.encoding) != tuple(other.values()):
         _begin(session, name, **other)
+        if now.schema:
+            session.notice = "Another table begins anew. Undo brings back what was decided before."
     return goto("/")
 
 
