@@ -262,15 +262,10 @@ def verify(
     verdict = verify_folder(folder, key=key, progress=progress)
     if original is None:
         return verdict
-    from pramana.assess.again import designed_again
-    from pramana.release.against_truth import against_truth
-    from pramana.risk.owner_check import owner_checks
+    from pramana.assess.again import checked_by_truth
 
     release = load(folder)
-    truth = _truth(original, release)
-    both = (release.certificate, release.opened, truth)
-    again = designed_again(release.certificate, truth)
-    return verdict.with_checks([*against_truth(*both), *owner_checks(*both), *again])
+    return verdict.with_checks(checked_by_truth(release, _truth(original, release)))
 
 
 def audit(

@@ -183,6 +183,15 @@ def test_the_internal_report_has_what_the_owner_needs(internal):
     assert "for a test or a demonstration" in internal  # this release was seeded
 
 
+def test_the_owner_reads_of_every_check_that_the_truth_allows(folder, internal, external):
+    """As many as verify makes with the truth; whoever has the release alone reads of fewer."""
+    with_truth = len(api.verify(folder, original=people(1500)).checks)
+    alone = len(api.verify(folder).checks)
+    assert alone < with_truth
+    assert f"Of {with_truth} checks" in internal
+    assert f"Of {alone} checks" in external
+
+
 def test_internal_reports_of_two_truths_differ(folder):
     """So the test on the external one has teeth."""
     truth = people(1500)

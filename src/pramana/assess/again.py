@@ -1,4 +1,4 @@
-"""What a certificate without matrices claims, designed again from the true table.
+"""What the owner can check: what a certificate without matrices claims is designed again.
 
 A method whose matrices are withheld and that has no secret options makes the same matrices of the
 same table every time. So the owner, who has the table, can compute the claim once more.
@@ -16,11 +16,21 @@ from pramana.guarantees.base import only_the_owner
 from pramana.methods.base import Method
 from pramana.methods.registry import METHODS
 from pramana.planning import design
+from pramana.readings.release import Release
+from pramana.release.against_truth import against_truth
 from pramana.release.certificate import Certificate
 from pramana.release.checks import Check
+from pramana.risk.owner_check import owner_checks
 from pramana.table.opened import OpenedTable
 
-__all__ = ["designed_again"]
+__all__ = ["checked_by_truth", "designed_again"]
+
+
+def checked_by_truth(release: Release, truth: OpenedTable) -> list[Check]:
+    """All that who has the true table can check of a release beyond what anyone can."""
+    both = (release.certificate, release.opened, truth)
+    again = designed_again(release.certificate, truth)
+    return [*against_truth(*both), *owner_checks(*both), *again]
 
 
 def designed_again(certificate: Certificate, original: OpenedTable) -> Iterator[Check]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pramana.assess.again import checked_by_truth
 from pramana.assess.release_audit import ReleaseAudit, audit_release
 from pramana.assess.utility import UtilityReport, assess_utility
 from pramana.errors import NotCovered, PramanaError
@@ -18,6 +19,7 @@ from pramana.matrices.families import UniformMixture
 from pramana.matrices.reporting import Reporting
 from pramana.numeric import percent_down, percent_up, text_down, text_up
 from pramana.readings.release import Release
+from pramana.release.checks import Verdict
 from pramana.release.told import SILENT, told_codes
 from pramana.release.verify import verify_folder
 from pramana.reports.annex import report_document
@@ -99,7 +101,7 @@ def make_report(
     content = ReportContent(
         certificate=release.certificate,
         columns=_columns(release, truth),
-        verdict=None if release.folder is None else verify_folder(release.folder),
+        verdict=_verdict(release, truth),
         code=_code(release),
         external=truth is None,
         about=about or About(),
@@ -109,6 +111,14 @@ def make_report(
         notes=notes,
     )
     return Report(report_document(content), external=truth is None)
+
+
+def _verdict(release: Release, truth: OpenedTable | None) -> Verdict | None:
+    """What was checked: for the owner, who has the truth, also that the release fits it."""
+    if release.folder is None:
+        return None
+    found = verify_folder(release.folder)
+    return found if truth is None else found.with_checks(checked_by_truth(release, truth))
 
 
 def _audit(
