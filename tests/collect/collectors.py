@@ -112,12 +112,12 @@ class Collector:
                 "work": ""}  # fmt: skip
         return json.dumps(form | other).encode()
 
-    async def post(self, body: bytes) -> int:
+    async def post(self, body: bytes, more: bytes = b"") -> int:
         """The status of the reply; 0 where there is none."""
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
             head = f"POST /answer HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
-            writer.write(head.encode() + b"Connection: close\r\n\r\n" + body)
+            writer.write(head.encode() + more + b"Connection: close\r\n\r\n" + body)
             await writer.drain()
             line = await reader.readline()
             writer.close()
@@ -125,8 +125,8 @@ class Collector:
             return 0
         return int(line.split()[1]) if line else 0
 
-    def posted(self, body: bytes) -> int:
-        return asyncio.run(self.post(body))
+    def posted(self, body: bytes, more: bytes = b"") -> int:
+        return asyncio.run(self.post(body, more))
 
     def kept(self) -> int:
         """How many records are kept; the folder is opened as the office would."""

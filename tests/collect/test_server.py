@@ -59,6 +59,29 @@ def test_what_no_page_sends_is_refused(collector: Collector) -> None:
     assert collector.kept() == 1
 
 
+def test_no_other_page_lets_its_visitors_answer(collector: Collector) -> None:
+    """A browser says who made it send; the page of the survey and what is no browser are heard."""
+    kinds = {b"cross-site": 400, b"same-origin": 200, b"none": 200}
+    for number, (kind, status) in enumerate(kinds.items()):
+        line = b"Sec-Fetch-Site: " + kind + b"\r\n"
+        assert collector.posted(collector.body(number), line) == status
+    assert collector.kept() == 2
+
+
+def test_who_serves_a_closed_survey_is_told(collector: Collector) -> None:
+    """It goes on, so that who comes late hears it."""
+    assert collector.posted(collector.body(1)) == 200
+    with opened_store(collector.folder, collector.definition) as store:
+        store.finish()
+    assert collector.posted(collector.body(2)) == 410
+    assert collector.said.read_text() == ""
+    collector.kill()
+    collector.start()
+    assert collector.posted(collector.body(2)) == 410
+    assert "This survey is closed" in collector.said.read_text()
+    assert collector.kept() == 1
+
+
 def test_a_slow_sender_holds_nobody_up(collector: Collector) -> None:
     """A body that never comes is given up; others are answered meanwhile."""
     slow = [socket.create_connection(("127.0.0.1", collector.port)) for _ in range(50)]

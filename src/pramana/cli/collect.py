@@ -183,7 +183,8 @@ def status(
         show_json(found.to_json() | ({} if table is None else {"estimate": table.to_json()}))
         return
     console = out()
-    console.print(f"{found.answers:,} answers of {found.expected:,} expected.")
+    answers = "1 answer" if found.answers == 1 else f"{found.answers:,} answers"
+    console.print(f"{answers} of {found.expected:,} expected.")
     for sentence in found.sentences:
         bullet(console, sentence)
     for sentence in (*found.short, *found.suspicions):

@@ -1,8 +1,11 @@
 """The collector: gives out the page, and takes records that are randomised already.
 
-It keeps no address, no time and no header of who sends. Answers that arrive while a transaction is
-being written wait for the next one and go in together, in random order, so that a disk that can
-confirm a hundred writes a second still takes thousands of answers.
+It keeps no address, no time and no header of who sends; of headers it reads whether a browser says
+that another site has made it send, so that no page elsewhere lets its visitors answer.
+
+Answers that arrive while a transaction is being written wait for the next one and go in together,
+in random order, so that a disk that can confirm a hundred writes a second still takes thousands of
+answers.
 """
 
 from __future__ import annotations
@@ -255,6 +258,8 @@ class _Desk:
     ) -> Response:
         from starlette.requests import ClientDisconnect
 
+        if request.headers.get("sec-fetch-site") == "cross-site":
+            return _said(400, error="Another page than that of the survey has sent this.")
         try:
             asked = read(self._definition, await asyncio.wait_for(_body(request), BODY_SECONDS))
         except (TimeoutError, ClientDisconnect):
