@@ -191,6 +191,19 @@ def test_independent_method_finds_nothing_better(example):
     assert found <= 1.05 * design.loss * 2500**2
 
 
+@pytest.mark.parametrize("seed", [56])
+def test_the_road_of_larger_domains_is_within_5_percent_of_the_dense_optimum(seed, monkeypatch):
+    """The same cells as if they were too many for all matrices; judged by the other method."""
+    numbers = like_the_paper(seed)
+    monkeypatch.setattr("pramana.methods.optimal.design.DENSE_CELLS", 20)
+    monkeypatch.setattr("pramana.methods.optimal.design.solve_dense", None)
+
+    design = optimal_design(dict(zip(CELLS, numbers.tolist(), strict=True)))
+
+    assert design.attained.alpha <= 0.1
+    assert design.loss * 2500**2 <= 1.05 * conditional_gradient(numbers, 10)
+
+
 def test_the_paper_moves_frequent_cells_only(example):
     """With a diagonal near 1 the figures are of the paper's kind; moving rare cells does better."""
     numbers, design = example

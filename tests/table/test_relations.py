@@ -205,3 +205,16 @@ def test_strata_of_the_sample_tell_places():
         pa.table({"VARSTR": RNG.integers(2000, 2100, N), "sex": ["F", "M"] * (N // 2)})
     )
     assert role(found, "VARSTR")[0] == "identifier"
+
+
+def test_parts_of_an_identifier_go_with_it():
+    """First names under any heading, where full names stand beside them."""
+    first = RNG.choice(["ann", "bob", "cid", "dan"], N)
+    last = RNG.choice([f"{a}{b}son" for a in "bcdfg" for b in ("ar", "el", "im")], N)
+    full = [f"{b.upper()}, {a.title()}" for a, b in zip(first, last, strict=True)]
+    found = pm.describe(
+        pa.table({"name": full, "v1": first, "v2": last, "sex": ["F", "M"] * (N // 2)})
+    )
+    assert role(found, "v1") == ("identifier", "it is a part of 'name': dropped with it")
+    assert role(found, "v2")[0] == "identifier"
+    assert role(found, "sex")[0] == "key"

@@ -42,7 +42,7 @@ BODIES = re.compile(
 )
 """Weights of bodies and not of answers."""
 IDENTIFIERS = re.compile(
-    r"^id$|_id$|^id_|[b-z](?<!o)id$|hid$|hhid|^pid$|uuid|guid|ident|(?<!user)name$|^name|surname|"
+    r"^(first|last|middle|given|maiden)$|forename|nickname|^id$|_id$|^id_|[b-z](?<!o)id$|hid$|hhid|^pid$|uuid|guid|ident|(?<!user)name$|^name|surname|"
     r"e_?mail|phone|mobile|^fax|^ssn|social_sec|passport|iban|account|licen[cs]e|"
     r"address|street|^ip$|_ip$|^url|serial|record_?n|column_1$"
 )
@@ -166,7 +166,7 @@ def _named_role(name: str, tally: Tally, many: bool) -> Proposal | None:
 
 def _role_of_text(name: str, tally: Tally, records: int) -> Proposal:
     named = tally.kind == "text" and IDENTIFIERS.search(name)
-    if named and tally.distinct > FEW_NUMBERS:
+    if named and tally.distinct >= FEW_NUMBERS:
         return Proposal(Role.IDENTIFIER, "its name speaks of an identifier")
     if is_free_text(tally, records):
         return Proposal(Role.IDENTIFIER, "free text, which may name people: dropped")

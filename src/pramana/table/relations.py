@@ -17,8 +17,8 @@ from pramana.table.opened import OpenedTable
 from pramana.table.tally import Tally
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["Follows", "following", "may_number_households", "nearly_the_same", "shared_within",
-           "standing_together", "unrelated"]  # fmt: skip
+__all__ = ["Follows", "following", "may_number_households", "nearly_the_same", "parts_of",
+           "shared_within", "standing_together", "unrelated"]  # fmt: skip
 
 FIRST = 20_000
 """Records in which relations are looked for."""
@@ -36,6 +36,8 @@ CLOSELY = 0.98
 """Ranks that agree so well are of two columns that say the same, as age and year of birth do."""
 
 FEWEST_PAIRS = 30
+PARTS = 2_000
+"""Records in which texts are looked for in others."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,22 @@ def _plain_text(column: pa.ChunkedArray) -> list[str | None]:
     plain = pa.chunked_array([_plain(chunk) for chunk in column.chunks])
     texts: list[str | None] = plain.cast(pa.string()).to_pylist()
     return [text if text else None for text in texts]
+
+
+def parts_of(table: OpenedTable, names: Sequence[str], whole: str) -> list[str]:
+    """Columns of text whose values stand in those of another one, as names in full names do."""
+    some = next(iter(table.batches([whole, *names])), None)
+    if some is None:
+        return []
+    held = pa.Table.from_batches([some.slice(0, PARTS)])
+    full = [None if text is None else text.lower() for text in _plain_text(held.column(0))]
+    found = []
+    for at, name in enumerate(names, start=1):
+        own = _plain_text(held.column(at))
+        pairs = [(a.lower(), b) for a, b in zip(own, full, strict=True) if a and b]
+        if len(pairs) >= FEWEST_PAIRS and all(len(a) > 1 and a in b for a, b in pairs):
+            found.append(name)
+    return found
 
 
 def nearly_the_same(table: OpenedTable, names: Sequence[str]) -> dict[str, tuple[str, float]]:

@@ -22,6 +22,7 @@ from pramana.table.relations import (
     following,
     may_number_households,
     nearly_the_same,
+    parts_of,
     shared_within,
     standing_together,
     unrelated,
@@ -55,6 +56,7 @@ def propose_roles(
     follows = following(table, tallies)
     roles |= _weights(table, tallies, roles, given)
     roles |= _households(table, tallies, roles, given)
+    roles |= _parts(table, tallies, roles, given)
     roles |= _derived(roles, given, follows)
     roles |= _twins(table, tallies, roles, given)
     places = {own.source for every in follows.values() for own in every if own.nested}
@@ -195,6 +197,20 @@ def _derived(
         if name in given or roles[name].role is not Role.KEY or _stays(name, every):
             continue
         found[name] = Proposal(Role.IDENTIFIER, f"{own.words}: dropped, as it would tell that one")
+    return found
+
+
+def _parts(
+    table: OpenedTable, tallies: Mapping[str, Tally], roles: Roles, given: Mapping[str, Role]
+) -> Roles:
+    """Keys that are a part of an identifier: the first name, the year of a file number."""
+    texts = [name for name, seen in tallies.items() if seen.kind == "text"]
+    keys = [name for name in texts if roles[name].role is Role.KEY and name not in given]
+    found: Roles = {}
+    for whole in (name for name in texts if roles[name].role is Role.IDENTIFIER):
+        left = [name for name in keys if name not in found]
+        for name in parts_of(table, left, whole) if left else ():
+            found[name] = Proposal(Role.IDENTIFIER, f"it is a part of '{whole}': dropped with it")
     return found
 
 

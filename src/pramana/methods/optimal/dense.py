@@ -138,11 +138,18 @@ def solve_dense(cells: KeyCells, alpha: float, *, keep: float) -> DenseAnswer | 
 
 
 def polish(
-    cells: KeyCells, alpha: float, start: FloatArray, targets: IntArray, *, keep: float
+    cells: KeyCells,
+    alpha: float,
+    start: FloatArray,
+    targets: IntArray,
+    *,
+    keep: float,
+    most: tuple[int, int] = (STEPS, CORNERS),
 ) -> DenseAnswer | None:
     """Stages 2 and 3 from a matrix that meets C1, over transitions to a few targets only.
 
     Rare cells and the most frequent ones may move; to the targets, and to the most frequent ones.
+    ``most`` bounds the programs of both stages.
     """
     member = _members(cells)
     common = np.argsort(-cells.numbers, kind="stable")[:SOURCES]
@@ -155,8 +162,8 @@ def polish(
     watched = cells.totals * alpha < MANY
     programs = _Programs(cells.numbers, member[:, watched], alpha, (pairs[0], pairs[1]))
     floor = max(keep, min(0.02, float(np.diag(start).min())))
-    P = _short_steps(programs, start, cells.numbers, floor=floor)
-    answer = _corners(programs, P, cells.numbers, floor=floor)
+    P = _short_steps(programs, start, cells.numbers, floor=floor, most=most[0])
+    answer = _corners(programs, P, cells.numbers, floor=floor, most=most[1])
     return answer if _holds(answer.matrix, member, cells.numbers, alpha) else None
 
 
@@ -193,11 +200,11 @@ def _stages(programs: _Programs, numbers: FloatArray, keep: float) -> DenseAnswe
 
 
 def _short_steps(
-    programs: _Programs, P: FloatArray, numbers: FloatArray, *, floor: float
+    programs: _Programs, P: FloatArray, numbers: FloatArray, *, floor: float, most: int = STEPS
 ) -> FloatArray:
     """Programs of the gradient inside a box that shrinks where the loss bends."""
     box, value = 0.2, dense_loss(P, numbers)
-    for _ in range(STEPS):
+    for _ in range(most):
         gradient = dense_gradient(P, numbers)
         corner = programs.solve(gradient, floor=floor, around=P, box=box)
         if corner is None:
@@ -214,11 +221,11 @@ def _short_steps(
 
 
 def _corners(
-    programs: _Programs, P: FloatArray, numbers: FloatArray, *, floor: float
+    programs: _Programs, P: FloatArray, numbers: FloatArray, *, floor: float, most: int = CORNERS
 ) -> DenseAnswer:
     """Fully corrective steps over the corners that the gradients point to."""
     corners, weights, gap = [P], np.ones(1), np.inf
-    for _ in range(CORNERS):
+    for _ in range(most):
         gradient = dense_gradient(P, numbers)
         corner = programs.solve(gradient, floor=floor)
         value = dense_loss(P, numbers)
