@@ -15,7 +15,16 @@ from typing import Any
 
 from pramana.memory import require_addresses
 
-__all__ = ["COLOURS", "altair", "inline_svg", "plain_svg", "rows_of", "styled", "write_picture"]
+__all__ = [
+    "COLOURS",
+    "altair",
+    "inline_svg",
+    "plain_svg",
+    "readable",
+    "rows_of",
+    "styled",
+    "write_picture",
+]
 
 COLOURS = ("#0b5f8a", "#a85400", "#3f6b1f", "#7a4a8c", "#6b5d00", "#8a1b3c", "#3d3d3d", "#006b6b")
 """Each at least 4.5 to 1 against white."""
@@ -24,6 +33,7 @@ FONT = 'system-ui, "Segoe UI", Roboto, sans-serif'
 RESERVED = 72 * 2**30
 """Addresses that the library's engine reserves: it ends the process where it cannot."""
 
+STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 SCALE = 2
 """Dots of a PNG for each unit of the chart."""
 
@@ -66,8 +76,8 @@ def inline_svg(chart: Any, *, identity: str, title: str, text: str) -> str:
     head = (
         f'<svg role="img" aria-labelledby="{identity}-title {identity}-text" '
         f'viewBox="0 0 {size.group(1)} {size.group(2)}" width="{wide:g}">'
-        f'<title id="{identity}-title">{html.escape(title)}</title>'
-        f'<desc id="{identity}-text">{html.escape(text)}</desc>'
+        f'<title id="{identity}-title">{html.escape(readable(title))}</title>'
+        f'<desc id="{identity}-text">{html.escape(readable(text))}</desc>'
     )
     # The description above says it all: marks need no names of their own.
     rest = re.sub(r' (?:role|aria-[a-z]+|class)="[^"]*"', "", body[opening.end() :])
@@ -81,11 +91,32 @@ def plain_svg(chart: Any) -> str:
     """
     written = io.StringIO()
     require_addresses(RESERVED, what="Charts")
+    spec = chart.to_dict()
+    if (plain := _readable(spec)) != spec:
+        chart = altair().Chart.from_dict(plain)
     chart.save(written, format="svg")
     body = written.getvalue()
     found = dict.fromkeys(re.findall(r"\b(?:clip|gradient_)\d+\b", body))
     numbers = {name: re.sub(r"\d+", str(at), name) for at, name in enumerate(found)}
     return re.sub(r"\b(?:clip|gradient_)\d+\b", lambda name: numbers[name.group()], body)
+
+
+def readable(text: str) -> str:
+    """Text without signs that steer a screen, or turn the direction of what stands behind them.
+
+    >>> readable("a" + chr(27) + "[31m") == "a" + chr(0xFFFD) + "[31m"
+    True
+    """
+    return STEERING.sub("\ufffd", text)
+
+
+def _readable(value: Any) -> Any:
+    """The form of a chart in readable texts of one line: others would end its expressions."""
+    if isinstance(value, str):
+        return re.sub(r"[\n\t]", " ", readable(value))
+    if isinstance(value, dict):
+        return {_readable(name): _readable(own) for name, own in value.items()}
+    return [_readable(own) for own in value] if isinstance(value, list) else value
 
 
 def write_picture(chart: Any, path: Path) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import random
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.errors import InvalidNumber
+from pramana.errors import Infeasible, InvalidNumber
 
 SCHEMA = pm.Schema.from_toml(
     "".join(
@@ -46,3 +49,26 @@ def test_the_smallest_group_is_one_of_the_records(group: int) -> None:
         pm.design(
             SCHEMA, pm.DifferentialPrivacy(1), records=500, smallest_group=group, method="retention"
         )
+
+
+ENDS = (
+    *(pm.PrivacyBreach(rho1, 0.5) for rho1 in (5e-324, 1e-300, 1e-16)),
+    *(pm.DifferentialPrivacy(epsilon) for epsilon in (800.0, 1e300, 40.0, 1e-9, 5e-324)),
+    pm.PkAnonymity(math.nextafter(1, 2)),
+)
+
+
+@pytest.mark.parametrize("method", ["retention", "reports"])
+def test_the_ends_of_the_floats_are_met_or_refused_and_what_is_made_verifies(
+    method: str, tmp_path: Path
+) -> None:
+    """Next to no promise, and next to pure noise."""
+    table = pa.table({"sex": ["F", "M"] * 60, "age": ["young", "middle", "old"] * 40})
+    for number, target in enumerate(ENDS):
+        try:
+            plan = pm.design(SCHEMA, target, records=120, method=method)
+        except Infeasible:
+            assert target == pm.DifferentialPrivacy(5e-324)
+            continue
+        pm.protect(table, plan, to=tmp_path / str(number))
+        assert pm.verify(tmp_path / str(number)).valid, target

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from tests.release.people import people, plan
 
+import pramana as pm
 from pramana import api
 from pramana.api import report
 from pramana.assess.report import make_report
@@ -296,3 +297,15 @@ def test_a_curve_shows_many_values_at_the_same_height():
         return float(re.search(r'height="([0-9.]+)"', shares("s", view, title="t").svg)[1])
 
     assert tall(100) <= tall(20) + 10
+
+
+def test_signs_that_steer_in_names_stop_no_chart(tmp_path):
+    """Escapes, ends of lines and signs that turn the direction of text, in the name of a column."""
+    name = "a\x1b[31mred\x07\r\n\x9b\u202e"
+    schema = pm.Schema((pm.Column(name, pm.Role.KEY, pm.Categories(("p", "q"))),))
+    plan = pm.design(schema, pm.PkAnonymity(k=3), records=100)
+    pm.protect(pa.table({name: ["p", "q"] * 50}), plan, to=tmp_path / "release")
+    page = report(tmp_path / "release").html
+
+    assert "<svg" in page
+    assert not set(page) & set("\x1b\x07\r\x9b\u202e")

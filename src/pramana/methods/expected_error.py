@@ -45,6 +45,9 @@ UNEVEN = (
 STEP = 1e-5
 """By how much of itself a retention is moved to see how fast errors grow."""
 
+LEAST = 1e-4
+"""Smaller errors are nothing that anyone would notice, and mostly what rounding left of them."""
+
 NEARLY = 1e-5
 """Matrices are trimmed by less than this to meet a target in integers."""
 
@@ -77,6 +80,8 @@ class ExpectedError:
         )
         if error >= 1:
             return f"A {kind} is off by more than all records together: nearly pure noise."
+        if error < LEAST:
+            return f"A {kind} is off by less than {100 * LEAST:g} % of the records."
         return f"A {kind} is off by about {100 * error:.2g} % of the records."
 
     def may_say(self, words: str | None) -> bool:
@@ -185,7 +190,7 @@ class ErrorModel:
             above[place] = np.minimum(above[place] * (1 + STEP), 1.0)
             below[place] *= 1 - STEP
             shown = (kept > 0).all(axis=0)
-            rise = (self._of_cells(above) - self._of_cells(below))[shown]
+            rise = self._of_cells(above)[shown] - self._of_cells(below)[shown]
             rise /= (above[place] - below[place])[shown]
             total += np.bincount(own[shown] % (steps + 1), weights=rise, minlength=steps + 1)
         found: FloatArray = total[:steps] / len(self.tables)

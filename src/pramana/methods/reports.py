@@ -94,7 +94,7 @@ class Reports(Method):
         wanted = self._wanted(schema)
 
         def shared(dial: float) -> SetShares:
-            gamma = math.exp(dial)
+            gamma = math.exp(min(dial, LARGEST_DIAL))
             return report_shares(domain.names, wanted, domain.count, gamma=gamma, records=records)
 
         def met(guarantee: Searched, dial: float) -> bool:
@@ -222,7 +222,7 @@ def _dial(
         while high < most and holds(high):  # from below: large dials have large sets
             low, high = high, min(2 * high, most)
         found = largest_dial(holds, low=low, high=high)
-    if found <= 0 or math.isinf(found):
+    if math.exp(min(found, LARGEST_DIAL)) <= 1 or math.isinf(found):  # also of less than a bit
         raise Infeasible("Reports need a target between no promise at all and pure noise.")
     return found
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
+from pramana.pictures import readable
+
 __all__ = ["Markup", "details_table", "element", "joined", "scrolling", "table"]
 
 VOID = frozenset({"meta", "br", "hr", "rect", "line", "circle", "path"})
@@ -34,7 +36,7 @@ def element(tag: str, /, *children: str | None, **attributes: str | float | bool
         if value is True:
             words.append(word)
         elif value is not None and value is not False:
-            words.append(f'{word}="{html.escape(str(value))}"')
+            words.append(f'{word}="{html.escape(readable(str(value)))}"')
     opening = f"<{' '.join(words)}>"
     if tag in VOID:
         return Markup(opening[:-1] + "/>" if tag not in ("meta", "br", "hr") else opening)
@@ -43,7 +45,9 @@ def element(tag: str, /, *children: str | None, **attributes: str | float | bool
 
 def joined(children: Iterable[str | None]) -> Markup:
     """Children in a row; text is escaped, markup is not."""
-    parts = (c if isinstance(c, Markup) else html.escape(c, quote=False) for c in children if c)
+    parts = (
+        c if isinstance(c, Markup) else html.escape(readable(c), quote=False) for c in children if c
+    )
     return Markup("".join(parts))
 
 
