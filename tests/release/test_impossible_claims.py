@@ -29,7 +29,7 @@ SCHEMA = pm.Schema(
     )
 )
 HOW = {
-    "retention": (None, pm.PkAnonymity(5)),
+    "retention": ("retention", pm.PkAnonymity(5)),
     "invariant": (pm.Invariant(stay=0.5), None),
     "inverse-frequency": ("inverse-frequency", pm.CorrectMatch(0.05)),
     "resample": ("resample", pm.KAnonymity(5)),
