@@ -219,6 +219,7 @@ def coverage(options) -> Result:
     }
     tables["10, strong noise"] = (_independent([10, 5], [1, 1], 1)[0].sum(axis=1), 0.1)
     tables["4 x 6, strong noise"] = (_independent([4, 6], [1, 1], 1)[0], 0.21)
+    tables["3 x 3, V 0.8, strong noise"] = (_pair(1, (3, 3), 5000, "diagonal", 1.0), 0.21)
     tables["10 x 8, diagonal"] = (_pair(1, (10, 8), 20_000, "diagonal", 3.0), 0.3)
     for name, (margin, kept) in tables.items():
         for method in ("inverse", "auto"):

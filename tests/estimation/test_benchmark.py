@@ -35,7 +35,7 @@ def test_bias_and_coverage_are_measured():
     coverage = result_of("--show", "coverage", "--draws", "3").rows
 
     assert float(bias[1]) < 4.5
-    assert len(coverage) == 15
+    assert len(coverage) == 17
     assert all(0 <= float(share) <= 1 for row in coverage for share in row[2:] if share != "-")
 
 
