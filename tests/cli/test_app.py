@@ -153,3 +153,13 @@ def test_a_fault_of_ours_does_not_show_data(steward: Path, run: Run) -> None:
     assert "RuntimeError" in outcome.err
     assert MARKER not in outcome.err
     assert "PRAMANA_TRACEBACK=1" in outcome.err
+
+
+@pytest.mark.parametrize("command", ["", "collect"])
+def test_a_name_alone_teaches_what_can_follow(run: Run, command: str) -> None:
+    """Without a verb the help is shown as it was written, line by line."""
+    outcome = run(command)
+    assert outcome.code == 0
+    assert outcome.err == ""
+    assert f"Usage: {' '.join(['pramana', *command.split()])} [OPTIONS] COMMAND" in outcome.out
+    assert outcome.out.count("\n") > 10

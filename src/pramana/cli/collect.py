@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["collect"]
 
 collect = typer.Typer(
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     help=(
         "Let people randomise their own answers: nobody ever holds the truth.\n\n"
@@ -31,6 +31,14 @@ collect = typer.Typer(
     ),
     rich_markup_mode=None,
 )
+
+
+@collect.callback()
+def _alone(context: typer.Context) -> None:
+    # Without a docstring: what the commands are for stands in ``collect``.
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
 
 SurveyFolder: TypeAlias = Annotated[Path, argument("A survey folder.", metavar="SURVEY")]
 Database: TypeAlias = Annotated[
