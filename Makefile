@@ -11,7 +11,7 @@ demo: .venv/.user ## protect a generated population of 100,000 people and show t
 	@$(BIN)/pramana demo
 
 test: .venv/.developer ## run every test
-	@$(BIN)/python -m pytest -q -n $(WORKERS)
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 test-spark: java .venv/.spark ## run every test of the Spark engine; installs pyspark, needs Java 17 or later
 	@PRAMANA_TEST_SPARK=1 $(BIN)/python -m pytest -q tests/spark
@@ -22,7 +22,7 @@ test-snippets: .venv/.developer ## run what release folders say in R and SPSS; n
 	@$(BIN)/python -m pytest -q tests/release/test_explained.py
 
 test-browser: chromium .venv/.browser ## run every test that needs a real browser; installs Playwright, needs Chromium
-	@PRAMANA_TEST_BROWSER=1 $(BIN)/python -m pytest -q -n $(WORKERS) tests/browser
+	@PRAMANA_TEST_BROWSER=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal tests/browser
 
 test-postgres: postgresql .venv/.developer ## run every test that needs a real PostgreSQL
 	@PRAMANA_TEST_POSTGRES=1 $(BIN)/python -m pytest -q tests/postgres

@@ -15,15 +15,17 @@ from benchmarks._measure import Result
 PLACE = Path(__file__).parent / "RESULTS.md"
 RUNS = (
     ("protect", []),
+    ("shapes", ["--rounds", "3", "--share", "0.2"]),
+    ("threads", ["--rounds", "3"]),
     ("stages", []),
     ("sampler", []),
     ("crosstab", []),
     ("estimation", ["--show", "four-way"]),
     ("clustering", ["--records", "100000"]),
     ("peers", []),
-    ("spark", []),
-    ("spark", ["--records", "100000000", "--rounds", "1", "--roads", "release"]),
-    ("scaling", []),
+    ("spark", ["--rounds", "1"]),
+    ("scaling", ["--work", "protect", "clustering"]),
+    ("scaling", ["--work", "optimal", "--most", "10000"]),
 )
 """Which benchmarks, with which options, in this order."""
 

@@ -71,7 +71,7 @@ def main(deep: bool) -> None:
         plan, designed = walk(
             lambda: pm.design(schema, pm.PkAnonymity(k=50), data="people.csv", method="retention")
         )
-        _, protected = walk(lambda: pm.protect("people.csv", plan, to=to, seed=1))
+        _, protected = walk(lambda: pm.protect("people.csv", plan, to=to, seed=1).opened)
         release, loaded = walk(lambda: pm.load(to))
         _, crossed = walk(lambda: release.crosstab("sex", "region"))
         named = ("design", designed), ("protect", protected), ("load", loaded)

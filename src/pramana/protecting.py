@@ -21,7 +21,7 @@ from pramana.methods.people import refused_in_all
 from pramana.methods.plan import Plan
 from pramana.randomise.noise import with_noise
 from pramana.randomness import Keystream
-from pramana.readings.release import Release, load_release
+from pramana.readings.release import Release, written_release
 from pramana.release.certificate import WITH_MATRICES, Certificate
 from pramana.release.folder import require_counted, require_free
 from pramana.release.stewards import require_apart_from, stewards_folder
@@ -117,7 +117,7 @@ def protect(
                                      sign_with=sign_with, copies=copies),
                         progress=progress,
                     )  # fmt: skip
-    release = release if to is None else load_release(to)
+    release = release if to is None else written_release(Path(to))
     _tell(seen, watch, release, opened)
     return release
 

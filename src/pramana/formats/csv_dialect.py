@@ -23,6 +23,9 @@ from pramana.formats.names import distinct_names, require_distinct_names
 __all__ = ["Dialect", "find_dialect", "own_dialect"]
 
 HEAD = 2**18
+ENOUGH = 2**15
+"""Letters by which delimiters are compared."""
+
 END = r"(?m)'(?=[,;\t|\r]|$)"
 FIELD = re.compile(r'("(?:[^"]|"")*"|[^",\n]*)(?:,|\n|\Z)')
 DELIMITERS = (",", ";", "\t", "|")
@@ -175,6 +178,8 @@ def _rows(text: str, delimiter: str, quote: str, escape: str | None) -> list[lis
 
 def _fitness(text: str, delimiter: str, quote: str, escape: str | None) -> tuple[float, int]:
     """The share of rows that have as many fields as the header, and that number."""
+    if len(text) > ENOUGH:
+        text = text[: text.rfind("\n", 0, ENOUGH) + 1] or text
     rows = _rows(text, delimiter, quote, escape)
     width = len(rows[0]) if rows else 0
     if width < 2:

@@ -48,6 +48,9 @@ def _lost(column: pa.ChunkedArray, file_format: TableFormat) -> str | None:
     """What the values are that would be lost; ``None`` where none are."""
     kind, types = column.type, pa.types
     if types.is_dictionary(kind):
+        listed = pa.chunked_array([part.dictionary for part in column.chunks], kind.value_type)
+        if _lost(listed, file_format) is None:  # nothing among all that could be there
+            return None
         return _lost(column.cast(kind.value_type), file_format)
     if types.is_decimal(kind):
         return "decimal numbers"

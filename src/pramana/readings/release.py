@@ -45,7 +45,7 @@ from pramana.table.opened import OpenedTable, TableFormat
 from pramana.table.replicates import Replicates
 from pramana.types import TableLike
 
-__all__ = ["Release", "load_release"]
+__all__ = ["Release", "load_release", "written_release"]
 
 
 @dataclass(frozen=True)
@@ -510,3 +510,27 @@ def load_release(folder: str | Path) -> Release:
     folder = Path(folder)
     certificate = read_certificate(folder)
     return Release(certificate, open_data(folder, certificate), folder=folder)
+
+
+def written_release(folder: Path) -> Release:
+    """The release that was just written: text is read again when somebody asks for its records."""
+    certificate = read_certificate(folder)
+    if certificate.data is None or certificate.data.format != "csv":
+        return Release(certificate, open_data(folder, certificate), folder=folder)
+    release = object.__new__(_Unread)
+    for name, value in (("certificate", certificate), ("like", None), ("folder", folder)):
+        object.__setattr__(release, name, value)
+    return release
+
+
+class _Unread(Release):
+    """A release in a folder, whose records nobody has asked for."""
+
+    folder: Path
+
+    def __getattr__(self, name: str) -> OpenedTable:
+        if name != "opened":
+            raise AttributeError(name)
+        opened = open_data(self.folder, self.certificate)
+        object.__setattr__(self, "opened", opened)
+        return opened

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pramana.matrices.mechanism import Step
 from pramana.release.bets import SURE, average, needed
@@ -40,7 +41,10 @@ WIDTHS = (1, 3, 9, 27, 81, 243, 729, 2187, 6561)
 RUNS = (48, 192)
 """Lengths of stretches that may have moved as a whole."""
 
-MOST_RUNS = 16
+MOST_RUNS, FEWEST_RUNS = 16, 3
+RUN_PLACES = 2**28
+"""So many stretches, and fewer of a large table: each is held beside every place of the truth."""
+
 LIKELY_RUNS = 0.05
 CANDIDATES = 4
 SILENT = "cannot tell here: these columns are too alike"
@@ -151,11 +155,10 @@ class Orders:
 
     def near(self, width: int, *, turned: bool = False, moved: int = 0) -> list[FloatArray]:
         """What the true records within ``width`` places make likelier."""
-        found = []
-        for column in self.columns:
-            odds = column.odds[column.before[::-1] if turned else column.before]
-            found.append(_smoothed(np.roll(odds, moved, axis=0), width)[: self.seen])
-        return found
+        half = width // 2
+        places = (np.arange(-half, self.seen + half) - moved) % self.records
+        places = self.records - 1 - places if turned else places
+        return [_means(column.odds[column.before[places]], width) for column in self.columns]
 
     def sorted(self, width: int) -> list[FloatArray]:
         """What the released records just before make likelier."""
@@ -175,42 +178,49 @@ class Orders:
 
     def best_move(self, width: int, *, turned: bool) -> int:
         """The distance at which the records fit the truth best."""
-        return int(np.argmax(self.fits(0, self.seen, width, turned=turned)))
-
-    def fits(self, start: int, stop: int, width: int = 1, *, turned: bool = False) -> FloatArray:
-        """How well released records of a stretch fit the truth, for every distance."""
-        from scipy.fft import irfft, rfft
-
-        total = np.zeros(self.records // 2 + 1, dtype=np.complex128)
-        for at, column in enumerate(self.columns):
-            for value in range(column.size):
-                shown = np.zeros(self.records)
-                shown[start:stop] = column.after[start:stop] == value
-                if shown.any():
-                    total += rfft(shown) * np.conj(self._spectrum(at, value, width, turned))
-        found: FloatArray = irfft(total, n=self.records)
-        return found
-
-    def _spectrum(self, at: int, value: int, width: int, turned: bool) -> FloatArray:
-        from scipy.fft import rfft
-
-        key = (at, value, width, turned)
-        if key not in self._spectra:
-            column = self.columns[at]
-            odds = column.odds[column.before[::-1] if turned else column.before, value]
-            self._spectra[key] = rfft(_smoothed(odds[:, None], width)[:, 0])
-        return self._spectra[key]
+        half, fits = width // 2, self._moves[turned]
+        ring = np.concatenate([fits[len(fits) - half :], fits, fits[:half]])
+        return int(np.argmax(_means(ring[:, None], width)))
 
     @cached_property
-    def _spectra(self) -> dict[tuple[int, int, int, bool], FloatArray]:
-        return {}
+    def _moves(self) -> tuple[FloatArray, FloatArray]:
+        """How well the released records fit the truth, for every distance; and the truth turned."""
+        from scipy.fft import irfft, rfft
+
+        straight = np.zeros(self.records // 2 + 1, dtype=np.complex64)
+        turned = np.zeros_like(straight)
+        for column in self.columns:
+            after = column.after[: self.seen]
+            for value in np.unique(after).tolist():
+                shown = np.zeros(self.records, dtype=np.float32)
+                shown[: self.seen] = after == value
+                likelier = column.odds[:, value].astype(np.float32)
+                released, truth = rfft(shown), rfft(likelier[column.before])
+                straight += released * np.conj(truth)
+                turned += released * truth  # a row turned round has the conjugate, and a shift
+        turned *= np.exp(-2j * np.pi / self.records * np.arange(len(turned))).astype(np.complex64)
+        return irfft(straight, n=self.records), irfft(turned, n=self.records)
+
+    def fits(self, start: int, stop: int) -> NDArray[np.float32]:
+        """How well the released records of a short stretch fit the truth, for every distance."""
+        total = np.zeros(self.records, dtype=np.float32)
+        for column in self.columns:
+            likelier = column.odds.astype(np.float32)
+            for value in np.unique(column.after[start:stop]).tolist():
+                truth = likelier[:, value][column.before[::-1]]  # further back, further moved
+                for place in np.flatnonzero(column.after[start:stop] == value).tolist():
+                    first = self.records - 1 - (start + place)
+                    total[: self.records - first] += truth[first:]
+                    total[self.records - first :] += truth[:first]
+        return total
 
     def runs(self, length: int) -> float:
         """The gain of a bet that stretches moved, each by as much as it pleased.
 
         A stretch bets on all distances alike; of most of them the part of the stake is given up.
         """
-        starts = range(0, min(self.seen, length * MOST_RUNS) - length + 1, length)
+        many = min(MOST_RUNS, max(FEWEST_RUNS, RUN_PLACES // (length * self.records)))
+        starts = range(0, min(self.seen, length * many) - length + 1, length)
         total = 0.0
         for start in starts:
             total += self._run(start, length)
@@ -237,13 +247,11 @@ class Orders:
         return float(np.logaddexp(math.log1p(-LIKELY_RUNS), math.log(LIKELY_RUNS) + stake))
 
 
-def _smoothed(odds: FloatArray, width: int) -> FloatArray:
-    """Means over the ``width`` places around each, in a ring."""
+def _means(odds: FloatArray, width: int) -> FloatArray:
+    """Means over every ``width`` places that follow each other."""
     if width == 1:
         return odds
-    half = width // 2
-    ring = np.concatenate([odds[-half:], odds, odds[:half]])
-    total = np.cumsum(np.concatenate([np.zeros((1, ring.shape[1])), ring]), axis=0)
+    total = np.cumsum(np.concatenate([np.zeros((1, odds.shape[1])), odds]), axis=0)
     found: FloatArray = (total[width:] - total[:-width]) / width
     return found
 

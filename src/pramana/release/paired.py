@@ -44,6 +44,12 @@ class Pair:
         """The codes of two pairs together: those that occur, numbered anew."""
         both = [a.astype(np.int64) * other.size + b for a, b in (
             (self.before, other.before), (self.after, other.after))]  # fmt: skip
+        if self.size * other.size <= LARGEST:  # no need to sort
+            there = np.zeros(self.size * other.size, np.bool_)
+            for codes in both:
+                there[codes] = True
+            numbers = np.cumsum(there) - 1
+            return Pair(numbers[both[0]], numbers[both[1]], int(numbers[-1]) + 1)
         found, places = np.unique(np.concatenate(both), return_inverse=True)
         places = places.ravel()
         return Pair(places[: len(both[0])], places[len(both[0]) :], len(found))

@@ -16,6 +16,10 @@ from pramana.types import Codes, FloatArray, IntArray
 
 __all__ = ["JointCells", "cell_counts", "cell_numbers", "joint_groups"]
 
+SPARSE: Final = 4
+FEW: Final = 2**10
+"""Whole numbers that span up to so many times their number, and a few, are counted one by one."""
+
 LOOKED_UP: Final = 10_000_000
 """Up to so many possible combinations have a place each in a table."""
 
@@ -44,10 +48,25 @@ def joint_groups(columns: Sequence[Codes]) -> IntArray:
     """
     groups: IntArray = np.zeros(len(columns[0]), np.int64)
     for column in columns:
-        values, codes = np.unique(column, return_inverse=True)
+        codes, many = _numbered(column)
         # n * n < 2**63 for every table that fits in memory
-        groups = np.unique(groups * len(values) + codes.ravel(), return_inverse=True)[1].ravel()
+        groups, _ = _numbered(groups * many + codes)
     return groups
+
+
+def _numbered(values: Codes) -> tuple[IntArray, int]:
+    """The place of each value among those that occur, in their order, and how many there are."""
+    if len(values) and np.issubdtype(values.dtype, np.integer):
+        low, high = int(values.min()), int(values.max())
+        span = high - low + 1
+        if span <= SPARSE * len(values) + FEW and high < 2**63:  # counting is faster than sorting
+            steps = values.astype(np.int64) - low
+            there = np.zeros(span, np.bool_)
+            there[steps] = True
+            places: IntArray = np.cumsum(there) - 1
+            return places[steps], int(places[-1]) + 1
+    found, codes = np.unique(values, return_inverse=True)
+    return codes.ravel(), len(found)
 
 
 @dataclass(frozen=True, eq=False)

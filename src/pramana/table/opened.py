@@ -31,8 +31,8 @@ __all__ = [
 BATCH = 131_072
 """Records in a batch, unless told otherwise."""
 
-BATCH_CELLS = 2**21
-"""Cells of a batch, however many columns there are: about 32 MiB."""
+BATCH_CELLS = 2**23
+"""Cells of a batch, however many columns there are: about 128 MiB."""
 
 TableFormat: TypeAlias = str
 """The name of a format, or ``frame`` for objects in memory."""
@@ -194,7 +194,7 @@ def batch_rows(columns: int) -> int:
     """How many records a batch of so many columns has at most.
 
     >>> batch_rows(6), batch_rows(800)
-    (131072, 2621)
+    (131072, 10485)
     """
     return max(1, min(BATCH, BATCH_CELLS // max(columns, 1)))
 

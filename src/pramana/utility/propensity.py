@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pramana.errors import InvalidTable
+from pramana.table.cells import joint_groups
 from pramana.types import Codes, FloatArray, Form
 
 __all__ = ["Propensity", "propensity"]
@@ -53,8 +54,10 @@ def propensity(
         raise InvalidTable("Both tables must have the same columns, at least one.")
     whole = [np.concatenate(pair) for pair in zip(truth, released, strict=True)]
     label = np.concatenate([np.zeros(len(truth[0])), np.ones(len(released[0]))])
-    cells, of_record = np.unique(np.stack(whole, axis=1), axis=0, return_inverse=True)
-    of_record = of_record.ravel()
+    of_record = joint_groups(whole)
+    one_of = np.zeros(int(of_record.max()) + 1, np.int64)
+    one_of[of_record] = np.arange(len(of_record))
+    cells = np.stack([codes[one_of] for codes in whole], axis=1)
     number = np.bincount(of_record).astype(np.float64)
     hits = np.bincount(of_record, weights=label).astype(np.float64)
     design = _design(cells, sizes)
