@@ -285,6 +285,22 @@ def test_means_and_models_may_rest_on_columns_released_as_they_are(opened: Visit
     told = words(opened.get("/asked").text)
     assert "Model of income on age, sex rests on age by sex" in told
     assert "Mean of age by income rests on age" in told
+    for asked in ("income ~ age + sex", "age by income"):
+        assert f"--ask '{asked}'" in told
+
+
+def test_methods_are_asked_what_will_be_asked(opened: Visitor) -> None:
+    """Means and models are put to each method that is tried, and what it loses is told."""
+    assert "What you said will be asked" not in opened.get("/choose").text
+    opened.post("/asked/add", {"kind": "mean", "of": "3", "by": ["0"]})
+    opened.post("/choose/try", {"method": ["retention", "inverse-frequency"], "chances": "3"})
+    assert "What you said will be asked" in opened.get("/choose").text
+    told = words(opened.part("/choose/wished"))
+    assert "Method Target Means retention k = 3" in told
+    assert "inverse-frequency xi = 0.3" in told
+    running = opened.client.app._app.state.studio.jobs  # type: ignore[attr-defined]
+    for job in reversed(running._jobs.values()):
+        running.cancel(job.key)
 
 
 def test_protecting_needs_an_acknowledgement_and_ends_with_checks(opened: Visitor) -> None:

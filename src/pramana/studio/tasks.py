@@ -9,7 +9,7 @@ from typing import Any
 from pramana.studio.worker import TableAt, Workbench
 
 __all__ = ["advise", "audit", "check", "describe", "foresee", "look", "plan", "protect", "report",
-           "shapes", "standing"]  # fmt: skip
+           "shapes", "standing", "wishes"]  # fmt: skip
 
 ROWS = 100
 
@@ -123,6 +123,26 @@ def advise(
         advance(1)
         bench.show(_advice(advice, k))
     return _advice(advice, k)
+
+
+def wishes(
+    bench: Workbench, *, table: TableAt, schema: str, k: float, methods: list[str], asked: list[str]
+) -> dict[str, Any]:
+    """What each method loses of tables, means and models that will be asked."""
+    from pramana import Schema, api
+
+    opened, stated = bench.table(**table), Schema.from_toml(schema)
+    advance = bench.expect(len(methods))
+    rows = []
+    for name in methods:
+        bench.say(f"Asking a release by {name}")
+        (row,) = api.compare(opened, stated, k=[k], methods=[name], asked=asked).to_json()[
+            "scenarios"
+        ]
+        rows.append({part: row.get(part) for part in ("method", "target", "losses", "note")})
+        advance(1)
+    kinds = dict.fromkeys(kind for row in rows for kind in row["losses"] or ())
+    return {"k": k, "rows": rows, "kinds": list(kinds)}
 
 
 def _advice(advice: Any, k: float) -> dict[str, Any]:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 from pramana import Role, Schema
 from pramana.errors import InputError
 from pramana.studio.pages.columns import require_schema, schema_words
+from pramana.studio.pages.opening import source_code
 from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, studio_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["ENTRY", "ROUTES", "wanted_tables"]
+__all__ = ["ENTRY", "ROUTES", "wanted_tables", "wish_texts"]
 
 ENTRY: Final = Entry("/asked", "What will be asked", needs="schema")
 MOST_PAIRS: Final = 60
@@ -126,11 +127,30 @@ def _same(studio: Studio) -> SameWork:
     for table in schema.tables:
         words += ["--tables", "*".join(table)]
     entry = ", ".join(repr("*".join(table)) for table in schema.tables)
-    return SameWork(
-        (("pramana", "design", file, *told, "--schema", "schema.toml", "--k", "20", *words),),
-        f"# in schema.toml:\n# tables = [{entry}]\nimport pramana as pm\n\n"
-        'schema = pm.Schema.load("schema.toml")\nprint(schema.tables)',
-    )
+    asked = wish_texts(studio.session.now.wishes)
+    known = (file, *told, "--schema", "schema.toml", "--k", "20")
+    commands = [("pramana", "design", *known, *words)]
+    code = f"# in schema.toml:\n# tables = [{entry}]\nimport pramana as pm\n"
+    if asked:
+        flags = (word for text in asked for word in ("--ask", text))
+        commands.append(("pramana", "compare", *known, *flags))
+        code += (
+            f'\nprint(pm.compare({source_code(studio)}, schema="schema.toml", k=[20], '
+            f"asked={asked!r}))"
+        )
+    return SameWork(tuple(commands), code)
+
+
+def wish_texts(wishes: Iterable[tuple[str, tuple[str, ...]]]) -> list[str]:
+    """Wishes as commands write them."""
+    return [_text(kind, names) for kind, names in wishes]
+
+
+def _text(kind: str, names: tuple[str, ...]) -> str:
+    if kind == "table":
+        return "*".join(names)
+    of, *by = names
+    return f"{of} by {'*'.join(by)}" if kind == "mean" else f"{of} ~ {' + '.join(by)}"
 
 
 ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (

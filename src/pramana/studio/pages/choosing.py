@@ -11,7 +11,7 @@ from pramana import api
 from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
-from pramana.studio.pages.asked import wanted_tables
+from pramana.studio.pages.asked import wanted_tables, wish_texts
 from pramana.studio.pages.columns import require_schema, schema_words
 from pramana.studio.pages.opening import source_code, table_of
 from pramana.studio.view import (
@@ -65,6 +65,7 @@ async def show(request: Request) -> Response:
         ticked=now.tried or tuple(name for name in names if name not in SLOW),
         chances=", ".join(f"{k:.12g}" for k in now.chances or (CHANCE,)),
         running=bool(now.chances),
+        wished=bool(now.chances) and any(kind != "table" for kind, _ in now.wishes),
         sliders=SLIDERS,
         words=target_words(now.target),
         same=_same(studio),
@@ -97,6 +98,23 @@ async def tried(request: Request) -> Response:
         if unfinished is not None:
             return unfinished
     return fragment(request, "parts/tried.html", **_sides([job.result for job in jobs]))
+
+
+async def wished(request: Request) -> Response:
+    """What each method that was tried loses of the means and models that will be asked."""
+    studio = studio_of(request)
+    now = studio.session.now
+    if not now.chances:
+        raise InputError("Try methods first.")
+    job = studio.jobs.ask(
+        tasks.wishes,
+        schema=now.schema,
+        k=now.chances[0],
+        methods=list(now.tried),
+        asked=wish_texts(now.wishes),
+        table=table_of(studio),
+    )
+    return await part(request, job, "parts/wished.html")
 
 
 async def _so_far(request: Request, job: Job, found: list[dict[str, Any]]) -> Response:
@@ -261,6 +279,7 @@ ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (
     ("GET", "/choose", show),
     ("POST", "/choose/try", start),
     ("GET", "/choose/tried", tried),
+    ("GET", "/choose/wished", wished),
     ("POST", "/choose/foresee", foresee),
     ("GET", "/choose/foreseen/{key}", foreseen),
     ("POST", "/choose", choose),
