@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pramana.engines.spark.errors import one_line
 from pramana.errors import InputError, InvalidTable, MissingExtra
@@ -49,7 +49,7 @@ def start_session(
     with _quietly(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            with _interruptions_as_they_were():
+            with _interruptions_as_they_were(), _ended_if_cut_off():
                 session = builder.getOrCreate()
             session.sparkContext.setLogLevel("WARN" if os.environ.get(SHOW) else "OFF")
         except Exception as error:
@@ -71,6 +71,29 @@ def _interruptions_as_they_were() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _ended_if_cut_off() -> Iterator[None]:
+    """The process that Spark starts would live on if we are told to end before it answers."""
+    from pyspark import java_gateway
+
+    usual, started = java_gateway.Popen, []
+
+    def noted(*words: Any, **more: Any) -> Any:
+        started.append(usual(*words, **more))
+        return started[-1]
+
+    java_gateway.Popen = noted
+    try:
+        yield
+    except BaseException:
+        for process in started:
+            process.kill()
+            process.wait()
+        raise
+    finally:
+        java_gateway.Popen = usual
 
 
 def read_path(path: str, *, master: str | None = None) -> DataFrame:
