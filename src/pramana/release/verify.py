@@ -274,7 +274,9 @@ class _Seen:
             self.refused[column.name] += found
             good = good and not found
         if self.certificate.kind == "reports":
-            self.asked.update(batch.column(ASKED).cast(pa.string()).to_pylist())
+            seen = pc.value_counts(batch.column(ASKED).cast(pa.string()))
+            names, times = (seen.field(at).to_pylist() for at in ("values", "counts"))
+            self.asked.update(dict(zip(names, times, strict=True)))
             self.beside.add(batch)
         if good and self.certificate.schema.impossible:
             self._look_for_impossible(batch)
