@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pramana.assess.lowering import lowerings
     from pramana.assess.release_audit import ReleaseAudit
     from pramana.assess.report import Report
+    from pramana.assess.ways import ways_out
     from pramana.engines.choose import ENGINES, open_source
     from pramana.estimation.regression_results import Regression
     from pramana.estimation.results import Estimate
@@ -99,6 +100,7 @@ __all__ = [
     "usual_method",
     "verbatim",
     "verify",
+    "ways_out",
 ]
 
 _ELSEWHERE = {
@@ -128,6 +130,7 @@ _ELSEWHERE = {
     "require_free": "release.folder",
     "reports_instead": "planning",
     "usual_method": "planning",
+    "ways_out": "assess.ways",
 }
 
 

@@ -27,10 +27,13 @@ from pramana.table.tally import tally
 from pramana.table.toml_form import entry_of
 
 __all__ = ["POOR", "Way", "changed_columns", "share_text", "typical_error", "ways_of",
-           "with_column"]  # fmt: skip
+           "ways_out", "with_column"]  # fmt: skip
 
 POOR = 0.1
 """A typical table that is off by more than this share of the records deserves other ways."""
+
+LONG = 240
+"""Letters of an entry that are shown."""
 
 MOST_WAYS = 5
 MOST_COLUMNS = 8
@@ -63,7 +66,10 @@ class Way:
         """What to do for it."""
         if not self.column:
             return f"Add to the command: {self.entry}"
-        return f"In the schema under [columns.{self.column}]: {self.entry}"
+        shown = self.entry
+        if len(shown) > LONG:
+            shown = f"{shown[:LONG].rpartition(', ')[0]}, ... (whole with --json, under ways)"
+        return f"In the schema under [columns.{self.column}]: {shown}"
 
     def sentence(self) -> str:
         """The way in words, with what to write."""
@@ -94,6 +100,11 @@ def typical_error(plan: Plan, among: frozenset[str] | None = None) -> float | No
     wanted = [error for table, error in tables if table in asked]
     wanted = wanted or [error for table, error in tables if len(table) == min(widest, 2)]
     return float(np.median(wanted)) if wanted else None
+
+
+def ways_out(plan: Plan, *, opened: OpenedTable | None = None) -> list[Way]:
+    """The best changes where a typical table would be poor; none where it is good as it is."""
+    return ways_of(plan, opened=opened) if (typical_error(plan) or 0.0) >= POOR else []
 
 
 def ways_of(plan: Plan, *, opened: OpenedTable | None = None) -> list[Way]:
