@@ -140,8 +140,8 @@ def command(source: Path, target: Path) -> None:
     """As it is typed, from its start to its last line."""
     from pramana.cli.app import main
 
-    options = ["--schema", str(source.with_suffix(".toml")), "--k", "100", "-o", str(target)]
-    sys.argv = ["pramana", "protect", str(source), *options]
+    options = ["--schema", str(source.with_suffix(".toml")), "--k", "100", "--method", "retention"]
+    sys.argv = ["pramana", "protect", str(source), *options, "-o", str(target)]
     try:
         with redirect_stdout(StringIO()):
             main()
