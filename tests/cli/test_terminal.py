@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -76,3 +78,25 @@ def test_estimates_in_csv_have_no_commands(tmp_path, capfd):
 
     assert "\x1b" not in shown
     assert "x\\x1b[2J" in shown
+
+
+def test_tables_cut_nothing_and_long_names_leave_room_for_numbers() -> None:
+    """Of many columns every digit is there; beside a long name numbers stay in one line."""
+    from rich.console import Console
+
+    from pramana.cli.rendering import table_of
+
+    def shown(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+        console = Console(width=100, record=True, file=StringIO())
+        console.print(table_of(heads, rows, right=heads[1:]))
+        return console.export_text()
+
+    wide = ("cell", *(f"method {at}" for at in "abcdefghijkl"))
+    text = shown(wide, [("South, [60, 100]", *("123,456" for _ in range(12)))])
+    assert sum(letter.isdigit() for letter in text) == 5 + 12 * 6
+    long = shown(
+        ("attack", "found", "low", "high"),
+        [("inference of " + "x" * 90, "74.2 %", "72.9 %", "75.4 %")],
+    )
+    assert "74.2 %" in long
+    assert "75.4 %" in long

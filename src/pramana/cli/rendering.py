@@ -116,9 +116,8 @@ def table_of(
     rows = list(rows)
     short = max((len(row[0]) for row in rows), default=0) <= LONG_NAME
     for place, head in enumerate(heads):
-        number = head in right
-        side: JustifyMethod = "right" if number else "left"
-        whole = short if not place else number  # numbers are never broken, names if they are long
+        side: JustifyMethod = "right" if head in right else "left"
+        whole = not place and short  # long names go on in the next line, to leave room for numbers
         table.add_column(escape(head), justify=side, overflow="fold", no_wrap=whole)
     for row in rows:
         table.add_row(*(escape(cell) for cell in row))
