@@ -83,7 +83,7 @@ class Door:
         if not pa.types.is_dictionary(kind):
             return alike(plain(array).cast(kind))
         if array.type == kind and array.dictionary.equals(_labels(column)):
-            return array
+            return _empty_where_missing(array)
         if self.partly and array.null_count and None not in column.labels:
             told = encode_released(column, array.drop_null())
             places = np.cumsum(array.is_valid().to_numpy(zero_copy_only=False)) - 1
@@ -93,6 +93,15 @@ class Door:
 
 def _missing(array: pa.Array) -> NDArray[np.bool_]:
     return np.asarray(array.is_null().to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _empty_where_missing(array: pa.DictionaryArray) -> pa.DictionaryArray:
+    """The same labels, with nothing in the places that nobody reads, whatever stood there."""
+    if not array.null_count:
+        return array
+    places = array.indices.fill_null(0).to_numpy()
+    told = pa.array(places, type=array.type.index_type, mask=_missing(array))
+    return pa.DictionaryArray.from_arrays(told, array.dictionary, safe=False)
 
 
 def _has_labels(column: Column) -> bool:
