@@ -135,7 +135,7 @@ def test_other_records_than_were_counted_are_refused(tmp_path):
     try:
         plan = pm.design(SCHEMA, pm.PkAnonymity(k=5), records=200, method="retention")
         for place in (None, tmp_path / "release"):
-            with pytest.raises(InvalidTable, match="200 records were counted and 1.. came"):
+            with pytest.raises(InvalidTable, match="held another number of them"):
                 pm.protect(Rows(TRUTH), plan, to=place, seed=1)
     finally:
         ENGINES.unregister("moody")

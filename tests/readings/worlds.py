@@ -30,7 +30,7 @@ SCHEMA = Schema(
 )
 
 DESIGNS = {
-    "retention": ((PkAnonymity(k=5),), {}),
+    "retention": ((PkAnonymity(k=5),), {"method": "retention"}),
     "reports": ((PkAnonymity(k=5),), {"method": "reports"}),
     "optimal": ((SpontaneousRecognition(alpha=0.5, width=2),), {"method": "optimal"}),
     "invariant": ((), {"method": Invariant(stay=0.6)}),

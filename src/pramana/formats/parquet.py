@@ -218,21 +218,28 @@ class _File:
     def _load(self, groups: list[int], columns: list[str]) -> pa.RecordBatch:
         with self.opened() as file:
             records = sum(self._stated(group) for group in groups)
-            asked, places = self._places(columns)
-            table = file.read_row_groups(groups, asked, use_threads=False).select(places)
+            table = file.read_row_groups(groups, self._asked(columns), use_threads=False)
+            table = table.select(self._own(table.column_names, columns))
             table = table.rename_columns(columns).replace_schema_metadata(None)
             return _one_batch(plain_text(whole(table, records=records)))
 
-    def _places(self, columns: Sequence[str]) -> tuple[list[str], list[int]]:
-        """The names by which the file is asked for columns, and where these stand in the answer.
+    def _asked(self, columns: Sequence[str]) -> list[str]:
+        """The names by which the file is asked for columns; those of one name come together."""
+        written = dict(zip(self.schema.names, self.written, strict=True))
+        return list(dict.fromkeys(written[name] for name in columns))
 
-        Columns of one name come all, in the order of the file.
-        """
-        at = {name: place for place, name in enumerate(self.schema.names)}
-        asked = list(dict.fromkeys(self.written[at[name]] for name in columns))
-        come = [place for place, name in enumerate(self.written) if name in set(asked)]
-        where = {place: position for position, place in enumerate(come)}
-        return asked, [where[at[name]] for name in columns]
+    def _own(self, come: Sequence[str], columns: Sequence[str]) -> list[int]:
+        """Where columns stand among those that came: of one name, in the order of the file."""
+        found: dict[str, list[int]] = {}
+        for place, name in enumerate(come):
+            found.setdefault(name, []).append(place)
+        counted: dict[str, int] = {}
+        places: dict[str, int] = {}
+        for name, written in zip(self.schema.names, self.written, strict=True):
+            number = counted[written] = counted.get(written, -1) + 1
+            if written in found:
+                places[name] = found[written][number]
+        return [places[name] for name in columns]
 
     def batches(
         self, group: int, columns: list[str], *, rows: int | None = None
@@ -241,12 +248,11 @@ class _File:
         with self.opened(buffer_size=BUFFER) as file:
             left = self._stated(group)
             rows = rows or batch_rows(len(columns))
-            asked, places = self._places(columns)
-            for batch in file.iter_batches(rows, [group], asked):
+            for batch in file.iter_batches(rows, [group], self._asked(columns)):
                 left -= batch.num_rows
                 if left < 0:
                     raise broken(self.stamp.path)
-                own = batch.select(places).rename_columns(columns)
+                own = batch.select(self._own(batch.schema.names, columns)).rename_columns(columns)
                 yield _plain(whole(own.replace_schema_metadata(None)))
 
     def _stated(self, group: int) -> int:

@@ -64,6 +64,14 @@ class Release:
     like: Any = field(default=None, repr=False, compare=False)
     folder: Path | None = None
 
+    def __getattr__(self, name: str) -> OpenedTable:
+        """Records that were just written as text are opened when somebody asks for them."""
+        if name != "opened" or self.folder is None:
+            raise AttributeError(f"A release has no attribute '{name}'.")
+        opened = open_data(self.folder, self.certificate)
+        object.__setattr__(self, "opened", opened)
+        return opened
+
     def __repr__(self) -> str:
         columns = ", ".join(self.opened.schema.names)
         return f"<Release: {self.records:,} records of {columns}>"
@@ -517,20 +525,7 @@ def written_release(folder: Path) -> Release:
     certificate = read_certificate(folder)
     if certificate.data is None or certificate.data.format != "csv":
         return Release(certificate, open_data(folder, certificate), folder=folder)
-    release = object.__new__(_Unread)
+    release = object.__new__(Release)
     for name, value in (("certificate", certificate), ("like", None), ("folder", folder)):
         object.__setattr__(release, name, value)
     return release
-
-
-class _Unread(Release):
-    """A release in a folder, whose records nobody has asked for."""
-
-    folder: Path
-
-    def __getattr__(self, name: str) -> OpenedTable:
-        if name != "opened":
-            raise AttributeError(name)
-        opened = open_data(self.folder, self.certificate)
-        object.__setattr__(self, "opened", opened)
-        return opened
