@@ -128,6 +128,8 @@ def _less_in_error(plan: Plan, people: People) -> Plan:
     reports = METHODS["reports"]
     if plan.method.name != "retention" or not {own.name for own in plan.asked} <= set(reports.aims):
         return plan
+    if len(people.schema.randomised) == 1:  # a report of it is the whole record
+        return plan
     try:
         other = reports().design(people, plan.asked)
     except PramanaError:
@@ -140,7 +142,7 @@ def _less_in_error(plan: Plan, people: People) -> Plan:
     instead = _mean([theirs[table] for table in tables])
     chosen, left = (other, plan) if instead < CLEARLY * own else (plan, other)
     least, more = (instead, own) if chosen is other else (own, instead)
-    which = "the tables asked for" if stated else "two-way tables" if len(theirs) > 1 else "tables"
+    which = "the tables asked for" if stated else "two-way tables"
     choice = (
         f"Method {chosen.method.name} was chosen: {which} are off by about {_percent(least)} of "
         f"the records on average, and by {_percent(more)} for the same promise with "

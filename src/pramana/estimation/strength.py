@@ -74,7 +74,7 @@ def usual_part(strength: float, square: float, free: int) -> float:
     bound, which is exact at both ends; its integral is the logarithm of 0F1.
 
     >>> [round(usual_part(0.9, square, 4), 2) for square in (4.0, 16.0, 40.0)]
-    [0.07, 0.43, 0.83]
+    [0.03, 0.35, 0.83]
     """
     if not math.isfinite(square) or strength <= 0 or square <= 0:
         return float(square > 0)
