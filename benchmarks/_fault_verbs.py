@@ -407,7 +407,7 @@ def _is_whole_asked(place: Path) -> bool:
     from pramana.collect.folder import answers
 
     said = place.parent.with_name(f"{place.parent.name}.out")
-    thanked = said.read_text().count("kept") if said.exists() else 0
+    thanked = said.read_text().splitlines().count("kept") if said.exists() else 0
     with answers(place) as store:
         return _is_whole_survey(place) and store.count() >= 30 + thanked
 

@@ -179,7 +179,9 @@ def test_replicates_of_the_schema_are_in_the_release_and_give_its_errors(people,
     api.protect(people, plan, to=tmp_path / "r", seed=1)
     release = api.load(tmp_path / "r")
 
-    assert api.verify(tmp_path / "r", original=people).valid
+    verdict = api.verify(tmp_path / "r", original=people)
+    assert verdict.valid
+    assert {c.state for c in verdict.checks if c.name == "replicate weights"} == {"stated"}
     assert release.certificate.schema.replicates == JACKKNIFE.named(people.column_names)
     for ask in (
         lambda **how: release.mean("income", by=["sex"], infer="population", **how),
@@ -211,6 +213,7 @@ def test_replicates_are_known_unless_they_are_called_sensitive(people):
     [
         (('"jackknife"', '"guess"'), "must be one of brr"),
         (('"r*"', '"s*"'), "two or more columns of the table"),
+        (('"r*"', '["r1", "r1"]'), "each named once; 1 are named"),
         (('weight = "w"', ""), "go with a column of role weight"),
         (('method = "jackknife"', "scale = true"), "scale"),
         (('method = "jackknife"', 'how = "jackknife"'), "must be a table of columns"),

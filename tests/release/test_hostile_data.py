@@ -229,3 +229,41 @@ def test_files_of_other_programs_that_are_packed_are_not_unpacked(tmp_path):
         replace(release.certificate, data=data).to_bytes()
     )
     assert "data" in failed(release.folder) or "table" in failed(release.folder)
+
+
+def _with_more_entries(table: pa.Table) -> pa.Table:
+    values = table.column("a").combine_chunks()
+    values = values.chunk(0) if isinstance(values, pa.ChunkedArray) else values
+    entries = [*values.dictionary.to_pylist(), "what the first person said"]
+    more = pa.DictionaryArray.from_arrays(values.indices, pa.array(entries))
+    return table.set_column(table.schema.get_field_index("a"), "a", more)
+
+
+def _with_words(table: pa.Table) -> pa.Table:
+    fields = [item.with_metadata({"truth": "x, y, x"}) for item in table.schema]
+    return table.cast(pa.schema(fields))
+
+
+BESIDE = {
+    "of the file": lambda table: table.replace_schema_metadata({"truth": "x, y, x"}),
+    "of a column": _with_words,
+    "that no record holds": _with_more_entries,
+}
+
+
+@pytest.mark.parametrize("form", ["parquet", "feather"])
+@pytest.mark.parametrize("how", BESIDE)
+def test_words_beside_the_records_are_found(how, form, tmp_path):
+    """In what a file says of itself, of a column, or in a dictionary: not a release."""
+    release = released(tmp_path / "release", form)
+    own = release.table
+    assert not failed(release.folder)
+    more = BESIDE[how](own)
+    content = arrow_file(more) if form == "feather" else _parquet(more)
+    assert failed(with_data(release, release.certificate.data.name, content))
+
+
+def _parquet(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    parquet.write_table(table, sink)
+    return sink.getvalue().to_pybytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -378,3 +379,67 @@ def test_reports_that_were_not_drawn_are_found():
 
     assert failures(release.certificate, release.table, truth) == []
     assert any(name.startswith("draws") for name in failures(release.certificate, mixed, truth))
+
+
+ALIKE = pm.Categories(("u", "v", "w", "x"))
+KINDS = {
+    "apart": ("retention", {}),
+    "two together": (pm.Retention(joint=(("a", "b"),)), {}),
+    "all together": (pm.Retention(joint=(("a", "b", "c"),)), {}),
+    "impossible": ("retention", {"impossible": (pm.Impossible.of({"a": ["u"], "b": ["v"]}),)}),
+    "strata": ("retention", {"strata": ("town",)}),
+    "reports": ("reports", {}),
+}
+
+
+def _hanging_together() -> pa.Table:
+    """Three columns of one cause, of which one pair never occurs; and a town."""
+    random = np.random.default_rng(5)
+    cause = random.integers(0, 4, RECORDS)
+    codes = [np.where(random.random(RECORDS) < 0.6, cause, random.integers(0, 4, RECORDS))
+             for _ in range(3)]  # fmt: skip
+    codes[1][(codes[0] == 0) & (codes[1] == 1)] = 0
+    own = {n: np.array(ALIKE.values)[c] for n, c in zip("abc", codes, strict=True)}
+    return pa.table(own | {"town": np.array(["n", "s"])[random.integers(0, 2, RECORDS)]})
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stated_reach_is_kept_by_every_kind(kind, epsilon):
+    """What is shuffled inside stretches as long as stated is found; where none is, it is stated."""
+    method, extra = KINDS[kind]
+    truth = _hanging_together() if kind == "strata" else _hanging_together().drop(["town"])
+    keys = tuple(pm.Column(n, pm.Role.KEY, ALIKE, missing="refuse") for n in "abc")
+    town = (pm.Column("town", pm.Role.PLAIN),) if kind == "strata" else ()
+    plan = pm.design(pm.Schema(keys + town, **extra), pm.DifferentialPrivacy(epsilon=epsilon),
+                     data=truth, method=method)  # fmt: skip
+    release = pm.protect(truth, plan, seed=1)
+    (batch,) = truth.combine_chunks().to_batches()
+    draws = []
+    for seed in (2, 3):
+        stream = Keystream.from_seed(seed)
+        if kind == "reports":
+            teller = Reporter(plan.schema, plan.mechanism, truth.schema, stream)
+            drawn = teller.decode(teller.encode(batch, 0), 0)
+        else:
+            drawn = Randomiser(plan.schema, plan.mechanism, truth.schema, stream)(batch, 0)
+        draws.append(pa.Table.from_batches([drawn]).select(release.table.column_names))
+
+    check = _order(release.certificate, release.table, truth)
+    stretch = re.search(r"(\d+)", check.detail)
+    assert check.ok
+    if check.state == "stated":
+        assert stretch is None
+        assert epsilon < 4  # with so much kept every kind has some power
+        return
+    length, random = int(stretch[1]) if stretch else 1, np.random.default_rng(1)
+    for drawn in draws:
+        inside = np.concatenate([at + random.permutation(min(length, RECORDS - at))
+                                 for at in range(0, RECORDS, length)])  # fmt: skip
+        assert not _order(release.certificate, drawn.take(inside), truth).ok
+
+
+def _order(certificate, released, truth):
+    """What is said of the order."""
+    checks = against_truth(certificate, open_table(released), open_table(truth))
+    return next(check for check in checks if check.name == "order")

@@ -108,7 +108,7 @@ class Reports(Method):
         return Plan(
             schema=schema,
             mechanism=mechanism,
-            method=self,
+            method=replace(self, tables=self.tables or schema.tables),
             records=records,
             crowd=people.crowd,
             asked=tuple(asked),

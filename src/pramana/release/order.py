@@ -16,13 +16,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pramana.matrices.mechanism import Step
+from pramana.matrices.reporting import Reporting
+from pramana.matrices.transition import Label
 from pramana.release.bets import SURE, average, needed
 from pramana.release.checks import Check
 from pramana.release.paired import Pair, PairedRecords, joined
@@ -47,6 +49,8 @@ RUN_PLACES = 2**28
 
 LIKELY_RUNS = 0.05
 CANDIDATES = 4
+MOST_CELLS = 4096
+"""Of a step on several columns whose matrix is laid out."""
 SILENT = "cannot tell here: these columns are too alike"
 
 
@@ -59,14 +63,17 @@ class Ordered:
     odds: FloatArray
     """For a true value (row) how much likelier it makes a released one, less one."""
 
+    known: bool
+    """Whether these odds are those of what was done to it: else nothing is said of their power."""
+
     @property
     def size(self) -> int:
         """How many values it has."""
         return len(self.odds)
 
     @classmethod
-    def of(cls, pair: Pair, matrix: FloatArray | None) -> Ordered:
-        """A column that passes a matrix, or is taken to be as it is."""
+    def of(cls, pair: Pair, matrix: FloatArray | None, *, kept: bool = False) -> Ordered:
+        """A column that passes a matrix, or is taken to be as it is, which ``kept`` says is so."""
         whole = pair.size <= MOST_VALUES
         own = pair.in_groups(MOST_VALUES)
         rows = matrix if whole and matrix is not None else np.eye(own.size)
@@ -75,7 +82,7 @@ class Ordered:
         odds = np.zeros_like(rows)
         there = expected > 0
         odds[:, there] = rows[:, there] / expected[there] - 1
-        return cls(own.before, own.after, odds)
+        return cls(own.before, own.after, odds, kept or (whole and matrix is not None))
 
 
 class Left:
@@ -286,20 +293,57 @@ def _columns(records: PairedRecords) -> Iterator[Ordered]:
     """Kept columns first, since they say most; then what passes matrices."""
     for pair in records.kept.values():
         if pair.size > 1:
-            yield Ordered.of(pair, None)
-    steps = {n: step for step in records.certificate.mechanism or () for n in step.columns}
+            yield Ordered.of(pair, None, kept=True)
+    mechanism = records.certificate.mechanism
+    steps = {n: step for step in mechanism or () for n in step.columns}
     for name, pair in records.randomised.items():
-        own, matrix = _alone(steps.get(name), records)
-        if pair.size > 1:
-            yield Ordered.of(own or pair, matrix)
+        if pair.size < 2:
+            continue
+        step = steps.get(name)
+        if step is not None and len(step.columns) == 1 and step.matrix is not None:
+            own = records.cells(step)
+            yield Ordered.of(own or pair, None if own is None else step.matrix.values)
+        elif isinstance(mechanism, Reporting):
+            yield Ordered.of(pair, _reported(mechanism, name, records)[: pair.size, : pair.size])
+        else:
+            found = Ordered.of(pair, None if step is None else _among_others(step, name, records))
+            # What is kept together is no news twice: one column of a step speaks for its power.
+            yield found if step is None or name == step.columns[0] else replace(found, known=False)
 
 
-def _alone(step: Step | None, records: PairedRecords) -> tuple[Pair | None, FloatArray | None]:
-    """The codes and the matrix of a column that is moved by itself."""
-    if step is None or len(step.columns) > 1 or step.matrix is None:
-        return None, None
-    cells = records.cells(step)
-    return cells, None if cells is None else step.matrix.values
+def _places(name: str, records: PairedRecords) -> dict[Label, int]:
+    labels = records.certificate.schema.column(name).labels
+    return {label: place for place, label in enumerate(labels)}
+
+
+def _reported(mechanism: Reporting, name: str, records: PairedRecords) -> FloatArray:
+    """What a column is told as, or not at all (the last), over all sets that ask for it."""
+    places = _places(name, records)
+    size = len(places)
+    rows = np.zeros((size + 1, size + 1))
+    for asked in mechanism.containing([name]):
+        at = asked.columns.index(name)
+        told = np.bincount([places[cell[at]] for cell in asked.cells], minlength=size)
+        kept = float(asked.matrix.retention)
+        rows[:size, :size] += asked.share * (kept * np.eye(size) + (1 - kept) * told / told.sum())
+    rows[:, size] = 1 - rows[:, :size].sum(axis=1)
+    return rows
+
+
+def _among_others(step: Step, name: str, records: PairedRecords) -> FloatArray | None:
+    """What becomes of a column that is moved together with others, on average over the people."""
+    if step.matrix is None or len(step.labels) > MOST_CELLS:
+        return None
+    cells, places = records.cells(step), _places(name, records)
+    if cells is None:
+        return None
+    at = step.columns.index(name)
+    own = np.array([places[cell[at]] for cell in step.labels])
+    told = np.eye(len(places))[own]
+    people = np.bincount(cells.before, minlength=cells.size)
+    rows: FloatArray = told.T @ (people[:, None] * (step.matrix.values @ told))
+    held = told.T @ people
+    return np.where(held[:, None] > 0, rows / np.maximum(held, 1)[:, None], np.eye(len(places)))
 
 
 def _bets(orders: Orders, widths: Sequence[int]) -> Iterator[tuple[str, float]]:
@@ -331,6 +375,8 @@ def _reach(orders: Orders, widths: Sequence[int], least: float) -> int | None:
         for column, weight, odds in zip(
             orders.columns, orders.weights, orders.near(width), strict=True
         ):
+            if not column.known:
+                continue
             share = np.bincount(column.after, minlength=column.size) / orders.records
             likelier = 1 + STRENGTHS[0] * np.maximum(odds, -1.0)
             won = np.log(likelier)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pramana.engines.choose import write_opened
 from pramana.errors import InvalidTable, NotARelease
@@ -20,6 +20,9 @@ from pramana.release.contents import file_path, read_certificate
 from pramana.release.folder import write_folder
 from pramana.table.opened import OpenedTable, TableFormat
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 REFUSED: Final = (b"FEA1", b"$FL3")
 """The first Feather, in which the library believes every offset, and SPSS files that are packed as
 a whole: for files of one's own only."""
@@ -29,6 +32,14 @@ CODECS: Final = {0: "UNCOMPRESSED", 1: "SNAPPY", 5: "LZ4", 7: "LZ4_RAW"}
 
 MODEST: Final = {"UNCOMPRESSED", "SNAPPY", "LZ4", "LZ4_RAW"}
 """How columns of a release may be packed: what these unpack is bounded by the size of the file."""
+
+OF_WRITERS: Final = {
+    b"ARROW:schema",
+    b"PARQUET:field_id",
+    b"org.apache.spark.version",
+    b"org.apache.spark.sql.parquet.row.metadata",
+}
+"""What libraries that write Parquet say beside the records: types, and numbers of columns."""
 
 MOST_RECORDS: Final = 5_000_000
 MOST_A_BYTE: Final = 50
@@ -98,17 +109,34 @@ def _foreign(path: Path) -> NotARelease:
 
 
 def _require_modest(path: Path, data_format: str) -> None:
-    """Refuse columns that are packed so hard that a small file fills any memory."""
+    """Refuse what no release has: data packed too hard for any memory, words beside records."""
     import pyarrow as pa
 
-    files = parts_of(path) if path.is_dir() else [path]
     try:
         if data_format == "feather":
-            packed = packings_of(stream_part(pa.py_buffer(path.read_bytes())))
+            stream = stream_part(pa.py_buffer(path.read_bytes()))
+            packed, said = packings_of(stream), set(_beside(pa.ipc.open_stream(stream).schema))
         else:
+            files = parts_of(path) if path.is_dir() else [path]
             groups = (group for file in files for group in chunks_of(file))
             packed = {CODECS.get(chunk.codec, "") for group in groups for chunk in group}
+            said = {key for file in files for key in _words_of(file)}
     except (*BROKEN, InvalidTable, struct.error, LookupError, TypeError, RecursionError):
         raise broken(path) from None
-    if not packed <= MODEST:
+    if not packed <= MODEST or not said <= OF_WRITERS:
         raise _foreign(path)
+
+
+def _words_of(path: Path) -> Iterator[bytes]:
+    """Under which names a Parquet file says something of itself and of its columns."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        yield from file.metadata.metadata or ()
+        yield from _beside(file.schema_arrow)
+
+
+def _beside(schema: pa.Schema) -> Iterator[bytes]:
+    yield from schema.metadata or ()
+    for item in schema:
+        yield from item.metadata or ()

@@ -51,6 +51,7 @@ def ties(certificate: Certificate) -> Iterator[Check]:
     yield from _figures(certificate)
     yield from _shares(certificate)
     yield from _options(certificate)
+    yield from _replicates(certificate)
     yield from _copies(certificate)
     yield from _collected(certificate)
     yield from _claims(certificate)
@@ -293,6 +294,14 @@ def _options(certificate: Certificate) -> Iterator[Check]:
     if certificate.kind == "groups" and certificate.options:
         told = f"{', '.join(sorted(certificate.options))}: only who knows the groups can tell"
         yield Check.stated("how groups were formed", told)
+
+
+def _replicates(certificate: Certificate) -> Iterator[Check]:
+    """What makes the errors about a population: anyone's word."""
+    stated = certificate.schema.replicates
+    if stated is not None:
+        told = "which columns, of what kind and scale, is stated by the owner; errors rest on it"
+        yield Check.stated("replicate weights", told)
 
 
 def _collected(certificate: Certificate) -> Iterator[Check]:

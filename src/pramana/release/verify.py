@@ -296,6 +296,10 @@ class _Seen:
     def _refused(self, column: Column, batch: pa.RecordBatch) -> Refused:
         """Values outside the domain; in reports also those of columns that were not asked for."""
         values = batch.column(column.name)
+        if isinstance(values, pa.DictionaryArray) and (
+            strays := count_refused(column, values.dictionary, released=True)
+        ):
+            return strays  # also where no record holds it: it stands in the file
         told = None if column.binned else self._told(batch, (column.name,))
         if told is None:
             return count_refused(column, values, released=True)

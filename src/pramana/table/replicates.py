@@ -65,10 +65,10 @@ class Replicates:
             found = tuple(sorted(numbers, key=lambda name: numbers[name]))
         found = (found,) if isinstance(found, str) else found
         lacking = [name for name in found if name not in names]
-        if lacking or len(found) < 2:
+        if lacking or len({*found}) < max(2, len(found)):
             raise UnknownColumn(
-                f"Replicate weights must be two or more columns of the table; {len(found)} are "
-                f"named, and {len(lacking)} of them are not there."
+                f"Replicate weights must be two or more columns of the table, each named once; "
+                f"{len({*found})} are named, and {len(lacking)} of them are not there."
             )
         return found
 
