@@ -74,10 +74,10 @@ QUESTIONS = {
         "independence", ("ill", "region"), {}, (ANSWER, ANSWER, ANSWER, ANSWER)
     ),
     "rebuild": ("rebuild", (), {}, (ANSWER, REFUSED, REFUSED, REFUSED)),
-    "regress on a key": ("regress", ("a",), {}, (ANSWER, REFUSED, REFUSED, REFUSED)),
+    "regress on a key": ("regress", ("a",), {}, (ANSWER, REFUSED, REFUSED, ANSWER)),
     "regress on the kept": ("regress", ("ill", "region"), {}, (ANSWER, ANSWER, ANSWER, ANSWER)),
     "regress where a": (
-        "regress", ("ill",), {"where": {"a": "a1"}}, (ANSWER, REFUSED, REFUSED, REFUSED)
+        "regress", ("ill",), {"where": {"a": "a1"}}, (ANSWER, REFUSED, REFUSED, ANSWER)
     ),
 }  # fmt: skip
 

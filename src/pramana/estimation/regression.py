@@ -82,8 +82,10 @@ class CorrectedScores:
         response: the response of each of these, or ``None`` where it is summed up in ``wy``.
         kept: for each cell the kind of its kept values.
         undone: for each randomised step the rows of B, and the row that each cell has.
+        n: how many records each cell has.
         w: sums of weights of each cell; likewise ``ww``, ``wy``, ``wwy`` and ``wwyy``.
-        records: the number of records.
+        apart: the draw that each cell comes from, where records of several draws are put together,
+            the number of each given; their scores have means of their own.
     """
 
     family: Family
@@ -91,12 +93,18 @@ class CorrectedScores:
     response: FloatArray | None
     kept: IntArray
     undone: tuple[tuple[FloatArray, IntArray], ...]
+    n: FloatArray
     w: FloatArray
     ww: FloatArray
     wy: FloatArray
     wwy: FloatArray
     wwyy: FloatArray
-    records: float
+    apart: IntArray | None = None
+
+    @property
+    def records(self) -> float:
+        """The number of records."""
+        return float(self.n.sum())
 
     @property
     def size(self) -> int:
@@ -140,23 +148,34 @@ class CorrectedScores:
         """The covariance of the sum of scores: of records and their draws, or of the draws alone.
 
         About these records, what the scores of the truth would spread by themselves is taken off;
-        it is estimated like any other sum over the truth.
+        it is estimated like any other sum over the truth. Scores of records that were drawn apart
+        spread around the mean of their draw.
         """
         link = LINKS[self.family]
         total = np.zeros((self.size, self.size))
+        draws = np.zeros(len(self.n), dtype=np.int64) if self.apart is None else self.apart
+        drawn = np.bincount(draws, weights=self.n)
+        sums, several = np.zeros((len(drawn), self.size)), (drawn > 1) & (self.apart is not None)
+        more = np.where(several, drawn / np.maximum(drawn - 1, 1), 1.0)[draws]
         for part, weights, x, y in self.chunks():
             mean, _ = link(x @ beta)
             rest = y - mean
             up = np.einsum("ct,ctp->cp", weights, x)
             own = np.einsum("ct,ctp->cp", weights * rest, x)
-            ww, wwy, wwyy = self.ww[part], self.wwy[part], self.wwyy[part]
+            np.add.at(sums, draws[part], up * self.wy[part, None] + own * self.w[part, None])
+            ww, wwy, wwyy = (more[part] * s[part] for s in (self.ww, self.wwy, self.wwyy))
             cross = (up * wwy[:, None]).T @ own
             total += (up * wwyy[:, None]).T @ up + cross + cross.T + (own * ww[:, None]).T @ own
             if infer == "records":
-                square = wwyy[:, None] + 2 * wwy[:, None] * rest + ww[:, None] * rest**2
+                square = (
+                    self.wwyy[part, None]
+                    + 2 * self.wwy[part, None] * rest
+                    + self.ww[part, None] * rest**2
+                )
                 flat = x.reshape(-1, self.size)
                 total -= (flat * (weights * square).reshape(-1, 1)).T @ flat
-        return total
+        share = np.where(several, 1 / np.maximum(drawn - 1, 1), 0.0)
+        return total - (sums * share[:, None]).T @ sums
 
     def certainty(self, direction: FloatArray, beta: FloatArray) -> float:
         """How many standard errors the information along a direction is away from none."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +35,16 @@ from pramana.types import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     from formulaic import Formula
 
-__all__ = ["fit_formula", "variables_of"]
+__all__ = [
+    "Model",
+    "ModelAsked",
+    "ModelCells",
+    "cells_of_steps",
+    "complete",
+    "fit_formula",
+    "stand_for_missing",
+    "variables_of",
+]
 
 MOST_NUMBERS = 60_000_000
 """The largest grid: cells of kept values times truths times coefficients."""
@@ -77,6 +86,12 @@ class Model:
         """The columns on the right."""
         return tuple(sorted(map(str, self.sides.rhs.required_variables)))
 
+    def terms(self, side: str) -> list[set[str]]:
+        """The columns of each term of one side."""
+        from formulaic import Formula
+
+        return [set(map(str, Formula([t]).required_variables)) for t in getattr(self.sides, side)]
+
     def evaluate(self, frame: Any, side: str) -> tuple[tuple[str, ...], FloatArray]:
         """One side of the formula on every row of a frame."""
         from formulaic.errors import FormulaicError
@@ -103,52 +118,113 @@ def variables_of(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*model.response, *model.covariates)))
 
 
+@dataclass(frozen=True, eq=False)
+class ModelCells:
+    """Released records by cells, and the truths of which each cell tells.
+
+    Attributes:
+        table: One row a cell: kept columns and sums.
+        names: The columns of the truths.
+        truths: Their values; ``None`` where a truth is left out of the model.
+        undone: For each factor its rows, and the row that each cell has (CorrectedScores).
+        apart: Which cells come from the same draw, where there were several draws.
+        squares: Whether squares of scores can be told as well.
+        why: What makes the numbers right.
+    """
+
+    table: pa.Table
+    names: tuple[str, ...]
+    truths: list[tuple[Label, ...]]
+    undone: tuple[tuple[FloatArray, IntArray], ...]
+    why: str
+    apart: IntArray | None = None
+    squares: bool = True
+
+
+@dataclass(frozen=True)
+class ModelAsked:
+    """A model that was asked for: its formula, and which columns stand for what.
+
+    Attributes:
+        model: The formula.
+        family: Of the model.
+        changed: The columns that were not released as they are.
+        kept: The others, but the one that is summed up.
+        summed: The response, where sums of it say all.
+        asked: Filter, level and weights.
+    """
+
+    model: Model
+    family: Family
+    changed: tuple[str, ...]
+    kept: tuple[str, ...]
+    summed: str | None
+    asked: Asked
+
+
 def fit_formula(
     records: ReleasedRecords,
-    mechanism: Mechanism,
     text: str,
     asked: Asked,
     *,
     family: Family,
+    cells: Callable[[ModelAsked], ModelCells],
 ) -> Regression:
-    """Fit the model to the truth behind the records; ``asked`` has filter, level and weights."""
+    """Fit the model to the truth behind the records; ``asked`` has filter, level and weights.
+
+    ``cells`` tells what the records say of the truth: it differs by what was done to them.
+    """
     require_family(family)
     model = Model.of(text)
     names = (*model.response, *model.covariates)
     records.require_without_noise(model.covariates)
-    changed = [name for name in records.changed(names) if name in mechanism.columns]
+    changed = records.changed(names)
     summed = _summed_response(records, model, changed, family)
-    kept = [name for name in dict.fromkeys(names) if name not in changed and name != summed]
-    about = Asked(tuple(changed), asked.where, asked.question, asked.weighted)
-    cells = records.cells(about, mechanism, value=summed, also=kept)
-    whole = _complete(cells.table, kept)
-    table = cells.table.filter(pa.array(whole))
-    places = cells.layout.positions([cells.codes[name][whole] for name in cells.layout.columns])
-    frame, which, truths = _grid(records, model, cells.layout, table, kept)
+    kept = tuple(name for name in dict.fromkeys(names) if name not in changed and name != summed)
+    found = cells(ModelAsked(model, family, tuple(changed), kept, summed, asked))
+    frame, which, present = _grid(records, model, found, kept)
     terms, design, response = _sides(model, frame, family, summed)
     _require_size(len(which), design.size)
-    present = ~np.array([any(label is None for label in truth) for truth in truths])
-    sums = dict.fromkeys(SUMS, np.zeros(table.num_rows)) | sums_in(table)
+    sums = dict.fromkeys(SUMS, np.zeros(found.table.num_rows)) | sums_in(found.table)
     scores = CorrectedScores(
         family=family,
-        design=design.reshape(-1, len(truths), len(terms)) * present[:, None],
-        response=None if response is None else response.reshape(-1, len(truths)) * present,
+        design=design.reshape(-1, len(present), len(terms)) * present[:, None],
+        response=None if response is None else response.reshape(-1, len(present)) * present,
         kept=which,
-        undone=_undone(cells.layout, places),
-        records=float(sums["n"].sum()),
-        **{name: sums[name] for name in ("w", "ww", "wy", "wwy", "wwyy")},
+        undone=found.undone,
+        apart=found.apart,
+        **{name: sums[name] for name in SUMS},
     )
-    found = solve_scores(scores, terms, infer=asked.question.infer)
+    question = asked.question if found.squares else replace(asked.question, infer="population")
+    solved = solve_scores(scores, terms, infer=question.infer)
     return Regression(
         formula=text,
         family=family,
         names=terms,
-        coefficients=found.coefficients,
-        covariance=found.covariance,
-        question=asked.question,
+        coefficients=solved.coefficients,
+        covariance=solved.covariance,
+        question=question,
         records=round(scores.records),
-        why="scores corrected for the published matrices; robust standard errors."
-        if changed
+        why=found.why,
+    )
+
+
+def cells_of_steps(records: ReleasedRecords, mechanism: Mechanism, asked: ModelAsked) -> ModelCells:
+    """Whole records that went through the steps of a mechanism."""
+    question = asked.asked
+    about = Asked(asked.changed, question.where, question.question, question.weighted)
+    cells = records.cells(about, mechanism, value=asked.summed, also=asked.kept)
+    layout, whole = cells.layout, complete(cells.table, asked.kept)
+    places = layout.positions([cells.codes[name][whole] for name in layout.columns])
+    axes = [axis for axis in layout.axes if axis.step is not None]
+    truths = itertools.product(*(axis.group_cells for axis in axes))
+    return ModelCells(
+        cells.table.filter(pa.array(whole)),
+        tuple(name for axis in axes for name in axis.columns if name in layout.by),
+        [tuple(itertools.chain(*parts)) for parts in truths],
+        _undone(layout, places),
+        "scores corrected for the published matrices; robust standard errors."
+        if asked.changed
         else "these columns were released as they are; robust standard errors.",
     )
 
@@ -165,7 +241,7 @@ def _summed_response(
     return name if is_number(records.opened.schema.field(name).type) else None
 
 
-def _complete(table: pa.Table, names: Sequence[str]) -> BoolArray:
+def complete(table: pa.Table, names: Sequence[str]) -> BoolArray:
     """Which rows have a value in each of the columns."""
     whole = np.ones(table.num_rows, dtype=np.bool_)
     for name in names:
@@ -184,11 +260,12 @@ def _require_size(cells: int, numbers: int) -> None:
 
 
 def _grid(
-    records: ReleasedRecords, model: Model, layout: Layout, table: pa.Table, kept: Sequence[str]
-) -> tuple[Any, IntArray, list[tuple[Label, ...]]]:
-    """Kinds of kept values crossed with truths; the kind of each cell; the truths."""
+    records: ReleasedRecords, model: Model, cells: ModelCells, kept: Sequence[str]
+) -> tuple[Any, IntArray, BoolArray]:
+    """Kinds of kept values crossed with truths; the kind of each cell; truths that count."""
     import pandas as pd
 
+    table = cells.table
     own = pd.DataFrame(
         {name: _column(table.column(name)) for name in kept}, index=range(table.num_rows)
     )
@@ -197,27 +274,19 @@ def _grid(
         kinds = own.iloc[np.unique(which, return_index=True)[1]].reset_index(drop=True)
     else:
         which, kinds = np.zeros(table.num_rows, dtype=np.int64), own.iloc[:1]
-    axes = [axis for axis in layout.axes if axis.step is not None]
-    truths = [
-        tuple(itertools.chain(*parts))
-        for parts in itertools.product(*(a.group_cells for a in axes))
-    ]
-    _require_size(table.num_rows, len(kinds) * len(truths))
-    names = [name for axis in axes for name in axis.columns if name in layout.by]
-    gone = [_stand_for_missing(records, name) for name in names]
-    truths = [
-        tuple(None if label in own else label for label, own in zip(truth, gone, strict=True))
-        for truth in truths
-    ]
-    frame = kinds.loc[kinds.index.repeat(len(truths))].reset_index(drop=True)
-    for place, name in enumerate(names):
-        labels = [truth[place] for truth in truths]
+    _require_size(table.num_rows, len(kinds) * len(cells.truths))
+    gone = [(None, *stand_for_missing(records, name)) for name in cells.names]
+    frame = kinds.loc[kinds.index.repeat(len(cells.truths))].reset_index(drop=True)
+    present = np.ones(len(cells.truths), dtype=np.bool_)
+    for place, name in enumerate(cells.names):
+        labels = [truth[place] for truth in cells.truths]
+        present &= np.array([label not in gone[place] for label in labels], dtype=np.bool_)
         values = _values(records, model, name, labels)
         frame[name] = pd.concat([values] * len(kinds), ignore_index=True)
-    return frame, which.astype(np.int64), truths
+    return frame, which.astype(np.int64), present
 
 
-def _stand_for_missing(records: ReleasedRecords, name: str) -> tuple[Label, ...]:
+def stand_for_missing(records: ReleasedRecords, name: str) -> tuple[Label, ...]:
     """Labels by which a survey says why there is no value: no model takes them for one."""
     domain = records.certificate.schema.column(name).domain
     return () if domain is None else domain.missing_labels
@@ -235,9 +304,9 @@ def _values(records: ReleasedRecords, model: Model, name: str, labels: Sequence[
     import pandas as pd
 
     column = records.certificate.schema.column(name)
-    gone = (None, *_stand_for_missing(records, name))
+    gone = (None, *stand_for_missing(records, name))
     known = [label for label in column.labels if label not in gone]
-    filled = [known[0] if label is None else label for label in labels]
+    filled = [known[0] if label in gone else label for label in labels]
     domain = column.domain
     if isinstance(domain, Bins) and not model.as_categories(name):
         if not all(math.isfinite(edge) for edge in domain.edges):

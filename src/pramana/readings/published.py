@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import pyarrow as pa
@@ -23,7 +24,7 @@ from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream, Stream
 from pramana.readings.base import Asked
 from pramana.readings.distributions import ordered_records, proportion_by_mean
-from pramana.readings.formulas import fit_formula
+from pramana.readings.formulas import cells_of_steps, fit_formula
 from pramana.readings.records import ReleasedRecords, Summed
 from pramana.table.codec import decode
 
@@ -116,7 +117,8 @@ class PublishedReading:
 
     def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
         """By scores that are corrected for the matrices."""
-        return fit_formula(self.records, self.mechanism, formula, asked, family=family)
+        cells = partial(cells_of_steps, self.records, self.mechanism)
+        return fit_formula(self.records, formula, asked, family=family, cells=cells)
 
     def _sums(self, asked: Asked, value: str | None = None) -> Summed:
         return self.records.sums(asked, self.mechanism, value=value)

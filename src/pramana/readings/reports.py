@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 from typing import ClassVar, TypeAlias
 
@@ -50,9 +51,10 @@ from pramana.model.whole_records import different
 from pramana.randomness import Keystream, Stream
 from pramana.readings.base import Asked
 from pramana.readings.distributions import proportion_by_mean
-from pramana.readings.formulas import variables_of
+from pramana.readings.formulas import fit_formula, variables_of
 from pramana.readings.published import REBUILT, PublishedReading
 from pramana.readings.records import ReleasedRecords
+from pramana.readings.reported_models import cells_of_reports, share_of_cells
 from pramana.table.codec import decode, encode_released
 from pramana.table.schema import ASKED, Impossible, Schema
 from pramana.types import Codes, FloatArray, IntArray
@@ -260,14 +262,12 @@ class ReportsReading:
         return table.replace_schema_metadata({"pramana": f"{REBUILT} Model: {model.why}"})
 
     def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
-        """Where no reported column is involved."""
+        """By scores put together from the tables that the sets hold."""
         changed = self.records.changed([*asked.names, *variables_of(formula)])
-        if changed:
-            raise NotCovered(
-                f"Columns {', '.join(changed)} stand in some reports only, beside few others: "
-                "there is no model of them with errors. Rebuild the records and learn from those."
-            )
-        return self.plain.regress(asked, formula, family=family)
+        if not changed:
+            return self.plain.regress(asked, formula, family=family)
+        cells = partial(cells_of_reports, self.records, self.mechanism)
+        return fit_formula(self.records, formula, asked, family=family, cells=cells)
 
     # -- the model -------------------------------------------------------------------------
 
@@ -404,7 +404,7 @@ class _Sums:
             place = _cells_of(own, told, inside, schema)
             sets.append(_summed(own, at, place, groups, cells))
             totals.append(_summed(own, at, np.zeros(len(at), dtype=np.int64), groups, 1))
-            bases.append(_base(one, told, inside, schema, cells))
+            bases.append(share_of_cells(one, told, schema, inside))
         names = [*kept, *told]
         found |= {name: schema.column(name).labels for name in told}
         return cls(
@@ -593,23 +593,6 @@ def _cells_of(table: pa.Table, told: list[str], inside: Inside, schema: Schema) 
         if name in told:
             place = place * len(column.labels) + codes
     return np.where(keep, place, -1)
-
-
-def _base(one: AskedSet, told: list[str], inside: Inside, schema: Schema, cells: int) -> FloatArray:
-    """The share of a set's cells that lies in each cell of the table."""
-    found = np.zeros(cells)
-    known = {
-        name: {label: code for code, label in enumerate(schema.column(name).labels)}
-        for name in one.columns
-    }
-    for label in one.matrix.labels:
-        cell = dict(zip(one.columns, label if len(one.columns) > 1 else (label,), strict=True))
-        if all(cell[name] in allowed for name, allowed in inside.items()):
-            place = 0
-            for name in told:
-                place = place * len(known[name]) + known[name][cell[name]]
-            found[place] += 1
-    return found / one.matrix.size
 
 
 MOST_LIMITS = 200
