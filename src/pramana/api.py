@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from pramana.planning import (
         design,
         design_for,
+        foreseen_changes,
         people_of,
         reports_instead,
         usual_method,
@@ -82,6 +83,7 @@ __all__ = [
     "drawn",
     "earlier_releases",
     "errors_here",
+    "foreseen_changes",
     "letters",
     "load",
     "look",
@@ -122,6 +124,7 @@ _ELSEWHERE = {
     "asked_by_letters": "guarantees.registry",
     "design": "planning",
     "design_for": "planning",
+    "foreseen_changes": "planning",
     "people_of": "planning",
     "letters": "guarantees.registry",
     "open_source": "engines.choose",

@@ -479,17 +479,38 @@ def test_no_page_has_a_barrier(chromium: Any, studio: StudioProcess) -> None:
     assert not found
 
 
-def test_the_first_paint_is_quick(wide: Any, studio: StudioProcess) -> None:
-    """Under half a second on every page, as the browser itself measures it: the median page."""
-    open_people(wide, studio)
-    studio.visit(wide, "/columns")
-    times = []
-    for path in PAGES:
-        studio.visit(wide, path)
-        times.append(
-            wide.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+def first_paint(chromium: Any, studio: StudioProcess, path: str) -> float:
+    """Milliseconds until a browser that has seen no page of this studio shows something of one."""
+    page = chromium.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    studio.enter(page)
+    page.goto(studio.address + path)
+    found = None
+    while found is None:
+        found = page.evaluate(
+            "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
         )
-    assert sorted(times)[len(times) // 2] < 500
+    page.context.close()
+    return float(found)
+
+
+def test_the_first_paint_is_quick(chromium: Any, studio: StudioProcess) -> None:
+    """Under half a second on every page, of a studio that was just started and a new browser.
+
+    Others use the machine: a page that was slow has two more chances, each with a new studio.
+    """
+    page = chromium.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    open_people(page, studio)
+    studio.visit(page, "/columns")
+    page.context.close()
+    left = dict.fromkeys(("/choose", "/release", *PAGES), 0.0)  # the heaviest one first
+    for _ in range(3):
+        studio.stop()
+        studio.start()
+        times = {path: first_paint(chromium, studio, path) for path in left}
+        left = {path: took for path, took in times.items() if took >= 500}
+        if not left:
+            break
+    assert not left
 
 
 def test_nothing_runs_after_the_studio_is_closed(studio: StudioProcess, wide: Any) -> None:

@@ -47,6 +47,11 @@ def search(bench: Workbench, *, number: int) -> dict[str, Any]:
     return {"searched": bench.keep("searched", list), "process": os.getpid()}
 
 
+def linger(bench: Workbench) -> None:
+    """Something short."""
+    time.sleep(1)
+
+
 def refuse(bench: Workbench) -> None:
     """Something that cannot be."""
     raise InputError("The worker says no.")
@@ -146,6 +151,35 @@ def test_a_search_gives_way_to_the_next_one_of_its_lane(jobs: Jobs) -> None:
     assert again is not first
     searching(again)
     jobs.cancel(again.key)
+
+
+def test_a_search_waits_again_where_other_work_goes_before_it(jobs: Jobs) -> None:
+    """Whoever asked for it still gets it."""
+    first = jobs.ask(search, lane="foresee", number=1)
+    searching(first)
+    assert finished(jobs.ask(double, number=5)).result["number"] == 10
+    assert not first.ended.is_set()
+    assert jobs.find(first.key) is first
+    searching(first)
+    jobs.cancel(first.key)
+
+
+def test_what_is_quick_waits_for_nothing(jobs: Jobs, tmp_path: Path) -> None:
+    """It is answered by the same process beside what takes long, and again by the next process."""
+    first = jobs.ask(slow, folder=str(tmp_path / "release"))
+    running(first)
+    answer = finished(jobs.ask(double, quick=True, keep=False, number=6))
+    assert answer.result["process"] == jobs._process.pid
+    assert first.condition == "running"
+    assert jobs.busy is first
+    held = jobs.ask(linger, quick=True, keep=False)
+    while held.condition != "running":
+        time.sleep(0.05)
+    jobs.cancel(held.key)
+    assert first.condition == "running"
+    jobs.cancel(first.key)
+    assert first.condition == "cancelled"
+    assert finished(held).condition == "done"
 
 
 def test_what_differs_in_one_argument_is_found(jobs: Jobs) -> None:

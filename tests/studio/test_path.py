@@ -252,6 +252,48 @@ def test_sliders_foresee_what_a_target_promises(opened: Visitor, form: dict[str,
     assert opened.session.now.target[form["letter"]] == float(form[form["letter"]])
 
 
+def test_the_slider_of_a_search_answers_at_once_and_is_put_right(opened: Visitor) -> None:
+    """A rule of thumb in the first answer, the number of the plan in a later one."""
+    form = {"letter": "alpha", "alpha": "0.3"}
+    opened.post("/choose/foresee", {"letter": "k", "k": "3"}, **{"hx-request": "true"})
+    answer = opened.post("/choose/foresee", form, **{"hx-request": "true"}).text
+    told = words(answer)
+    assert "Roughly" in told
+    assert "of 400 records have to change" in told
+    assert "is at most 30 % sure" in told
+    poll = answer.split('hx-get="')[1].split('"')[0]
+    for _ in range(600):
+        later = opened.get(poll, **{"hx-request": "true"})
+        if later.status_code != 204:  # while it is searched for the page stays as it is
+            break
+        time.sleep(0.05)
+    table, own = opened.session.folder / "people.csv", schema(opened)
+    plan = api.design(own, *api.asked_by_letters({"alpha": 0.3}, schema=own), data=table)
+    changes = f"About {plan.figures['expected_changes']:,.0f} records of 400"
+    assert changes in words(later.text)
+    again = words(opened.post("/choose/foresee", form, **{"hx-request": "true"}).text)
+    assert changes in again
+
+
+def test_sliders_answer_while_methods_are_tried(opened: Visitor) -> None:
+    """Work that takes long is no reason to wait for them."""
+    opened.post("/choose/foresee", {"letter": "k", "k": "3"}, **{"hx-request": "true"})
+    opened.post("/choose/try", {"method": ["resample", "gaussian", "optimal"], "chances": "5,7,9"})
+    opened.get("/choose/tried", **{"hx-request": "true"})
+    running = opened.client.app._app.state.studio.jobs  # type: ignore[attr-defined]
+    times = []
+    for k in range(5, 12):
+        began = time.perf_counter()
+        form = {"letter": "k", "k": str(k)}
+        told = opened.post("/choose/foresee", form, **{"hx-request": "true"}).text
+        times.append(time.perf_counter() - began)
+        assert "What it promises" in told
+    assert running.busy is not None
+    assert sorted(times)[len(times) // 2] < 0.1
+    for job in reversed(running._jobs.values()):
+        running.cancel(job.key)
+
+
 def test_what_is_foreseen_is_what_will_be_planned(opened: Visitor) -> None:
     """People who were looked at once give the same plan as the table itself, for every letter."""
     table, own = opened.session.folder / "people.csv", schema(opened)
@@ -267,12 +309,12 @@ def test_a_slow_answer_begins_with_what_is_known_around_it(opened: Visitor) -> N
     studio = opened.client.app._app.state.studio  # type: ignore[attr-defined]
     arguments = {"schema": opened.session.now.schema, "method": "", "table": {}}
     known = [
-        Job(str(at), tasks.foresee, {**arguments, "target": {"alpha": at}}, "done",
+        Job(str(at), tasks.search, {**arguments, "target": {"alpha": at}}, "done",
             {"error": None, "changes": f"{at} change"})
         for at in (0.1, 0.2, 0.3, 0.4)
     ]  # fmt: skip
     studio.jobs._jobs |= {job.key: job for job in known}
-    asked = Job("x", tasks.foresee, {**arguments, "target": {"alpha": 0.25}})
+    asked = Job("x", tasks.search, {**arguments, "target": {"alpha": 0.25}})
     found = choosing._around(studio.jobs.alike(asked, "target"), asked)
     assert found == [("alpha = 0.2", "0.2 change"), ("alpha = 0.3", "0.3 change")]
 

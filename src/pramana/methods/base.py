@@ -61,6 +61,11 @@ class Method(Protocol):
     def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
         """What to do to each record of these people so that every guarantee asked is met."""
 
+    def foreseen(self, people: People, asked: Sequence[Guarantee]) -> tuple[float, float] | None:
+        """Between how many records a plan would change, where finding it takes long."""
+        del people, asked
+        return None
+
     def release(self, plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
         """The released records, not yet drawn, and the plan with the numbers of this very table.
 

@@ -97,7 +97,8 @@ class Standing:
 
     def _distinct(self, key: Column) -> tuple[NDArray[np.int32], int]:
         """What becomes of each distinct value."""
-        if key not in self._seen:
+        found = self._seen.get(key)  # held, for another thread may clear what is kept
+        if found is None:
             if len(self._seen) > MOST_CACHED:
                 self._seen.clear()
             values = self._column(key.name)[1]
@@ -110,8 +111,8 @@ class Standing:
                     f"Some records of '{key.name}' lie outside of its bins. Move the outer edges, "
                     "or take their values as missing."
                 ) from None
-            self._seen[key] = coded.codes[0], coded.sizes[0]
-        return self._seen[key]
+            found = self._seen[key] = coded.codes[0], coded.sizes[0]
+        return found
 
 
 def _bare(column: Column) -> Column:

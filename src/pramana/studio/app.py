@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
+from pramana import api
 from pramana.errors import PramanaError
+from pramana.studio import tasks
 from pramana.studio.guard import Guard, Origin
 from pramana.studio.jobs import Jobs
 from pramana.studio.pages import (
@@ -27,7 +30,7 @@ from pramana.studio.pages import (
     working,
 )
 from pramana.studio.session import StudioSession, plainly
-from pramana.studio.view import Studio, fragment, goto, page, studio_of
+from pramana.studio.view import Studio, fragment, goto, load_templates, page, studio_of
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -58,6 +61,7 @@ def studio_application(
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:
         del app
+        threading.Thread(target=_load_ahead, args=(jobs,), daemon=True).start()
         try:
             yield
         finally:
@@ -78,6 +82,13 @@ def studio_application(
     entries = tuple(module.ENTRY for module in PAGES if module.ENTRY is not None)
     app.state.studio = Studio(session, jobs, entries)
     return Guard(app, token=token, origin=origin, cookie=cookie)
+
+
+def _load_ahead(jobs: Jobs) -> None:
+    """Load what pages and the worker need, while the steward looks at the first one."""
+    jobs.ask(tasks.load_ahead, keep=False, quick=True)
+    load_templates()
+    list(api.METHODS.values())
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -50,6 +50,10 @@ class Job:
         notices: What the steward must know about the result.
         done, total: How far it is, in whatever is counted.
         since: When it began, on the monotonic clock.
+        lane: Of those that wait in one, only the last is wanted.
+        keep: Whether it is found again when the studio is opened again.
+        quick: Whether it is answered beside what takes long.
+        yields: Whether it may be left off where something else is wanted.
     """
 
     key: str
@@ -65,6 +69,7 @@ class Job:
     since: float = 0.0
     lane: str = ""
     keep: bool = True
+    quick: bool = False
     yields: bool = False
     ended: threading.Event = field(default_factory=threading.Event)
 
@@ -88,27 +93,39 @@ class Job:
 
 
 class Jobs:
-    """The queue before one worker, and what came of all that was asked."""
+    """The queues before one worker, of long and of quick work, and what came of all of it."""
 
     def __init__(self, results: Path, folder: Path) -> None:
         self._results = results
         self._folder = folder
         self._jobs: dict[str, Job] = {}
         self._queue: list[Job] = []
+        self._quick: list[Job] = []
         self._turn = threading.Condition()
         self._process: Any = None
+        self._pipes: tuple[Any, Any] = (None, None)
         self._closed = False
         self._forget_old()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        self._threads = [
+            threading.Thread(target=self._run, args=(quick,), daemon=True) for quick in (0, 1)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def ask(
-        self, function: Callable[..., Any], *, lane: str = "", keep: bool = True, **arguments: Any
+        self,
+        function: Callable[..., Any],
+        *,
+        lane: str = "",
+        keep: bool = True,
+        quick: bool = False,
+        **arguments: Any,
     ) -> Job:
         """The job of a task with these arguments: a new one, or the one that was asked before.
 
         A job in a lane takes the place of those that wait in it: only the last one is wanted.
-        One that is kept is found again when the studio is opened again.
+        One that is kept is found again when the studio is opened again. One that is quick waits for
+        no other.
         """
         key = _key(function, arguments)
         with self._turn:
@@ -116,7 +133,7 @@ class Jobs:
             if job is not None and job.condition != "cancelled":
                 return job
             if job is None:
-                job = Job(key, function, arguments, lane=lane, keep=keep)
+                job = Job(key, function, arguments, lane=lane, keep=keep, quick=quick)
                 self._jobs[key] = job
                 self._recall(job)
         if job.condition == "waiting":
@@ -167,8 +184,9 @@ class Jobs:
 
     @property
     def busy(self) -> Job | None:
-        """The one that is running."""
-        return next((job for job in self._jobs.values() if job.condition == "running"), None)
+        """The one that is running, of those that take long."""
+        running = (job for job in self._jobs.values() if job.condition == "running")
+        return next((job for job in running if not job.quick), None)
 
     def cancel(self, key: str) -> None:
         """Stop a job: one that waits is taken out, one that runs ends with its process."""
@@ -176,11 +194,12 @@ class Jobs:
         if job is None:
             return
         with self._turn:
-            if job in self._queue:
-                self._queue.remove(job)
+            if job in self._line(job):
+                self._line(job).remove(job)
                 _end(job, "cancelled")
                 return
-            process = self._process if job.condition == "running" else None
+            running = job.condition == "running" and not job.quick  # others need its process
+            process = self._process if running else None
             if process is not None:
                 job.condition = "cancelled"
         if process is not None:
@@ -195,25 +214,31 @@ class Jobs:
             process = self._process
         if process is not None:
             self._stop(process)
-        self._thread.join(GRACE)
+        for thread in self._threads:
+            thread.join(GRACE)
+
+    def _line(self, job: Job) -> list[Job]:
+        """Where a job waits."""
+        return self._quick if job.quick else self._queue
 
     def _enter(self, job: Job) -> None:
         with self._turn:
-            for other in [one for one in self._queue if job.lane and one.lane == job.lane]:
-                self._queue.remove(other)
+            line = self._line(job)
+            for other in [one for one in line if job.lane and one.lane == job.lane]:
+                line.remove(other)
                 self._jobs.pop(other.key, None)
                 _end(other, "cancelled")
-            if job not in self._queue:
-                self._queue.append(job)
+            if job not in line:
+                line.append(job)
             self._give_way()
             self._turn.notify_all()
 
     def _give_way(self) -> None:
-        """Tell the worker where another job of its lane waits, and what it does can be left off."""
+        """Tell the worker where another job waits, and what it does can be left off."""
         busy = self.busy
         if busy is None or not busy.yields or GIVE_WAY is None or self._process is None:
             return
-        if any(one.lane == busy.lane for one in self._queue) and self._process.pid is not None:
+        if self._queue and self._process.pid is not None:
             with suppress(ProcessLookupError):
                 os.kill(self._process.pid, GIVE_WAY)
 
@@ -225,35 +250,45 @@ class Jobs:
             process.join()
             remove_leftovers(self._folder)
 
-    # -- the thread that talks to the worker -------------------------------------------------------
+    # -- the threads that talk to the worker -------------------------------------------------------
 
-    def _run(self) -> None:
-        pipe: Any = None
+    def _run(self, quick: int) -> None:
+        line = self._quick if quick else self._queue
         while True:
             with self._turn:
-                while not self._queue and not self._closed:
+                while not line and not self._closed:
                     self._turn.wait()
                 if self._closed:
                     return
-                job = self._queue.pop(0)
-                if self._process is None or not self._process.is_alive():
-                    pipe = self._start()
+                job = line.pop(0)
+                process, pipe = self._connected(), self._pipes[quick]
                 job.condition, job.since = "running", time.monotonic()
             try:
                 pipe.send((job.function, job.arguments))
                 while not self._heard(job, pipe.recv()):
                     pass
             except (EOFError, OSError):  # it was ended, or has died
-                self._process = None
-                _lost(job)
+                with self._turn:
+                    if self._process is process:
+                        self._process = None
+                    again = bool(quick) and not job.words
+                    if again:
+                        job.words = "Once more"  # what takes long was cancelled beside it
+                        line.insert(0, job)
+                if not again:
+                    _lost(job)
 
-    def _start(self) -> Any:
-        context = get_context("spawn")
-        ours, theirs = context.Pipe()
-        self._process = context.Process(target=work, args=(theirs,), daemon=False)
-        self._process.start()
-        theirs.close()
-        return ours
+    def _connected(self) -> Any:
+        """The worker, started where there is none."""
+        if self._process is None or not self._process.is_alive():
+            context = get_context("spawn")
+            ours, theirs = zip(context.Pipe(), context.Pipe(), strict=True)
+            self._process = context.Process(target=work, args=theirs, daemon=False)
+            self._process.start()
+            for pipe in theirs:
+                pipe.close()
+            self._pipes = ours
+        return self._process
 
     def _heard(self, job: Job, message: tuple[Any, ...]) -> bool:
         """Take in what the worker says; whether the job is over."""
@@ -272,8 +307,7 @@ class Jobs:
                 job.yields = True
                 self._give_way()
         elif kind == "superseded":
-            self._jobs.pop(job.key, None)  # asked for again, it is done anew
-            _end(job, "cancelled")
+            self._left_off(job)
         elif kind == "done":
             result, notices = message[1]
             job.notices = list(dict.fromkeys(plainly(one, self._folder) for one in notices))
@@ -281,6 +315,16 @@ class Jobs:
             self._remember(job)
             _end(job, "done")
         return kind in ("refused", "superseded", "done")
+
+    def _left_off(self, job: Job) -> None:
+        """What gave way waits for its turn again, unless another one of its lane is wanted."""
+        with self._turn:
+            if any(one.lane == job.lane for one in self._queue):
+                self._jobs.pop(job.key, None)  # asked for again, it is done anew
+                _end(job, "cancelled")
+            else:
+                job.condition, job.yields, job.since = "waiting", False, 0.0
+                self._queue.append(job)
 
     # -- results that are kept ---------------------------------------------------------------------
 

@@ -8,10 +8,19 @@ from typing import Any
 
 from pramana.studio.worker import TableAt, Workbench
 
-__all__ = ["advise", "audit", "check", "describe", "foresee", "look", "plan", "protect", "report",
-           "shapes", "standing", "wishes"]  # fmt: skip
+__all__ = ["advise", "audit", "check", "describe", "foresee", "load_ahead", "look", "plan",
+           "protect", "report", "search", "shapes", "standing", "wishes"]  # fmt: skip
 
 ROWS = 100
+
+
+def load_ahead(bench: Workbench) -> None:
+    """What the first task needs."""
+    from pramana import api
+
+    del bench
+    for known in (api.FORMATS, api.METHODS):
+        list(known.values())
 
 
 def look(bench: Workbench, *, table: TableAt) -> dict[str, Any]:
@@ -173,19 +182,56 @@ def foresee(
 ) -> dict[str, Any]:
     """What a target would promise and cost, by the model of expected errors.
 
-    People are looked at once; whoever moves a slider on takes the place of a search that is
-    under way.
+    People are looked at once. Where a plan is found by a long search, what it changes is told by a
+    rule of thumb, and ``search`` follows.
     """
+    from pramana import api
+
+    people, asked, how = _people(bench, table, schema, method, target)
+    changes = api.foreseen_changes(people, *asked, method=how)
+    if changes is None:
+        return _told(api.design_for(people, *asked, method=how), opened=None)
+    return {
+        "searched": False,
+        "method": how or api.usual_method([own.name for own in asked]).name,
+        "changes": _roughly(changes, people.records),
+        "promises": [{"words": own.sentence()} for own in asked],
+    }
+
+
+def search(
+    bench: Workbench, *, table: TableAt, schema: str, method: str, target: dict[str, float]
+) -> dict[str, Any]:
+    """The same by the plan itself; whatever else is asked for meanwhile goes before it."""
+    from pramana import api
+
+    bench.say("Searching for the fewest changes")
+    people, asked, how = _people(bench, table, schema, method, target)
+    with bench.giving_way():
+        return _told(api.design_for(people, *asked, method=how), opened=None)
+
+
+def _people(
+    bench: Workbench, table: TableAt, schema: str, method: str, target: dict[str, float]
+) -> tuple[Any, Any, str | None]:
+    """Those of the table, what is asked, and the method; looked at once for all targets."""
     from pramana import Schema, api
 
-    stated = Schema.from_toml(schema)
-    opened = bench.table(**table)
-    asked = _asked(stated, method, target)
-    if method and api.METHODS[method].takes_numbers:
-        return _told(api.design(stated, *asked, method=method, data=opened), opened=None)
-    people = bench.keep(f"people {schema}", lambda: api.people_of(stated, opened))
-    with bench.giving_way():
-        return _told(api.design_for(people, *asked, method=method or None), opened=None)
+    stated, opened = Schema.from_toml(schema), bench.table(**table)
+    numbers = bool(method) and api.METHODS[method].takes_numbers
+    people = bench.keep(
+        f"people {numbers} {schema}",
+        lambda: api.people_of(stated, opened, numbers_stay=numbers),
+    )
+    return people, _asked(stated, method, target), method or None
+
+
+def _roughly(changes: tuple[float, float], records: int) -> str:
+    """A rule of thumb in words, with as many digits as it is good for."""
+    if changes[1] < 0.5:
+        return "Nothing has to change: this table keeps the promise as it is."
+    low, high = (f"{float(f'{min(own, records):.2g}'):,.0f}" for own in changes)
+    return f"Roughly {low} to {high} of {records:,} records have to change."
 
 
 def plan(
@@ -221,6 +267,7 @@ def _told(plan: Any, *, opened: Any) -> dict[str, Any]:
 
     error = plan.expected_error
     return {
+        "searched": True,
         "method": plan.method.name,
         "records": plan.records,
         "when": plan.method.when,
@@ -252,7 +299,7 @@ def _changes(plan: Any) -> str:
         return ""
     if plan.figures.get("unchanged"):
         return "Nothing has to change: this table keeps the promise as it is."
-    several = plan.mechanism is not None and len(plan.mechanism) > 1
+    several = plan.mechanism is not None and len(plan.mechanism.steps) > 1
     what = "values" if several else "records"
     return f"About {number:,.0f} {what} of {plan.records:,} records are expected to change."
 

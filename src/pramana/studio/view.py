@@ -29,6 +29,8 @@ __all__ = [
     "form_of",
     "fragment",
     "goto",
+    "load_templates",
+    "nothing_new",
     "page",
     "part",
     "studio_of",
@@ -184,6 +186,13 @@ def _templates() -> Environment:
     return made
 
 
+def load_templates() -> None:
+    """All of them, before the first page is asked for."""
+    made = _templates()
+    for name in made.list_templates(extensions=["html"]):
+        made.get_template(name)
+
+
 def _count(number: float) -> str:
     return f"{number:,.0f}"
 
@@ -249,6 +258,13 @@ def goto(path: str) -> Response:
     from starlette.responses import RedirectResponse
 
     return RedirectResponse(path, 303)
+
+
+def nothing_new() -> Response:
+    """The page stays as it is, and asks again."""
+    from starlette.responses import Response
+
+    return Response(status_code=204)
 
 
 async def part(

@@ -1,5 +1,8 @@
 """The process that does the work: tables stay open here, and pages answer meanwhile.
 
+One thread does what takes long. Another one, beside it, answers what is quickly computed from what
+was read already: live counts and sliders never wait for a release that is being written.
+
 It ends when its parent does, however that ends, and when it is told to: what it was writing is then
 taken away, as after an interruption of a command.
 """
@@ -14,6 +17,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 from types import FrameType
@@ -43,33 +47,43 @@ class TableAt(TypedDict):
     stamp: str
 
 
-class Workbench:
-    """What a task works with: a table that stays open, and someone to tell how far it is."""
+class Shelf:
+    """The table that is open, and what one task leaves for the next one about it, by name."""
 
-    def __init__(self, pipe: Connection) -> None:
-        self._pipe = pipe
+    def __init__(self) -> None:
+        self._one_at_a_time = threading.RLock()
         self._opened: dict[tuple[str, str, str], Any] = {}
-        self._told = 0.0
-        self._done = self._total = 0
-        self.kept: dict[str, Any] = {}
-        """What one task leaves for the next one about the same table, by name."""
+        self._kept: dict[str, Any] = {}
 
     def table(self, path: str, encoding: str, stamp: str) -> Any:
         """The table there, opened once; another one takes its place."""
         from pramana import api
 
         key = (path, encoding, stamp)
-        if key not in self._opened:
-            self._opened, self.kept = {}, {}
-            source = api.read(path, encoding=encoding) if encoding else path
-            self._opened = {key: api.open_source(source)}
-        return self._opened[key]
+        with self._one_at_a_time:
+            if key not in self._opened:
+                self._opened, self._kept = {}, {}
+                source = api.read(path, encoding=encoding) if encoding else path
+                self._opened = {key: api.open_source(source)}
+            return self._opened[key]
 
     def keep(self, name: str, make: Callable[[], Any]) -> Any:
         """What was made under this name before, or what is made now."""
-        if name not in self.kept:
-            self.kept[name] = make()
-        return self.kept[name]
+        with self._one_at_a_time:
+            if name not in self._kept:
+                self._kept[name] = make()
+            return self._kept[name]
+
+
+class Workbench:
+    """What a task works with: a table that stays open, and someone to tell how far it is."""
+
+    def __init__(self, pipe: Connection, shelf: Shelf) -> None:
+        self._pipe = pipe
+        self._told = 0.0
+        self._done = self._total = 0
+        self.table = shelf.table
+        self.keep = shelf.keep
 
     def say(self, words: str) -> None:
         """What is being done."""
@@ -105,34 +119,51 @@ class Workbench:
             self._pipe.send(("progress", self._done, self._total))
 
 
-def work(pipe: Connection) -> None:
-    """Do one task after the other, until the pipe is closed."""
+def work(pipe: Connection, beside: Connection) -> None:
+    """Do one task after the other, until the pipe is closed; quick ones come by the other pipe."""
     signal.signal(signal.SIGTERM, _ended)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server is interrupted, and tells us
     logging.getLogger().addHandler(logging.NullHandler())  # what libraries log may show data
     if GIVE_WAY is not None:
         signal.signal(GIVE_WAY, signal.SIG_IGN)
+    warnings.simplefilter("ignore")
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    bench = Workbench(pipe)
+    shelf = Shelf()
+    threading.Thread(target=_serve, args=(beside, shelf, _quietly), daemon=True).start()
+    _serve(pipe, shelf, _with_notices)
+
+
+def _serve(pipe: Connection, shelf: Shelf, do: Callable[..., tuple[Any, list[str]]]) -> None:
+    """Answer what comes by one pipe."""
+    bench = Workbench(pipe, shelf)
     try:
         while True:
             function, arguments = pipe.recv()
-            pipe.send(_outcome(bench, function, arguments))
+            pipe.send(_outcome(partial(do, function, bench, arguments)))
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         return
 
 
-def _outcome(
-    bench: Workbench, function: Callable[..., Any], arguments: dict[str, Any]
-) -> tuple[str, Any]:
+def _with_notices(
+    function: Callable[..., Any], bench: Workbench, arguments: dict[str, Any]
+) -> tuple[Any, list[str]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", Notice)
+        result = function(bench, **arguments)
+    return result, [str(one.message) for one in caught if issubclass(one.category, Notice)]
+
+
+def _quietly(
+    function: Callable[..., Any], bench: Workbench, arguments: dict[str, Any]
+) -> tuple[Any, list[str]]:
+    """Filters of warnings are those of the whole process, and the other thread sets them."""
+    return function(bench, **arguments), []
+
+
+def _outcome(do: Callable[[], tuple[Any, list[str]]]) -> tuple[str, Any]:
     """What came of a task; words of libraries may quote a record and are not passed on."""
-    notices: list[str] = []
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("always", Notice)
-            result = function(bench, **arguments)
-        notices = [str(one.message) for one in caught if issubclass(one.category, Notice)]
+        return "done", do()
     except Superseded:
         return "superseded", None
     except PramanaError as error:
@@ -145,7 +176,6 @@ def _outcome(
         if os.environ.get("PRAMANA_TRACEBACK"):
             raise
         return "refused", f"An unforeseen {type(error).__name__}: a fault in pramana. Report it."
-    return "done", (result, notices)
 
 
 def _ended(number: int, frame: FrameType | None) -> NoReturn:

@@ -15,7 +15,7 @@ from pramana.errors import DoesNotHold, Infeasible, SingularMatrix
 from pramana.guarantees.base import Guarantee, only_the_owner
 from pramana.guarantees.evaluate import attained
 from pramana.guarantees.match_risk import frequencies_by_label
-from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
+from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition, choices_of_keys
 from pramana.matrices.families import Dense, ListedCells
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import Label, TransitionMatrix
@@ -25,6 +25,7 @@ from pramana.methods.optimal.cells import WHOLE, KeyCells
 from pramana.methods.optimal.coarse import GRIDS, on_grid
 from pramana.methods.optimal.decoys import with_decoys, with_listed_decoys
 from pramana.methods.optimal.design import optimal_design
+from pramana.methods.optimal.foreseen import changes_foreseen
 from pramana.methods.optimal.listing import listed_cells
 from pramana.methods.optimal.rules import CellRules
 from pramana.methods.people import People
@@ -84,6 +85,16 @@ class Optimal(Method):
             f"can be looked at like any key, and {text_up(reached, 3)} is what comes out "
             f"with them. {advice}"
         )
+
+    def foreseen(self, people: People, asked: Sequence[Guarantee]) -> tuple[float, float]:
+        """By the combinations of keys that too few people share."""
+        target = the_only(asked, SpontaneousRecognition, method=self.name)
+        names = tuple(column.name for column in people.schema.randomised)
+        stated = target.choices or people.schema.choices
+        width, choices = _looked_at(replace(target, choices=stated), people.schema, names)
+        chosen = choices_of_keys(names, width=width, choices=choices)
+        totals = (people.counts.margin(*keys).numbers for keys in chosen)
+        return changes_foreseen(totals, target.alpha)
 
     def _lowered(
         self,

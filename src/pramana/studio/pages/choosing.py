@@ -23,6 +23,7 @@ from pramana.studio.view import (
     form_of,
     fragment,
     goto,
+    nothing_new,
     page,
     part,
     studio_of,
@@ -48,7 +49,7 @@ SLIDERS: Final = {
     "alpha": ("Who looks at a few keys is at most so sure", 0.01, 0.5, 0.1),
     "xi": ("Who searches by one key is right at most so often", 0.01, 0.5, 0.1),
 }
-AT_ONCE: Final = 0.09
+AT_ONCE: Final = 0.2
 """Seconds that an answer of the sliders is waited for before its progress is shown."""
 
 
@@ -124,18 +125,17 @@ async def _so_far(request: Request, job: Job, found: list[dict[str, Any]]) -> Re
 
 
 async def foresee(request: Request) -> Response:
-    """What a target would promise and cost."""
+    """What a target would promise and cost, answered beside whatever else is being done."""
     studio = studio_of(request)
     form = await form_of(request)
-    target = _target(form)
-    method = form.get("method") if form.get("method") in api.METHODS else ""
     job = studio.jobs.ask(
         tasks.foresee,
         lane="foresee",
         keep=False,
+        quick=True,
         schema=studio.session.now.schema,
-        method=method,
-        target=target,
+        method=form.get("method") if form.get("method") in api.METHODS else "",
+        target=_target(form),
         table=table_of(studio),
     )
     return await _foreseen(request, job, AT_ONCE)
@@ -144,21 +144,29 @@ async def foresee(request: Request) -> Response:
 async def foreseen(request: Request) -> Response:
     """An answer of the sliders that took longer than a moment."""
     job = studio_of(request).jobs.find(request.path_params["key"])
-    if job is None:
+    if job is None or job.condition == "cancelled":
         return fragment(request, "parts/refused.html", words="Move a slider again.", job=None)
-    return await _foreseen(request, job, GLANCE)
+    await asyncio.to_thread(job.ended.wait, GLANCE)
+    if job.function is tasks.search and job.condition in ("waiting", "running"):
+        return nothing_new()
+    return await _foreseen(request, job, 0)
 
 
 async def _foreseen(request: Request, job: Job, patience: float) -> Response:
-    """What a target costs; while it is searched for, what is known of those around it."""
+    """What a target costs: at once by a rule of thumb where the plan itself is searched for."""
     await asyncio.to_thread(job.ended.wait, patience)
-    words, poll = target_words(job.arguments["target"]), f"/choose/foreseen/{job.key}"
-    if job.condition in ("waiting", "running"):
-        around = _around(studio_of(request).jobs.alike(job, "target"), job)
-        return fragment(
-            request, "parts/foreseeing.html", job=job, poll=poll, words=words, around=around
-        )
-    return await part(request, job, "parts/foreseen.html", poll=poll, words=words)
+    about: dict[str, Any] = {"words": target_words(job.arguments["target"])}
+    jobs = studio_of(request).jobs
+    found = job
+    if job.condition == "done" and not job.result["searched"]:
+        found = jobs.ask(tasks.search, lane="search", keep=False, **job.arguments)
+    poll = f"/choose/foreseen/{found.key}"
+    if found.condition in ("waiting", "running"):
+        about |= {"around": _around(jobs.alike(found, "target"), found), "poll": poll}
+        quick = jobs.find(jobs.key_of(tasks.foresee, **found.arguments))
+        soon = quick.result if quick is not None and quick.condition == "done" else None
+        return fragment(request, "parts/foreseeing.html", job=found, soon=soon, **about)
+    return await part(request, found, "parts/foreseen.html", poll=poll, **about)
 
 
 def _around(known: list[Job], job: Job) -> list[tuple[str, str]]:

@@ -310,9 +310,8 @@ def _shapes(studio: Studio) -> Job:
 
 async def _counted(request: Request, studio: Studio, schemas: dict[str, Schema]) -> Response:
     texts = {name: own.to_toml() for name, own in schemas.items()}
-    job = studio.jobs.ask(
-        tasks.standing, lane="count", keep=False, schemas=texts, table=table_of(studio)
-    )
+    about = {"schemas": texts, "table": table_of(studio)}
+    job = studio.jobs.ask(tasks.standing, lane="count", keep=False, quick=True, **about)
     poll = f"/columns/counted/{job.key}"
     return await part(request, job, "parts/counted.html", patience=PATIENCE, poll=poll)
 
