@@ -8,8 +8,13 @@ whole intervals.
 from __future__ import annotations
 
 import itertools
+import json
 import math
+import random
+import tomllib
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -156,3 +161,65 @@ def test_a_page_is_told_of_no_cells_that_it_can_spell(definition: Definition) ->
         assert spelled == list(draw.cells)
     assert any("cells" in form for form in told)
     assert not all("cells" in form for form in told)
+
+
+def documented_answers(question: dict[str, Any]) -> list[str]:
+    """The answers to a question, as the same page says."""
+    bins = [f"[{low}, {high})" for low, high in itertools.pairwise(question.get("bins", []))]
+    own = [*bins[:-1], *(one[:-1] + "]" for one in bins[-1:])] or list(question["answers"])
+    own += ["does not apply"] if "ask_if" in question else []
+    return own + (["prefer not to say"] if question.get("optional") else [])
+
+
+def by_the_page_for_other_programs(
+    definition: dict[str, Any], truth: dict[str, str], words: list[int]
+) -> str:  # fmt: skip
+    """A client written from docs/howto/collect.md alone: JSON, integers, and no word of ours."""
+    entries, reports = definition["mechanism"], definition["method"] == "reports"
+    questions = tomllib.loads(definition["survey"])["questions"]
+    answers = {own["name"]: documented_answers(own) for own in questions}
+
+    def cells(entry: dict[str, Any]) -> list[list[str]]:
+        every = itertools.product(*(answers[name] for name in entry["columns"]))
+        listed = entry["matrix"].get("labels", [list(cell) for cell in every])
+        return [cell if isinstance(cell, list) else [cell] for cell in listed]
+
+    def sent(entry: dict[str, Any], word: int) -> int:
+        own, other = cells(entry), int(entry["matrix"]["other"])
+        true = own.index([truth[name] for name in entry["columns"]])
+        return word // other if word < len(own) * other else true
+
+    def digits(largest: int) -> int:
+        return len(str(largest - 1))
+
+    if not reports:
+        numbers = [0, *(sent(entry, word) for entry, word in zip(entries, words, strict=True))]
+        widths = [1, *(digits(len(cells(entry))) for entry in entries)]
+    else:
+        ends = list(itertools.accumulate(int(entry["weight"]) for entry in entries))
+        place = next(at for at, end in enumerate(ends) if words[0] < end)
+        numbers = [place, sent(entries[place], words[1])]
+        widths = [digits(len(entries)), digits(max(len(cells(entry)) for entry in entries))]
+    return ".".join(str(one).zfill(width) for one, width in zip(numbers, widths, strict=True))
+
+
+def test_a_program_that_knows_the_documented_form_alone_sends_the_same(
+    survey_folder: Path, definition: Definition
+) -> None:
+    """Five hundred vectors, with words at the ends of intervals; bit for bit."""
+    form = json.loads((survey_folder / "definition.json").read_bytes())
+    answers = {one.name: list(one.answers) for one in definition.survey.questions}
+    rng, channel = random.Random(3), definition.channel
+    others = [draw.other for one in channel.asked for draw in one.draws]
+    for _ in range(500):
+        near = rng.choice(others) * rng.randrange(4) + rng.choice([-1, 0, 1])
+        words = [rng.choice([rng.randrange(TOTAL), near % TOTAL]) for _ in range(channel.words)]
+        employed = rng.choice(["yes", "no"])
+        truth = {
+            "age": rng.choice(answers["age"]),
+            "sex": rng.choice(answers["sex"]),
+            "employed": employed,
+            "travel": rng.choice(answers["travel"][:4]) if employed == "yes" else "does not apply",
+        }
+        expected = channel.send(truth, words).spelled(widths=channel.widths)
+        assert by_the_page_for_other_programs(form, truth, words) == expected

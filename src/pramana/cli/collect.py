@@ -124,6 +124,7 @@ def serve(
       pramana collect serve survey/ --port 8000
     """
     from pramana.cli.rendering import note, out
+    from pramana.collect.consent import consent_of
     from pramana.collect.folder import load_survey, opened_store
     from pramana.collect.serving import require_server, serve_survey
     from pramana.servers import listener_at
@@ -132,6 +133,9 @@ def serve(
     definition, page = load_survey(folder)
     definition = definition.of_wave(wave)
     with opened_store(folder, definition, database) as store, listener_at(host, port) as at:
+        if definition.consent() != consent_of(definition):
+            by = definition.maker or "of an earlier version"
+            note(f"What people are told is as pramana {by} said it, not as this version would.")
         if store.finished():
             note("This survey is closed: who answers is told so, and nothing is taken.")
         where = f"{host}:{at.getsockname()[1]}"
@@ -222,6 +226,8 @@ def close(
     with opened_store(folder, definition, database) as store:
         release = close_survey(definition, store, to, sign_with=sign)
     short = definition.short_of(release.records)
+    if definition.promises_too_much:
+        note("People were promised more than holds: the certificate states what does. Tell them.")
     for words in short:
         note(words)
     if as_json:

@@ -288,17 +288,14 @@ class AnswerChannel:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """As a page reads it."""
+        """As a page reads it, but for the cells."""
         return {
             "reports": self.reports,
             "widths": list(self.widths),
             "asked": [
                 {
                     "end": str(end),
-                    "draws": [
-                        draw.to_json() | {"cells": [list(cell) for cell in draw.cells]}
-                        for draw in one.draws
-                    ],
+                    "draws": [draw.to_json() for draw in one.draws],
                 }
                 for end, one in zip(self._ends, self.asked, strict=True)
             ],

@@ -27,32 +27,40 @@ from pramana.release.certificate import Certificate, Collected
 from pramana.table.opened import TableFormat
 from pramana.table.schema import ASKED
 
-__all__ = ["Status", "certificate_of", "close_survey", "collected_release", "repeats", "status_of"]
+__all__ = [
+    "Status", "bare_certificate", "certificate_of", "close_survey", "collected_release", "repeats",
+    "status_of",
+]  # fmt: skip
 
 
-def certificate_of(definition: Definition, records: int, *, priced: bool = True) -> Certificate:
-    """What holds for so many answers, and what error to expect where it is to be priced.
+def certificate_of(definition: Definition, records: int) -> Certificate:
+    """What holds for so many answers, and what error to expect.
 
     What was asked for is stated beside what is attained; where fewer people came than were
     expected, a target may be missed, and the certificate says so.
     """
-    method = METHODS[definition.method]()
-    schema, survey = definition.survey.schema, definition.survey
     asked = {one.name: one for one in definition.asked}
     claims = tuple(Claim(one, asked.get(one.name)) for one in definition.promised(records))
-    found = Certificate(
+    found = replace(bare_certificate(definition, records), claims=claims)
+    price = METHODS[definition.method]().priced(found)
+    return found if price is None else replace(found, expected_error=price.sentence())
+
+
+def bare_certificate(definition: Definition, records: int) -> Certificate:
+    """The same without promises and without an error to expect."""
+    method = METHODS[definition.method]()
+    schema, survey = definition.survey.schema, definition.survey
+    return Certificate(
         schema=method.published_schema(schema),
         kind=method.kind,
         mechanism=definition.mechanism,
         method=method.name,
         records=records,
         crowd=records,
-        claims=claims,
+        claims=(),
         labels=survey.labels,
         collected=Collected(definition.identity, survey.expected, survey.codes, definition.panel),
     )
-    price = method.priced(found) if priced else None
-    return found if price is None else replace(found, expected_error=price.sentence())
 
 
 def released_table(definition: Definition, texts: list[str]) -> pa.Table:

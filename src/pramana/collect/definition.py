@@ -8,37 +8,39 @@ people, and the page that people open is the very file whose digest stands here.
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any, Final
 
+from pramana.collect.cells import Answers, shortened, spelled_out
 from pramana.collect.channel import AnswerChannel, Remembered, SentRecord
+from pramana.collect.consent import consent_of
 from pramana.collect.panel import Stages, two_stages
 from pramana.collect.survey import Survey, read_survey
 from pramana.errors import AlteredRelease, InputError, NotARelease, PramanaError
 from pramana.files import read_file
 from pramana.guarantees.base import Evidence, Guarantee
+from pramana.guarantees.claim import guarantee_from_json
 from pramana.guarantees.evaluate import attained
-from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.registry import asked_by_letters
-from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.matrices.mechanism import Mechanism
 from pramana.methods.plan import Plan
-from pramana.numeric import log_up, percent_down, percent_up, text_up
+from pramana.numeric import log_up
 from pramana.planning import design
 from pramana.randomness import Keystream
 from pramana.release.certificate import Panel, canonical
-from pramana.release.forms import mechanism_of, reporting_of
 from pramana.release.signing import has_signature_of, signature_of
 from pramana.release.strict import Field, parse
 
 __all__ = ["DEFINITION", "PAGE", "Definition", "define", "remember", "respond"]
 
 FORMAT: Final = "pramana-survey"
-VERSION: Final = 1
+VERSION: Final = 2
+"""Since 2 a definition leaves out cells that follow from the questions, and says who made it."""
+
 DEFINITION: Final = "definition.json"
 PAGE: Final = "survey.html"
 TRIAL: Final = "trial.html"
@@ -57,6 +59,10 @@ class Definition:
         signature: of the office, hexadecimal.
         stages: the two stages of each draw, in a panel.
         wave: which one, in a panel; no part of what is signed.
+        version: of the form in which it is written.
+        maker: the version of pramana that made it; earlier ones did not say.
+        told: what people are told, as it was signed; what this version says where it is new.
+        stated: what is promised to them, as it was signed; the same.
     """
 
     source: str
@@ -66,6 +72,17 @@ class Definition:
     signature: str | None = None
     stages: tuple[tuple[Stages, ...], ...] | None = None
     wave: int = 1
+    version: int = VERSION
+    maker: str = ""
+    told: tuple[str, ...] = ()
+    stated: tuple[Mapping[str, Any], ...] = ()
+
+    def changed(self, **what: Any) -> Definition:
+        """The same with another page, signature or wave: what was computed still holds."""
+        found = replace(self, **what)
+        known = {name: own for name, own in self.__dict__.items() if name in _LASTING}
+        found.__dict__.update(known)
+        return found
 
     @cached_property
     def survey(self) -> Survey:
@@ -84,7 +101,8 @@ class Definition:
 
     def promised(self, people: int | None = None) -> tuple[Guarantee, ...]:
         """What holds for so many answers; for those expected where not stated."""
-        return self._expected if people is None else self._for(people)
+        expected = people is None or people == self.survey.expected
+        return self._expected if expected else self._for(people or 0)
 
     @cached_property
     def _expected(self) -> tuple[Guarantee, ...]:
@@ -119,7 +137,7 @@ class Definition:
             raise InputError("This survey is no panel: it has no waves.")
         if self.stages is not None and (wave is None or not 1 <= wave <= waves):
             raise InputError(f"This survey is a panel: say which wave, from 1 to {waves}.")
-        return self if wave is None else replace(self, wave=wave)
+        return self if wave is None else self.changed(wave=wave)
 
     @cached_property
     def panel(self) -> Panel | None:
@@ -130,39 +148,9 @@ class Definition:
         steady = min(log_up(self.channel.stage_gamma(0)), changing)
         return Panel(self.wave, self.survey.waves, steady, changing)
 
-    def _panel(self) -> list[str]:
-        """All epsilons of a panel."""
-        if self.panel is None:
-            return []
-        one = log_up(self.mechanism.gamma)
-        filled = {"one": one, "alike": self.panel.epsilon, "changing": self.panel.changing_epsilon}
-        told = {mark: text_up(number, 3) for mark, number in filled.items()}
-        return [self.survey.said("consent_panel", waves=self.survey.waves, **told)]
-
     def consent(self) -> list[str]:
-        """What people are told before they answer, in plain words; numbers rounded against us."""
-        survey = self.survey
-        said = [survey.said("consent"), *self._chances(), survey.said("consent_use")]
-        said += [one.sentence() for one in self.promised()]
-        said += self._panel()
-        said += self._turnout()
-        return [*said, survey.said("consent_code" if survey.codes else "consent_once")]
-
-    def _turnout(self) -> list[str]:
-        """Which of the promises hang on how many people answer."""
-        names = [
-            words
-            for kind, words in _BY_TURNOUT
-            if any(isinstance(one, kind) for one in self.promised())
-        ]
-        if not names:
-            return []
-        numbers = " and ".join(names)
-        return [
-            f"{numbers[0].upper()}{numbers[1:]} above hold if {self.survey.expected:,} people "
-            "answer. If fewer do, they are weaker, and the release says by how much. What is said "
-            "of one record by itself (epsilon) holds however many answer."
-        ]
+        """What people are told before they answer, in plain words; as it was signed."""
+        return list(self.told) or consent_of(self)
 
     def short_of(self, answers: int) -> list[str]:
         """Where those who came are too few for what was asked, in words."""
@@ -175,28 +163,41 @@ class Definition:
             if asked.name not in found or not found[asked.name].implies(asked)
         ]
 
-    def _chances(self) -> list[str]:
-        draws = [draw for one in self.channel.asked for draw in one.draws]
-        to, questions = self.survey.said("to"), len(self.survey.questions)
-        if not self.channel.reports:
-            each = [chance for draw in draws for chance in draw.kept_answers]
-            return [self.survey.said("consent_each", chance=_between(each, to))]
-        together = _between([draw.kept for draw in draws], to)
-        said = [self.survey.said("consent_together", chance=together)]
-        fewest = min(len(one.columns) for one in self.channel.asked)
-        most = max(len(one.columns) for one in self.channel.asked)
-        if fewest == questions:  # everybody is asked all of them
-            return said
-        number = str(fewest) if fewest == most else f"{fewest} or {most}"
-        return [self.survey.said("consent_sets", number=number, questions=questions), *said]
+    @cached_property
+    def promises_too_much(self) -> bool:
+        """Whether people were promised more than this version finds to hold, or the office was."""
+        found = {one.name: one for one in self.promised()}
+        more = [own for own in self.stated if not _implied(found.get(str(own.get("name"))), own)]
+        return bool(more or self.short_of(self.survey.expected))
+
+    def require_kept(self) -> None:
+        """Refuse to take answers under a promise that is not kept."""
+        if self.promises_too_much:
+            raise AlteredRelease(
+                f"{DEFINITION} was altered, or made by a pramana that promised too much: it "
+                "promises more than its matrices keep. No more answers are taken under it; "
+                "'pramana collect close' states what holds for those that came."
+            )
+
+    @property
+    def answers(self) -> Answers:
+        """The answers to each question."""
+        return {one.name: one.answers for one in self.survey.questions}
+
+    @cached_property
+    def _matrices(self) -> list[dict[str, Any]]:
+        """The plain form of the mechanism."""
+        if self.version == 1:
+            return self.mechanism.to_json()
+        return shortened(self.mechanism, self.answers)
 
     def _content(self) -> dict[str, Any]:
         return {
             "format": FORMAT,
-            "version": VERSION,
+            "version": self.version,
             "survey": self.source,
             "method": self.method,
-            "mechanism": self.mechanism.to_json(),
+            "mechanism": self._matrices,
         } | ({} if self.stages is None else {"stages": self._stages()})
 
     def _stages(self) -> list[list[list[str]]]:
@@ -205,55 +206,78 @@ class Definition:
 
     def signed_part(self) -> bytes:
         """The bytes that a signature covers."""
-        promises = [{"name": one.name, **one.to_json()} for one in self.promised()]
-        return canonical(
+        return canonical(self._signed())
+
+    def _signed(self) -> dict[str, Any]:
+        promises = list(self.stated) or [
+            {"name": one.name, **one.to_json()} for one in self.promised()
+        ]
+        return (
             self._content()
             | {"page": self.page, "identity": self.identity, "promises": promises,
                "consent": self.consent()}
+            | ({} if self.version == 1 else {"pramana": self.maker})
         )  # fmt: skip
 
     def to_bytes(self) -> bytes:
         """The file of the definition."""
-        form = json.loads(self.signed_part())
-        return canonical(form | ({} if self.signature is None else {"signature": self.signature}))
+        signature = {} if self.signature is None else {"signature": self.signature}
+        return canonical(self._signed() | signature)
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Definition:
-        """Read a definition: strictly, and only if all that follows from it is as it follows."""
+        """Read a definition: strictly, and only if all that follows from it is as it follows.
+
+        What people are told and promised is as the version said it that made the survey: they have
+        read it, and the office has signed it. Whether it holds is for ``require_kept``.
+        """
         root = parse(content, what=DEFINITION)
         form = root.fields(
             ["format", "version", "survey", "method", "mechanism", "page", "identity", "promises",
              "consent"],
-            free=["signature", "stages"],
+            free=["signature", "stages", "pramana"],
         )  # fmt: skip
         form["format"].text(FORMAT)
-        if form["version"].whole() != VERSION:
-            raise NotARelease(f"{DEFINITION} is of another version than {VERSION}.")
-        method = form["method"].text(*METHODS)
-        read = reporting_of if method == "reports" else mechanism_of
-        digits = "small hexadecimal digits"
-        try:
-            found = cls(
-                source=form["survey"].text(),
-                method=method,
-                mechanism=read(form["mechanism"]),
-                stages=_stages_of(form["stages"]) if "stages" in form else None,
-                page=form["page"].matching(r"[0-9a-f]{64}", f"64 {digits}"),
-                signature=form["signature"].matching(r"[0-9a-f]{128}", f"128 {digits}")
-                if "signature" in form
-                else None,
+        if form["version"].whole() not in (1, VERSION):
+            raise NotARelease(
+                f"{DEFINITION} is of form {form['version'].whole()}, and this version of pramana "
+                f"reads {VERSION} and before: a later one made it, which also serves and closes it."
             )
+        try:
+            found = cls._of(form)
             written = found.to_bytes()
         except NotARelease:
             raise
         except PramanaError as error:
             raise NotARelease(f"{DEFINITION} contradicts itself: {error}") from None
         if written != content:
+            by = f"pramana {found.maker}" if found.maker else "another version of pramana"
             raise AlteredRelease(
-                f"{DEFINITION} does not follow from itself: it was altered, or another version of "
-                "pramana made it, which then also serves and closes it."
+                f"{DEFINITION} does not follow from itself: it was altered, or {by} made it, which "
+                "then also serves and closes it."
             )
         return found
+
+    @classmethod
+    def _of(cls, form: Mapping[str, Field]) -> Definition:
+        method = form["method"].text(*METHODS)
+        digits = "small hexadecimal digits"
+        bare = cls(
+            source=form["survey"].text(),
+            method=method,
+            mechanism=Mechanism(()),
+            version=form["version"].whole(),
+            maker=form["pramana"].text() if "pramana" in form else "",
+            stages=_stages_of(form["stages"]) if "stages" in form else None,
+            page=form["page"].matching(r"[0-9a-f]{64}", f"64 {digits}"),
+            signature=form["signature"].matching(r"[0-9a-f]{128}", f"128 {digits}")
+            if "signature" in form
+            else None,
+            told=form["consent"].texts(),
+            stated=tuple(_plain(own) for own in form["promises"].items(least=1)),
+        )
+        found = spelled_out(form["mechanism"], bare.answers, reports=method == "reports")
+        return bare.changed(mechanism=found)
 
     @classmethod
     def load(cls, folder: str | Path) -> Definition:
@@ -267,17 +291,37 @@ class Definition:
 
     def signed(self, key_file: Path) -> Definition:
         """The same with the signature of an office."""
-        return replace(self, signature=signature_of(self.signed_part(), key_file))
+        return self.changed(signature=signature_of(self.signed_part(), key_file))
 
     def has_signature_of(self, key_file: Path) -> bool:
         """Whether the holder of the private key to this public one signed it."""
         return has_signature_of(self, key_file)
 
 
-_BY_TURNOUT: Final = (
-    (PkAnonymity, "the bound of 1 in k"),
-    (ShuffledPrivacy, "the central epsilon"),
+_LASTING: Final = (
+    "survey",
+    "channel",
+    "identity",
+    "keys",
+    "promises_too_much",
+    "_expected",
+    "_matrices",
 )
+"""What hangs on neither page nor signature nor wave."""
+
+
+def _plain(field: Field) -> Mapping[str, Any]:
+    field.plain()
+    return {name: own.value for name, own in field.entries().items()}
+
+
+def _implied(found: Guarantee | None, stated: Mapping[str, Any]) -> bool:
+    """Whether a promise that was signed is kept; one that nobody knows here is not."""
+    numbers = {letter: own for letter, own in stated.items() if letter != "name"}
+    try:
+        return found is not None and found.implies(guarantee_from_json(found.name, numbers))
+    except PramanaError:
+        return False
 
 
 def _stages_of(field: Field) -> tuple[tuple[Stages, ...], ...]:
@@ -290,12 +334,6 @@ def _stages_of(field: Field) -> tuple[tuple[Stages, ...], ...]:
         return weights[0], weights[1]
 
     return tuple(tuple(pair_of(pair) for pair in own.items()) for own in field.items())
-
-
-def _between(kept: Sequence[float], to: str) -> str:
-    """The smallest and the largest chance, each rounded so that no more is said than holds."""
-    low, high = percent_down(min(kept)), percent_up(max(kept))
-    return high if low == high else f"{low} {to} {high}"
 
 
 def define(survey: Survey, source: str) -> tuple[Definition, Plan]:
@@ -312,7 +350,8 @@ def define(survey: Survey, source: str) -> tuple[Definition, Plan]:
     mechanism, stages = best.mechanism, None
     if survey.all_waves_epsilon is not None:
         mechanism, stages = two_stages(mechanism, survey.all_waves_epsilon)
-    return Definition(source, best.method.name, mechanism, stages=stages), best
+    maker = version_of("pramana")
+    return Definition(source, best.method.name, mechanism, stages=stages, maker=maker), best
 
 
 def _error(plan: Plan) -> float:
@@ -332,6 +371,7 @@ def _error(plan: Plan) -> float:
 
 def remember(definition: Definition, *, keystream: Keystream | None = None) -> Remembered:
     """Draw what a person of a panel keeps for life, before the first wave."""
+    definition.require_kept()
     stream = keystream or Keystream.from_system()
     begin = 0
 
@@ -355,6 +395,7 @@ def respond(
     A person who is asked again must send the same record again, not a new one. In a panel, what
     they remember goes into the record of every wave.
     """
+    definition.require_kept()
     stream = keystream or Keystream.from_system()
     if (definition.stages is None) != (remembered is None):
         raise InputError("A panel, and nothing else, needs what the person keeps: remember(...).")

@@ -6,10 +6,10 @@ import base64
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from pramana.collect.consent import consent_of
 from pramana.collect.definition import DEFINITION, PAGE, TRIAL, Definition, define
 from pramana.collect.page import page_of
 from pramana.collect.store import DAMAGED, Store, open_store, reason_of
@@ -21,9 +21,6 @@ from pramana.randomness import Keystream
 from pramana.release.checks import Check, Verdict
 
 __all__ = ["answers", "check_survey", "invite", "load", "load_survey", "new_survey", "opened_store"]
-
-PRICE: Final = "figures and words"
-"""The check of what is said about the error to expect, which a definition does not say."""
 
 ANSWERS: Final = "answers.sqlite"
 CODE_WORDS: Final = 2
@@ -37,7 +34,7 @@ def new_survey(source: Path, to: Path, *, sign_with: Path | None = None) -> tupl
         raise OutputExists(f"{to} exists already. Choose another place for the survey.")
     definition, plan = define(survey, text)
     page = page_of(definition)
-    definition = replace(definition, page=hashlib.sha256(page).hexdigest())
+    definition = definition.changed(page=hashlib.sha256(page).hexdigest())
     if sign_with is not None:
         definition = definition.signed(sign_with)
     with whole_folder(to) as work:
@@ -48,6 +45,13 @@ def new_survey(source: Path, to: Path, *, sign_with: Path | None = None) -> tupl
 
 
 def load_survey(folder: Path) -> tuple[Definition, bytes]:
+    """A survey that people may answer: its page, and a definition whose promises are kept."""
+    found = _loaded(folder)
+    found[0].require_kept()
+    return found
+
+
+def _loaded(folder: Path) -> tuple[Definition, bytes]:
     """The definition of a survey folder and its page, which must be the one of the definition."""
     definition = Definition.load(folder)
     _require_fitting(definition)
@@ -68,10 +72,14 @@ def check_survey(folder: Path, *, key: Path | None = None) -> Verdict:
     """
     definition, page = load_survey(folder)
     same = page == page_of(definition)
+    words = definition.consent() == consent_of(definition)
+    by = f"made by pramana {definition.maker}" if definition.maker else "made by an earlier pramana"
     checks = [
         Check.of("definition", True, f"promises and channel follow; survey {definition.identity}"),
+        Check.of("words", words, "what people are told is what this version says" if words
+                 else f"this version tells people something else; {by}: check it with that one"),
         Check.of("page", same, f"{'' if same else 'not '}the page that this version makes of it; "
-                 f"SHA-256 {definition.page}"),
+                 f"SHA-256 {definition.page}{'' if same else f'; {by}: check it with that one'}"),
     ]  # fmt: skip
     if key is not None:
         signed = definition.signature is not None and definition.has_signature_of(key)
@@ -82,24 +90,20 @@ def check_survey(folder: Path, *, key: Path | None = None) -> Verdict:
 
 
 def _require_fitting(definition: Definition) -> None:
-    """Refuse matrices that are not those of these questions, or that promise less than was asked.
+    """Refuse matrices that are not those of these questions.
 
     Who changes a definition can also make anew whatever follows from it. What must not pass is a
     page that asks or sends something else than the survey file says.
     """
-    from pramana.collect.closing import certificate_of
-    from pramana.release.ties import ties
+    from pramana.collect.closing import bare_certificate
+    from pramana.release.ties import matrix_ties
 
-    expected = definition.survey.expected
     if set(definition.mechanism.columns) != {one.name for one in definition.survey.questions}:
         raise AlteredRelease(f"{DEFINITION} was altered: its matrices are of other questions.")
-    certificate = certificate_of(definition, expected, priced=False)
-    checks = (check for check in ties(certificate) if check.name != PRICE)
-    wrong = next((check for check in checks if not check.ok), None)
+    certificate = bare_certificate(definition, definition.survey.expected)
+    wrong = next((check for check in matrix_ties(certificate) if not check.ok), None)
     if wrong is not None:
         raise AlteredRelease(f"{DEFINITION} was altered: {wrong.name} does not fit the survey.")
-    if definition.short_of(expected):
-        raise AlteredRelease(f"{DEFINITION} was altered: it promises less than the survey asks.")
 
 
 @contextmanager
@@ -122,8 +126,11 @@ def opened_store(
 
 
 def load(folder: str | Path, *, wave: int | None = None) -> Definition:
-    """The definition of a survey folder, whose page is the one that it names; of a panel a wave."""
-    found = load_survey(Path(folder))[0]
+    """The definition of a survey folder, whose page is the one that it names; of a panel a wave.
+
+    One that an earlier version made is read as it was signed, so that what came can be closed.
+    """
+    found = _loaded(Path(folder))[0]
     return found if wave is None else found.of_wave(wave)
 
 
@@ -161,5 +168,5 @@ def invite(
         place.touch(mode=0o600)
         place.write_bytes("".join(f"{code}\n" for code in spelled).encode())
         for wave in range(1, definition.survey.waves + 1):
-            with opened_store(folder, replace(definition, wave=wave), database) as store:
+            with opened_store(folder, definition.changed(wave=wave), database) as store:
                 store.invite(spelled)

@@ -12,9 +12,9 @@ import html
 import json
 from functools import cache
 from importlib.resources import files
-from itertools import product
 from typing import Any
 
+from pramana.collect.cells import follow
 from pramana.collect.definition import Definition
 from pramana.collect.survey import SurveyQuestion
 from pramana.collect.words import NOT_SAID, SKIPPED, WORDS
@@ -76,17 +76,12 @@ def questionnaire(definition: Definition) -> dict[str, Any]:
 
 
 def _channel(definition: Definition) -> dict[str, Any]:
-    """The channel; cells that are all combinations of answers are left to the page to spell.
-
-    A survey by reports has hundreds of sets, and a phone loads the page.
-    """
-    form = definition.channel.to_json()
-    known = {one.name: one.answers for one in definition.survey.questions}
-    for asked in form["asked"]:
-        for draw in asked["draws"]:
-            every = product(*(known[name] for name in draw["columns"]))
-            if [tuple(cell) for cell in draw["cells"]] == list(every):
-                del draw["cells"]
+    """The channel; cells that are all combinations of answers are left to the page to spell."""
+    form, answers = definition.channel.to_json(), definition.answers
+    for asked, one in zip(form["asked"], definition.channel.asked, strict=True):
+        for told, draw in zip(asked["draws"], one.draws, strict=True):
+            if not follow(draw.columns, draw.cells, answers):
+                told["cells"] = [list(cell) for cell in draw.cells]
     return form
 
 

@@ -7,7 +7,9 @@ from typing import Any, cast, get_args
 
 from pramana.matrices.families import FAMILIES
 from pramana.matrices.mechanism import Mechanism
-from pramana.matrices.reporting import Reporting
+from pramana.matrices.reporting import AskedSet, Reporting
+from pramana.matrices.transition import Label
+from pramana.matrices.uniform_mixture import UniformMixture
 from pramana.release.strict import Field
 from pramana.table.domains import RELEASES, Bins, Categories, Domain
 from pramana.table.labels import Labels
@@ -19,6 +21,7 @@ __all__ = [
     "AS_IT_IS",
     "BINNED",
     "NOISY",
+    "asked_set_of",
     "labels_of",
     "labels_to_json",
     "mechanism_of",
@@ -27,6 +30,9 @@ __all__ = [
     "schema_to_json",
     "treatment_of",
 ]
+
+DIGITS = "a text of at most 20 digits"
+WEIGHT = (r"0|[1-9][0-9]{0,19}", DIGITS)
 
 MOST_MOVES = 5_000_000
 """A row that many cells share is written once: before an array of all their moves is made."""
@@ -210,14 +216,20 @@ def mechanism_of(field: Field) -> Mechanism:
 
 def reporting_of(field: Field) -> Reporting:
     """The sets that records are asked for, and what is done to their cells."""
-    for one in field.items(least=1):
-        form = one.fields(["columns", "weight", "matrix"])
-        width = len(form["columns"].items(least=1))
-        form["columns"].texts()
-        form["weight"].matching(r"[1-9][0-9]{0,19}", "a text of at most 20 digits")
-        form["matrix"].entries().get("family", one).text("uniform-mixture")
-        _require_matrix(form["matrix"], width)
-    return Reporting.from_json(field.value)
+    return Reporting(tuple(asked_set_of(one) for one in field.items(least=1)))
+
+
+def asked_set_of(field: Field, labels: tuple[Label, ...] | None = None) -> AskedSet:
+    """A set that records are asked for; its labels too, unless they are known."""
+    form = field.fields(["columns", "weight", "matrix"])
+    columns = tuple(own.text() for own in form["columns"].items(least=1))
+    weight = form["weight"].matching(r"[1-9][0-9]{0,19}", DIGITS)
+    form["matrix"].entries().get("family", field).text("uniform-mixture")
+    if labels is None:
+        _require_matrix(form["matrix"], len(columns))
+        return AskedSet.from_json(field.value)
+    other = form["matrix"].fields(["family", "other"])["other"].matching(*WEIGHT)
+    return AskedSet(columns, int(weight), UniformMixture(labels, int(other)))
 
 
 def _require_step(field: Field) -> None:
@@ -250,7 +262,7 @@ def _require_matrix(field: Field, width: int) -> None:
     form = field.fields(["family", "labels", *rest[family]])
     size = len(form["labels"].labels(width))
     if family == "uniform-mixture":
-        form["other"].matching(r"0|[1-9][0-9]{0,19}", "a text of at most 20 digits")
+        form["other"].matching(*WEIGHT)
     elif family == "dense":
         if {len(row.weights()) for row in form["rows"].items(least=size)} != {size}:
             form["rows"].refuse(f"{size} lists of {size} weights")

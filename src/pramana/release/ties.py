@@ -30,10 +30,13 @@ from pramana.release.makers import MAKERS
 from pramana.table.schema import Schema
 from pramana.types import BoolArray, IntArray
 
-__all__ = ["ties"]
+__all__ = ["matrix_ties", "ties"]
 
 MOST_CELLS = 50_000_000
 """Joint domains up to here are laid out to see which cells can exist."""
+
+Tied = Mapping[str, tuple[str, ...]]
+"""Columns by the groups that rules tie together."""
 
 MOST_RULED = 50_000_000
 """So many cells may rules strike out, over and over: more would keep a reader waiting."""
@@ -41,12 +44,7 @@ MOST_RULED = 50_000_000
 
 def ties(certificate: Certificate) -> Iterator[Check]:
     """Whether the parts of a certificate fit together, and what its claims are worth."""
-    yield _method(certificate)
-    if certificate.mechanism is not None:
-        yield _steps(certificate)
-        yield from (_matrix(certificate.schema, step) for step in _moves(certificate.mechanism))
-        if certificate.kind != "reports":  # a report of a part of a rule cannot break it
-            yield from _rules(certificate)
+    yield from matrix_ties(certificate)
     yield _free_fields(certificate)
     yield from _figures(certificate)
     yield from _shares(certificate)
@@ -55,6 +53,19 @@ def ties(certificate: Certificate) -> Iterator[Check]:
     yield from _copies(certificate)
     yield from _collected(certificate)
     yield from _claims(certificate)
+
+
+def matrix_ties(certificate: Certificate) -> Iterator[Check]:
+    """Whether the matrices are those of the columns."""
+    yield _method(certificate)
+    if certificate.mechanism is None:
+        return
+    yield _steps(certificate)
+    tied = _tied(certificate.schema)
+    moves = _moves(certificate.mechanism)
+    yield from (_matrix(certificate.schema, step, tied) for step in moves)
+    if certificate.kind != "reports":  # a report of a part of a rule cannot break it
+        yield from _rules(certificate)
 
 
 def _moves(mechanism: Mechanism) -> tuple[Step, ...]:
@@ -96,24 +107,24 @@ def _steps(certificate: Certificate) -> Check:
     )
 
 
-def _matrix(schema: Schema, step: Step) -> Check:
+def _matrix(schema: Schema, step: Step, tied: Tied) -> Check:
     """The labels of a step are the domain of its columns: every cell that can exist."""
     name = f"matrix of {' x '.join(step.columns)}"
     lacking = [own for own in step.columns if own not in schema.names]
     if lacking or any(schema.column(own).domain is None for own in step.columns):
         return Check.of(name, False, "it moves a column that has no domain in the schema")
-    good = _covers(schema, step)
+    good = _covers(schema, step, tied)
     words = "runs over the whole domain" if good else "does not run over the domain"
     if good and isinstance(step.matrix, ListedCells):
         words = "lists cells that can exist, and leaves all others empty, of the domain"
     return Check.of(name, good, f"the matrix {words} of its columns")
 
 
-def _covers(schema: Schema, step: Step) -> bool:
+def _covers(schema: Schema, step: Step, tied: Tied) -> bool:
     domains = [{_told(label): at for at, label in enumerate(schema.column(name).labels)}
                for name in step.columns]  # fmt: skip
     listed = isinstance(step.matrix, ListedCells)
-    possible = None if listed else _possible(schema, step.columns)
+    possible = None if listed else _possible(schema, step.columns, tied)
     if possible is None and not listed:
         return False
     cells = step.labels if len(step.columns) > 1 else [(label,) for label in step.labels]
@@ -140,7 +151,7 @@ def _broken(schema: Schema, columns: Sequence[str], codes: IntArray) -> bool:
     return False
 
 
-def _possible(schema: Schema, columns: Sequence[str]) -> BoolArray | None:
+def _possible(schema: Schema, columns: Sequence[str], tied: Tied) -> BoolArray | None:
     """Which cells of some columns can exist beside some values of the columns tied to them.
 
     A rule may rule out a value altogether, or two rules together a pair that neither names.
@@ -149,7 +160,7 @@ def _possible(schema: Schema, columns: Sequence[str]) -> BoolArray | None:
     if math.prod(len(schema.column(name).labels) for name in columns) > MOST_CELLS:
         return None
     found, order = np.ones((), dtype=bool), list[str]()
-    for group in _tied(schema, columns):
+    for group in dict.fromkeys(tied[name] for name in columns):
         labels = [schema.column(name).labels for name in group]
         if math.prod(map(len, labels)) > MOST_CELLS or _ruled(schema, group) > MOST_RULED:
             return None
@@ -177,16 +188,16 @@ def _ruled_out(
         yield range(len(own)) if stated is None else [known[_told(label)] for label in stated]
 
 
-def _tied(schema: Schema, columns: Sequence[str]) -> list[list[str]]:
-    """The columns in groups that rules tie together, with the others of each group."""
+def _tied(schema: Schema) -> Tied:
+    """For each column the group that rules tie it to, itself among them."""
     names = [column.name for column in schema.randomised if column.domain is not None]
     group = {name: {name} for name in names}
     for rule in schema.impossible:
         if set(rule.columns) <= set(names):
             merged = set().union(*(group[name] for name in rule.columns))
             group |= dict.fromkeys(merged, merged)
-    found = {min(group[name]): group[name] for name in columns}
-    return [[name for name in names if name in own] for own in found.values()]
+    ordered = {id(own): tuple(name for name in names if name in own) for own in group.values()}
+    return {name: ordered[id(own)] for name, own in group.items()}
 
 
 def _ruled(schema: Schema, columns: Sequence[str]) -> int:

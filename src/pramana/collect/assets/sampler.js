@@ -4,13 +4,16 @@
 const TOTAL = 1n << 64n;
 
 // What the page knows. Cells that are all combinations of answers are spelled here, the last
-// question running fastest.
+// question running fastest, once somebody is asked for them.
 function readSurvey() {
   const survey = JSON.parse(document.getElementById("survey").textContent);
   const answers = new Map(survey.questions.map((one) => [one.name, one.answers]));
   for (const asked of survey.channel.asked) {
     for (const draw of asked.draws) {
-      draw.cells ??= draw.columns.reduce((cells, name) => cells.flatMap((cell) => answers.get(name).map((answer) => [...cell, answer])), [[]]);
+      if (draw.cells) continue;
+      let spelt = null;
+      const cells = () => draw.columns.reduce((before, name) => before.flatMap((cell) => answers.get(name).map((answer) => [...cell, answer])), [[]]);
+      Object.defineProperty(draw, "cells", { enumerable: true, get: () => (spelt ??= cells()) });
     }
   }
   return survey;

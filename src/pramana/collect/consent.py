@@ -1,0 +1,84 @@
+"""What people are told before they answer, in plain words; every number rounded against us."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
+from pramana.numeric import log_up, percent_down, percent_up, text_up
+
+if TYPE_CHECKING:
+    from pramana.collect.definition import Definition
+
+__all__ = ["consent_of"]
+
+_BY_TURNOUT: Final = (
+    (PkAnonymity, "the bound of 1 in k"),
+    (ShuffledPrivacy, "the central epsilon"),
+)
+
+
+def consent_of(definition: Definition) -> list[str]:
+    """What this version of pramana tells people of a survey."""
+    survey = definition.survey
+    said = [survey.said("consent"), *_chances(definition), survey.said("consent_use")]
+    said += [one.sentence() for one in definition.promised()]
+    said += _panel(definition)
+    said += _turnout(definition)
+    return [*said, survey.said("consent_code" if survey.codes else "consent_once")]
+
+
+def _turnout(definition: Definition) -> list[str]:
+    """Which of the promises hang on how many people answer."""
+    names = [
+        words
+        for kind, words in _BY_TURNOUT
+        if any(isinstance(one, kind) for one in definition.promised())
+    ]
+    if not names:
+        return []
+    numbers = " and ".join(names)
+    return [
+        f"{numbers[0].upper()}{numbers[1:]} above hold if {definition.survey.expected:,} people "
+        "answer. If fewer do, they are weaker, and the release says by how much. What is said "
+        "of one record by itself (epsilon) holds however many answer."
+    ]
+
+
+def _chances(definition: Definition) -> list[str]:
+    """How likely it is that an answer is sent as it was given."""
+    survey, asked = definition.survey, definition.channel.asked
+    to, questions = survey.said("to"), len(survey.questions)
+    draws = [draw for one in asked for draw in one.draws]
+    if not definition.channel.reports:
+        each = [chance for draw in draws for chance in draw.kept_answers]
+        return [survey.said("consent_each", chance=_between(each, to))]
+    together = _between([draw.kept for draw in draws], to)
+    said = [survey.said("consent_together", chance=together)]
+    fewest, most = (end(len(one.columns) for one in asked) for end in (min, max))
+    if fewest == questions:  # everybody is asked all of them
+        return said
+    number = str(fewest) if fewest == most else f"{fewest} {to} {most}"
+    return [survey.said("consent_sets", number=number, questions=questions), *said]
+
+
+def _panel(definition: Definition) -> list[str]:
+    """All epsilons of a panel."""
+    if definition.panel is None:
+        return []
+    one = log_up(definition.mechanism.gamma)
+    filled = {
+        "one": one,
+        "alike": definition.panel.epsilon,
+        "changing": definition.panel.changing_epsilon,
+    }
+    told = {mark: text_up(number, 3) for mark, number in filled.items()}
+    return [definition.survey.said("consent_panel", waves=definition.survey.waves, **told)]
+
+
+def _between(kept: Sequence[float], to: str) -> str:
+    """The smallest and the largest chance, each rounded so that no more is said than holds."""
+    low, high = percent_down(min(kept)), percent_up(max(kept))
+    return high if low == high else f"{low} {to} {high}"
