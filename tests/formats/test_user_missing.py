@@ -144,6 +144,46 @@ def test_stata_keeps_its_letters(stata, tmp_path):
     assert api.verify(tmp_path / "r", original=stata).valid
 
 
+@pytest.mark.filterwarnings("ignore::pramana.errors.Notice")
+def test_letters_that_no_record_has_are_no_ordinary_values(tmp_path):
+    """Stata labels .a to .c, and records have .a at most: all three stand for missing, whether a
+    column has them or not, and the release is a Stata file again."""
+    own = survey()
+    labels = {"a": "refused", "b": "unknown", "c": "does not apply"}
+    vote = own["vote"].astype(object).replace({8.0: "a", 9.0: 1.0}).where(own["vote"].notna(), None)
+    kept = own["vote"].where(own["vote"] < 3, 1.0)
+    path = str(tmp_path / "survey.dta")
+    pyreadstat.write_dta(
+        pd.DataFrame({"vote": vote, "old": kept}),
+        path,
+        variable_value_labels={"vote": {1: "yes", 2: "no", **labels}, "old": {1: "yes", **labels}},
+        missing_user_values={"vote": ["a", "b", "c"], "old": ["a", "b", "c"]},
+    )
+    schema = api.describe(path, keys=["vote", "old"]).schema
+    for name in ("vote", "old"):
+        domain = schema.column(name).domain
+        assert domain == Categories((1, 2), missing_values=(REFUSED, UNKNOWN, UNKNOWN + 1))
+    plan = api.design(schema, PkAnonymity(k=2), data=path, method="retention")
+    api.protect(path, plan, to=tmp_path / "r", seed=1)
+
+    released, about = pyreadstat.read_dta(str(tmp_path / "r" / "data.dta"), user_missing=True)
+    assert {"a", "b", "c"} <= set(released["vote"].dropna())
+    assert about.variable_value_labels["vote"]["c"] == "does not apply"
+    assert api.verify(tmp_path / "r", original=path).valid
+
+
+def test_what_the_file_calls_missing_is_not_guessed_at(tmp_path):
+    """No proposal to take as missing what stands in the file as such; of another column, one."""
+    own = survey()
+    frame = pd.DataFrame({name: own["vote"].replace({8.0: -8.0, 9.0: -9.0}) for name in "ab"})
+    path = str(tmp_path / "survey.sav")
+    pyreadstat.write_sav(frame, path, missing_ranges={"a": [-8, -9]})
+    told, guessed = api.describe(path, keys=["a", "b"]).profiles
+
+    assert told.suspects == () == told.proposals
+    assert {one.value for one in guessed.suspects} == {-8, -9}
+
+
 def test_columns_that_are_not_randomised_say_that_reasons_are_lost(spss):
     """Not silently: a notice names the columns."""
     schema = Schema((

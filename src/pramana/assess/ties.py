@@ -19,7 +19,7 @@ from pramana.readings.release import Release
 from pramana.release.told import SILENT, told_codes
 from pramana.risk.coded_table import code_column
 from pramana.table.codec import encode
-from pramana.table.domains import label_text
+from pramana.table.domains import Bins, label_text
 from pramana.table.opened import OpenedTable, is_number
 from pramana.table.schema import Column, Role
 from pramana.types import Codes, FloatArray
@@ -82,9 +82,7 @@ class _Tie:
     @classmethod
     def of(cls, release: Release, truth: OpenedTable, key: Column, other: Column) -> _Tie | None:
         before, after = (t.to_arrow([key.name, other.name]) for t in (truth, release.opened))
-        own, theirs = before.column(other.name), after.column(other.name)
-        if own.type != theirs.type:
-            return None
+        own, theirs = _alike(before.column(other.name), after.column(other.name), other)
         told = told_codes(release.certificate.mechanism, key, release.opened)
         if release.certificate.kind == "reports":  # at face value, those who tell the key
             theirs, told = theirs.filter(pa.array(told != SILENT)), told[told != SILENT]
@@ -157,6 +155,20 @@ class _Tie:
         off = np.minimum(np.nan_to_num(np.abs(found - truth) / spread, nan=1.0), 1.0)
         loss = float((weight * off).sum())
         return TieLoss(self.key.name, self.column, "mean", loss, estimated)
+
+
+def _alike(
+    own: pa.ChunkedArray, theirs: pa.ChunkedArray, column: Column
+) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """The truth as it would have been released: in bins where these leave by their labels."""
+    domain = column.domain
+    if own.type == theirs.type:
+        return own, theirs
+    if isinstance(domain, Bins) and domain.release == "label":
+        own = pa.chunked_array([pa.array(column.labels).take(pa.array(encode(column, own)))])
+    if is_number(own.type) and is_number(theirs.type):
+        return own.cast(pa.float64(), safe=False), theirs.cast(pa.float64(), safe=False)
+    return own.cast(pa.string()), theirs.cast(pa.string())
 
 
 def _numbers(values: pa.ChunkedArray) -> FloatArray:

@@ -91,7 +91,7 @@ def read_here(path: Path, *, file_format: TableFormat) -> tuple[pa.Table, Labels
     if not about.column_names or not about.number_rows:
         raise InvalidTable(f"{path} has no records.")
     table = pa.table({name: _column(name, _coded(values)) for name, values in columns.items()})
-    labels = _labels(about)
+    labels = _labels(about, stata=file_format == "dta")
     return table, replace(labels, missing=_missing_values(table, about, labels))
 
 
@@ -146,9 +146,12 @@ def _missing_values(table: pa.Table, about: Any, labels: Labels) -> dict[str, tu
         codes = {_whole(v) for v in fitting if any(low <= v <= high for low, high in low_high)}
         if codes:
             found[name] = tuple(sorted(codes))
-    for name, letters in (about.missing_user_values or {}).items():
+    for name in table.column_names:
+        occur = (about.missing_user_values or {}).get(name) or ()
+        labelled = labels.values.get(name, {})
+        letters = [c for letter, c in STATA_CODES.items() if letter in occur or c in labelled]
         if letters:
-            found[name] = tuple(sorted(STATA_CODES[letter] for letter in letters))
+            found[name] = tuple(letters)
     return found
 
 
@@ -171,19 +174,16 @@ def _column(name: str, values: list[Any]) -> pa.Array:
     return array.cast(pa.float64()) if pa.types.is_null(array.type) else array
 
 
-def _labels(about: Any) -> Labels:
+def _labels(about: Any, *, stata: bool) -> Labels:
+    """What the file says in words; of Stata's letters also those that no record has."""
     variables = {name: text for name, text in about.column_names_to_labels.items() if text}
     values = {
-        name: {STATA_CODES.get(value, value) if _stata(about, name) else value: text
+        name: {STATA_CODES.get(value, value) if stata else value: text
                for value, text in labels.items()}
         for name, labels in about.variable_value_labels.items()
     }  # fmt: skip
     measures = {n: m for n, m in (about.variable_measure or {}).items() if m != "unknown"}
     return Labels(variables, values, measures)
-
-
-def _stata(about: Any, name: str) -> bool:
-    return bool((about.missing_user_values or {}).get(name))
 
 
 def write_labelled(path: Path, records: RecordStream, file_format: TableFormat) -> None:

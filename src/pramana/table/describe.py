@@ -167,7 +167,15 @@ def describe(
     )
     tallies = tally(table)
     codes = codes_among_numbers(tallies)
-    suspects = {n: tuple(looks_missing(seen, codes.get(n, ()))) for n, seen in tallies.items()}
+    stated = table.labels.missing  # what the file itself calls missing is not guessed at
+    suspects = {
+        name: tuple(
+            one
+            for one in looks_missing(seen, codes.get(name, ()))
+            if one.value not in stated.get(name, ())
+        )
+        for name, seen in tallies.items()
+    }
     first = _recodings(tallies, suspects, given)
     if first:
         table = recoded(table, Schema(tuple(Column(n, Role.PLAIN, recoding=r)
