@@ -135,7 +135,7 @@ def _drawn(plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table
     """The released records, in the types in which they leave, and the plan as it came out."""
     made, plan = plan.method.release(plan, opened, keystream)
     made = with_noise(made, plan.schema, keystream)
-    made = leaving(made, plan.method.published_schema(plan.schema))
+    made = leaving(made, plan.method.published_schema(plan.schema), plan.mechanism.marks)
     if plan.method.kind == "withheld" and engine_for(opened).on_one_machine:
         return _copies_counted(made, plan, opened)
     return made, plan

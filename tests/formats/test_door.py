@@ -17,11 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pramana as pm
+from pramana.errors import InvalidTable
 from pramana.formats.door import Door, write_table
 from pramana.methods.registry import METHODS
 from pramana.randomness import Keystream, Stream
 from pramana.table.domains import Bins, Categories
-from pramana.table.schema import Column, Role, Schema
+from pramana.table.schema import ASKED, Column, Role, Schema
 
 RNG = np.random.default_rng(8)
 N = 3000
@@ -302,3 +303,27 @@ def test_two_orders_of_one_truth_differ_in_the_order_of_records_alone(
         write_table(left, path, file_format=form)
         contents.add(path.read_bytes())
     assert len(contents) == 1
+
+
+def test_sets_leave_in_the_order_in_which_they_are_stated():
+    """Plain or in a dictionary of any order, the same comes out; other sets are refused."""
+    schema = Schema(
+        (
+            Column("a", Role.KEY, Categories(("x", "y")), missing="refuse"),
+            Column(ASKED, Role.SENSITIVE, missing="refuse"),
+        )
+    )
+    sets, marks = ("a", "a*b", "b"), ["b", "a", "b", "a*b"]
+    a = pa.array([None, "x", None, "y"])
+    left = []
+    for own in (pa.array(marks), pa.array(marks).dictionary_encode()):
+        batch = pa.record_batch({"a": a, ASKED: own})
+        left.append(Door.of(schema, batch.schema, sets)(batch))
+    assert left[0].equals(left[1])
+    assert left[0].column(ASKED).dictionary.to_pylist() == list(sets)
+    assert left[0].column(ASKED).to_pylist() == marks
+    assert left[0].column("a").to_pylist() == a.to_pylist()
+    for wrong in ("a*c", None):
+        batch = pa.record_batch({"a": a[:1], ASKED: pa.array([wrong], pa.string())})
+        with pytest.raises(InvalidTable, match="the certificate states"):
+            Door.of(schema, batch.schema, sets)(batch)

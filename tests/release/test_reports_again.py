@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import pramana as pm
@@ -14,6 +16,7 @@ from pramana.errors import InvalidMatrix
 from pramana.guarantees.claim import Claim
 from pramana.matrices.reporting import AskedSet, Reporting
 from pramana.matrices.uniform_mixture import UniformMixture
+from pramana.release.contents import fingerprint
 
 RNG = np.random.default_rng(3)
 PEOPLE = pa.table({name: RNG.choice(list("xyz"), 900) for name in ("a", "b", "c")})
@@ -27,6 +30,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         schema, pm.ShuffledPrivacy(epsilon=1.0, delta=1e-6), data=PEOPLE, method="reports"
     )
     place = tmp_path_factory.mktemp("reports") / "release"
+    pm.protect(PEOPLE, plan, to=place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of two pairs of columns."""
+    schema = pm.describe(PEOPLE, keys=["a", "b", "c"])
+    method = pm.Reports(tables=(("a", "b"), ("b", "c")))
+    plan = pm.design(schema, pm.PkAnonymity(k=300), data=PEOPLE, method=method)
+    place = tmp_path_factory.mktemp("pairs") / "release"
     pm.protect(PEOPLE, plan, to=place)
     return place
 
@@ -63,3 +77,35 @@ def test_a_set_names_different_columns_and_no_two_sets_read_alike() -> None:
     half = 2**63
     with pytest.raises(InvalidMatrix, match="read alike"):
         Reporting(sets=(AskedSet(("a*b", "c"), half, cells), AskedSet(("a", "b*c"), half, cells)))
+
+
+@pytest.mark.parametrize(
+    ("who", "column", "value", "check"),
+    [
+        ("silent", "a", "x", "domain of a"),
+        ("told", "a", None, "domain of a"),
+        ("told", "a", "elsewhere", "domain of a"),
+        ("told", "asked", "b*a", "sets asked for"),
+        ("told", "asked", None, "sets asked for"),
+    ],
+)
+def test_reports_that_do_not_fit_their_sets_are_seen(
+    pairs: Path, tmp_path: Path, who: str, column: str, value: str | None, check: str
+) -> None:
+    """Told without being asked, asked without telling, values and sets that do not exist."""
+    forged = tmp_path / "forged"
+    shutil.copytree(pairs, forged)
+    (place,) = forged.glob("data*")
+    table = pq.read_table(place)
+    asked = np.array(["a" in mark.split("*") for mark in table["asked"].to_pylist()])
+    values = table[column].to_pylist()
+    for row in np.flatnonzero(asked == (who == "told"))[:2]:
+        values[row] = value
+    at = table.schema.get_field_index(column)
+    pq.write_table(table.set_column(at, column, pa.array(values, pa.string())), place)
+    certificate = pm.load(pairs).certificate.with_data(fingerprint(place, "parquet"))
+    (forged / "certificate.json").write_bytes(certificate.to_bytes())
+    checks = {own.name: own for own in pm.verify(forged).checks}
+    found = checks[check]
+    assert not found.ok
+    assert "records" in found.detail

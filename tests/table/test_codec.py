@@ -17,6 +17,8 @@ from pramana.table.codec import (
     decode,
     encode,
     encode_released,
+    partly_told,
+    places_among,
     released_type,
 )
 from pramana.table.domains import Bins, Categories, label_text
@@ -144,6 +146,36 @@ def test_missing_values_are_refused_unless_the_schema_allows_them(missing, array
     """The message says what to set."""
     with pytest.raises(OutsideDomain, match=r"2 records of 'c' are missing.*category"):
         encode(key(Categories((1, 2)), missing), array)
+
+
+@pytest.mark.parametrize("missing", ["refuse", "category"])
+def test_missing_values_are_counted_alike_in_every_form(missing):
+    """As plain text, and as a dictionary whose values are all in the domain."""
+    column, plain = key(Categories(("a", "b")), missing), pa.array(["a", None, "b", None, None])
+    found = [count_refused(column, array) for array in (plain, plain.dictionary_encode())]
+    assert [(own.outside, own.missing) for own in found] == [(0, 3 * (missing == "refuse"))] * 2
+
+
+def test_a_text_has_its_place_among_names():
+    """Whatever form it comes in; negative where it is none of them, or missing."""
+    names, texts = ("a*b", "a", "b*c"), pa.array(["a", "b*c", None, "c", "a*b", "a"])
+    for array in (texts, texts.dictionary_encode(), texts.dictionary_encode()[1:]):
+        expected = [names.index(own) if own in names else -1 for own in array.to_pylist()]
+        assert np.maximum(places_among(names, array), -1).tolist() == expected
+    broken = pa.DictionaryArray.from_arrays(pa.array([0, 7]), pa.array(["a"]), safe=False)
+    with pytest.raises(InvalidTable, match="outside its dictionary"):
+        places_among(names, broken)
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int64", "float64"])
+def test_what_is_not_told_leaves_nothing_behind(kind):
+    """No number stays in the memory behind a missing value, whatever it was."""
+    told = np.arange(19) % 3 == 0
+    values = np.where(told, np.arange(19), np.inf if kind == "float64" else 77).astype(kind)
+    found = partly_told(values, told)
+    found.validate(full=True)
+    assert found.to_pylist() == [n if n % 3 == 0 else None for n in range(19)]
+    assert not np.frombuffer(found.buffers()[1], kind)[~told].any()
 
 
 def test_a_dictionary_may_list_values_that_do_not_occur():

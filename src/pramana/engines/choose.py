@@ -130,15 +130,23 @@ def as_kind(opened: OpenedTable, like: TableLike | None) -> TableLike:
     return engine_for(like).as_kind(opened, like)
 
 
-def leaving(table: Table, schema: Schema) -> Table:
-    """Released records in the types in which they leave, by the one door out."""
-    door = Door.of(schema, table.schema())
+def leaving(table: Table, schema: Schema, sets: tuple[str, ...] = ()) -> Table:
+    """Released records in the types in which they leave, by the one door out.
+
+    ``sets`` are those that records may say they were asked for.
+    """
+    door = Door.of(schema, table.schema(), sets)
     return table.map_batches(door, schema=door.schema)
 
 
 def write_opened(
-    opened: OpenedTable, path: Path, *, schema: Schema, file_format: TableFormat
+    opened: OpenedTable,
+    path: Path,
+    *,
+    schema: Schema,
+    file_format: TableFormat,
+    sets: tuple[str, ...] = (),
 ) -> int:
     """Write released records, by their engine, to a file that appears whole or not at all."""
-    table = leaving(engine_of(opened), schema)
+    table = leaving(engine_of(opened), schema, sets)
     return table.write(path, file_format=file_format, labels=opened.labels)

@@ -2,8 +2,9 @@
 
 What leaves is a function of the released values, their order and the schema, and of nothing else. A
 kind of value has one Arrow type whatever the truth was kept in; labels of a domain leave as a
-dictionary in the order of the domain; no other dictionary, which would tell in which order values
-came in, and no metadata leaves. Files have row groups of one size and no statistics. So the same
+dictionary in the order of the domain, sets that records were asked for in the order in which they
+are stated; no other dictionary, which would tell in which order values came in, and no metadata
+leaves. Files have row groups of one size and no statistics. So the same
 released records give the same bytes, whichever file, frame or engine they came from.
 """
 
@@ -24,7 +25,15 @@ from pramana.files import whole_file
 from pramana.formats.base import FORMATS, RecordStream
 from pramana.formats.faithful import require_kept
 from pramana.table.alike import alike
-from pramana.table.codec import canonical_type, code_dtype, decode, encode_released, released_type
+from pramana.table.codec import (
+    canonical_type,
+    code_dtype,
+    decode,
+    encode_released,
+    partly_told,
+    places_among,
+    released_type,
+)
 from pramana.table.domains import Bins
 from pramana.table.labels import Labels
 from pramana.table.opened import TableFormat
@@ -47,16 +56,18 @@ class Door:
         columns: What each released column is, in the order in which they leave.
         types: The Arrow schema of the records that come.
         partly: Whether each record tells some of its columns only, so that others are empty.
+        sets: What records may then say that they were asked for, where it is known.
     """
 
     columns: tuple[Column, ...]
     types: pa.Schema
     partly: bool = False
+    sets: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, schema: Schema, types: pa.Schema) -> Door:
+    def of(cls, schema: Schema, types: pa.Schema, sets: tuple[str, ...] = ()) -> Door:
         """For the released columns of a schema."""
-        return cls(schema.released, types, partly=ASKED in schema.names)
+        return cls(schema.released, types, ASKED in schema.names, sets)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -73,6 +84,9 @@ class Door:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _field(self, column: Column) -> pa.Field:
+        if self.sets and column.name == ASKED:
+            kind = pa.dictionary(pa.from_numpy_dtype(code_dtype(len(self.sets))), pa.string())
+            return pa.field(ASKED, kind, nullable=False)
         kind = canonical_type(self.types.field(column.name).type)
         if _has_labels(column):
             kind = released_type(column, like=kind)
@@ -80,6 +94,8 @@ class Door:
         return pa.field(column.name, kind, nullable=self.partly or not whole)
 
     def _leaving(self, column: Column, array: pa.Array, kind: pa.DataType) -> pa.Array:
+        if self.sets and column.name == ASKED:
+            return self._marks(array, kind)
         if not pa.types.is_dictionary(kind):
             return alike(plain(array).cast(kind))
         if array.type == kind and array.dictionary.equals(_labels(column)):
@@ -90,17 +106,30 @@ class Door:
             return decode(column, told, like=kind).take(pa.array(places, mask=_missing(array)))
         return decode(column, encode_released(column, array), like=kind)
 
+    def _marks(self, array: pa.Array, kind: pa.DataType) -> pa.Array:
+        """The sets in words; one that is not stated is refused."""
+        names = pa.array(self.sets, pa.string())
+        if array.type == kind and array.dictionary.equals(names) and not array.null_count:
+            return array
+        places = places_among(self.sets, array)
+        if len(places) and places.min() < 0:
+            raise InvalidTable(f"Column '{ASKED}' must name sets that the certificate states.")
+        indices = places.astype(kind.index_type.to_pandas_dtype())
+        return pa.DictionaryArray.from_arrays(indices, names)
+
 
 def _missing(array: pa.Array) -> NDArray[np.bool_]:
-    return np.asarray(array.is_null().to_numpy(zero_copy_only=False), dtype=bool)
+    bits = np.frombuffer(array.is_null().buffers()[1], np.uint8)
+    return np.unpackbits(bits, count=len(array), bitorder="little").view(np.bool_)
 
 
 def _empty_where_missing(array: pa.DictionaryArray) -> pa.DictionaryArray:
     """The same labels, with nothing in the places that nobody reads, whatever stood there."""
     if not array.null_count:
         return array
-    places = array.indices.fill_null(0).to_numpy()
-    told = pa.array(places, type=array.type.index_type, mask=_missing(array))
+    indices = array.indices
+    data = np.frombuffer(indices.buffers()[1], indices.type.to_pandas_dtype())
+    told = partly_told(data[indices.offset :][: len(array)], ~_missing(array))
     return pa.DictionaryArray.from_arrays(told, array.dictionary, safe=False)
 
 

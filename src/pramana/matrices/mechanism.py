@@ -118,6 +118,11 @@ class Mechanism:
         return tuple(name for step in self.steps for name in step.columns)
 
     @property
+    def marks(self) -> tuple[str, ...]:
+        """What records may say that they were asked for; none where all of them tell everything."""
+        return ()
+
+    @property
     def strata(self) -> tuple[str, ...]:
         """The columns on whose values a matrix depends."""
         return tuple(dict.fromkeys(name for step in self.steps for name in step.strata))

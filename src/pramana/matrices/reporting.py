@@ -108,6 +108,11 @@ class Reporting(Mechanism):
         """The columns that are asked for."""
         return tuple(dict.fromkeys(name for asked in self.sets for name in asked.columns))
 
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The sets in words."""
+        return tuple(asked.name for asked in self.sets)
+
     def labels_of(self, column: str) -> tuple[Label, ...]:
         """The values of a column that can be told, in the order of the first set that has it."""
         one = next(asked for asked in self.sets if column in asked.columns)

@@ -123,7 +123,11 @@ class Release:
         write_release(
             self.certificate,
             lambda path: write_opened(
-                self.opened, path, schema=self.certificate.schema, file_format=file_format
+                self.opened,
+                path,
+                schema=self.certificate.schema,
+                file_format=file_format,
+                sets=self.certificate.marks,
             ),
             folder=Path(folder),
             file_format=file_format,

@@ -217,6 +217,11 @@ class Certificate:
         return self.schema.known
 
     @property
+    def marks(self) -> tuple[str, ...]:
+        """What records may say that they were asked for; none where all of them tell everything."""
+        return () if self.mechanism is None else self.mechanism.marks
+
+    @property
     def evidence(self) -> Evidence:
         """What a stranger can compute guarantees from."""
         return Evidence(

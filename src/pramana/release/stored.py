@@ -70,7 +70,8 @@ def write_release(
     def copied(wanted: TableFormat) -> Callable[[Path, Path], int]:
         def write(data: Path, place: Path) -> int:
             opened = replace(open_own(data, schema=certificate.schema), labels=certificate.labels)
-            return write_opened(opened, place, schema=certificate.schema, file_format=wanted)
+            schema, marks = certificate.schema, certificate.marks
+            return write_opened(opened, place, schema=schema, file_format=wanted, sets=marks)
 
         return write
 

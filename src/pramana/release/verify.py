@@ -8,7 +8,6 @@ that follows from the published matrices. What only the owner can compute is tol
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -34,12 +33,12 @@ from pramana.release.signing import has_signature_of
 from pramana.release.stored import open_data
 from pramana.release.ties import ties
 from pramana.release.within import WithinKeys
-from pramana.table.codec import Refused, count_refused, encode_released
+from pramana.table.codec import Refused, count_refused, encode_released, places_among
 from pramana.table.domains import Bins, label_key
 from pramana.table.groups import MOST_ATTACHED, GroupSizes, in_bins
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import ASKED, Column, Impossible, Role
-from pramana.types import Codes, Progress
+from pramana.types import BoolArray, Codes, Positions, Progress
 
 __all__ = ["Check", "State", "Verdict", "verify_folder"]
 
@@ -152,7 +151,7 @@ def _records(
         detail = f"{outside:,} records outside" if outside else "every value lies in its domain"
         yield Check.of(f"domain of {name}", not outside, detail)
     if isinstance(certificate.mechanism, Reporting):
-        yield _sets(certificate.mechanism, seen.asked, seen.records)
+        yield _sets(certificate.mechanism, seen)
         yield from seen.beside.checks()
     if certificate.schema.impossible:
         yield Check.of(
@@ -225,20 +224,34 @@ def _crowd(certificate: Certificate, seen: _Seen) -> Check:
     )
 
 
-def _sets(mechanism: Reporting, asked: Counter[str], records: int) -> Check:
+def _sets(mechanism: Reporting, found: _Seen) -> Check:
     """Whether the sets were asked for as often as stated, within what chance allows."""
-    names = {one.name: one.share for one in mechanism.sets}
-    unknown = sum(times for name, times in asked.items() if name not in names)
-    if unknown:
+    asked = found.asked
+    unknown = found.records - int(asked.sum())
+    if unknown or found.strays:
         return Check.of(
             "sets asked for", False, f"{unknown:,} records name a set that is not stated"
         )
-    expected = np.array([share * records for share in names.values()])
-    seen = np.array([asked[name] for name in names], dtype=np.float64)
-    statistic = float(((seen - expected) ** 2 / np.maximum(expected, 1)).sum())
-    good = len(names) == 1 or chi_square_tail(statistic, len(names) - 1) > 1e-6
+    expected = np.array([one.share * found.records for one in mechanism.sets])
+    statistic = float(((asked - expected) ** 2 / np.maximum(expected, 1)).sum())
+    good = len(asked) == 1 or chi_square_tail(statistic, len(asked) - 1) > 1e-6
     words = "as often as stated" if good else "not as often as stated"
     return Check.of("sets asked for", good, words)
+
+
+def _refused(column: Column, values: pa.Array, told: BoolArray | None) -> Refused:
+    """Values outside the domain; in reports also those of columns that were not asked for."""
+    if isinstance(values, pa.DictionaryArray) and (
+        strays := count_refused(column, values.dictionary, released=True)
+    ):
+        return strays  # also where no record holds it: it stands in the file
+    if told is None:
+        return count_refused(column, values, released=True)
+    there = values.is_valid().to_numpy(zero_copy_only=False)
+    spoken = int(np.count_nonzero(there & ~told))
+    silent = len(values) - int(np.count_nonzero(there | told))
+    found = count_refused(column, values, released=True)
+    return Refused(found.outside + spoken, max(found.missing - silent, 0))
 
 
 class _Seen:
@@ -248,7 +261,9 @@ class _Seen:
         self.certificate = certificate
         self.records = 0
         self.impossible = 0
-        self.asked: Counter[str] = Counter()
+        self.names = certificate.marks
+        self.asked = np.zeros(len(self.names), dtype=np.int64)
+        self.strays = False
         own = [column.name for column in certificate.true_schema.released_as_is]
         self.beside = SetsBeside(own if certificate.kind == "reports" else ())
         self.coded = [c for c in certificate.schema.released if c.coded]
@@ -268,18 +283,17 @@ class _Seen:
     def look_at(self, batch: pa.RecordBatch) -> None:
         """One batch."""
         self.records += batch.num_rows
+        sets = self._sets(batch.column(ASKED)) if self.names else None
         good = True
         for column in self.coded:
-            found = self._refused(column, batch)
+            told = None if column.binned else self._told(sets, (column.name,))
+            found = _refused(column, batch.column(column.name), told)
             self.refused[column.name] += found
             good = good and not found
-        if self.certificate.kind == "reports":
-            seen = pc.value_counts(batch.column(ASKED).cast(pa.string()))
-            names, times = (seen.field(at).to_pylist() for at in ("values", "counts"))
-            self.asked.update(dict(zip(names, times, strict=True)))
+        if sets is not None:
             self.beside.add(batch)
         if good and self.certificate.schema.impossible:
-            self._look_for_impossible(batch)
+            self._look_for_impossible(batch, sets)
         for name, values in self.values.items():
             if len(values) < self.distinct:
                 own = pc.unique(batch.column(name)).to_pylist()
@@ -293,38 +307,32 @@ class _Seen:
             binned = self.certificate.schema.binned
             self.attached.add(in_bins(batch, binned, released=True))
 
-    def _refused(self, column: Column, batch: pa.RecordBatch) -> Refused:
-        """Values outside the domain; in reports also those of columns that were not asked for."""
-        values = batch.column(column.name)
-        if isinstance(values, pa.DictionaryArray) and (
-            strays := count_refused(column, values.dictionary, released=True)
-        ):
-            return strays  # also where no record holds it: it stands in the file
-        told = None if column.binned else self._told(batch, (column.name,))
-        if told is None:
-            return count_refused(column, values, released=True)
-        silent = pc.invert(told)
-        spoken = Refused(outside=pc.sum(pc.and_(silent, values.is_valid())).as_py() or 0)
-        return spoken + count_refused(column, values.filter(told), released=True)
+    def _sets(self, marks: pa.Array) -> Positions:
+        """The place of the set that each record was asked for, negative where it is not stated."""
+        sets = places_among(self.names, marks)
+        self.asked += np.bincount(sets[sets >= 0], minlength=len(self.names))
+        if isinstance(marks, pa.DictionaryArray):  # what no record holds stands in the file
+            self.strays |= bool((places_among(self.names, marks.dictionary) < 0).any())
+        return sets
 
-    def _told(self, batch: pa.RecordBatch, columns: Sequence[str]) -> pa.Array | None:
+    def _told(self, sets: Positions | None, columns: Sequence[str]) -> BoolArray | None:
         """Which records were asked for all of these columns; ``None`` where all tell them."""
         mechanism = self.certificate.mechanism
-        if not isinstance(mechanism, Reporting):
+        if sets is None or not isinstance(mechanism, Reporting):
             return None
-        sets = pa.array([one.name for one in mechanism.containing(columns)], pa.string())
-        return pc.is_in(batch.column(ASKED).cast(pa.string()), value_set=sets)
+        wanted = {one.name for one in mechanism.containing(columns)}
+        told = np.array([*(name in wanted for name in self.names), False])  # the last is no set
+        return told[np.maximum(sets, -1)]
 
-    def _look_for_impossible(self, batch: pa.RecordBatch) -> None:
+    def _look_for_impossible(self, batch: pa.RecordBatch, sets: Positions | None) -> None:
         schema = self.certificate.schema
         names = {name for rule in schema.impossible for name in rule.columns}
-        reports = self.certificate.kind == "reports"
         codes: dict[str, Codes] = {}
-        if not reports:
+        if sets is None:
             codes = {n: encode_released(schema.column(n), batch.column(n)) for n in names}
         for rule, struck in self.rules:
-            if reports:
-                own = batch.filter(self._told(batch, rule.columns))
+            if sets is not None:
+                own = batch.filter(pa.array(self._told(sets, rule.columns)))
                 codes = {n: encode_released(schema.column(n), own.column(n)) for n in rule.columns}
             hits = [mask[codes[name]] for name, mask in struck.items()]
             self.impossible += int(np.logical_and.reduce(hits).sum())

@@ -34,6 +34,8 @@ __all__ = [
     "decode",
     "encode",
     "encode_released",
+    "partly_told",
+    "places_among",
     "refuse",
     "released_type",
 ]
@@ -86,10 +88,10 @@ def count_refused(
 ) -> Refused:
     """How many values ``encode`` (or ``encode_released``) would refuse: for totals over batches."""
     find = (_released_finder if released else _finder)(column)
-    if isinstance(array, pa.DictionaryArray) and not array.indices.null_count:
+    if isinstance(array, pa.DictionaryArray):
         known = find(flat(array.dictionary))  # where all of these will do, so do the records
         if not _refused(column, known) and _inside(array):
-            return Refused()
+            return Refused(missing=0 if None in column.labels else array.indices.null_count)
     return _coded(column, array, find)[1]
 
 
@@ -98,6 +100,14 @@ def _inside(array: pa.DictionaryArray) -> bool:
     ends = pc.min_max(array.indices)
     low, high = ends["min"].as_py(), ends["max"].as_py()
     return low is None or (low >= 0 and high < len(array.dictionary))
+
+
+def places_among(names: tuple[str, ...], array: pa.Array) -> Positions:
+    """Where each text stands among these names; negative where it is none of them, or missing."""
+    if not pa.types.is_dictionary(array.type):
+        return find_labels(names, flat(array))
+    places = np.append(find_labels(names, flat(array.dictionary)), np.int32(MISSING))
+    return _taken(places, _indices(array))
 
 
 def refuse(column: Column, refused: Refused) -> None:
@@ -147,6 +157,14 @@ def decode(
         inside = not len(codes) or int(codes.max()) < most
         return pa.DictionaryArray.from_arrays(indices, values, safe=not inside)
     return values.take(indices)
+
+
+def partly_told(values: Values, told: npt.NDArray[np.bool_]) -> pa.Array:
+    """Numbers where they are told and nothing elsewhere: what stood there leaves a zero behind."""
+    bits = pa.py_buffer(np.packbits(told, bitorder="little"))
+    left = np.where(told, values, 0) if values.dtype.kind == "f" else values * told
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(left)])
 
 
 def canonical_type(kind: pa.DataType) -> pa.DataType:
