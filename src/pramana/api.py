@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pramana.matrices.mechanism import Mechanism
     from pramana.methods.base import options_of
     from pramana.methods.errors_here import errors_here
+    from pramana.methods.plan_file import PlanFile
     from pramana.methods.registry import METHODS
     from pramana.planning import (
         design,
@@ -68,6 +69,7 @@ __all__ = [
     "METHODS",
     "Budget",
     "Ledger",
+    "PlanFile",
     "Standing",
     "advise",
     "asked_by_letters",
@@ -121,6 +123,7 @@ _ELSEWHERE = {
     "FORMATS": "formats.base",
     "GUARANTEES": "guarantees.registry",
     "METHODS": "methods.registry",
+    "PlanFile": "methods.plan_file",
     "asked_by_letters": "guarantees.registry",
     "design": "planning",
     "design_for": "planning",

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pramana import Schema, api, load, verify
+from pramana.cli.app import main
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
 from pramana.studio.pages import choosing
@@ -447,7 +448,9 @@ def test_reports_and_files_for_a_colleague(opened: Visitor) -> None:
     assert "script" not in policy
     opened.post("/code", {"force": "1"})
     program = (folder / "protect.py").read_text()
-    assert "--k 3 --method retention -o told" in (folder / "protect.sh").read_text()
+    assert "--k 3 --method retention -o told" in opened.get("/protect").text
+    assert "people.csv --plan plan.toml -o told" in (folder / "protect.sh").read_text()
+    assert api.PlanFile.load(folder / "plan.toml").target == {"k": 3.0}
     made = program.replace("'told'", "'by_program'")
     done = subprocess.run([sys.executable, "-c", made], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -458,6 +461,43 @@ def test_reports_and_files_for_a_colleague(opened: Visitor) -> None:
     assert opened.session.now.file == ""
     opened.post("/code/back", {"at": str(len(states) - 1)})
     assert opened.session.now.target == {"k": 3.0}
+
+
+def test_every_page_saves_schema_and_plan_for_the_command_line(
+    opened: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is there is replaced only when told, and a command makes the release by them."""
+    folder = opened.session.folder
+    opened.post("/asked", {"table": "0.1"})
+    opened.post("/asked/add", {"kind": "mean", "of": "3", "by": ["2"]})
+    opened.post("/choose", {"method": "retention", "letter": "k", "k": "4"})
+    for path in (
+        "/",
+        "/columns",
+        "/columns/1",
+        "/risk",
+        "/asked",
+        "/choose",
+        "/protect",
+        "/report",
+    ):
+        text = opened.get(path).text
+        assert "Save schema.toml and plan.toml" in text, path
+        assert "pramana " in words(text)
+        assert "import pramana" in words(text) or "from pramana" in words(text), path
+    answer = opened.post("/code", {"here": "/choose", "force": "1"})
+    assert answer.url.path == "/choose"
+    assert "schema.toml and plan.toml are written" in answer.text
+    assert "exists" in opened.post("/code", {"here": "/choose"}).text
+    plan = api.PlanFile.load(folder / "plan.toml")
+    assert plan.asked == ("sex*age", "income by region")
+    assert (plan.method, plan.target) == ("retention", {"k": 4.0})
+    assert Schema.load(folder / "schema.toml").tables == (("sex", "age"), ("region",))
+    monkeypatch.chdir(folder)
+    with pytest.raises(SystemExit) as left:
+        main(["protect", "people.csv", "--plan", "plan.toml", "-o", "by_plan"])
+    assert left.value.code == 0
+    assert verify(folder / "by_plan").valid
 
 
 def test_names_that_are_there_twice_are_mended_by_a_click(visitor: Visitor, folder: Path) -> None:

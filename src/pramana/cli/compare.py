@@ -28,6 +28,10 @@ __all__ = ["compare"]
 def compare(
     table: TableFile,
     schema: SchemaFile = None,
+    plan: Annotated[
+        Path | None,
+        option("--plan", "Schema and what will be asked, from a plan file.", metavar="TOML"),
+    ] = None,
     k: Annotated[list[str] | None, option("--k", "Targets, as 10,100.", metavar="NUMBERS")] = None,
     epsilon: Annotated[
         list[str] | None, option("--epsilon", "Targets, as 2,6.", metavar="NUMBERS")
@@ -63,6 +67,10 @@ def compare(
 
     if output is not None:
         require_free(output, force=force)
+    if plan is not None:
+        found_there = api.PlanFile.load(plan)
+        schema = schema or found_there.schema_beside(plan)
+        ask = ask or list(found_there.asked)
     place = require_schema(schema, table)
     methods = names_of(method) or list(api.METHODS)[:1]
     targets = _numbers("--k", k), _numbers("--epsilon", epsilon)

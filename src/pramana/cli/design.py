@@ -21,6 +21,7 @@ from pramana.cli.options import (
     AsJson,
     Encoding,
     MethodName,
+    PlanPath,
     Rename,
     SchemaFile,
     argument,
@@ -41,6 +42,7 @@ def design(
         Path | None, argument("The true table, where there is one.", metavar="[FILE]")
     ] = None,
     schema: SchemaFile = None,
+    plan: PlanPath = None,
     records: Annotated[
         int | None,
         option(
@@ -60,6 +62,12 @@ def design(
     show_matrix: Annotated[
         bool, option("--show-matrix", "Show every matrix with its labels.", seldom=True)
     ] = False,
+    save_plan: Annotated[
+        Path | None,
+        option(
+            "--save-plan", "Write target and method as a plan file.", metavar="TOML", seldom=True
+        ),
+    ] = None,
     gamma: Gamma = None,
     accuracy: Accuracy = None,
     target: GuideTarget = None,
@@ -71,7 +79,7 @@ def design(
 ) -> None:
     """State a target; see what it takes and what it costs.
 
-    Nothing is written.
+    Nothing is written, unless a plan file is asked for.
 
     Example:
       pramana design people.csv --schema schema.toml --k 100 --epsilon 6
@@ -92,32 +100,35 @@ def design(
         show_matrices,
         show_plan,
     )
-    from pramana.cli.targets import plan_for
+    from pramana.cli.targets import Stated, plan_for
 
-    plan, opened = plan_for(
-        context.obj,
-        schema=schema,
+    stated = Stated.of(context.obj, schema=schema, method=method, plan=plan)
+    made, opened = plan_for(
+        stated,
         table=told(table, encoding, rename),
-        method=method,
         records=records,
         smallest_group=smallest_group,
     )
-    instead = api.reports_instead(plan)
+    if save_plan is not None:
+        stated.save(save_plan, force=False)
+    instead = api.reports_instead(made)
     if as_json:
         more: Form = {} if instead is None else {"instead": instead}
-        here = None if opened is None else api.errors_here(plan, opened)
+        here = None if opened is None else api.errors_here(made, opened)
         if here is not None:
             more["expected_errors_here"] = here.to_json()["tables"]
-        show_json(plan.to_json() | more | (matrices_of_plan(plan) if show_matrix else {}))
+        show_json(made.to_json() | more | (matrices_of_plan(made) if show_matrix else {}))
         return
-    show_plan(plan)
+    show_plan(made)
     if instead is not None:
-        command = _command(context.obj.numbers, table, schema, records) + reading(encoding, rename)
+        command = _command(stated.wishes.numbers, table, stated.schema, records) + reading(
+            encoding, rename
+        )
         bullet(out(), f"{instead} Try it: {command}")
-    for sentence in api.beforehand(plan, opened):
+    for sentence in api.beforehand(made, opened):
         bullet(out(), sentence)
     if show_matrix:
-        show_matrices(plan)
+        show_matrices(made)
 
 
 def _command(numbers: Form, table: Path | None, schema: Path | None, records: int | None) -> str:

@@ -12,8 +12,9 @@ import typer
 from pramana.cli.steward import SELDOM, method_names
 from pramana.errors import InputError
 
-__all__ = ["AsJson", "Encoding", "MethodName", "ReleaseFolder", "Rename", "SchemaFile", "TableFile",
-           "argument", "names_of", "option", "reading", "require_schema", "told"]  # fmt: skip
+__all__ = ["AsJson", "Encoding", "MethodName", "PlanPath", "ReleaseFolder", "Rename",
+           "SchemaFile", "TableFile", "argument", "names_of", "option", "reading",
+           "require_schema", "told"]  # fmt: skip
 
 
 def option(
@@ -48,6 +49,15 @@ ReleaseFolder: TypeAlias = Annotated[Path, argument("A release folder.", metavar
 SchemaFile: TypeAlias = Annotated[
     Path | None,
     option("--schema", "What each column is, as 'pramana describe' writes it.", metavar="TOML"),
+]
+PlanPath: TypeAlias = Annotated[
+    Path | None,
+    option(
+        "--plan",
+        "A file with schema, target, method and what will be asked; what is given besides counts.",
+        metavar="TOML",
+        seldom=True,
+    ),
 ]
 Encoding: TypeAlias = Annotated[
     str | None,

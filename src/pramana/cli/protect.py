@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pramana.cli.options import AsJson, Encoding, MethodName, Rename, SchemaFile, TableFile, option
+from pramana.cli.options import (
+    AsJson,
+    Encoding,
+    MethodName,
+    PlanPath,
+    Rename,
+    SchemaFile,
+    TableFile,
+    option,
+)
 from pramana.cli.steward import engine_names, format_names
 from pramana.errors import InputError
 from pramana.shown import listed
@@ -35,6 +44,7 @@ def protect(
     context: typer.Context,
     table: TableFile,
     schema: SchemaFile = None,
+    plan: PlanPath = None,
     to: Annotated[
         Path | None, option("--output", "Where to.", short="-o", metavar="FOLDER")
     ] = None,
@@ -156,23 +166,26 @@ def protect(
     Example:
       pramana protect people.csv --schema schema.toml --k 100 --epsilon 6 -o release/
       pramana protect people.csv --schema schema.toml --k 5 --method resample -o release/
+      pramana protect people.csv --plan plan.toml -o release/
       pramana protect s3a://bucket/people --schema schema.toml --k 100 -o release/ --engine spark
     """
     from pramana import api
     from pramana.cli.progress import progress_bar
     from pramana.cli.rendering import note, show_json
-    from pramana.cli.targets import plan_for
+    from pramana.cli.targets import Stated, plan_for
 
     place, form = _place(to), _format(file_format)
     api.require_free(place, force=force)
     data = api.read(table, engine=engine, master=master, encoding=encoding, rename=rename)
-    plan, opened = plan_for(context.obj, schema=schema, table=data, method=method, looked_at=True)
+    stated = Stated.of(context.obj, schema=schema, method=method, plan=plan)
+    made, opened = plan_for(stated, table=data, looked_at=True)
+    forms = {"csv": csv, "dta": stata, "sav": spss}
     told: list[Verbatim] = []
     threading.Thread(target=_load_what_shows, daemon=True).start()
-    with progress_bar("Protecting", total=PASSES * plan.records) as advance:
+    with progress_bar("Protecting", total=PASSES * made.records) as advance:
         release = api.protect(
             opened,
-            plan,
+            made,
             to=place,
             file_format=form,
             seed=seed,
@@ -181,7 +194,7 @@ def protect(
             ledger=ledger,
             budget=_budget(budget_epsilon, budget_k, budget_delta, allow_uncovered),
             people=people,
-            copies=[form for form, on in (("csv", csv), ("dta", stata), ("sav", spss)) if on],
+            copies=[own for own, on in forms.items() if on or own in stated.copies],
             steward_folder=steward_folder,
             progress=advance,
             seen=told.append,
@@ -190,9 +203,9 @@ def protect(
     if as_json:
         copies = None if seen is None else seen.to_json()
         kept = {} if ledger is None else {"together": _together(ledger).to_json()}
-        show_json(_to_json(plan, release, place) | {"verbatim": copies} | kept)
+        show_json(_to_json(made, release, place) | {"verbatim": copies} | kept)
     else:
-        _show(plan, release, place, seen)
+        _show(made, release, place, seen)
     if steward_folder is not None:
         note(f"{steward_folder} is for you alone: it must not be published with {place}.")
     if ledger is None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from pramana.table.schema import Schema
     from pramana.types import Form, TableLike
 
-__all__ = ["method_of", "plan_for"]
+__all__ = ["Stated", "method_of", "plan_for"]
 
 FEWEST = 2
 TABLES = "--tables"
@@ -27,12 +28,64 @@ TABLES = "--tables"
 PAIRS = "pairs"
 
 
+@dataclass(frozen=True)
+class Stated:
+    """What a command was given, by its options and by a plan file.
+
+    Attributes:
+        wishes: targets and the options of methods.
+        schema: where it lies.
+        method: where one is named.
+        copies: further formats of the released data.
+    """
+
+    wishes: Wishes
+    schema: Path | None
+    method: str | None
+    copies: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, wishes: Wishes, *, schema: Path | None, method: str | None, plan: Path | None = None
+    ) -> Stated:
+        """An option counts before what the plan file says."""
+        if plan is None:
+            return cls(wishes, schema, method)
+        from pramana import api
+
+        found = api.PlanFile.load(plan)
+        given = {name: value for name, value in wishes.numbers.items() if value is not None}
+        options = {f"--{name}": value for name, value in found.options.items()}
+        return cls(
+            Wishes({**wishes.numbers, **found.target, **given}, {**options, **wishes.options}),
+            schema or found.schema_beside(plan),
+            method or found.method or None,
+            found.copies,
+        )
+
+    def save(self, place: Path, *, force: bool) -> None:
+        """As a plan file; what was asked for is in the tables of the schema."""
+        from pramana import api
+
+        schema = require_schema(self.schema, None)
+        numbers = {name: own for name, own in self.wishes.numbers.items() if own is not None}
+        options = {flag[2:]: _plain(own) for flag, own in self.wishes.options.items()}
+        beside = os.path.relpath(schema, place.parent)
+        made = api.PlanFile(Path(beside).as_posix(), numbers, self.method or "", options)
+        made.save(place, force=force)
+
+
+def _plain(value: object) -> object:
+    """A value of an option as a file takes it."""
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
+
+
 def plan_for(
-    asked: Wishes,
+    stated: Stated,
     *,
-    schema: Path | None,
     table: TableLike | None,
-    method: str | None = None,
     records: int | None = None,
     smallest_group: int | None = None,
     looked_at: bool = False,
@@ -41,6 +94,7 @@ def plan_for(
     from pramana import api
     from pramana.table.schema import Schema
 
+    asked, schema, method = stated.wishes, stated.schema, stated.method
     if method is not None and method not in api.METHODS:
         raise InputError(f"--method must be one of {', '.join(api.METHODS)}, got '{method}'.")
     if table is not None and records is not None:

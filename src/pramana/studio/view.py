@@ -31,6 +31,7 @@ __all__ = [
     "goto",
     "load_templates",
     "nothing_new",
+    "own_page",
     "page",
     "part",
     "studio_of",
@@ -258,6 +259,12 @@ def goto(path: str) -> Response:
     from starlette.responses import RedirectResponse
 
     return RedirectResponse(path, 303)
+
+
+def own_page(path: str, otherwise: str = "/") -> str:
+    """A page of ours, never another place."""
+    good = path.startswith("/") and not path.startswith(("//", "/\\"))
+    return path if good else otherwise
 
 
 def nothing_new() -> Response:

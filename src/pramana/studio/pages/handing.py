@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pramana.files import write_whole
 from pramana.studio.pages.columns import require_schema
-from pramana.studio.pages.protecting import same_release
-from pramana.studio.view import Entry, form_of, goto, page, studio_of
+from pramana.studio.pages.protecting import plan_file, same_by_plan
+from pramana.studio.view import Entry, Studio, form_of, goto, own_page, page, studio_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -21,35 +21,37 @@ ENTRY: Final = Entry("/code", "Code", needs="schema")
 async def show(request: Request) -> Response:
     """The files as they would be written, and the states of the session."""
     studio = studio_of(request)
-    schema = require_schema(studio.session.now.schema)
-    made = same_release(studio)
     return page(
         request,
         "handing.html",
-        files={
-            "schema.toml": schema.to_toml(),
-            "protect.sh": f"{made.shell}\n",
-            "protect.py": f"{made.python}\n",
-        },
+        files=_files(studio),
         ready=bool(studio.session.now.target),
         states=studio.session.told(),
     )
 
 
+def _files(studio: Studio) -> dict[str, str]:
+    """Everything by the name under which it is written."""
+    made = same_by_plan(studio)
+    return {
+        "schema.toml": require_schema(studio.session.now.schema).to_toml(),
+        "plan.toml": plan_file(studio).to_toml(),
+        "protect.sh": f"#!/bin/sh\nset -e\n{made.shell}\n",
+        "protect.py": f"{made.python}\n",
+    }
+
+
 async def save(request: Request) -> Response:
-    """Write them into the folder."""
+    """Write them into the folder: all of them, or schema and plan for who is at another page."""
     studio = studio_of(request)
     session = studio.session
     form = await form_of(request)
-    schema = require_schema(session.now.schema)
-    made = same_release(studio)
-    force = bool(form.get("force"))
-    schema.save(session.place("schema.toml"), force=force)
-    for name, text in (("protect.sh", f"#!/bin/sh\nset -e\n{made.shell}\n"),
-                       ("protect.py", f"{made.python}\n")):  # fmt: skip
-        write_whole(session.place(name), text, force=force)
-    session.notice = "schema.toml, protect.sh and protect.py are written."
-    return goto("/code")
+    files = _files(studio)
+    names = ("schema.toml", "plan.toml") if form.get("here") else tuple(files)
+    for name in names:
+        write_whole(session.place(name), files[name], force=bool(form.get("force")))
+    session.notice = f"{', '.join(names[:-1])} and {names[-1]} are written."
+    return goto(own_page(form.get("here"), "/code"))
 
 
 async def back(request: Request) -> Response:

@@ -10,6 +10,7 @@ from pramana import Schema, api
 from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
+from pramana.studio.pages.asked import wish_texts
 from pramana.studio.pages.choosing import target_words
 from pramana.studio.pages.columns import require_schema, schema_words
 from pramana.studio.pages.opening import source_code, table_of
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["ENTRY", "ROUTES", "same_release"]
+    from pramana.api import PlanFile
+
+__all__ = ["ENTRY", "ROUTES", "plan_file", "same_by_plan", "same_release"]
 
 ENTRY: Final = Entry("/protect", "Protect", needs="schema")
 COPIES: Final = {"csv": "CSV", "dta": "Stata", "sav": "SPSS"}
@@ -137,6 +140,22 @@ def _digest(schema: Schema) -> str:
     """Of what is released as it is: another list must be acknowledged anew."""
     told = [f"{own.name}\0{own.role}\0{own.recoding}" for own in schema.released_as_is]
     return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
+
+
+def plan_file(studio: Studio) -> PlanFile:
+    """What was decided, as the command line takes it."""
+    now = studio.session.now
+    asked = tuple(wish_texts(now.wishes))
+    return api.PlanFile("schema.toml", now.target, now.method, {}, asked, now.copies)
+
+
+def same_by_plan(studio: Studio) -> SameWork:
+    """The same with a plan file in place of options."""
+    file, told = schema_words(studio)
+    first, *rest = same_release(studio).commands
+    to = first[first.index("-o") :]
+    short = ("pramana", "protect", file, *told, "--plan", "plan.toml", *to)
+    return SameWork((short, *rest), same_release(studio).python)
 
 
 def same_release(studio: Studio) -> SameWork:

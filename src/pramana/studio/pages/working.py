@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from pramana.studio.view import Entry, form_of, fragment, goto, studio_of
+from pramana.studio.view import Entry, form_of, fragment, goto, own_page, studio_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -46,20 +46,14 @@ async def undo(request: Request) -> Response:
     """Take the last change back."""
     form = await form_of(request)
     studio_of(request).session.undo()
-    return goto(_back(form.get("here")))
+    return goto(own_page(form.get("here")))
 
 
 async def redo(request: Request) -> Response:
     """Bring back what was taken back."""
     form = await form_of(request)
     studio_of(request).session.redo()
-    return goto(_back(form.get("here")))
-
-
-def _back(path: str) -> str:
-    """A page of ours, never another place."""
-    good = path.startswith("/") and not path.startswith(("//", "/\\"))
-    return path if good else "/"
+    return goto(own_page(form.get("here")))
 
 
 ROUTES: Final = (
