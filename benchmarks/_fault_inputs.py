@@ -449,9 +449,10 @@ def _certificate(folder: Path, sources: dict[str, bytes], chance: random.Random)
 
 
 def _released(folder: Path, sources: dict[str, bytes], chance: random.Random) -> str:
-    """A release with mutated data of the same size, from which a table is estimated."""
+    """A release with mutated data of the same size, and mostly a certificate that names them."""
     from pramana.errors import PramanaError
     from pramana.readings.release import load_release
+    from pramana.release.contents import fingerprint, read_certificate
 
     del sources
     base = folder / chance.choice(("old", "old-parquet", "old-feather"))
@@ -461,9 +462,17 @@ def _released(folder: Path, sources: dict[str, bytes], chance: random.Random) ->
     name = next(base.glob("data.*")).name
     whole = (base / name).read_bytes()
     made = mutated(whole, chance)[: len(whole)]
-    (place / name).write_bytes(made + whole[len(made) :])
+    made += whole[len(made) :]
+    (place / name).write_bytes(made)
+    certificate, named = read_certificate(base), chance.random() < 0.9
+    if named:  # whoever publishes may have written both
+        data = fingerprint(place / name, certificate.data.format)
+        certificate = certificate.with_data(data, certificate.copies)
+    (place / "certificate.json").write_bytes(certificate.to_bytes())
     try:
         load_release(place).crosstab("sex", "age")
+        if not named and made != whole:
+            return "traceback: altered data are believed"
     except PramanaError as error:
         return str(error) or "refused"
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from pramana.formats.opening import open_table
 from pramana.memory import memory_bound, require_memory
 from pramana.parallel import in_order
 from pramana.randomness import Keystream
+from pramana.table.groups import smallest_group
 from pramana.table.opened import BATCH_CELLS
 
 
@@ -105,3 +107,45 @@ def test_charts_say_which_addresses_they_lack():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert "TooLarge: Charts reserve 72 GiB" in done.stderr
+
+
+SHUFFLED = """
+import re, sys
+from pathlib import Path
+from pramana.engines.local.table import LocalTable
+from pramana.randomness import Keystream
+own = Path(sys.argv[1])
+LocalTable.of(own).shuffle(keystream=Keystream.from_seed(1)).write(own.with_suffix(".pq"))
+print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+"""
+"""What a process has taken at most; what rusage says begins with that of the process before."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the system of Linux")
+def test_memory_does_not_grow_with_columns(tmp_path):
+    """Read, shuffled and written, 183 MiB in 800 columns take as much as libraries and parts do.
+
+    Where all of them are held it is 1,000 MiB.
+    """
+    values = np.random.default_rng(1).random((30_000, 1))
+    schema = pa.schema([pa.field(f"c{at}", pa.float64(), nullable=False) for at in range(800)])
+    table = pa.Table.from_arrays([pa.array(values[:, 0])] * 800, schema=schema)
+    pq.write_table(table, tmp_path / "wide.parquet", use_dictionary=False)
+    done = subprocess.run(
+        [sys.executable, "-c", SHUFFLED, str(tmp_path / "wide.parquet")], capture_output=True,
+        env={**os.environ, "PRAMANA_MEMORY": "512M"}, check=True,
+    )  # fmt: skip
+    assert int(done.stdout) >> 10 < 700
+
+
+def test_combinations_that_do_not_fit_are_refused_or_leave_somebody_alone(monkeypatch):
+    """Of many columns that tell everybody apart no memory holds the combinations."""
+    table = pa.table({f"c{at}": np.arange(900) for at in range(10)})
+    monkeypatch.setattr("pramana.table.groups.MOST_APART", 5_000)
+    assert smallest_group(open_table(table), table.column_names, apart=True) == 1
+    twice = open_table(pa.concat_tables([table, table]))
+    assert smallest_group(twice, table.column_names[:5], apart=True) == 2
+    monkeypatch.setattr("pramana.table.groups.VALUE_BYTES", 2**29 // 5_000)
+    monkeypatch.setenv("PRAMANA_MEMORY", "512M")
+    with pytest.raises(TooLarge, match="more than 500 combinations of c0, c1.*PRAMANA_MEMORY"):
+        smallest_group(twice, table.column_names)

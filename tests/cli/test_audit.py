@@ -108,6 +108,35 @@ def test_an_altered_certificate_leaves_with_one(release: Path, run: Run, command
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "verify release",
+        "audit release --original people.csv",
+        "attack repeated release",
+        "estimate release --by sex",
+        "regress release income~sex",
+        "rebuild release -o whole.parquet",
+        "mine release --target sex",
+        "report release --external -o page.html",
+    ],
+)
+def test_altered_data_of_the_same_size_leave_with_one(
+    release: Path, run: Run, command: str
+) -> None:
+    """Whoever reads them is told in one line, and nothing is written."""
+    place = next(release.glob("data.*"))
+    whole = place.read_bytes()
+    assert whole.count(b"south")
+    place.write_bytes(whole.replace(b"south", b"north", 1))
+    found = run(command)
+
+    assert found.code == 1
+    assert "SHA-256" in found.err + found.out
+    assert found.err.count("\n") <= 1
+    assert not {"whole.parquet", "page.html"} & {one.name for one in release.parent.iterdir()}
+
+
+@pytest.mark.parametrize(
     ("command", "message"),
     [
         ("audit people.csv --k 3", "--keys region,sex,age"),

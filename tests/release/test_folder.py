@@ -15,9 +15,9 @@ import pytest
 from pramana import api
 from pramana.errors import InputError, NotARelease, OutputExists
 from pramana.readings.release import load_release
-from pramana.release.contents import read_certificate
+from pramana.release.contents import fingerprint, read_certificate
 from pramana.release.folder import write_explanations, write_folder
-from pramana.release.signing import make_keys
+from pramana.release.signing import make_keys, sign
 from pramana.release.verify import verify_folder
 from tests.release.people import people, plan
 
@@ -167,6 +167,15 @@ def test_signature_finds_malice(release, tmp_path):
     with pytest.raises(InputError, match="private Ed25519"):
         release.save(tmp_path / "bad", sign_with=public)
     assert not (tmp_path / "bad").exists()
+
+
+def test_a_key_of_another_kind_is_refused(release, tmp_path):
+    """Also where a flipped bit makes it say so, over which the library breaks down."""
+    private, _ = make_keys(tmp_path / "office")
+    assert private.read_bytes().count(b"K2Vw") == 1
+    private.write_bytes(private.read_bytes().replace(b"K2Vw", b"K2Vv"))
+    with pytest.raises(InputError, match="private Ed25519 key"):
+        sign(release.certificate, private)
 
 
 def test_nothing_is_replaced_without_force(release):
@@ -371,5 +380,7 @@ def test_a_packing_that_nobody_knows_does_not_end_the_process(tmp_path):
     path.write_bytes(
         footer.MARK + bytes(body) + made + len(made).to_bytes(4, "little") + footer.MARK
     )
+    certificate = read_certificate(tmp_path / "release").with_data(fingerprint(path, "parquet"))
+    (tmp_path / "release" / "certificate.json").write_bytes(certificate.to_bytes())
     with pytest.raises(NotARelease, match="of a form that no release is written in"):
         load_release(tmp_path / "release")

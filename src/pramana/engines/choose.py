@@ -100,7 +100,7 @@ def counts_of(schema: Schema, opened: OpenedTable) -> Counts:
 
 def smallest_crowd(schema: Schema, opened: OpenedTable) -> int:
     """The fewest records that share the values of the columns that an adversary may know."""
-    return smallest_group(opened, schema.known) if schema.known else opened.rows
+    return smallest_group(opened, schema.known, apart=True) if schema.known else opened.rows
 
 
 def smallest_attached(schema: Schema, opened: OpenedTable) -> int | None:

@@ -44,7 +44,7 @@ __all__ = ["ROW_GROUP", "Door", "in_groups", "plain", "write_records", "write_ta
 ROW_GROUP: Final = 2**18
 """Records in a row group: fixed, so that a file does not depend on how batches were cut."""
 
-GROUP_CELLS: Final = 2**23
+GROUP_CELLS: Final = 2**22
 """Cells that a row group of many columns has, about: several are encoded at once."""
 
 

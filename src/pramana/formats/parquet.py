@@ -22,16 +22,13 @@ from pramana.formats.names import distinct_names
 from pramana.formats.parquet_footer import MARK, Chunk, body_and_footer, chunks_of, joined
 from pramana.formats.spill import Spill
 from pramana.parallel import default_threads, in_order
-from pramana.table.opened import OpenedTable, Part, batch_rows, placed, plain_text
+from pramana.table.opened import OpenedTable, Part, batch_cells, batch_rows, placed, plain_text
 from pramana.table.stamps import FileStamp
 
 __all__ = ["PARQUET", "ParquetFormat", "open_parts", "parts_of"]
 
 PART_RECORDS: Final = 2**17
 """Row groups are read together up to about this number of records."""
-
-PART_CELLS: Final = 2**23
-"""Of so many cells at most, however many columns there are."""
 
 CELL_BYTES: Final = 8
 
@@ -196,13 +193,13 @@ class _File:
             yield from self.wide.parts(self, columns)
             return
         for groups, records in self._grouped(len(columns)):
-            if records <= GROUP_MOST and records * len(columns) <= PART_CELLS:
+            if records <= GROUP_MOST and records * len(columns) <= batch_cells():
                 yield Part(0, records, partial(self._load, groups, list(columns)))
             else:
                 yield from placed(self.batches(groups[0], list(columns)))
 
     def _grouped(self, columns: int) -> Iterator[tuple[list[int], int]]:
-        most = min(PART_RECORDS, PART_CELLS // max(columns, 1))
+        most = min(PART_RECORDS, batch_cells() // max(columns, 1))
         groups: list[int] = []
         total = 0
         for group in range(self.metadata.num_row_groups):

@@ -21,7 +21,7 @@ from pramana.table.opened import Part
 
 __all__ = ["Spill"]
 
-SHARE: Final = 8
+SHARE: Final = 16
 """Of the memory allowed that is held before columns go to the temporary file."""
 
 Place: TypeAlias = pa.Array | tuple[int, int]

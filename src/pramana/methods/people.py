@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -25,6 +26,9 @@ from pramana.table.opened import OpenedTable, is_number
 from pramana.table.schema import Column, Schema
 
 __all__ = ["People", "refused_in_all", "require_coded", "require_numbers"]
+
+NAMED = 5
+"""Columns that an error names; of more it says that there are others."""
 
 Made = TypeVar("Made", bound=Mechanism)
 
@@ -70,15 +74,19 @@ class People:
     def splitting(self, needed: float) -> list[str]:
         """The known columns that leave fewer than ``needed`` alike, the weight first.
 
-        Those that do so by themselves, or all where only several together do.
+        Those that do so by themselves, as far as they will be named, or all where only several
+        together do.
         """
         weight = self.schema.weight
         known = sorted(self.schema.known, key=lambda name: weight is None or name != weight.name)
         if self.opened is None:
             return known
-        opened = self.opened
-        alone = [name for name in known if smallest_group(opened, [name]) < needed]
+        alone = list(islice(filter(partial(self._splits, needed), known), NAMED + 1))
         return alone or known
+
+    def _splits(self, needed: float, name: str) -> bool:
+        """Whether a column leaves fewer alike by itself."""
+        return self.opened is not None and smallest_group(self.opened, [name], apart=True) < needed
 
     def crowd_advice(self, needed: float, *, lower: str = "lower k") -> str:
         """Which known columns leave fewer than ``needed`` alike, and what to do about them."""
@@ -89,9 +97,11 @@ class People:
         others = [name for name in found if weight is None or name != weight.name]
         what = [] if others == found else [f"the weight '{found[0]}'"]
         ways = [self._rounded(what[0], found[0], needed)] if what else []
-        what += [f"'{name}'" for name in others]
+        named = [f"'{name}'" for name in others[:NAMED]]
+        named += ["others"] if len(others) > NAMED else []
+        what += named
         if others:
-            them = " and ".join(f"'{name}'" for name in others)
+            them = " and ".join(named)
             it, key = ("it", "a key") if len(others) == 1 else ("them", "keys")
             ways.append(f"make {them} {key}, coarsen {it} or drop {it}")
         they, leave = ("it is", "leaves") if len(found) == 1 else ("they are", "leave")

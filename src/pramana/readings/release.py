@@ -39,6 +39,7 @@ from pramana.readings.percentages import SHARES, Share, shares_within
 from pramana.readings.published import REBUILT
 from pramana.readings.records import ReleasedRecords
 from pramana.release.certificate import Certificate
+from pramana.release.contents import require_as_written
 from pramana.release.stored import open_data, read_certificate, write_release
 from pramana.release.verify import Verdict, verify_folder
 from pramana.table.opened import OpenedTable, TableFormat
@@ -518,9 +519,10 @@ class Release:
 
 
 def load_release(folder: str | Path) -> Release:
-    """Open a release folder."""
+    """Open a release folder whose certificate and data are as they were written."""
     folder = Path(folder)
     certificate = read_certificate(folder)
+    require_as_written(folder, certificate)
     return Release(certificate, open_data(folder, certificate), folder=folder)
 
 

@@ -14,16 +14,31 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from pramana.errors import NotARelease
+from pramana.errors import AlteredRelease, NotARelease
 from pramana.formats.base import COMPRESSED
 from pramana.release.certificate import FILE_NAME, Certificate, DataFile
 from pramana.release.strict import MOST_BYTES
 
-__all__ = ["CERTIFICATE", "data_path", "file_path", "fingerprint", "holds", "read_certificate"]
+__all__ = [
+    "CERTIFICATE",
+    "data_path",
+    "file_path",
+    "fingerprint",
+    "holds",
+    "read_certificate",
+    "require_as_written",
+]
 
 CERTIFICATE: Final = "certificate.json"
 
 CHUNK: Final = 2**20
+
+DIGESTED: Final = 2**28
+"""Bytes whose SHA-256 takes a fraction of a second: so much is looked at by everybody who loads."""
+
+PARSED: Final = ("csv", "sav", "dta")
+"""Formats that take many times as long to be read: they are looked at whatever their size."""
+
 MOST_PARTS: Final = 1_000_000
 CAREFULLY: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 """A link is not followed, and a pipe does not make us wait."""
@@ -102,6 +117,17 @@ def fingerprint(path: Path, data_format: str) -> DataFile:
     ]
     digest = hashlib.sha256("".join(lines).encode()).hexdigest()
     return DataFile(path.name, data_format, digest, sum(sizes))
+
+
+def require_as_written(folder: Path, certificate: Certificate) -> None:
+    """Refuse data that were altered; of large ones only ``verify`` computes the digest."""
+    data = certificate.data
+    if data is None or (data.size > DIGESTED and data.format not in PARSED):
+        return
+    if fingerprint(file_path(folder, data), data.format) != data:
+        raise AlteredRelease(
+            f"{data.name} was altered: it does not have the SHA-256 that the certificate states."
+        )
 
 
 def _files(path: Path) -> list[Path]:

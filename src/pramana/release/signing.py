@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.exceptions import InternalError, InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
@@ -16,6 +16,9 @@ from pramana.files import read_file, require_name, write_whole
 from pramana.release.certificate import Certificate
 
 __all__ = ["has_signature_of", "make_keys", "sign", "signature_of"]
+
+NO_KEY = (ValueError, TypeError, UnsupportedAlgorithm, InternalError)
+"""What the library says of a file that holds no key; the last, of one that says to be another."""
 
 
 class Signed(Protocol):
@@ -76,7 +79,7 @@ def signature_of(content: bytes, key_file: Path) -> str:
 def _private_key(path: Path) -> Ed25519PrivateKey:
     try:
         key = serialization.load_pem_private_key(read_file(path, what="key file"), password=None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
+    except NO_KEY:
         key = None
     if not isinstance(key, Ed25519PrivateKey):
         raise InputError(
@@ -89,7 +92,7 @@ def has_signature_of(certificate: Signed, key_file: Path) -> bool:
     """Whether the holder of the private key to this public one signed it."""
     try:
         key = serialization.load_pem_public_key(read_file(key_file, what="key file"))
-    except (ValueError, UnsupportedAlgorithm):
+    except NO_KEY:
         key = None
     if not isinstance(key, Ed25519PublicKey):
         raise InputError(f"{key_file} must be a public Ed25519 key in PEM form (the .pub file).")

@@ -268,7 +268,7 @@ class _Seen:
         self.beside = SetsBeside(own if certificate.kind == "reports" else ())
         self.coded = [c for c in certificate.schema.released if c.coded]
         self.refused = {column.name: Refused() for column in self.coded}
-        self.groups = GroupSizes(certificate.known_columns)
+        self.groups = GroupSizes(certificate.known_columns, apart=True)
         steps = certificate.mechanism or ()
         self.stratified = [(step, GroupSizes(step.strata)) for step in steps if step.strata]
         self.keys = GroupSizes(_alike_keys(certificate))

@@ -7,6 +7,9 @@ from functools import partial
 
 import pyarrow as pa
 
+from pramana.errors import TooLarge
+from pramana.memory import memory_bound
+from pramana.shown import listed
 from pramana.table.alike import alike
 from pramana.table.codec import encode, encode_released
 from pramana.table.domains import label_key
@@ -20,6 +23,12 @@ MOST_ATTACHED = 100_000
 
 MOST_CELLS = 2**20
 """And with more values in them than this: a memory of wide combinations must end somewhere."""
+
+MOST_APART = 2**25
+"""Where so many values tell people apart, somebody is taken to be alone."""
+
+VALUE_BYTES = 64
+"""What a value of a combination takes while combinations are added up, copies included."""
 
 COUNT = f"{RESERVED}records"
 """The column of how many records there are: no other one can be called so."""
@@ -37,15 +46,22 @@ class GroupSizes:
     1
 
     With ``most``, counting ends as soon as there are more combinations than that: the smallest
-    group is then taken to be of one.
+    group is then taken to be of one. So it is with ``apart``, beyond a number of values that does
+    not depend on the machine. Else what does not fit in memory is refused.
     """
 
-    def __init__(self, columns: Sequence[str], *, most: int | None = None) -> None:
+    def __init__(
+        self, columns: Sequence[str], *, most: int | None = None, apart: bool = False
+    ) -> None:
         self.columns = list(columns)
         self._places = [
             f"c{at}" for at in range(len(columns))
         ]  # Arrow reads dots in names as paths
-        self.most = most if most is None else min(most, max(1, MOST_CELLS // max(len(columns), 1)))
+        self._refuses = most is None and not apart
+        cells = MOST_CELLS if most is not None else MOST_APART
+        cells = memory_bound() // VALUE_BYTES if self._refuses else cells
+        fit = max(1, cells // max(len(columns), 1))
+        self.most = fit if most is None else min(most, fit)
         self.too_many = False
         self._parts: list[pa.Table] = []
 
@@ -58,15 +74,22 @@ class GroupSizes:
         made = table.group_by(self._places, use_threads=False).aggregate([([], "count_all")])
         self._parts.append(made.rename_columns([*self._places, COUNT]))
         self._give_up()  # those of one part differ, and need not be added up to see it
-        full = self.most is not None and sum(part.num_rows for part in self._parts) > self.most
+        full = sum(part.num_rows for part in self._parts) > self.most
         if len(self._parts) > FOLD_AFTER or full:
             self._parts = [self._folded()]
             self._give_up()
 
     def _give_up(self) -> None:
         """Forget everything where there are too many combinations in one part."""
-        if self.most is not None and any(part.num_rows > self.most for part in self._parts):
-            self.too_many, self._parts = True, []
+        if not any(part.num_rows > self.most for part in self._parts):
+            return
+        if self._refuses:
+            raise TooLarge(
+                f"There are more than {self.most:,} combinations of {listed(self.columns)}, too "
+                "many to be counted in the memory allowed. Take fewer columns, or allow for more "
+                "(PRAMANA_MEMORY=8G)."
+            )
+        self.too_many, self._parts = True, []
 
     def merge(self, other: GroupSizes) -> None:
         """Count all that another one has counted."""
@@ -108,14 +131,15 @@ def smallest_group(
     columns: Sequence[str],
     *,
     most: int | None = None,
+    apart: bool = False,
     binned: Sequence[Column] = (),
 ) -> int:
     """The fewest records of a table that share their values in ``columns``.
 
-    One where there are more than ``most`` combinations of them; values of ``binned`` columns are
-    alike where they lie in one bin.
+    One where there are more than ``most`` combinations of them, or with ``apart`` a great many;
+    values of ``binned`` columns are alike where they lie in one bin.
     """
-    return group_sizes(opened, columns, most=most, binned=binned).smallest()
+    return group_sizes(opened, columns, most=most, apart=apart, binned=binned).smallest()
 
 
 def group_sizes(
@@ -123,11 +147,13 @@ def group_sizes(
     columns: Sequence[str],
     *,
     most: int | None = None,
+    apart: bool = False,
     binned: Sequence[Column] = (),
 ) -> GroupSizes:
     """How many records of a table share each combination of values in ``columns``."""
-    sizes = GroupSizes(columns, most=most)
-    for part in opened.summaries(partial(_sized, tuple(columns), most, tuple(binned)), columns):
+    sizes = GroupSizes(columns, most=most, apart=apart)
+    sized = partial(_sized, tuple(columns), most, apart, tuple(binned))
+    for part in opened.summaries(sized, columns):
         sizes.merge(part)
     return sizes
 
@@ -135,10 +161,11 @@ def group_sizes(
 def _sized(
     columns: Sequence[str],
     most: int | None,
+    apart: bool,
     binned: Sequence[Column],
     batches: Iterable[pa.RecordBatch],
 ) -> GroupSizes:
-    sizes = GroupSizes(columns, most=most)
+    sizes = GroupSizes(columns, most=most, apart=apart)
     for batch in batches:
         sizes.add(in_bins(batch, binned))
         if sizes.too_many:

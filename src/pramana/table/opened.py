@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import pyarrow as pa
 
 from pramana.errors import UnknownColumn
+from pramana.memory import memory_bound
 from pramana.table.labels import Labels
 from pramana.table.recoding import Recoding
 from pramana.table.stamps import FileStamp, require_unchanged
@@ -21,6 +22,7 @@ __all__ = [
     "OpenedTable",
     "Part",
     "TableFormat",
+    "batch_cells",
     "batch_rows",
     "is_number",
     "mapped",
@@ -33,6 +35,9 @@ BATCH = 131_072
 
 BATCH_CELLS = 2**23
 """Cells of a batch, however many columns there are: about 128 MiB."""
+
+CELL_BYTES = 2**8
+"""Of the memory allowed for each of them, where it is less: several copies are on their way."""
 
 TableFormat: TypeAlias = str
 """The name of a format, or ``frame`` for objects in memory."""
@@ -196,7 +201,12 @@ def batch_rows(columns: int) -> int:
     >>> batch_rows(6), batch_rows(800)
     (131072, 10485)
     """
-    return max(1, min(BATCH, BATCH_CELLS // max(columns, 1)))
+    return max(1, min(BATCH, batch_cells() // max(columns, 1)))
+
+
+def batch_cells() -> int:
+    """How many cells a batch has at most."""
+    return min(BATCH_CELLS, memory_bound() // CELL_BYTES)
 
 
 def plain_text(table: pa.Table) -> pa.Table:

@@ -38,7 +38,7 @@ RANGE_CELLS: Final = 2**21
 WIDE_BITS_MOST: Final = 12
 """A range of a wide table has about so many cells: it is copied three times on its way."""
 
-SHARE: Final = 4
+SHARE: Final = 6
 """Of the memory allowed that is held before it goes to the temporary file."""
 
 
