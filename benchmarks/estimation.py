@@ -7,14 +7,18 @@
 --show unbiased   the mean of solving over many releases, in every cell
 --show errors     errors by method and k on the ACS sample (needs --data)
 --show rebuild    dependence between columns after rebuilding
+--show files      rebuilt records of every real file beside rank and margins alone (needs --data)
 --show speed      large tables and many records
 """
 
 from __future__ import annotations
 
+import itertools
+import sys
 import time
 
 import numpy as np
+import pyarrow as pa
 
 from benchmarks import _worlds as worlds
 from benchmarks._measure import Result
@@ -40,6 +44,7 @@ def arguments(parser) -> None:
     parser.add_argument("--show", choices=shows, default="four-way")
     parser.add_argument("--data", help="folder of real data; or the variable PRAMANA_DATA")
     parser.add_argument("--draws", type=int, help="releases to draw")
+    parser.add_argument("--file", default="", help="files with this in their names alone")
 
 
 def run(options) -> Result:
@@ -396,6 +401,60 @@ def rebuild(options) -> Result:
     return result
 
 
+def files(options) -> Result:
+    """Scores of all tables of three columns: 1000 is the truth, 0 nothing in common."""
+    from benchmarks import chosen
+    from pramana import api
+    from pramana.guarantees.pk_anonymity import PkAnonymity
+    from pramana.table.schema import Schema
+
+    head = ("file", "records", "columns", "k", "margins", "rank", "posterior", "beaten")
+    result = Result("Score of three-way tables after rebuilding", head)
+    data = worlds.folder(options.data)
+    for name, columns in chosen.TABLES if data else ():
+        if options.file not in name or not (data / name).is_file():
+            continue
+        table = chosen._read(data / name, columns, 8_000)
+        schema = Schema(api.describe(table, keys=table.column_names).columns)
+        for k in (2, 20, 200):
+            plan = api.design(schema, PkAnonymity(k=k), data=table, method="retention")
+            release = api.protect(table, plan, seed=k)
+            made = {how: release.rebuild(method=how, seed=1) for how in ("rank", "posterior")}
+            rng = np.random.default_rng(2)
+            loose = [
+                made["rank"][own].take(rng.permutation(table.num_rows)) for own in schema.names
+            ]
+            made["margins"] = pa.table(loose, names=schema.names)
+            scores = {how: _score(table, own) for how, own in made.items()}
+            least = min(0.0, *(scores["posterior"] - scores[how] for how in ("rank", "margins")))
+            figures = (f"{scores[how]:.1f}" for how in ("margins", "rank", "posterior"))
+            result.rows.append(
+                (name, f"{table.num_rows:,}", str(table.num_columns), str(k), *figures,
+                 f"{-least:.1f}" if least else "no")
+            )  # fmt: skip
+            print(*result.rows[-1], sep=", ", file=sys.stderr, flush=True)
+    return result
+
+
+def _score(truth: pa.Table, made: pa.Table, most: int = 60) -> float:
+    """A thousand less what is off in tables of up to three columns, some of them by chance."""
+    names = truth.column_names
+    tables = list(itertools.combinations(names, min(3, len(names))))
+    picked = np.random.default_rng(0).permutation(len(tables))[:most]
+    codes = {}
+    for name in names:
+        both = pa.concat_arrays([own[name].combine_chunks().cast(pa.string())
+                                 for own in (truth, made)])  # fmt: skip
+        codes[name] = both.fill_null("").dictionary_encode().indices.to_numpy(zero_copy_only=False)
+    off = []
+    for table in (tables[place] for place in picked):
+        shape = [int(codes[name].max()) + 1 for name in table]
+        cells = np.ravel_multi_index([codes[name] for name in table], shape)
+        counts = [np.bincount(part, minlength=int(np.prod(shape))) for part in np.split(cells, 2)]
+        off.append(np.abs(counts[0] - counts[1]).sum() / truth.num_rows / 2)
+    return 1000 * (1 - float(np.mean(off)))
+
+
 def _expanded(truth):
     cells = np.repeat(np.arange(truth.size), truth.ravel())
     np.random.default_rng(0).shuffle(cells)
@@ -447,5 +506,15 @@ def _timed(function, *arguments, **options) -> tuple[str, str]:
 
 SHOWS = {
     function.__name__: function
-    for function in (four_way, bound, association, coverage, unbiased, errors, rebuild, speed)
+    for function in (
+        four_way,
+        bound,
+        association,
+        coverage,
+        unbiased,
+        errors,
+        rebuild,
+        files,
+        speed,
+    )
 }

@@ -9,6 +9,7 @@ import numpy as np
 
 from pramana.estimation.channels import Channels
 from pramana.estimation.counts import clip
+from pramana.randomness import Keystream, Stream
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["ranked", "whole_numbers"]
@@ -28,12 +29,18 @@ def whole_numbers(shares: FloatArray, total: int) -> IntArray:
 
 
 def ranked(
-    places: list[IntArray], channels: Channels, *, margins: Sequence[FloatArray] | None = None
+    places: list[IntArray],
+    channels: Channels,
+    keystream: Keystream,
+    *,
+    margins: Sequence[FloatArray] | None = None,
 ) -> list[IntArray]:
     """[Dowd, Alg. 2], on each axis by itself; within strata where the matrix depends on them.
 
     With ``margins`` from elsewhere, their mean with the estimated ones is handed out: an unbiased
     estimate with its negative counts cut off and one that is most likely err in different ways.
+    Records with the same released value come in an order of chance, on each axis another: that of
+    the file would tie axes together that are independent.
     """
     found = []
     for axis, seen in enumerate(places):
@@ -43,13 +50,16 @@ def ranked(
         for place, size in zip(strata, shape, strict=True):
             group = group * size + places[place]
         margin = None if margins is None else margins[axis]
-        found.append(_rank_groups(seen, group, axis, strata, channels, margin))
+        ties = keystream.words(Stream("rebuild", "ties", axis), 0, len(seen))
+        order = np.lexsort((ties, seen, group))
+        found.append(_rank_groups(seen, group, order, axis, strata, channels, margin))
     return found
 
 
 def _rank_groups(
     seen: IntArray,
     group: IntArray,
+    order: IntArray,
     axis: int,
     strata: list[int],
     channels: Channels,
@@ -61,7 +71,6 @@ def _rank_groups(
     table = np.bincount(group * size + seen, minlength=prod(sizes) * size)
     sub = Channels(channels.layout.only([*strata, axis]))
     estimates = sub.solve(table.reshape(*sizes, size).astype(np.float64)).reshape(-1, size)
-    order = np.lexsort((seen, group))
     result = np.empty_like(seen)
     handed = [
         np.repeat(np.arange(size), whole_numbers(_shares(estimate, counts, margin), counts.sum()))

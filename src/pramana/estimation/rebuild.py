@@ -1,8 +1,8 @@
 """A table for any learner: each released record gets values again that the truth could have had.
 
     rank       one attribute at a time [Dowd, Alg. 2]: sort the records by the released value and
-               hand out the estimated true counts in that order. Margins come back, dependence
-               between columns does not.
+               hand out the estimated true counts in that order, which chance decides between
+               equal values. Margins come back, dependence between columns does not.
     posterior  draw each record's values from their distribution given the whole released record
                and a model of the whole table that brings no more dependence than records held out
                confirm (modelled.py): latent classes, or margins alone; where there is much to go
@@ -66,7 +66,7 @@ def rebuild_records(
     channels = Channels(layout.only(range(len(layout.axes))))
     places = layout.positions(codes)
     if method == "rank":
-        found = ranked(places, channels)
+        found = ranked(places, channels, keystream)
         why = "one column at a time: margins come back, dependence between columns does not."
     else:
         found, how = draw_from_model(places, channels, keystream)

@@ -3,8 +3,9 @@
 The records are parted in three; each part in turn is held out (of very many records, one part),
 and the likelihood that fits to the other two give to it is compared with that of independent
 columns. Classes are doubled as long as that pays. Of all settings within one standard error of the
-best the one with the fewest classes is taken, and independence unless the gain is twice its error:
-a model never costs more than it is known to bring.
+best the one with the fewest classes is taken, and independence unless the gain is twice its error
+and, beyond that, more than the best of so many settings would have by chance (the logarithm of
+their number): a model never costs more than it is known to bring.
 """
 
 from __future__ import annotations
@@ -141,7 +142,7 @@ def choose(evidence: FitEvidence, keystream: Keystream) -> tuple[FitSetting, flo
 
 def _simplest(scores: list[HeldOut]) -> tuple[FitSetting, float] | None:
     best = max(scores, key=lambda score: score.total)
-    if best.total <= 2 * best.error():
+    if best.total <= 2 * best.error() + np.log(len(scores)):
         return None
     near = [score for score in scores if best.total - score.total <= best.error(score)]
     fewest = min(score.setting.classes for score in near)
