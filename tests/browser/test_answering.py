@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import math
 import socket
@@ -20,23 +21,34 @@ ANSWERS = {"How old are you?": "25", "What is your sex?": "Female", "Are you emp
 
 
 def begin(page: Any, survey: Survey) -> None:
+    page.bring_to_front()
     page.goto(survey.address)
     page.get_by_role("button", name="Begin").click()
 
 
-def answer_all(page: Any) -> int:
+def fill_in(page: Any) -> bool:
+    """Answer the question on the page; whether it is the last one."""
+    _, at, _, of = page.locator(".progress").inner_text().split()
+    question = page.locator("legend, .ask").first.inner_text()
+    if page.locator("input[type=number]").count():
+        page.fill("input[type=number]", ANSWERS[question])
+    elif page.locator("input[type=radio]").count() > 1:
+        page.get_by_label(ANSWERS[question], exact=True).check()
+    return bool(at == of)
+
+
+def answer_all(page: Any, *, but_the_last: bool = False) -> int:
     """Answer whatever is asked, until what will be sent is shown; in how many steps."""
-    page.get_by_label("Your invitation code").wait_for(state="detached")  # the code is looked at
-    steps = 0
-    while not page.get_by_role("button", name="Send", exact=True).count():
-        question = page.locator("legend, .ask").first.inner_text()
-        if page.locator("input[type=number]").count():
-            page.fill("input[type=number]", ANSWERS[question])
-        elif page.locator("input[type=radio]").count() > 1:
-            page.get_by_label(ANSWERS[question], exact=True).check()
+    page.bring_to_front()  # what lies behind is drawn once a second
+    for steps in itertools.count(1):
+        last = fill_in(page)
+        if last and but_the_last:
+            return steps
         page.get_by_role("button", name="Next").click()
-        steps += 1
-    return steps
+        if last:
+            page.get_by_role("button", name="Send", exact=True).wait_for()
+            return steps
+    return 0
 
 
 def watched(page: Any) -> list[Any]:
@@ -47,6 +59,7 @@ def watched(page: Any) -> list[Any]:
 
 
 def send(page: Any) -> None:
+    page.bring_to_front()
     page.get_by_role("button", name="Send", exact=True).click()
     page.get_by_text("Thank you").wait_for()
 
@@ -80,8 +93,27 @@ def test_nothing_of_the_truth_is_kept_or_sent(page: Any, served_whole: Survey) -
     names = {name.split(".")[-1]: value for name, value in kept}
     assert set(names) == {"set", "record", "token", "done"}
     assert names["record"] == record
+    base = dict(page.evaluate(DATABASES))
+    assert {name.split(".")[-1] for name in base} == {"set", "drawn"}
+    assert set(base.values()) == {names["set"], json.dumps([names["token"], record])}
     assert page.evaluate("document.cookie + JSON.stringify(sessionStorage)") == "{}"
     assert page.url == served_whole.address
+
+
+DATABASES = """async () => {
+  const found = [];
+  for (const { name } of await indexedDB.databases()) {
+    const base = await new Promise((done) => { const one = indexedDB.open(name); one.onsuccess = () => done(one.result); });
+    for (const place of base.objectStoreNames) {
+      const store = base.transaction(place).objectStore(place);
+      const all = (what) => new Promise((done) => { const one = store[what](); one.onsuccess = () => done(one.result); });
+      const [keys, values] = [await all("getAllKeys"), await all("getAll")];
+      found.push(...keys.map((key, at) => [key, values[at].replaceAll(",", ", ")]));
+    }
+  }
+  return found;
+}"""  # noqa: E501
+"""All that is in any database of this page."""
 
 
 class Proxy(threading.Thread):
@@ -220,13 +252,43 @@ def test_two_tabs_that_answer_at_once_send_one_record(context: Any, served: Surv
     assert served.records() == [shown]
 
 
+CLICK_AT = """(when) => {
+  const next = document.querySelector("button[type=submit]");
+  setTimeout(() => { while (Date.now() < when); next.click(); }, when - Date.now() - 50);
+}"""
+
+
+def test_two_tabs_that_draw_in_the_same_moment_draw_once(
+    chromium: Any, served_whole: Survey
+) -> None:
+    """Within the same millisecond, before either can hear of the other: one record leaves."""
+    expected = []
+    for _ in range(2):
+        context = chromium.new_context()
+        tabs = [context.new_page() for _ in range(2)]
+        for tab in tabs:
+            begin(tab, served_whole)
+            answer_all(tab, but_the_last=True)
+        when = tabs[0].evaluate("Date.now()") + 300
+        for tab in tabs:
+            tab.evaluate(CLICK_AT, when)
+        shown = [tab.locator("code").inner_text() for tab in tabs]
+        assert shown[0] == shown[1]
+        for tab in tabs:
+            send(tab)
+        expected.append(shown[0])
+        context.close()
+        assert sorted(served_whole.records()) == sorted(expected)
+
+
 def test_a_device_that_may_keep_nothing_answers_all_the_same(
     context: Any, served_whole: Survey
 ) -> None:
     """Storage that is forbidden: the page remembers for as long as it is open."""
     page = context.new_page()
     page.add_init_script(
-        "Object.defineProperty(window, 'localStorage', { get() { throw new Error('forbidden'); } })"
+        "for (const name of ['localStorage', 'indexedDB'])"
+        "  Object.defineProperty(window, name, { get() { throw new Error('forbidden'); } })"
     )
     begin(page, served_whole)
     answer_all(page)
@@ -243,12 +305,10 @@ def test_a_browser_is_told_to_remember_nothing_that_is_typed(
     while not page.get_by_role("button", name="Send", exact=True).count():
         fields = "[...document.querySelectorAll('form, input, select')].map((f) => f.autocomplete)"
         assert set(page.evaluate(fields)) == {"off"}
-        question = page.locator("legend, .ask").first.inner_text()
-        if page.locator("input[type=number]").count():
-            page.fill("input[type=number]", ANSWERS[question])
-        else:
-            page.get_by_label(ANSWERS[question], exact=True).check()
+        last = fill_in(page)
         page.get_by_role("button", name="Next").click()
+        if last:
+            page.get_by_role("button", name="Send", exact=True).wait_for()
     page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))")
     assert page.locator("#main").inner_text() == ""
 
@@ -287,6 +347,7 @@ def test_the_page_for_trying_out_sends_and_keeps_nothing(page: Any, served_whole
     send(page)
     assert requests == []
     assert page.evaluate("localStorage.length") == 0
+    assert page.evaluate(DATABASES) == []
 
 
 NESTED = small_survey(
@@ -535,12 +596,10 @@ def test_no_page_has_a_barrier(chromium: Any, tmp_path: Path, width: int, scheme
         while not page.get_by_role("button", name="Send", exact=True).count():
             found.append(Axe().run(page))
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-            question = page.locator("legend, .ask").first.inner_text()
-            if page.locator("input[type=number]").count():
-                page.fill("input[type=number]", "25")
-            else:
-                page.get_by_label(ANSWERS[question], exact=True).check()
+            last = fill_in(page)
             page.get_by_role("button", name="Next").click()
+            if last:
+                page.get_by_role("button", name="Send", exact=True).wait_for()
         found.append(Axe().run(page))
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.get_by_role("button", name="Send", exact=True).click()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import random
 from pathlib import Path
 from typing import Any
@@ -70,28 +72,44 @@ def test_browser_and_python_send_the_same_record(page: Any, served: Survey) -> N
     assert found == expected
 
 
-TALLY = """([draw, place, count, scale]) => {
-  const survey = readSurvey();
-  const own = survey.channel.asked[0].draws[draw];
-  const used = { ...own, other: String(BigInt(own.other) * BigInt(scale) / 100n) };
+TALLY = """([draw, place, count]) => {
+  const own = readSurvey().channel.asked[0].draws[draw];
   const tally = new Array(own.cells.length).fill(0);
   for (let done = 0; done < count; done += 1000) {
-    for (const word of randomWords(1000)) tally[drawCell(used, place, word)] += 1;
+    for (const word of randomWords(1000)) tally[drawCell(own, place, word)] += 1;
   }
   return tally;
 }"""
 
+THRESHOLD = "BigInt(draw.cells.length) * other"
 
-@pytest.mark.parametrize(("scale", "fits"), [(100, True), (98, False)])
+
+def with_threshold(page: str, other: str) -> str:
+    """A page whose sampler compares with something else, and whose policy lets it run."""
+    script = page.split("<script>")[1].split("</script>")[0]
+    changed = script.replace(THRESHOLD, other)
+    assert (changed != script) == (other != THRESHOLD)
+    digests = [base64.b64encode(hashlib.sha256(own.encode()).digest()).decode()
+               for own in (script, changed)]  # fmt: skip
+    return page.replace(script, changed).replace(*digests)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "fits"),
+    [(THRESHOLD, True), (f"{THRESHOLD} * 98n / 100n", False), (f"{THRESHOLD} - other", False)],
+)
 def test_a_million_draws_fit_the_matrix(
-    page: Any, served_whole: Survey, scale: int, fits: bool
+    page: Any, served_whole: Survey, tmp_path: Path, threshold: str, fits: bool
 ) -> None:
-    """Chi-square at 1e-6 by the browser's own randomness; a threshold 2 % off fails."""
-    page.goto(served_whole.address)
+    """Chi-square at 1e-6 by the browser's own randomness; pages with another threshold fail it."""
+    own = with_threshold((served_whole.folder / "survey.html").read_text(), threshold)
+    (tmp_path / "page.html").write_text(own)
+    page.goto((tmp_path / "page.html").as_uri())
+    page.get_by_role("button", name="Begin").wait_for()  # it runs
     draws = served_whole.definition.channel.asked[0].draws
     worst = 1.0
     for at, draw in enumerate(draws):
-        tally = np.array(page.evaluate(TALLY, [at, 1, DRAWS // len(draws), scale]))
+        tally = np.array(page.evaluate(TALLY, [at, 1, DRAWS // len(draws)]))
         chances = np.full(len(draw.cells), draw.other / TOTAL)
         chances[1] = draw.kept
         expected = chances * tally.sum()

@@ -59,6 +59,32 @@ def test_what_no_page_sends_is_refused(collector: Collector) -> None:
     assert collector.kept() == 1
 
 
+@pytest.mark.parametrize("codes", [False, True])
+def test_whoever_sends_at_the_same_moment_counts_once(
+    tmp_path: Path, nursery: Nursery, codes: bool
+) -> None:
+    """Forty requests at once for each of five tokens or codes, each with a record of its own."""
+    source, folder = tmp_path / "survey.toml", tmp_path / "survey"
+    source.write_text(survey_text("reports", extra="codes = true\n" if codes else ""))
+    definition, _ = new_survey(source, folder)
+    tokens = ["AAAAA", "BBBBB", "CCCCC", "DDDDD", "EEEEE"] if codes else [c * 64 for c in "abcde"]
+    if codes:
+        with opened_store(folder, definition) as store:
+            store.invite(tokens)
+    found = Collector(folder, nursery)
+    found.start()
+
+    async def all_at_once() -> list[int]:
+        bodies = [found.body(0, token=token) for token in tokens * 40]
+        return await asyncio.gather(*map(found.post, bodies))
+
+    try:
+        assert asyncio.run(all_at_once()) == [200] * 200
+        assert found.kept() == 5
+    finally:
+        found.kill()
+
+
 def test_no_other_page_lets_its_visitors_answer(collector: Collector) -> None:
     """A browser says who made it send; the page of the survey and what is no browser are heard."""
     kinds = {b"cross-site": 400, b"same-origin": 200, b"none": 200}

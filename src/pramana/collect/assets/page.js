@@ -7,6 +7,7 @@
   const main = document.getElementById("main");
   const KEY = `pramana.${survey.identity}`;
   const FOR_LIFE = ["set", "permanent"];
+  const PATIENCE = 3000;
   const plain = (own) => Object.assign(Object.create(null), own);
   let answers = plain({});
   let asked = null;
@@ -28,6 +29,31 @@
       try { localStorage.setItem(kept.key(name), value); } catch { /* storage is full or forbidden */ }
     },
   };
+
+  // What may be drawn once only, however many tabs draw in the same moment: whoever writes first into
+  // a database has drawn for all. Other storage is told to other tabs some time later.
+  function first(name, value) {
+    if (survey.trial) return Promise.resolve(value);
+    const key = kept.key(name);
+    return new Promise((done) => {
+      const without = () => done(value);
+      setTimeout(without, PATIENCE);
+      try {
+        const opened = indexedDB.open("pramana", 1);
+        opened.onupgradeneeded = () => opened.result.createObjectStore("first");
+        opened.onerror = without;
+        opened.onsuccess = () => {
+          const change = opened.result.transaction("first", "readwrite");
+          const store = change.objectStore("first");
+          const before = store.get(key);
+          let found = value;
+          before.onsuccess = () => { if (before.result === undefined) store.add(value, key); else found = before.result; };
+          change.oncomplete = () => { opened.result.close(); done(found); };
+          change.onabort = without;
+        };
+      } catch { without(); }
+    });
+  }
 
   function element(tag, content, attributes = {}) {
     const made = document.createElement(tag);
@@ -54,15 +80,16 @@
   const shown = (name, answer) => plain(question(name).labels)[answer] ?? (ours(answer) ? text[answer] : answer);
 
   // Which questions are asked: all, or the set that chance has drawn once for this device.
-  function chosen() {
-    if (asked !== null) return asked;
+  async function choose() {
+    const known = (own) => /^\d+$/.test(own) && own in channel.asked;
     const before = kept.read("set");
-    const known = before === null ? -1 : Number(before);
-    asked = Number.isInteger(known) && known >= 0 && known < channel.asked.length
-      ? known : setOf(channel, randomWords(1)[0]);
+    const drawn = known(before) ? before : String(setOf(channel, randomWords(1)[0]));
+    const found = await first("set", drawn);
+    asked = Number(known(found) ? found : drawn);
     kept.write("set", String(asked));
-    return asked;
   }
+
+  const chosen = () => asked;
 
   function columns() {
     const wanted = new Set(channel.asked[chosen()].draws.flatMap((draw) => draw.columns));
@@ -125,6 +152,7 @@
       if (told.status === 403 || told.status === 410) { wrong.textContent = told.said; field.field.focus(); return; }
       if (told.outcome === "accepted before") { finished(text.code_used); return; }
     }
+    if (asked === null) await choose();
     place = -1;
     forward();
   }
@@ -205,25 +233,33 @@
   }
 
   // In a panel: what is kept for life, drawn when it is first needed. It does not say what is true.
-  function permanent() {
+  async function permanent() {
     const draws = channel.asked[chosen()].draws;
+    const whole = (own) => own.length === draws.length && draws.every((draw, at) => own[at].length === draw.cells.length);
     const before = JSON.parse(kept.read("permanent") ?? "[]");
-    if (before.length === draws.length && draws.every((draw, at) => before[at].length === draw.cells.length)) return before;
-    const made = remember(channel, chosen(), randomWords(cellsKept(channel, chosen())));
+    const drawn = whole(before) ? before : remember(channel, chosen(), randomWords(cellsKept(channel, chosen())));
+    const found = JSON.parse(await first("permanent", JSON.stringify(drawn)));
+    const made = whole(found) ? found : drawn;
     kept.write("permanent", JSON.stringify(made));
     return made;
   }
 
   // Chance decides once: what it made of the answers is kept, and shown before it is sent. Where
   // another tab was quicker, it is what that one drew.
-  function draw() {
+  async function draw() {
     if (resumed()) return;
     const draws = channel.asked[chosen()].draws;
-    const record = send(channel, chosen(), answers, randomWords(draws.length), survey.panel ? permanent() : null);
+    const record = send(channel, chosen(), answers, randomWords(draws.length), survey.panel ? await permanent() : null);
+    const token = survey.codes ? code : randomWords(4).map((word) => word.toString(16).padStart(16, "0")).join("");
+    review(await decided(token, record));
+  }
+
+  async function decided(...drawn) {
+    const [token, record] = JSON.parse(await first("drawn", JSON.stringify(drawn)));
     // The token first: a record without one could never be sent.
-    kept.write("token", survey.codes ? code : randomWords(4).map((word) => word.toString(16).padStart(16, "0")).join(""));
+    kept.write("token", token);
     kept.write("record", record);
-    review(record);
+    return record;
   }
 
   function review(record) {
@@ -238,7 +274,11 @@
     ]);
     const wrong = element("p", "", { class: "error", role: "alert" });
     const field = survey.codes ? codeField() : null;
-    const go = button(text.send, () => { corrected(field, record); deliver(record, wrong, go); });
+    const go = button(text.send, async () => {
+      go.disabled = true;
+      const own = await corrected(field, record);
+      if (own === record) deliver(record, wrong, go); else review(own);
+    });
     const save = button(text.save, () => saved(record), true);
     screen(element("h2", text.review), element("p", text.review_words), element("p", chances(record)),
       element("div", table, { class: "card" }),
@@ -246,14 +286,13 @@
       ...(field === null ? [] : [field.made]), wrong, element("div", [go, save], { class: "buttons" }));
   }
 
-  // A code that was mistyped is put right, and what was drawn stays.
-  function corrected(field, record) {
-    if (field === null || !field.read() || field.read() === code) return;
+  // A code that was mistyped is put right, and what was drawn stays; unless the right one has drawn.
+  async function corrected(field, record) {
+    if (field === null || !field.read() || field.read() === code) return record;
     const before = FOR_LIFE.map((name) => [name, kept.read(name)]);
     code = field.read();
     for (const [name, value] of before) if (value !== null) kept.write(name, value);
-    kept.write("record", record);
-    kept.write("token", code);
+    return decided(code, record);
   }
 
   // How likely it is at most that an answer is sent as it was given, rounded up. Of answers that are
