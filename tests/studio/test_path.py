@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from multiprocessing import Pipe
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from pramana.cli.app import main
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
 from pramana.studio.pages import choosing
+from pramana.studio.pages.opening import table_of
+from pramana.studio.worker import Shelf, Workbench
 from tests.formats.test_more_formats import xlsx
 from tests.studio.conftest import Visitor, words
 
@@ -195,6 +198,10 @@ def test_a_schema_is_saved_for_the_command_line_and_used_again(opened: Visitor) 
     opened.post("/columns/use", {"schema": "schema.toml"})
     assert schema(opened) == Schema.load(path)
     assert "inside of the folder" in opened.post("/columns/use", {"schema": "../s.toml"}).text
+    (opened.session.folder / "plan.toml").write_text('schema = "schema.toml"\n[target]\nk = 3\n')
+    told = opened.get("/columns").text
+    assert '<option value="schema.toml">' in told or "<option>schema.toml" in told
+    assert "plan.toml</option>" not in told
 
 
 def test_who_stands_out_and_what_would_lower_it(opened: Visitor) -> None:
@@ -230,6 +237,46 @@ def test_methods_are_tried_side_by_side_and_one_is_chosen(opened: Visitor) -> No
     opened.post("/choose", {"method": "retention", "chance": "5"})
     assert opened.session.now.target == {"k": 5.0}
     assert opened.session.now.method == "retention"
+
+
+def test_trying_tells_how_far_it_is(opened: Visitor) -> None:
+    """The quick methods first, by name and number, and what came of each at once."""
+    ours, theirs = Pipe()
+    methods = ["gaussian", "reports", "retention"]
+    table = table_of(opened.client.app._app.state.studio)  # type: ignore[attr-defined]
+    text = opened.session.now.schema
+    tasks.advise(
+        Workbench(theirs, Shelf()), table=table, schema=text, tables=[], k=5, methods=methods
+    )
+    heard = []
+    while ours.poll():
+        heard.append(ours.recv())
+    said = [own[1] for own in heard if own[0] == "said"]
+    assert said == [
+        "Trying reports, one in 5, 1 of 3 methods",
+        "Trying retention, one in 5, 2 of 3 methods",
+        "Trying gaussian, one in 5, 3 of 3 methods",
+    ]
+    assert [len(own[1]["methods"]) for own in heard if own[0] == "so far"] == [1, 2, 3]
+    assert next(own[1] / own[2] for own in heard if own[0] == "progress") < 0.2
+
+
+def test_what_was_tried_before_a_cancel_stays(opened: Visitor) -> None:
+    """It is shown, and the rest can be tried."""
+    opened.post("/choose/try", {"method": ["reports", "retention"], "chances": "4"})
+    opened.part("/choose/tried")
+    jobs = opened.client.app._app.state.studio.jobs  # type: ignore[attr-defined]
+    tried = [own for own in jobs._jobs.values() if own.function is tasks.advise]
+    job = next(own for own in tried if own.arguments["k"] == 4)
+    job.so_far, job.result, job.condition = job.result, None, "cancelled"
+    poll = {"poll": "/choose/tried"}
+    answer = opened.post(f"/jobs/{job.key}/cancel", poll, **{"hx-request": "true"}).text
+    assert 'hx-get="/choose/tried"' in answer
+    kept = words(opened.part("/choose/tried"))
+    assert "Cancelled: what was tried before is shown." in kept
+    assert "Choose retention, k = 4" in kept
+    opened.post(f"/jobs/{job.key}/again", poll, **{"hx-request": "true"})
+    assert "Take re" in opened.part("/choose/tried")
 
 
 @pytest.mark.parametrize(

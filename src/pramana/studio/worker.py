@@ -25,7 +25,7 @@ from typing import Any, Final, NoReturn, TypedDict
 
 from pramana.errors import Notice, PramanaError
 
-__all__ = ["GIVE_WAY", "TableAt", "Workbench", "work"]
+__all__ = ["GIVE_WAY", "Shelf", "TableAt", "Workbench", "work"]
 
 TOLD_EVERY: Final = 0.1
 """Seconds between two words about how far it is."""

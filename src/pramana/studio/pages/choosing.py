@@ -91,14 +91,19 @@ async def tried(request: Request) -> Response:
     """Everything that was tried so far, and how far the rest is."""
     studio = studio_of(request)
     jobs = list(_jobs(studio))
+    found = [own for own in (one.result or one.so_far for one in jobs) if own]
     for job in jobs:
         if job.condition in ("waiting", "running"):
-            found = [one.result or one.so_far for one in jobs]
-            return await _so_far(request, job, [own for own in found if own])
+            return await _so_far(request, job, found)
+        if job.condition == "cancelled" and found:
+            poll = "/choose/tried"
+            return fragment(
+                request, "parts/stopped.html", job=job, poll=poll, whole=False, **_sides(found)
+            )
         unfinished = await waiting(request, job)
         if unfinished is not None:
             return unfinished
-    return fragment(request, "parts/tried.html", **_sides([job.result for job in jobs]))
+    return fragment(request, "parts/tried.html", whole=True, **_sides(found))
 
 
 async def wished(request: Request) -> Response:
@@ -121,7 +126,7 @@ async def wished(request: Request) -> Response:
 async def _so_far(request: Request, job: Job, found: list[dict[str, Any]]) -> Response:
     await asyncio.to_thread(job.ended.wait, 0.06)
     poll = "/choose/tried"
-    return fragment(request, "parts/trying.html", job=job, poll=poll, **_sides(found))
+    return fragment(request, "parts/trying.html", job=job, poll=poll, whole=False, **_sides(found))
 
 
 async def foresee(request: Request) -> Response:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pramana import Column, Recoding, Role, Schema
-from pramana.errors import InputError
+from pramana.errors import InputError, PramanaError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
 from pramana.studio.pages.opening import file_words, source_code, table_of
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["ENTRY", "ROUTES", "described", "require_schema", "schema_words"]
 
 ENTRY: Final = Entry("/columns", "Columns", needs="file")
+MOST_LOOKED: Final = 20_000
 PATIENCE: Final = 1.5
 """Seconds that a live count is waited for before its progress is shown."""
 
@@ -353,7 +355,18 @@ def _column_at(request: Request) -> tuple[Schema, int]:
 
 def _files(studio: Studio) -> list[str]:
     folder = studio.session.folder
-    return sorted(one.name for one in folder.glob("*.toml"))[:50]
+    found = (one for one in folder.glob("*.toml") if one.is_file() and _describes(one))
+    return sorted(one.name for one in found)[:50]
+
+
+def _describes(path: Path) -> bool:
+    """Whether a file is a schema, and no plan or survey; a large one may be."""
+    if path.stat().st_size > MOST_LOOKED:
+        return True
+    try:
+        return bool(Schema.load(path).columns)
+    except PramanaError:
+        return False
 
 
 def _same(studio: Studio) -> SameWork:

@@ -27,7 +27,8 @@ async def cancel(request: Request) -> Response:
     poll = form.get("poll")
     if job is None or not request.headers.get("hx-request"):
         return goto("/")
-    return fragment(request, "parts/cancelled.html", job=job, poll=poll)
+    part = "kept" if job.so_far else "cancelled"
+    return fragment(request, f"parts/{part}.html", job=job, poll=own_page(poll))
 
 
 async def again(request: Request) -> Response:
