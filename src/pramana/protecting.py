@@ -103,6 +103,7 @@ def protect(
         made, plan = _drawn(plan, opened, keystream)
         made = made if watch is None else watch.released(made)
         labels = opened.labels.released(plan.schema, partial(_occurring, opened))
+        labels = plan.method.published_labels(labels)
         certificate = _certificate(plan, keystream, labels)
         if booking is not None:
             booking.require(certificate, budget)
@@ -243,15 +244,16 @@ def _copies_counted(made: Table, plan: Plan, opened: OpenedTable) -> tuple[Table
 
 
 def _certificate(plan: Plan, keystream: Keystream, labels: Labels) -> Certificate:
+    schema = plan.method.published_schema(plan.schema)
     return Certificate(
-        schema=plan.method.published_schema(plan.schema),
+        schema=schema,
         kind=plan.method.kind,
         mechanism=plan.mechanism if plan.method.kind in WITH_MATRICES else None,
         method=plan.method.name,
         records=plan.records,
         crowd=plan.crowd,
         attached=plan.attached,
-        labels=labels.of_columns([column.name for column in plan.schema.released]),
+        labels=labels.of_columns([column.name for column in schema.released]),
         claims=plan.published,
         data_dependent=plan.method.data_dependent,
         reproducible=keystream.reproducible,

@@ -70,6 +70,17 @@ def test_the_frontier_by_hand():
     assert "Beaten in both: c, k = 2" in " ".join(comparison.sentences())
 
 
+def test_at_the_same_promise_less_loss_is_recommended():
+    """Risks of 1 % and 0.1 % both keep k = 2; one of 60 % does not, and risk is weighed again."""
+    near, far = outcome("near", 0.001, 0.3), outcome("far", 0.01, 0.1)
+    assert Comparison((near, far)).recommended is far
+    assert Comparison((far, near)).recommended is far
+    broken = outcome("broken", 0.6, 0.1)
+    assert Comparison((near, broken)).recommended is near
+    other = replace(far, scenario=Scenario("far", "k = 10", PkAnonymity(k=10)))
+    assert Comparison((near, other)).recommended is near  # another promise
+
+
 def test_nothing_measured_is_said():
     """No recommendation out of thin air."""
     empty = Comparison(

@@ -46,6 +46,7 @@ QUESTIONS = {
     ),
     "counts a ill": ("crosstab", ("a", "ill"), {}, (ANSWER, REFUSED, OPEN, ANSWER)),
     "a where ill": ("crosstab", ("a",), {"where": {"ill": "yes"}}, (ANSWER, REFUSED, OPEN, ANSWER)),
+    "rows a ill": ("crosstab", ("a", "ill"), {"share": "row"}, (ANSWER, REFUSED, OPEN, ANSWER)),
     "rows ill a": ("crosstab", ("ill", "a"), {"share": "row"}, (ANSWER, REFUSED, OPEN, ANSWER)),
     "counts ill region": ("crosstab", ("ill", "region"), {}, (ANSWER, ANSWER, ANSWER, ANSWER)),
     "rows ill region": (

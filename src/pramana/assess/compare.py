@@ -154,10 +154,11 @@ class Comparison(Shown):
     def recommended(self) -> ScenarioOutcome | None:
         """The one on the frontier nearest to its corner of least risk and least loss.
 
-        Risk counts by its logarithm, loss as it is, each from its least to its greatest value on
-        the frontier.
+        Risk counts by its logarithm, loss as it is, each from its least to its greatest value. Of
+        scenarios that keep the same promise and whose risk stays within it, the one with the least
+        loss stands for all: what was asked for is met, and only loss is left to weigh.
         """
-        best = self.frontier
+        best = [one for one in self.frontier if not any(_spares(o, one) for o in self.frontier)]
         if not best:
             return None
         losses = np.array([one.loss for one in best], dtype=np.float64)
@@ -176,7 +177,8 @@ class Comparison(Shown):
             f"Loss is averaged over what will be asked: {_loss_words(one)}.",
             "It lies on the frontier (nothing here has both less risk and less loss) and is the "
             "nearest there to the corner of least risk and least loss, risk by its logarithm, both "
-            "from their least to their greatest value on the frontier.",
+            "from their least to their greatest value; of those that keep the same promise, with a "
+            "risk within it, the one with the least loss counts.",
         ]
         if len({outcome.scenario.guarantee.name for outcome in self.outcomes}) > 1:
             lines.append(
@@ -298,6 +300,15 @@ def _beats(one: ScenarioOutcome, other: ScenarioOutcome) -> bool:
     """At least as good in both, and better in one."""
     mine, theirs = (one.exposure, one.loss or 0.0), (other.exposure, other.loss or 0.0)
     return mine != theirs and mine[0] <= theirs[0] and mine[1] <= theirs[1]
+
+
+def _spares(one: ScenarioOutcome, other: ScenarioOutcome) -> bool:
+    """Whether it loses less at the same promise, with risks that both stay within it."""
+    promise = one.scenario.guarantee
+    if promise != other.scenario.guarantee or promise.link_bound is None:
+        return False
+    within = max(one.exposure, other.exposure) <= promise.link_bound
+    return within and (one.loss or 0.0) < (other.loss or 0.0)
 
 
 def scenarios_of(

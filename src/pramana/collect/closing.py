@@ -58,7 +58,7 @@ def bare_certificate(definition: Definition, records: int) -> Certificate:
         records=records,
         crowd=records,
         claims=(),
-        labels=survey.labels,
+        labels=method.published_labels(survey.labels),
         collected=Collected(definition.identity, survey.expected, survey.codes, definition.panel),
     )
 

@@ -16,6 +16,7 @@ from pramana.guarantees.base import Guarantee
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate, Kind
 from pramana.release.makers import NewKeys
+from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
 
@@ -74,6 +75,10 @@ class Method(Protocol):
         from pramana.methods.randomised import randomised
 
         return randomised(plan, opened, keystream)
+
+    def published_labels(self, labels: Labels) -> Labels:
+        """What is said about the columns of a release, in the words of statistical packages."""
+        return labels
 
     def published_schema(self, schema: Schema) -> Schema:
         """The columns of its releases: all but the identifiers, unless it adds one."""

@@ -33,6 +33,7 @@ from pramana.numeric import LARGEST_DIAL, largest_dial, require_number
 from pramana.randomise.reports import Reporter
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate
+from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import (
     ASKED,
@@ -45,6 +46,8 @@ from pramana.table.schema import (
 )
 
 __all__ = ["Reports"]
+
+MARK = "columns that the record was asked for; other empty cells were not asked"
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,10 @@ class Reports(Method):
             .map_batches(reporter.decode, schema=reporter.released)
         )
         return made, plan
+
+    def published_labels(self, labels: Labels) -> Labels:
+        """Those of the table, and what the column of sets is."""
+        return replace(labels, variables={**labels.variables, ASKED: MARK})
 
     def published_schema(self, schema: Schema) -> Schema:
         """The columns, and one that says what each record was asked for."""

@@ -464,10 +464,11 @@ class _Sums:
         second: FloatArray,
         total: FloatArray,
         squares: FloatArray,
+        base: FloatArray | float | None = None,
     ) -> SetSums:
         shape = first.shape
         reports = np.broadcast_to(self.sums[place]["n"], shape)
-        base = np.broadcast_to(self.bases[place], shape)
+        base = np.broadcast_to(self.bases[place] if base is None else base, shape)
         kept = float(self.used[place].matrix.retention)
         total, squares = (np.broadcast_to(part, shape) for part in (total, squares))
         return SetSums(reports, kept, first, second, second, total, squares, base, base)
@@ -476,22 +477,19 @@ class _Sums:
         """Shares of the records that meet the filter, with standard errors."""
         if not self.filtered:
             return found.totals / self.whole, _se(found, asked) / self.whole
-        if len(self.everyone) > 1:
-            raise NotCovered(
-                "Shares among records filtered on reported columns are not given by columns "
-                "released as they are. Filter on these instead."
-            )
         below = float(found.totals.sum())
         if below <= 0:
             raise InvalidTable("By the estimate, none of the truths meets the filter.")
         share = found.totals / below
-        parts = []
+        parts, wholes = [], []
         for place, (own, every) in enumerate(zip(self.sets, self.sums, strict=True)):
-            first = own["w"] - share * own["w"].sum()
-            cross = own["ww"] - share * own["ww"].sum()
-            second = own["ww"] * (1 - 2 * share) + share**2 * own["ww"].sum()
+            sums, squares = (own[name].sum(axis=1, keepdims=True) for name in ("w", "ww"))
+            first = own["w"] - share * sums
+            cross = own["ww"] - share * squares
+            second = own["ww"] * (1 - 2 * share) + share**2 * squares
             base = self.bases[place][None, :]
             plain = self._part(place, first, second, every["w"], every["ww"])
+            wholes.append(self._part(place, sums, squares, every["w"], every["ww"], base.sum()))
             parts.append(
                 SetSums(
                     plain.reports, plain.retention, first, second, cross, plain.total,
@@ -499,7 +497,10 @@ class _Sums:
                     base * (1 - 2 * share) + share**2 * base.sum(),
                 )
             )  # fmt: skip
-        return share, _se(self.totals(parts), asked) / below
+        # Groups are told apart and answer by themselves: others move the whole, not the cell.
+        whole = _se(self.totals(wholes), asked) ** 2
+        others = share**2 * (whole.sum() - whole)
+        return share, np.sqrt(_se(self.totals(parts), asked) ** 2 + others) / below
 
     def nearest(self, totals: FloatArray) -> FloatArray:
         """The nearest table that can be: nothing below 0, and 0 where no report can tell a cell."""

@@ -15,7 +15,7 @@ from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.forms import treatment_of
 from pramana.release.snippets import LOADERS, loader
 from pramana.table.domains import Bins, Label, label_key, label_text
-from pramana.table.schema import Column
+from pramana.table.schema import ASKED, Column
 
 __all__ = ["CODEBOOK", "README", "explanations"]
 
@@ -26,7 +26,8 @@ WHY_NOT: Final = {
     "published": "The values of randomised columns are changed by chance. A count of them as they "
     "stand is wrong, often by much, and so are shares, means and models made from it.",
     "reports": "Every record tells some of its columns, changed by chance. A count of them as they "
-    "stand is wrong, and empty cells are not missing values: they were not asked for.",
+    "stand is wrong. Column `asked` says which: an empty cell of any other column is not a missing "
+    "value, it was not asked for.",
     "withheld": "The values of randomised columns are changed by chance. Counts of single columns "
     "are right on average, with errors that only the certificate states; how columns hang together "
     "is weaker than in truth.",
@@ -91,7 +92,10 @@ def _warnings(certificate: Certificate) -> Iterator[str]:
     yield "Do not take a record for a person: no row of this file is the truth about anyone."
     yield "Do not try to find out who is in it, nor link it with other files about people."
     if certificate.kind == "reports":
-        yield "Do not take an empty cell for a missing value: the column was not asked for."
+        yield (
+            "Do not take an empty cell for a missing value: where `asked` does not name the "
+            "column, it was not asked for."
+        )
 
 
 def _files(certificate: Certificate) -> Iterator[str]:
@@ -112,7 +116,13 @@ def _column_line(certificate: Certificate, column: Column) -> str:
     label = certificate.labels.variables.get(column.name, "")
     told = f" ({_shown(label)})" if label else ""
     how = f"; {_shown(column.recoding.sentence())}" if column.recoding else ""
-    return f"{_shown(column.name)}{told}: {treatment_of(column, certificate.treatment)}{how}."
+    return f"{_shown(column.name)}{told}: {_treatment(certificate, column)}{how}."
+
+
+def _treatment(certificate: Certificate, column: Column) -> str:
+    if certificate.marks and column.name == ASKED:
+        return "drawn by chance, whatever the record is"
+    return treatment_of(column, certificate.treatment)
 
 
 def _shown(text: str) -> str:
@@ -146,9 +156,9 @@ def _codebook(certificate: Certificate) -> str:
             column.name,
             certificate.labels.variables.get(column.name, ""),
             str(column.role),
-            treatment_of(column, certificate.treatment),
+            _treatment(certificate, column),
             column.recoding.sentence(),
-            _domain(column),
+            _domain(certificate, column),
         ]
         for value, label, kind in _values(certificate, column):
             writer.writerow([*about, value, label, kind])
@@ -159,7 +169,9 @@ def _columns(certificate: Certificate) -> tuple[Column, ...]:
     return certificate.schema.released
 
 
-def _domain(column: Column) -> str:
+def _domain(certificate: Certificate, column: Column) -> str:
+    if certificate.marks and column.name == ASKED:
+        return "sets of columns, as stated in the certificate"
     if not column.coded:
         return "as it occurs"
     what = "bins" if isinstance(column.domain, Bins) else "categories"
@@ -168,7 +180,10 @@ def _domain(column: Column) -> str:
 
 
 def _values(certificate: Certificate, column: Column) -> Iterator[tuple[str, str, str]]:
-    """Each value with its label and its kind: value, or one that stands for missing."""
+    """Each value with its label and its kind: value, one that stands for missing, not asked."""
+    if certificate.marks and column.name == ASKED:
+        yield from ((name, "", "value") for name in certificate.marks)
+        return
     labels = {
         label_key(value): text
         for value, text in certificate.labels.values.get(column.name, {}).items()
@@ -182,5 +197,8 @@ def _values(certificate: Certificate, column: Column) -> Iterator[tuple[str, str
     for value in column.domain.labels:
         kind = "missing" if value in gone else "value"
         yield label_text(value), labels.get(label_key(value), ""), kind
+    partly = bool(certificate.marks) and column.randomised
     if None in column.labels:
-        yield "", "empty", "missing"
+        yield "", "empty where asked for" if partly else "empty", "missing"
+    if partly:
+        yield "", "empty where not asked for", "not asked"
