@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pramana.assess.release_audit import ReleaseAudit
     from pramana.assess.report import Report
     from pramana.assess.ways import ways_out
+    from pramana.collect.watching import SurveyPlace, live, surveys
     from pramana.engines.choose import ENGINES, open_source
     from pramana.estimation.regression_results import Regression
     from pramana.estimation.results import Estimate
@@ -71,6 +72,7 @@ __all__ = [
     "Ledger",
     "PlanFile",
     "Standing",
+    "SurveyPlace",
     "advise",
     "asked_by_letters",
     "attack",
@@ -87,6 +89,7 @@ __all__ = [
     "errors_here",
     "foreseen_changes",
     "letters",
+    "live",
     "load",
     "look",
     "lowerings",
@@ -101,6 +104,7 @@ __all__ = [
     "reports_instead",
     "require_free",
     "shapes_of",
+    "surveys",
     "usual_method",
     "verbatim",
     "verify",
@@ -116,6 +120,9 @@ _ELSEWHERE = {
     "merge_values": "table.merging",
     "shapes_of": "table.shapes",
     "Standing": "risk.standing",
+    "SurveyPlace": "collect.watching",
+    "live": "collect.watching",
+    "surveys": "collect.watching",
     "Budget": "ledger.book",
     "Ledger": "ledger.book",
     "CHART_STYLE": "reports.style",

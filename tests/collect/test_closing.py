@@ -19,6 +19,7 @@ from pramana.collect.demo import SURVEY
 from pramana.collect.folder import check_survey, load_survey, new_survey, opened_store
 from pramana.collect.store import Outcome, Sent
 from pramana.collect.survey import read_survey
+from pramana.collect.watching import live
 from pramana.errors import InputError
 from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.reporting import Reporting
@@ -268,3 +269,13 @@ def test_a_store_that_the_system_refuses_is_one_line(tmp_path):
         opened_store(tmp_path / "survey", definition),
     ):
         pass
+
+
+def test_intervals_narrow_as_answers_come(survey_folder: Path, definition: Definition) -> None:
+    """A fifteenfold number of answers: intervals of a quarter of the width, give or take."""
+    widths = []
+    for people in (200, 3000):
+        answered(survey_folder, definition, people)
+        (table,) = live(survey_folder, questions=["employed"]).tables
+        widths.append(max(high - low for _, _, low, high in table.rows))
+    assert 0.15 * widths[0] < widths[1] < 0.6 * widths[0]

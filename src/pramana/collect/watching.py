@@ -8,16 +8,49 @@ from pathlib import Path
 from typing import Any, Final
 
 from pramana.collect.closing import Status, collected_release, status_of
-from pramana.collect.definition import Definition
+from pramana.collect.definition import DEFINITION, Definition
 from pramana.collect.folder import load, opened_store
 from pramana.collect.store import Store
+from pramana.errors import PramanaError
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.readings.release import Release
 from pramana.table.domains import label_text
 
-__all__ = ["Live", "LiveTable", "live"]
+__all__ = ["Live", "LiveTable", "SurveyPlace", "live", "surveys"]
 
 LEAST: Final = 2
+MOST: Final = 100
+"""Surveys that are looked for in a folder."""
+
+
+@dataclass(frozen=True)
+class SurveyPlace:
+    """A survey folder, or one wave of it.
+
+    Attributes:
+        name: the folder, as seen from the one that it was looked for in.
+        title: of the survey.
+        wave: which one, of a panel.
+    """
+
+    name: str
+    title: str
+    wave: int | None
+
+
+def surveys(folder: str | Path) -> list[SurveyPlace]:
+    """The surveys in a folder or one below it that can be read, and each wave of a panel."""
+    base, found = Path(folder), list[SurveyPlace]()
+    places = sorted([*base.glob(f"*/{DEFINITION}"), *base.glob(f"*/*/{DEFINITION}")])
+    for path in places[:MOST]:
+        try:
+            survey = load(path.parent).survey
+        except PramanaError:
+            continue
+        waves = [None] if survey.waves == 1 else list(range(1, survey.waves + 1))
+        name = str(path.parent.relative_to(base))
+        found += [SurveyPlace(name, survey.title, wave) for wave in waves]
+    return found
 
 
 @dataclass(frozen=True)

@@ -3,64 +3,49 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pramana.errors import InputError, PramanaError
-from pramana.studio.view import Entry, SameWork, Studio, fragment, page, studio_of
+from pramana.errors import InputError
+from pramana.studio.view import Entry, SameWork, fragment, page, studio_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from pramana.api import SurveyPlace
+
 __all__ = ["ENTRY", "ROUTES"]
 
 ENTRY: Final = Entry("/surveys", "Surveys", step=False)
-MOST: Final = 100
 
 
 async def show(request: Request) -> Response:
     """The surveys of the folder."""
-    found = await asyncio.to_thread(_surveys, studio_of(request))
-    return page(request, "collecting.html", surveys=found, place=None)
+    return page(request, "collecting.html", surveys=await _surveys(request), place=None)
 
 
 async def watch(request: Request) -> Response:
     """One of them; its figures come, and come again."""
-    studio = studio_of(request)
-    found = await asyncio.to_thread(_surveys, studio)
+    found = await _surveys(request)
     place = _place(request, len(found))
     return page(request, "collecting.html", surveys=found, place=place, same=_same(found[place]))
 
 
 async def figures(request: Request) -> Response:
     """The figures at this moment."""
-    from pramana import collect
+    from pramana import api
 
-    studio = studio_of(request)
-    found = await asyncio.to_thread(_surveys, studio)
+    found = await _surveys(request)
     place = _place(request, len(found))
-    own = found[place]
-    folder = studio.session.folder / own["name"]
-    seen = await asyncio.to_thread(collect.live, folder, wave=own["wave"])
+    folder = studio_of(request).session.folder / found[place].name
+    seen = await asyncio.to_thread(api.live, folder, wave=found[place].wave)
     return fragment(request, "parts/live.html", live=seen, place=place)
 
 
-def _surveys(studio: Studio) -> list[dict[str, Any]]:
-    """Folders with a definition that can be read, and each wave of a panel."""
-    from pramana import collect
+async def _surveys(request: Request) -> list[SurveyPlace]:
+    from pramana import api
 
-    base: Path = studio.session.folder
-    found = []
-    for path in sorted([*base.glob("*/definition.json"), *base.glob("*/*/definition.json")])[:MOST]:
-        try:
-            survey = collect.load(path.parent).survey
-        except PramanaError:
-            continue
-        waves = [None] if survey.waves == 1 else list(range(1, survey.waves + 1))
-        name = str(path.parent.relative_to(base))
-        found += [{"name": name, "title": survey.title, "wave": wave} for wave in waves]
-    return found
+    return await asyncio.to_thread(api.surveys, studio_of(request).session.folder)
 
 
 def _place(request: Request, size: int) -> int:
@@ -70,13 +55,13 @@ def _place(request: Request, size: int) -> int:
     return place
 
 
-def _same(survey: dict[str, Any]) -> SameWork:
-    name, wave = survey["name"], survey["wave"]
+def _same(survey: SurveyPlace) -> SameWork:
+    name, wave = survey.name, survey.wave
     told = () if wave is None else ("--wave", str(wave))
     given = "" if wave is None else f", wave={wave}"
     return SameWork(
         (("pramana", "collect", "status", name, *told),),
-        f"from pramana import collect\n\nprint(collect.live({name!r}{given}))",
+        f"from pramana import api\n\nprint(api.live({name!r}{given}))",
     )
 
 
