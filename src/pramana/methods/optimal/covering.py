@@ -12,7 +12,8 @@ lowers what is needed. Where targets themselves stay, the exact loss is
     sum_l u_l [ (1 + s_l) / (1 - e_l) - (1 - e_l) ],    s_l = sum_t P_lt^2,
 
 convex in P (docs/proofs/spontaneous_recognition.md). So a linear program over targets and leaving
-chances, with that convex cost in pieces, finds where records go. Records that leave rare cells go
+chances, with that convex cost in pieces, finds where records go; with many combinations it is
+solved nearly (nearly.py). Records that leave rare cells go
 to targets first; frequent cells, each with the same small chance, supply the rest. The full
 condition is checked afterwards by the guarantee itself; combinations that were left out are added.
 """
@@ -26,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pramana.methods.optimal.cells import KeyCells
+from pramana.methods.optimal.nearly import Saddle, State, curved
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["NEARLY", "Covering", "by_combination", "cover", "first_constraints", "first_cover"]
@@ -42,6 +44,38 @@ NEARLY = 1.3
 
 AT_ONCE, FIRST, ADDED = 60_000, 20, 5_000
 """So many targets are taken at once; else so many a combination first, and so many more."""
+
+MANY, WITHIN, ROUGHLY = 3_000, 0.02, 0.05
+"""With more combinations the program is solved within this share of a bound, or that one first."""
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Where a first-order method ended, found again by cells and combinations."""
+
+    targets: IntArray
+    movers: IntArray
+    needs: IntArray
+    state: State
+
+    def at(self, targets: IntArray, movers: IntArray, needs: IntArray) -> State:
+        """The same as far as others have it too, and nothing where they do not."""
+        inflow, leaving, prices, share = self.state
+        found = (
+            _found(self.targets, inflow, targets),
+            _found(self.movers, leaving, movers),
+            _found(self.needs, prices, needs),
+        )
+        return *found, share
+
+
+def _found(own: IntArray, values: FloatArray, wanted: IntArray) -> FloatArray:
+    if not len(own):
+        return np.zeros(len(wanted))
+    order = np.argsort(own)
+    at = order[np.minimum(np.searchsorted(own[order], wanted), len(own) - 1)]
+    found: FloatArray = np.where(own[at] == wanted, values[at], 0.0)
+    return found
 
 
 @dataclass(frozen=True)
@@ -60,6 +94,7 @@ class Covering:
     combinations: IntArray
     worth: FloatArray
     limit: float
+    reached: Reached | None = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +128,14 @@ def first_cover(
     also, sure = first_constraints(cells, alpha, share=SMALL_SHARE)
     none = np.zeros(cells.size, dtype=bool)
     return cover(
-        cells, alpha, also=also, sure=sure, staying=none, empty_targets=empty_targets, keep=keep
+        cells,
+        alpha,
+        also=also,
+        sure=sure,
+        staying=none,
+        empty_targets=empty_targets,
+        keep=keep,
+        within=ROUGHLY,
     )
 
 
@@ -123,13 +165,16 @@ def cover(
     staying: NDArray[np.bool_],
     empty_targets: bool,
     keep: float,
+    start: Reached | None = None,
+    within: float = WITHIN,
 ) -> Covering | None:
     """Targets and leaving chances of least cost for the rare combinations, and those in ``also``.
 
     ``sure`` is the number of records of each combination that can be counted on (frequent cells
     that are sources lose a small share); ``staying`` cells do not leave; with
     ``empty_targets`` only cells that nobody leaves are targets: what arrives in a cell that is left
-    again costs more than the program knows. Nothing if the program has no solution.
+    again costs more than the program knows. ``start`` is where a program much like this one
+    ended. Nothing if the program has no solution.
     """
     problem = np.flatnonzero((cells.totals > 0) & (cells.totals * alpha < 1))
     rows = _Rows.of(cells, np.union1d(problem, also))
@@ -146,6 +191,8 @@ def cover(
         return None
     if keep >= 0.999:
         movers = movers[:0]
+    if len(rows.combinations) > MANY:
+        return _nearly(cells, alpha, rows, rare, movers, targets, sure, 1 - keep, start, within)
     pieces = np.append(PIECES[1 - keep - 0.01 > PIECES], 1 - keep)
     return _program(cells, alpha, rows, rare, movers, targets, sure, pieces)
 
@@ -202,6 +249,52 @@ def _program(
     )
 
 
+def _nearly(
+    cells: KeyCells,
+    alpha: float,
+    rows: _Rows,
+    rare: IntArray,
+    movers: IntArray,
+    targets: IntArray,
+    sure: FloatArray,
+    most: float,
+    start: Reached | None,
+    within: float,
+) -> Covering | None:
+    """The program over all targets by a first-order method, within a share of a bound."""
+    from scipy import sparse
+
+    weight = cells.numbers[movers]
+    row, mover = _needs(cells, rows, rare, movers)
+    saddle = Saddle(
+        covers=(alpha * rows.incidence(cells, targets)).tocsr(),
+        leaves=(alpha * rows.incidence(cells, movers) @ sparse.diags_array(weight)).tocsr(),
+        row=row,
+        mover=mover,
+        asked=1 - alpha * sure[rows.combinations][row],
+        weight=weight,
+        most=most,
+    )
+    needs = rows.combinations[row] * (cells.size + 1)
+    needs[mover >= 0] += 1 + movers[mover[mover >= 0]]
+    begin = None if start is None else start.at(targets, movers, needs)
+    near = saddle.solve(within=within, start=begin)
+    if near is None:
+        return None
+    kept, left = near.inflow > 1e-9, near.leaving > 1e-9
+    return Covering(
+        targets[kept],
+        near.inflow[kept],
+        movers[left],
+        near.leaving[left],
+        near.least,
+        rows.combinations,
+        alpha * near.worth,
+        near.limit,
+        Reached(targets, movers, needs, near.state),
+    )
+
+
 def _first_targets(covers: Any) -> IntArray:
     """For each combination the targets that cover the most combinations besides."""
     many = np.asarray(covers.sum(axis=0)).ravel()
@@ -242,7 +335,7 @@ class _Program:
         ones = np.ones((1, len(ends) - 1))
         spread = sparse.kron(sparse.eye_array(len(movers)), ones, format="csr")
         leave = rows.incidence(cells, movers) @ sparse.diags_array(weight) @ spread
-        own, records = _needs(cells, rows, rare, movers, alpha)
+        own, records = _asked(*_needs(cells, rows, rare, movers), rows, movers, alpha)
         return cls(weight, ends, spread, leave, own @ spread, records, alpha, sure)
 
     def pieces(self, targets: int) -> slice:
@@ -261,7 +354,7 @@ class _Program:
             [None, -sparse.csr_array(self.weight[None, :]) @ self.spread, one, None],
             [sparse.csr_array(-np.ones((1, targets))), None, one, None],
         ]
-        slope = np.diff(_cost(self.ends)) / np.diff(self.ends)
+        slope = np.diff(curved(self.ends)) / np.diff(self.ends)
         curve = np.outer(self.weight, slope).ravel()
         answer = linprog(
             np.concatenate([np.full(targets, 2.0), curve, [-2.0], np.zeros(count)]),
@@ -285,33 +378,36 @@ def _bounds(targets: int, movers: int, count: int, ends: FloatArray) -> FloatArr
 
 
 def _needs(
-    cells: KeyCells, rows: _Rows, rare: IntArray, movers: IntArray, alpha: float
-) -> tuple[Any, Any]:
-    """-e_m / alpha - d_k <= -1 / alpha for each rare cell m of each combination k."""
-    from scipy import sparse
+    cells: KeyCells, rows: _Rows, rare: IntArray, movers: IntArray
+) -> tuple[IntArray, IntArray]:
+    """The row and the mover of each need: one for each rare cell m of each combination k.
 
+    Cells that do not leave all ask the same of a combination: one need for all of them, mover -1.
+    """
     numbers = rows.place[cells.combination[rare]]
     cell, choice = np.nonzero(numbers >= 0)
     k = numbers[cell, choice]
     place = np.full(cells.size, -1, dtype=np.int64)
     place[movers] = np.arange(len(movers))
     mover = place[rare[cell]]
-    # Cells that do not leave all ask the same of a combination: one row for all of them.
     stays = np.flatnonzero(mover < 0)
     _, first = np.unique(k[stays], return_index=True)
     keep = np.concatenate([np.flatnonzero(mover >= 0), stays[first]])
-    k, mover = k[keep], mover[keep]
+    return k[keep], mover[keep]
+
+
+def _asked(
+    k: IntArray, mover: IntArray, rows: _Rows, movers: IntArray, alpha: float
+) -> tuple[Any, Any]:
+    """-e_m / alpha - d_k <= -1 / alpha, a row for each need."""
+    from scipy import sparse
+
     has = np.flatnonzero(mover >= 0)
     own = sparse.csr_array(
         (np.full(len(has), -1 / alpha), (has, mover[has])), shape=(len(k), len(movers))
     )
     ones = (-np.ones(len(k)), (np.arange(len(k)), k))
     return own, sparse.csr_array(ones, shape=(len(k), len(rows.combinations)))
-
-
-def _cost(e: FloatArray) -> FloatArray:
-    """What leaving costs a record: 1 / (1 - e) - (1 - e), if it is spread over many targets."""
-    return 1 / (1 - e) - (1 - e)
 
 
 def _least(answer: Any, program: _Program, targets: int) -> float:
@@ -325,9 +421,9 @@ def _least(answer: Any, program: _Program, targets: int) -> float:
         return float(answer.fun)
     pieces = len(ends) - 1
     reduced = (answer.lower.marginals + answer.upper.marginals)[program.pieces(targets)]
-    slope = (_cost(ends[1:2]) / ends[1:2])[0]
+    slope = (curved(ends[1:2]) / ends[1:2])[0]
     worth = np.maximum(slope - reduced.reshape(-1, pieces)[:, 0] / weight, 0)
-    straight = (_cost(ends)[None, :] - worth[:, None] * ends[None, :]).min(axis=1)
+    straight = (curved(ends)[None, :] - worth[:, None] * ends[None, :]).min(axis=1)
     stay = np.maximum(1 / np.sqrt(np.maximum(worth - 1, 1.0)), 1 - ends[-1])
-    curved = np.where(worth > 2, _cost(1 - stay) - worth * (1 - stay), 0.0)
-    return float(answer.fun + (weight * (curved - straight)).sum())
+    bent = np.where(worth > 2, curved(1 - stay) - worth * (1 - stay), 0.0)
+    return float(answer.fun + (weight * (bent - straight)).sum())

@@ -27,8 +27,8 @@ from pramana.types import FloatArray, IntArray
 
 __all__ = ["listed_cells"]
 
-QUICK_ROUNDS, ROUNDS = 8, 1
-"""So often cells are added at most; more often where few occur."""
+ROUNDS, QUICK_ROUNDS, OFTEN = 4, 8, 6
+"""So often cells are added at most; the latter two where few occur."""
 
 ENOUGH = 0.02
 """Cells are added until the program gets no better than by this share; less where few occur."""
@@ -81,15 +81,13 @@ def listed_cells(
     left = cells.codes[cells.rare(alpha)]
     cells = _with(cells, short, left)
     # First as if no rare record left: that program is many times quicker, and its cells are good.
-    often, enough = (6, 0.1) if len(own) <= FEW else (1, 1.0)
-    enough *= ENOUGH
-    cells = _grown(cells, alpha, left, keep=1.0, rounds=QUICK_ROUNDS, enough=enough)
-    cells = _grown(cells, alpha, left, keep=keep, rounds=often * ROUNDS, enough=enough)
     if len(own) > FEW:
-        return cells
-    return _grown(
-        cells, alpha, left, keep=keep, rounds=often * ROUNDS, enough=enough, empty_targets=False
-    )
+        cells = _grown(cells, alpha, left, keep=1.0, rounds=ROUNDS, enough=ENOUGH)
+        return _grown(cells, alpha, left, keep=keep, rounds=ROUNDS, enough=ENOUGH)
+    enough = 0.1 * ENOUGH
+    cells = _grown(cells, alpha, left, keep=1.0, rounds=QUICK_ROUNDS, enough=enough)
+    cells = _grown(cells, alpha, left, keep=keep, rounds=OFTEN, enough=enough)
+    return _grown(cells, alpha, left, keep=keep, rounds=OFTEN, enough=enough, empty_targets=False)
 
 
 def _require_numbered(counts: Counts) -> None:

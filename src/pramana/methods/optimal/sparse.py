@@ -50,7 +50,7 @@ def _repeat(
     """Add the combinations that turn out violated, until none is."""
     also, _ = first_constraints(cells, alpha, share=SMALL_SHARE)
     staying = np.zeros(cells.size, dtype=bool)
-    share, ways = SMALL_SHARE, WAYS
+    share, ways, reached = SMALL_SHARE, WAYS, None
     for _ in range(ROUNDS):
         covering = cover(
             cells,
@@ -60,9 +60,11 @@ def _repeat(
             staying=staying,
             empty_targets=empty_targets,
             keep=keep,
+            start=reached,
         )
         if covering is None:
             return None
+        reached = covering.reached
         torn = np.intersect1d(covering.targets, covering.movers)
         if len(torn):
             staying[torn] = True
