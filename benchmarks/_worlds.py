@@ -55,6 +55,19 @@ def law_of(seed: int, shape, strengths=(0.6, 0.3, 0.12, 0.08)) -> tuple[np.ndarr
     return shares / shares.sum(), varied
 
 
+def free_law(shape, strengths=(0.6, 0.3, 0.12, 0.08)) -> np.ndarray:
+    """How logarithms vary where nothing is known of pairs but how strong they are."""
+    ways = len(shape)
+    codes = np.indices(shape).reshape(ways, -1)
+    varied = np.zeros((codes.shape[1],) * 2)
+    for order, strength in zip(range(1, ways + 1), strengths, strict=False):
+        for subset in combinations(range(ways), order):
+            alike = [codes[axis][:, None] == codes[axis] for axis in subset]
+            variance = strength**2 * (2 if order == 2 else 1)  # of a pair, two products of scores
+            varied += variance * np.logical_and.reduce(alike)
+    return varied
+
+
 def folder(given: str | None) -> Path | None:
     """The folder of real data, or none."""
     name = given or os.environ.get("PRAMANA_DATA")

@@ -262,6 +262,21 @@ def test_what_cannot_be_fitted_is_refused(formula, how, error, message):
         release.regress(formula, **how)
 
 
+@pytest.mark.parametrize("family", ["logistic", "poisson"])
+def test_a_coefficient_that_runs_away_is_refused(family):
+    """Nobody in the west works or has children: no finite coefficient tells that."""
+    table = TRUTH
+    west = np.array(table["region"].to_pylist()) == "west"
+    work = np.where(west, "no", np.array(table["work"].to_pylist()))
+    children = np.where(west, 0, table["children"].to_numpy())
+    table = table.set_column(2, "work", pa.array(work))
+    table = table.set_column(5, "children", pa.array(children))
+    release = released(table, bench.SCHEMA, 1.0)
+    response = "work" if family == "logistic" else "children"
+    with pytest.raises(NotCovered, match=r"finite coefficient of .*west"):
+        release.regress(f"{response} ~ C(region) + sex", family=family)
+
+
 def test_too_much_noise_is_refused_and_so_are_bins_without_an_end():
     """Where the information cannot be told from none, no interval is given."""
     few = TRUTH.slice(0, 400)

@@ -213,6 +213,6 @@ def test_what_no_report_tells_is_refused():
     ]
     gaps = TRUTH.set_column(3, "region", pa.array([None, *TRUTH["region"].to_pylist()[1:]]))
     release = reported(2.0, gaps, Schema(tuple(columns)))
-    with pytest.raises(NotCovered, match="whoever lacks a value is left out"):
+    with pytest.raises(NotCovered, match="Whoever lacks region"):
         release.regress("income ~ age + sex + region")
     assert release.regress("income ~ sex + region").names[0] == "Intercept"

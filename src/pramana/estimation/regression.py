@@ -204,6 +204,7 @@ def solve_scores(scores: CorrectedScores, names: tuple[str, ...], *, infer: Infe
         beta = _root(scores, beta, names, positive=True)
     beta = _root(scores, beta, names, positive=False)
     _, slope = scores.at(beta)
+    _require_finite(scores, beta, names)
     _require_identified(scores, slope, beta, names)
     spread = scores.spread(beta, infer=infer)
     inverse = np.linalg.inv(slope)
@@ -242,6 +243,23 @@ def _root(
 def _scale(slope: FloatArray) -> FloatArray:
     diagonal = np.abs(np.diag(slope))
     return np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+
+
+def _require_finite(scores: CorrectedScores, beta: FloatArray, names: tuple[str, ...]) -> None:
+    """Refuse a root that ran away: estimated counts of 0 and below have no logarithm."""
+    if scores.family == "linear":
+        return
+    reach = np.abs(scores.design @ beta)
+    if float(reach.max()) < LARGEST:
+        return
+    kind, truth = np.unravel_index(int(reach.argmax()), reach.shape)
+    pushed = np.abs(scores.design[kind, truth] * beta)
+    blamed = [names[place] for place in np.argsort(-pushed) if pushed[place] > pushed.max() / 3]
+    raise NotCovered(
+        f"The release does not tell a finite coefficient of {', '.join(blamed)}: after "
+        "randomisation hardly anyone, or everyone, with such values has the response. Leave it "
+        "out, or merge rare values."
+    )
 
 
 def _require_identified(

@@ -50,12 +50,13 @@ def cells_of_reports(
     left_out = [_left_out(records, name, inside) for name in names]
     reports = _reports_by_set(table, mechanism, names, schema)
     told = [one.told for one in reports]
-    together = _together(asked, names, [bool(own) for own in left_out])
+    masked = [bool(own) for own in left_out]
+    together = _together(asked, names, masked)
     squares = any(len(one.columns) == len(names) for one in told)
     if squares and asked.asked.question.infer == "records":
         together = [frozenset(range(len(names)))]
     needs = Needs(tuple(map(len, labels)), tuple(together))
-    _require_held(asked, needs, names, told)
+    _require_held(asked, needs, names, told, masked)
     rows = sum(len(one.told.base) for one in reports)
     if rows * needs.count > MOST_NUMBERS:
         raise TooLarge(
@@ -143,22 +144,27 @@ def _together(
 
 
 def _require_held(
-    asked: ModelAsked, needs: Needs, names: Sequence[str], told: Sequence[ToldBySet]
+    asked: ModelAsked,
+    needs: Needs,
+    names: Sequence[str],
+    told: Sequence[ToldBySet],
+    masked: Sequence[bool],
 ) -> None:
     """Refuse what no report tells."""
     for whole in needs.together:
         if whole and not any(whole <= set(one.columns) and one.precision > 0 for one in told):
             needed = " and ".join(names[place] for place in sorted(whole))
+            always = [names[place] for place in whole if masked[place]]
+            why = (
+                f" Whoever lacks {' or '.join(always)}, or fails the filter, is left out of "
+                "every sum, so that it is needed beside all others."
+                if always and len(whole) > 2
+                else " Least squares needs two columns at a time, other families all covariates."
+            )
             raise NotCovered(
-                f"This {asked.family} model needs {needed} together, and no report holds them: "
-                + (
-                    "the model is not identified. Leave one of them out"
-                    if len(whole) <= 2
-                    else "least squares needs two columns at a time, other families all covariates "
-                    "at once, and whoever lacks a value is left out of every sum. Leave one of "
-                    "them out"
-                )
-                + ", or have the release made with this table among those asked for."
+                f"This {asked.family} model needs {needed} together, and no report holds them."
+                f"{why} Leave one of them out, or have the release made with this table among "
+                "those asked for."
             )
 
 
