@@ -377,11 +377,16 @@ class _Sums:
         weight = records.weight if asked.weighted else None
         extra = [] if limits is None else [limits[0]]
         columns = dict.fromkeys((ASKED, *kept, *changed, *extra))
+        used = reading.mechanism.containing(changed)
+        # How many there are is known then, and other reports need not be looked at.
+        alone = bool(changed) and not (kept or before or extra or value or weight)
+        if alone:
+            before = [Condition(ASKED, "=", tuple(one.name for one in used))]
         wanted = SumsAsked(tuple(columns), value, weight, tuple(before), asked.beyond)
         table = grouped_sums(records.opened, wanted)
         if limits is not None:
             table = table.filter(pc.is_valid(table.column(limits[0])))
-        if not table.num_rows:
+        if not table.num_rows and not alone:
             raise InvalidTable("No released record meets the filter. Loosen it.")
         codes, found = records.coded(table, kept)
         if limits is not None:
@@ -395,8 +400,11 @@ class _Sums:
         groups = prod(shape)
         people = sums_in(table)["n"]
         everyone = np.bincount(group, people, groups).astype(np.float64)[:, None]
+        whole = float(sums_in(table)["w"].sum())
+        if alone:
+            whole = float(records.opened.rows)
+            everyone = np.full((1, 1), whole)
         cells = prod(len(schema.column(name).labels) for name in told)
-        used = reading.mechanism.containing(changed)
         sets, totals, bases = [], [], []
         for one in used:
             rows = pc.equal(table.column(ASKED).cast(pa.string()), one.name)
@@ -412,7 +420,7 @@ class _Sums:
             tuple(names.index(name) for name in asked.by),
             tuple(len(found[name]) for name in names),
             used, tuple(sets), tuple(totals), tuple(bases), everyone,
-            float(sums_in(table)["w"].sum()), bool(inside),
+            whole, bool(inside),
         )  # fmt: skip
 
     @property
