@@ -44,7 +44,7 @@ studio-demo: .venv/.studio ## the same on 100,000 people who do not exist
 studio-pictures: chromium .venv/.browser ## the screenshots of docs/studio.md anew
 	@$(BIN)/python -m benchmarks.studio_pictures
 
-test-faults: .venv/.developer ## kills, pairs at once, full disks (as root) and mutated inputs: an hour or more
+test-faults: .venv/.developer ## kills, signals, pairs at once, full disks (as root) and mutated inputs: less than an hour on two cores
 	@$(BIN)/python -m benchmarks faults
 
 check: .venv/.developer ## ruff, mypy strict, import-linter, doctests

@@ -30,11 +30,8 @@ class HangError(BaseException):
     """A case that does not end."""
 
 
-def try_inputs(place: Path, *, number: int, seed: int) -> tuple[Counter, list[str]]:
-    """Try so many cases in workers, which are forked anew where one dies."""
-    ends: Counter = Counter()
-    wrong: list[str] = []
-    folder = place / "inputs"
+def make_inputs(folder: Path) -> None:
+    """What is mutated: a small table in every format, releases, a survey, a ledger, keys."""
     make_template(folder)
     shutil.rmtree(folder / "tmp")
     for form in ("parquet", "feather"):
@@ -46,38 +43,46 @@ def try_inputs(place: Path, *, number: int, seed: int) -> tuple[Counter, list[st
         "-o apart --steward-folder s",
     ):
         run_in_fork(folder, f"{PROTECT.removesuffix('-o new')} {words}")
-    sources = _sources(folder)
-    at, begin = 0, time.monotonic()
-    while at < number:
+    _make_sources(folder)
+
+
+def try_inputs(folder: Path, *, cases: range, seed: int) -> tuple[Counter, list[str]]:
+    """Try these cases in a worker, which is forked anew where it dies."""
+    ends: Counter = Counter()
+    wrong: list[str] = []
+    sources = {name: (folder / name).read_bytes() for name in SOURCES}
+    done, begin = 0, time.monotonic()
+    while done < len(cases):
         reader, writer = os.pipe()
         child = os.fork()
         if not child:
             os.close(reader)
-            _work(folder, sources, range(at, number), seed, writer)
+            _work(folder, sources, cases[done:], seed, writer)
         os.close(writer)
-        at = _heard(reader, at, ends, wrong, begin)
+        done += _heard(reader, ends, wrong, begin)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if status:
-            wrong.append(f"case {at - 1} of seed {seed}: the process ended with {status}")
+            wrong.append(f"case {cases[done - 1]} of seed {seed}: the process ended with {status}")
             ends["crashed"] += 1
     return ends, wrong
 
 
-def _heard(reader: int, at: int, ends: Counter, wrong: list[str], begin: float) -> int:
-    """Take down what a worker says; the case that comes next. How far it is goes to stderr."""
+def _heard(reader: int, ends: Counter, wrong: list[str], begin: float) -> int:
+    """Take down what a worker says; how many cases it began. How far it is goes to stderr."""
+    begun = 0
     with os.fdopen(reader, errors="replace") as pipe:
         for line in pipe:
             word, _, rest = line.rstrip("\n").partition(" ")
             if word == "begin":
-                at = int(rest) + 1
-                if at % 5_000 == 0:
+                begun += 1
+                if begun % 5_000 == 0:
                     spent = time.monotonic() - begin
-                    print(f"{at:,} in {spent:,.0f} s, {wrong}", file=sys.stderr, flush=True)
+                    print(f"case {rest} at {spent:,.0f} s, {wrong}", file=sys.stderr, flush=True)
             elif word == "wrong":
                 wrong.append(rest)
             else:
                 ends[rest] += 1
-    return at
+    return begun
 
 
 def _work(folder: Path, sources: dict[str, bytes], cases: range, seed: int, writer: int) -> None:
@@ -214,7 +219,7 @@ def _fork_readers(line: socket.socket) -> None:
 # -- tables ----------------------------------------------------------------------------------------
 
 
-def _sources(folder: Path) -> dict[str, bytes]:
+def _make_sources(folder: Path) -> None:
     """A small table in every format."""
     import bz2
     import gzip
@@ -243,31 +248,14 @@ def _sources(folder: Path) -> dict[str, bytes]:
     (folder / "small.csv.zst").write_bytes(pa.compress(plain, codec="zstd", asbytes=True))
     (folder / "other.csv").write_bytes((folder / "small.csv").read_text().encode("utf-16"))
     _other_sources(folder, table)
-    names = (
-        "small.csv",
-        "small.parquet",
-        "small.sav",
-        "small.dta",
-        "small.feather",
-        "coded.parquet",
-        "stream.arrow",
-        "file.arrow",
-        "first.feather",
-        "small.csv.gz",
-        "other.csv",
-        "small.xpt",
-        "small.xlsx",
-        "small.rds",
-        "small.duckdb",
-        "small.ods",
-        "small.rda",
-        "small.csv.bz2",
-        "small.csv.zst",
-        "small.sas7bdat",
-        "small.zsav",
-    )
-    return {name: (folder / name).read_bytes() for name in names}
 
+
+SOURCES = (
+    "small.csv", "small.parquet", "small.sav", "small.dta", "small.feather", "coded.parquet",
+    "stream.arrow", "file.arrow", "first.feather", "small.csv.gz", "other.csv", "small.xpt",
+    "small.xlsx", "small.rds", "small.duckdb", "small.ods", "small.rda", "small.csv.bz2",
+    "small.csv.zst", "small.sas7bdat", "small.zsav",
+)  # fmt: skip
 
 SAS = bytes.fromhex("000000000000000000000000c2ea8160b31411cfbd92080009c7318c181f1011")
 """How SAS files begin: nothing at hand writes such files."""

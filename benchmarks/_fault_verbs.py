@@ -49,6 +49,7 @@ class Verb:
 
 
 PROTECT = "protect people.csv --schema schema.toml --method retention --k 2 -o new"
+STATED = "people.csv --schema schema.toml --k 2"
 VERBS = (
     Verb("protect", PROTECT, ("new",)),
     Verb("protect parquet", PROTECT.replace("people.csv", "people.parquet"), ("new",)),
@@ -86,6 +87,17 @@ VERBS = (
     Verb("demo", "demo --records 200 --k 5", ("demo-data", "demo-release")),
     Verb("studio", "@studio", (".pramana-studio",), replaces=True),
     Verb("clean", "clean stale --remove", ("stale",), replaces=True),
+    Verb("design --save-plan", f"design {STATED} --save-plan new.plan", ("new.plan",)),
+    Verb("protect --plan", "protect people.csv --plan old.plan -o new", ("new",)),
+    Verb("protect reports", f"protect {STATED} --method reports -o new", ("new",)),
+    Verb("protect --force --ledger", f"{PROTECT[:-3]}old --force --ledger book",
+         ("old", "book", "book.key", "book.lock"), True),
+    Verb("rebuild dta", "rebuild old -o new.dta --method rank", ("new.dta",)),
+    Verb("rebuild feather", "rebuild old -o new.feather --method rank", ("new.feather",)),
+    Verb("report --original", "report old --original people.csv -o new.html", ("new.html",)),
+    Verb("collect new --sign", "collect new survey.toml -o new-survey --sign key",
+         ("new-survey",)),
+    Verb("collect close --sign", "collect close asked -o new --sign key", ("new", "asked")),
 )  # fmt: skip
 READERS = tuple(
     Verb(words.split()[0], words, ())
@@ -143,6 +155,7 @@ def make_template(folder: Path, *, records: int = 400) -> None:
     _make_survey(folder / "coded.toml", folder / "coded", answers=0)
     for words in (f"{PROTECT[:-3]}old", f"{PROTECT[:-3]}noted --ledger book", "keygen key",
                   "rebuild old -o old.parquet --method rank",
+                  f"design {STATED} --save-plan old.plan",
                   "report old --external -o old.html",
                   "report old --external -o old.pdf"):  # fmt: skip
         code = run_in_fork(folder, words)
@@ -277,21 +290,36 @@ def adopt() -> None:
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
 
 
-def outlived(*, patience: float = 10) -> int:
-    """How many processes live on whose parent was killed; they are ended."""
+def ends_with_parent() -> None:
+    """From now on this process ends when the one that started it does (Linux)."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+
+
+def outlived(*, patience: float = 10) -> list[str]:
+    """What processes that live on though their parent was killed are doing; they are ended."""
     deadline = time.monotonic() + patience
-    while time.monotonic() < deadline:
-        try:
-            if not os.waitpid(-1, os.WNOHANG)[0]:
-                time.sleep(0.02)
-        except ChildProcessError:
-            return 0
-    left = [int(one) for one in Path("/proc/self/task", str(os.getpid()), "children").read_text()
-            .split()]  # fmt: skip
+    while left := _children():
+        for one in left:
+            os.waitpid(one, os.WNOHANG)
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.002)
+    found = [Path(f"/proc/{one}/cmdline").read_text().replace("\0", " ")[:200] for one in left]
     for one in left:
         os.kill(one, signal.SIGKILL)
         os.waitpid(one, 0)
-    return len(left)
+    return found
+
+
+def _children() -> list[int]:
+    """The children of this process, but for the one that reads for it."""
+    from pramana.formats import child
+
+    own = child._RUNNING.get(os.getpid())
+    listed = Path("/proc/self/task", str(os.getpid()), "children")
+    numbers = [int(one) for one in listed.read_text().split()] if listed.exists() else []
+    return [one for one in numbers if own is None or one != own.pid]
 
 
 def import_what_verbs_need(verbs, template: Path, place: Path) -> None:
@@ -452,6 +480,12 @@ def _is_whole_schema(place: Path) -> bool:
     return bool(Schema.load(place).names)
 
 
+def _is_whole_plan(place: Path) -> bool:
+    from pramana.api import PlanFile
+
+    return bool(PlanFile.load(place))
+
+
 def _is_whole_ledger(place: Path) -> bool:
     from pramana import api
 
@@ -483,7 +517,8 @@ WHOLE = {
     ".toml": _is_whole_schema,
     ".html": lambda place: place.read_text().rstrip().endswith("</html>"),
     ".pdf": lambda place: place.read_bytes().rstrip().endswith(b"%%EOF"),
-    **dict.fromkeys((".parquet", ".csv", ".sav"), _is_whole_table),
+    **dict.fromkeys((".parquet", ".csv", ".sav", ".dta", ".feather"), _is_whole_table),
+    ".plan": _is_whole_plan,
     **dict.fromkeys(("L", "book", ".key"), _is_whole_ledger),
     "office": lambda place: b"PRIVATE" in place.read_bytes(),
     ".pub": lambda place: b"PUBLIC" in place.read_bytes(),

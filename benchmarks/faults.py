@@ -11,20 +11,27 @@
 - disks: every verb on disks with room for less and less: all, or nothing and one line.
 - inputs: tables of every format, schemas, certificates and command lines, mutated: no traceback,
   nothing unforeseen, no crash, no hang, and no cell in a message.
+
+Several processes share the work (``--workers``). What is tried depends on ``--seed`` and on the
+number of the trial, not on who tries it; ``--only`` and ``--verbs`` take a slice of it.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import _fault_inputs, _tracer
@@ -36,6 +43,7 @@ from benchmarks._fault_verbs import (
     all_leftovers,
     box_of,
     content,
+    ends_with_parent,
     enter,
     faults,
     hidden,
@@ -48,7 +56,9 @@ from benchmarks._fault_verbs import (
     told,
 )
 from benchmarks._measure import Result
+from pramana.parallel import default_threads
 
+OWN, CHILDREN = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
 PARTS = ("kills", "moments", "calls", "signals", "pairs", "disks", "inputs")
 
 
@@ -62,6 +72,7 @@ def arguments(parser):
     parser.add_argument("--disks", type=int, default=50, help="sizes of disks, over all verbs")
     parser.add_argument("--inputs", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=default_threads())
     parser.add_argument("--only", choices=PARTS, help="one part alone")
     parser.add_argument("--verbs", nargs="*", help="only these verbs")
     parser.add_argument("--experiment", action="store_true", help="experiments too: slow")
@@ -71,7 +82,6 @@ def run(options):
     """Try everything; the rows say how often, the notes what went wrong."""
     wrong: list[str] = []
     rows: list[tuple[str, str, str]] = []
-    chance = random.Random(options.seed)
     verbs = [v for v in (*VERBS, *([EXPERIMENT] if options.experiment else [])) if
              not options.verbs or v.name in options.verbs]  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="pramana-faults-") as held:
@@ -81,60 +91,137 @@ def run(options):
             make_template(place / "template")
             readers = READERS if "signals" in parts and not options.verbs else ()
             import_what_verbs_need((*verbs, *readers), place / "template", place / "box")
+        if "inputs" in parts:
+            _fault_inputs.make_inputs(place / "inputs")
         for part in parts:
             begin = time.monotonic()
-            ends, found = TRIALS[part](place, verbs, options, chance)
+            ends, found = _together(part, place, verbs, options)
             wrong += found
             rows += [(part, what, f"{number:,}") for what, number in sorted(ends.items())]
             rows.append((part, "seconds", f"{time.monotonic() - begin:,.0f}"))
     for one in wrong:
         print(one)
-    notes = [f"{len(wrong)} wrong."]
+    spent = sum(sum(resource.getrusage(who)[:2]) for who in (OWN, CHILDREN))
+    notes = [f"{len(wrong)} wrong.", f"{spent:,.0f} seconds of the processor."]
     return Result("Faults", ("trial", "what", "number"), rows, notes)
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one of several processes does: every so many-th, in a folder of its own."""
+
+    number: int
+    of: int
+    folder: Path
+    common: Path
+    seed: int
+
+    @property
+    def template(self) -> Path:
+        """What every box holds."""
+        return self.common / "template"
+
+    def some(self, things):
+        """Its things of all."""
+        return things[self.number :: self.of]
+
+    def trials(self, total):
+        """The numbers of its trials, each with chance of its own."""
+        for number in range(self.number, total, self.of):
+            yield number, random.Random(f"{self.seed}-{number}")
+
+    def verb(self, verbs, number):
+        """The verb of a trial: all of them in turn."""
+        return verbs[number % len(verbs)]
+
+
+def _together(part, place, verbs, options):
+    """Try a part in several processes; what they counted, and what they found wrong."""
+    started = []
+    for number in range(options.workers):
+        reader, writer = os.pipe()
+        folder = place / f"{part}-{number}"
+        folder.mkdir()
+        share = Share(number, options.workers, folder, place, options.seed)
+        child = os.fork()
+        if not child:
+            os.close(reader)
+            _alone(part, share, verbs, options, writer)
+        os.close(writer)
+        started.append((child, reader))
+    ends, wrong = Counter(), []
+    for child, reader in started:
+        with os.fdopen(reader) as pipe:
+            said = pipe.read()
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        counted, found = json.loads(said) if said else ({}, [f"{part}: it ended with {code}"])
+        ends.update(counted)
+        wrong += found
+    return ends, wrong
+
+
+def _alone(part, share, verbs, options, writer):
+    """A share of a part in this process, which is a fork."""
+    code = 1
+    ends_with_parent()
+    try:
+        ends, wrong = TRIALS[part](share, verbs, options)
+        with os.fdopen(writer, "w") as pipe:
+            json.dump((ends, wrong), pipe)
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
 
 
 # -- kills -----------------------------------------------------------------------------------------
 
 
-def _kills(place, verbs, options, chance):
+def _kills(share, verbs, options):
     """Kills at random moments of the time that a verb takes."""
     ends, wrong = Counter(), []
-    template, before = place / "template", content(place / "template")
+    template, before = share.template, content(share.template)
     lasts = {}
-    for verb in verbs:
-        box = box_of(template, place / "box")
-        begin = time.monotonic()
-        code = run_in_fork(box, verb.words)
-        lasts[verb] = time.monotonic() - begin
-        if code:
-            wrong.append(f"{verb.name} leaves with {code} undisturbed: {told(box)[:200]}")
-        wrong += [f"{verb.name} undisturbed: {one}" for one in faults(box, before, verb)]
     adopt()
-    for number in range(options.kills):
-        verb = verbs[number % len(verbs)]
-        box = box_of(template, place / "box")
+    for number, chance in share.trials(options.kills):
+        verb = share.verb(verbs, number)
+        if verb not in lasts:
+            lasts[verb] = _undisturbed(share, verb, before, wrong)
+        box = box_of(template, share.folder / "box")
         killed_after(box, verb.words, chance.random() * lasts[verb] * 1.1)
-        if outlived():
-            wrong.append(f"{verb.name}, kill {number}: a process lives on")
+        wrong += [f"{verb.name}, kill {number}: {one!r} lives on" for one in outlived()]
         _judge(box, before, verb, f"kill {number}", ends, wrong)
     return ends, wrong
 
 
-def _moments(place, verbs, options, chance):
+def _undisturbed(share, verb, before, wrong):
+    """How long a verb takes; it must end well."""
+    box = box_of(share.template, share.folder / "box")
+    begin = time.monotonic()
+    code = run_in_fork(box, verb.words)
+    lasts = time.monotonic() - begin
+    if code:
+        wrong.append(f"{verb.name} leaves with {code} undisturbed: {told(box)[:200]}")
+    wrong += [f"{verb.name} undisturbed: {one}" for one in faults(box, before, verb)]
+    return lasts
+
+
+def _moments(share, verbs, options):
     """Every call that changes the file system: what a kill there would leave, in a copy."""
-    del options, chance
+    del options
     ends, wrong = Counter(), []
     if not _tracer.can_trace():
         return Counter({"left out: needs Linux on x86-64": 1}), wrong
-    template, before = place / "template", content(place / "template")
-    for verb in verbs:
-        box, seen = box_of(template, place / "box"), set()
+    template, before = share.template, content(share.template)
+    for verb in share.some(verbs):
+        box, seen = box_of(template, share.folder / "box"), set()
 
         def look(calls, box=box, seen=seen, verb=verb):
             ends["calls"] += 1
             if (now := _state(box)) not in seen:
                 seen.add(now)
-                copy = _left_by_a_kill(box, place / "copy")
+                copy = _left_by_a_kill(box, share.folder / "copy")
                 _judge(copy, before, verb, f"at call {len(calls)} ({calls[-1]})", ends, wrong)
 
         _tracer.traced(lambda box=box, verb=verb: enter(box, verb.words), look=look)
@@ -168,20 +255,21 @@ def _left_by_a_kill(box, copy):
     return copy
 
 
-def _calls(place, verbs, options, chance):
+def _calls(share, verbs, options):
     """Kills at the calls that change the file system, every one or an even choice of them."""
     ends, wrong = Counter(), []
     if not _tracer.can_trace():
         return Counter({"left out: needs Linux on x86-64": 1}), wrong
-    template, before = place / "template", content(place / "template")
-    for verb in verbs:
-        box = box_of(template, place / "box")
+    template, before = share.template, content(share.template)
+    for verb in share.some(verbs):
+        chance = random.Random(f"{options.seed}-{verb.name}")
+        box = box_of(template, share.folder / "box")
         calls, _ = _tracer.traced(lambda box=box, verb=verb: enter(box, verb.words))
         numbers = range(1, len(calls) + 1)
         if len(numbers) > options.calls:
             numbers = sorted(chance.sample(numbers, options.calls))
         for number in numbers:
-            box = box_of(template, place / "box")
+            box = box_of(template, share.folder / "box")
             run = lambda box=box, verb=verb: enter(box, verb.words)  # noqa: E731
             seen, _ = _tracer.traced(run, kill_at=number)
             at = seen[-1] if seen else "end"
@@ -220,14 +308,14 @@ def _tell(ends, found):
 TOLD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def _signals(place, verbs, options, chance):
+def _signals(share, verbs, options):
     """Told to end: after a while, and at calls that change the file system."""
     ends, wrong = Counter(), []
-    template, before = place / "template", content(place / "template")
+    template, before = share.template, content(share.template)
     tried = verbs if options.verbs else (*verbs, *READERS)
-    for number in range(options.signals):
-        verb, one = tried[number % len(tried)], chance.choice(TOLD)
-        box = box_of(template, place / "box")
+    for number, chance in share.trials(options.signals):
+        verb, one = share.verb(tried, number), chance.choice(TOLD)
+        box = box_of(template, share.folder / "box")
         if verb.targets and number // len(tried) % 2 and _tracer.can_trace():
             at = 1 + int(chance.random() ** 2 * 120)
             run = lambda box=box, verb=verb: enter(box, verb.words)  # noqa: E731
@@ -266,14 +354,14 @@ def _after_signal(box, before, code, one):
 # -- two at once -----------------------------------------------------------------------------------
 
 
-def _pairs(place, verbs, options, chance):
+def _pairs(share, verbs, options):
     """Two of the same at once."""
     ends, wrong = Counter(), []
-    template, before = place / "template", content(place / "template")
+    template, before = share.template, content(share.template)
     own = [verb for verb in verbs if not verb.replaces and verb.name != "demo"]
-    for number in range(options.pairs if own else 0):
-        verb = own[number % len(own)]
-        box = box_of(template, place / "box")
+    for number, chance in share.trials(options.pairs if own else 0):
+        verb = share.verb(own, number)
+        box = box_of(template, share.folder / "box")
         first = started(box, verb.words)
         time.sleep(chance.random() * 0.02)
         second = started(box, verb.words)
@@ -293,28 +381,29 @@ def _pairs(place, verbs, options, chance):
 # -- full disks ------------------------------------------------------------------------------------
 
 
-def _disks(place, verbs, options, chance):
+def _disks(share, verbs, options):
     """Every verb with room for some share of what it needs."""
     ends, wrong = Counter(), []
-    disk = place / "disk"
+    disk = share.folder / "disk"
     disk.mkdir()
     if not _mounted(disk, 64 * 2**20):
         return Counter({"left out: needs to mount a disk (tmpfs), as root": 1}), wrong
     try:
-        for verb in verbs:
-            need = 1.3 * _on_disk(place, disk, verb, None, ends, wrong)
+        for verb in share.some(verbs):
+            chance = random.Random(f"{options.seed}-{verb.name}")
+            need = 1.3 * _on_disk(share, disk, verb, None, ends, wrong)
             for number in range(options.disks):
                 room = int(need * (number + chance.random()) / options.disks)
-                _on_disk(place, disk, verb, room, ends, wrong)
+                _on_disk(share, disk, verb, room, ends, wrong)
     finally:
         subprocess.run(["umount", str(disk)], check=False)
     return ends, wrong
 
 
-def _on_disk(place, disk, verb, room, ends, wrong):
+def _on_disk(share, disk, verb, room, ends, wrong):
     """A verb with so much room, or plenty; how much it took."""
     _mounted(disk, 2**28, again=True)
-    box = box_of(place / "template", disk / "box")
+    box, place = box_of(share.template, disk / "box"), share.folder
     before, used = content(box), _used(disk)
     if room is not None:
         _mounted(disk, used + room, again=True)
@@ -355,10 +444,12 @@ def _mounted(disk, size, *, again=False):
 # -- inputs ----------------------------------------------------------------------------------------
 
 
-def _inputs(place, verbs, options, chance):
+def _inputs(share, verbs, options):
     """Mutated inputs, in workers: one that dies is found by the case that it had announced."""
-    del verbs, chance
-    return _fault_inputs.try_inputs(place, number=options.inputs, seed=options.seed)
+    del verbs
+    folder = box_of(share.common / "inputs", share.folder / "inputs")
+    cases = range(share.number, options.inputs, share.of)
+    return _fault_inputs.try_inputs(folder, cases=cases, seed=options.seed)
 
 
 TRIALS = {
