@@ -1,7 +1,8 @@
 """How quickly the studio answers: ``python -m benchmarks.studio_speed [RECORDS]``.
 
 A studio on a table of so many people who do not exist (a million where not said), asked as a page
-asks: live counts, sliders, pages while a release is written, and what server and worker hold.
+asks: live counts, sliders of every letter, pages and sliders while a release is written, and what
+server and worker hold, beside what the command line takes for the same release.
 """
 
 from __future__ import annotations
@@ -19,6 +20,14 @@ from urllib.parse import urlencode
 
 COMMAND = [sys.executable, "-c", "from pramana.cli.app import main; main()", "studio"]
 EDGES = ("0,18,40,65,100", "0,20,40,60,80,100", "0,25,50,75,100", "0,30,60,100")
+PART = 1_000_000
+SLIDES = {
+    "k": ("10", "20", "50", "100", "200"),
+    "epsilon": ("1", "3", "6", "10"),
+    "central_epsilon": ("0.3", "0.5", "1", "2"),
+    "alpha": ("0.5", "0.3", "0.1", "0.05", "0.01"),
+    "xi": ("0.05", "0.1", "0.3"),
+}
 PAGES = ("/", "/columns", "/risk", "/asked", "/choose", "/protect")
 
 
@@ -76,44 +85,80 @@ def _peak(process: str) -> int:
     return int(found[1]) // 1024 if found else 0
 
 
-def main() -> None:
-    """Ask, and print."""
-    import pyarrow.csv
+def _write_people(path: Path, records: int) -> None:
+    """Eight columns, a million people at a time."""
+    import pyarrow.parquet
 
     from pramana.experiments.population import make_population
     from pramana.randomness import Keystream
 
-    records = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    writer = None
+    for seed, first in enumerate(range(0, records, PART)):
+        stream = Keystream.from_seed(20 + seed)
+        people = make_population(min(PART, records - first), keystream=stream)
+        people = people.drop_columns(["person"])
+        writer = writer or pyarrow.parquet.ParquetWriter(path, people.schema)
+        writer.write_table(people)
+    if writer is not None:
+        writer.close()
+
+
+def main() -> None:
+    """Ask, and print."""
+    records = int(sys.argv[1]) if len(sys.argv) > 1 else PART
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        people = make_population(records, keystream=Keystream.from_seed(20))
-        pyarrow.csv.write_csv(people, folder / "people.csv")
-        del people
+        _write_people(folder / "people.parquet", records)
         studio = Asked(folder)
         try:
             _measure(studio, records)
         finally:
             studio.process.terminate()
             studio.process.wait(timeout=60)
+        _measure_command(folder)
 
 
 def _measure(studio: Asked, records: int) -> None:
-    studio.ask("/open", {"file": "people.csv"})
+    studio.ask("/open", {"file": "people.parquet"})
     looked = studio.part("/open/found") + studio.part("/columns/list")
     print(f"{records:,} records, load {os.getloadavg()[0]:.1f}: columns after {looked:.1f} s")
     form = {"role": "key", "missing": "refuse"}
-    counts = [studio.ask("/columns/3/count", {**form, "edges": own})[1] for own in EDGES]
+    counts = [studio.ask("/columns/2/count", {**form, "edges": own})[1] for own in EDGES]
     print(f"live count: {_told(counts)}")
-    targets = ({"letter": "k", "k": str(k)} for k in (10, 20, 50, 100, 200))
-    print(f"slider k: {_told([studio.ask('/choose/foresee', own)[1] for own in targets])}")
+    _slide(studio, "slider {}")
     studio.ask("/choose", {"letter": "k", "k": "20", "method": "retention"})
+    studio.ask("/code", {"here": "/choose"})
     studio.ask("/protect", {"release": "out", "acknowledged": "yes"})
-    began, times = time.perf_counter(), []
+    began, times, slides = time.perf_counter(), [], []
+    k = 300
     while 'class="working' in studio.ask("/protect/made")[0]:
         times += [studio.ask(path)[1] for path in PAGES]
+        k += 1
+        slides.append(studio.ask("/choose/foresee", {"letter": "k", "k": str(k)})[1])
     took = time.perf_counter() - began
     print(f"pages while protecting: {_told(times)}; a release after {took:.1f} s")
+    print(f"slider k while protecting: {_told(slides)}")
     print("peak MB of server and worker: {} and {}".format(*studio.memory()))
+
+
+def _slide(studio: Asked, words: str) -> None:
+    """Every letter, once the people have been looked at."""
+    studio.ask("/choose/foresee", {"letter": "k", "k": "5"})
+    while 'class="working' in studio.ask("/choose/foresee", {"letter": "k", "k": "5"})[0]:
+        time.sleep(0.2)
+    for letter, values in SLIDES.items():
+        forms = ({"letter": letter, letter: own, "delta": "1e-6"} for own in values)
+        times = [studio.ask("/choose/foresee", form)[1] for form in forms]
+        print(f"{words.format(letter)}: {_told(times)}")
+
+
+def _measure_command(folder: Path) -> None:
+    """The same release by the command line."""
+    words = [*COMMAND[:-1], "protect", "people.parquet", "--plan", "plan.toml", "-o", "by_command"]
+    process = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    took = used.ru_utime + used.ru_stime
+    print(f"command line: peak MB {used.ru_maxrss // 1024}, {took:.1f} s of processor, {status}")
 
 
 def _told(seconds: list[float]) -> str:

@@ -281,6 +281,36 @@ def test_a_studio_that_was_killed_is_opened_again_as_it_was(
     assert wide.locator("#role-6").input_value() == "key"
 
 
+def test_a_kill_while_protecting_leaves_nothing(wide: Any, tmp_path: Path) -> None:
+    """No folder, whole or half; the studio that is opened next does it to its end."""
+    people_file(tmp_path, 200_000)
+    studio = StudioProcess(tmp_path)
+    try:
+        open_people(wide, studio)
+        studio.visit(wide, "/columns")
+        choose_k(wide, studio, "20")
+        protect_into(wide, "out")
+        wide.locator("#done progress").wait_for()
+        workers = children_of(studio.process.pid)
+        wide.goto("about:blank")  # a page that is open goes on asking
+        studio.stop(signal.SIGKILL)
+        for _ in range(200):
+            if not any(alive(worker) for worker in workers):
+                break
+            time.sleep(0.05)
+        assert {path.name for path in tmp_path.iterdir()} == {"people.csv", ".pramana-studio"}
+        studio.start()
+        studio.enter(wide)
+        studio.visit(wide, "/protect")
+        protect_into(wide, "out")
+        wide.get_by_text("200,000 records are released into out").wait_for(timeout=90_000)
+        assert load(tmp_path / "out").records == 200_000
+    finally:
+        wide.goto("about:blank")
+        if studio.process.poll() is None:
+            studio.stop()
+
+
 def children_of(process: int) -> list[int]:
     """The workers of a process: children that run Python's spawned main."""
     found = []
@@ -301,6 +331,18 @@ def alive(process: int) -> bool:
     except OSError:
         return False
     return state != "Z"
+
+
+def test_a_page_says_that_the_studio_is_gone(chromium: Any, studio: StudioProcess) -> None:
+    """Rather than waiting for ever."""
+    page = chromium.new_context().new_page()
+    open_people(page, studio)
+    studio.visit(page, "/columns")
+    studio.visit(page, "/choose")
+    studio.stop(signal.SIGKILL)
+    page.get_by_label("Pin no record on a person beyond one in k, as a number").fill("7")
+    page.get_by_role("alert").get_by_text("The studio does not answer").wait_for()
+    page.context.close()
 
 
 def test_hostile_names_and_files_do_nothing(chromium: Any, tmp_path: Path) -> None:
@@ -438,6 +480,12 @@ def test_a_file_is_dropped_on_the_page(wide: Any, studio: StudioProcess) -> None
     wide.get_by_text("until the studio ends").wait_for()
     settled(wide)
     wide.get_by_text("The first 60 records").wait_for()
+    uploads = studio.folder / ".pramana-studio" / "uploads"
+    assert (uploads / "dropped.csv").exists()
+    assert uploads.stat().st_mode & 0o777 == 0o700
+    wide.goto("about:blank")
+    studio.stop(signal.SIGTERM)
+    assert not uploads.exists()
 
 
 def test_no_page_has_a_barrier(chromium: Any, studio: StudioProcess) -> None:
@@ -472,9 +520,10 @@ def test_no_page_has_a_barrier(chromium: Any, studio: StudioProcess) -> None:
             ]
             if page.evaluate("document.documentElement.scrollWidth") > width:
                 found.append(f"{path} is wider than {width}")
-        page.set_viewport_size({"width": 768, "height": 900})
-        if page.evaluate("document.documentElement.scrollWidth") > 768:
-            found.append(f"{path} is wider than 768")
+        for width in (640, 768):  # 1280 at 200 %, and a tablet
+            page.set_viewport_size({"width": width, "height": 900})
+            if page.evaluate("document.documentElement.scrollWidth") > width:
+                found.append(f"{path} is wider than {width}")
     context.close()
     assert not found
 

@@ -150,6 +150,16 @@ def test_a_port_is_a_number_of_16_bits(steward: Path, run: Run, port: int) -> No
     assert "from 0 to 65535" in refused(run, f"studio --port={port} --no-browser")
 
 
+@pytest.mark.parametrize("given", ["", "--i-understand", "--tls-cert c --tls-key k"])
+def test_the_studio_shows_itself_to_no_other_machine_by_mistake(
+    steward: Path, run: Run, given: str
+) -> None:
+    """A host that is not this machine needs the word and TLS files, all three."""
+    line = refused(run, f"studio --host 0.0.0.0 --no-browser {given}")
+    assert "--i-understand" in line
+    assert not (steward / ".pramana-studio").exists()
+
+
 def test_numbers_outside_the_bins_are_counted(steward: Path, run: Run) -> None:
     """An age of 4711 lies in no bin; the number itself stays unsaid."""
     lines = people_csv().splitlines()

@@ -122,9 +122,7 @@ def test_a_start_from_where_it_ended_is_at_the_end():
 def test_both_roads_lead_to_the_same_loss(monkeypatch):
     """A table whose program is small enough for either: the losses are within 3 %."""
     generator = np.random.default_rng(5)
-    table = generator.multinomial(3_000, generator.dirichlet(np.full(900, 0.2))).reshape(
-        10, 10, 9
-    )
+    table = generator.multinomial(3_000, generator.dirichlet(np.full(900, 0.2))).reshape(10, 10, 9)
     exact = optimal_design(table, alpha=0.1, width=2)
     monkeypatch.setattr(covering, "MANY", 0)
     near = optimal_design(table, alpha=0.1, width=2)

@@ -112,6 +112,14 @@ def test_what_is_refused_is_told_and_what_breaks_is_not_quoted(jobs: Jobs) -> No
     assert finished(jobs.ask(double, number=1)).result["number"] == 2
 
 
+def test_the_time_left_follows_from_what_is_done() -> None:
+    """A quarter in ten seconds leaves thirty; nothing is said before anything is known."""
+    job = Job("x", double, {}, done=25, total=100, since=time.monotonic() - 10)
+    assert job.left == pytest.approx(30, rel=0.05)
+    assert Job("x", double, {}, done=0, total=100, since=time.monotonic() - 10).left is None
+    assert Job("x", double, {}).left is None
+
+
 def test_cancelled_work_leaves_nothing_and_can_be_done_again(jobs: Jobs, tmp_path: Path) -> None:
     """The process ends, its half-written folder goes, and the next job has a new process."""
     job = jobs.ask(slow, folder=str(tmp_path / "release"))

@@ -14,7 +14,7 @@ from pramana import Schema, api, load, verify
 from pramana.cli.app import main
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
-from pramana.studio.pages import choosing
+from pramana.studio.pages import choosing, risk
 from pramana.studio.pages.opening import table_of
 from pramana.studio.worker import Shelf, Workbench
 from tests.formats.test_more_formats import xlsx
@@ -214,6 +214,39 @@ def test_who_stands_out_and_what_would_lower_it(opened: Visitor) -> None:
     assert len(schema(opened).keys) == 2
 
 
+def test_the_worst_combinations_and_every_recoding_are_those_of_an_audit(opened: Visitor) -> None:
+    """What the chart and the table say, counted again by another road."""
+    table, own = opened.session.folder / "people.csv", schema(opened)
+    found = api.audit(table, schema=own, k=3).to_json()
+    text = words(opened.part("/risk/measured"))
+    for subset in found["subsets"]:
+        if len(subset["keys"]) < len(own.keys):
+            assert f"{', '.join(subset['keys'])} {subset['uniques']} " in text
+    studio = opened.client.app._app.state.studio  # type: ignore[attr-defined]
+    ways = risk._job(studio).result["lowerings"]
+    assert len(ways) >= 4
+    for way in ways:
+        again = api.audit(table, schema=Schema.from_toml(way["schema"]), k=3)
+        assert way["unique"] == again.uniques
+        assert f"{way['what']} {again.uniques} " in text
+
+
+def test_a_weight_is_told_apart(opened: Visitor) -> None:
+    """A column of weights is none of the keys, and the page of risks counts by it."""
+    opened.post("/columns/roles", {"role-3": "weight"})
+    assert str(schema(opened)["income"].role) == "weight"
+    assert "could be found again in the population, by the weights" in opened.part("/risk/measured")
+
+
+def test_every_format_of_the_command_line_is_offered(visitor: Visitor) -> None:
+    """What can be read can be opened and dropped."""
+    told = words(visitor.get("/").text)
+    endings = {ending for one in api.FORMATS.values() for ending in one.endings}
+    assert {".csv", ".parquet", ".sav", ".dta", ".sas7bdat", ".xlsx", ".rds"} <= endings
+    for ending in endings:
+        assert ending in told
+
+
 def test_wishes_drive_the_schema(opened: Visitor) -> None:
     """Tables as they are; a mean or a model by the keys that it rests on."""
     opened.post("/asked", {"table": ["0", "0.1"]})
@@ -232,8 +265,18 @@ def test_methods_are_tried_side_by_side_and_one_is_chosen(opened: Visitor) -> No
     opened.post("/choose/try", {"method": ["retention", "reports"], "chances": "5"})
     text = opened.part("/choose/tried")
     assert "Take " in text
-    for found in ("retention", "reports", "Loss:", "Risk:", "truth"):
+    for found in (
+        "retention",
+        "reports",
+        "Loss:",
+        "Risk:",
+        "truth",
+        ">Time<",
+        "<title>retention, ",
+    ):
         assert found in text
+    assert "What it promises, and what not" in text
+    assert "no released record can be pinned" in text
     opened.post("/choose", {"method": "retention", "chance": "5"})
     assert opened.session.now.target == {"k": 5.0}
     assert opened.session.now.method == "retention"
@@ -396,6 +439,9 @@ def test_methods_are_asked_what_will_be_asked(opened: Visitor) -> None:
 def test_protecting_needs_an_acknowledgement_and_ends_with_checks(opened: Visitor) -> None:
     """Then the folder is a release that anyone can verify, found again when the page is loaded."""
     opened.post("/choose", {"method": "retention", "letter": "k", "k": "4"})
+    shown = words(opened.get("/protect").text)
+    assert "Released as it is" in shown
+    assert "income sensitive nothing" in shown
     refused = opened.post("/protect", {"release": "out"})
     assert "Acknowledge first" in refused.text
     assert not (opened.session.folder / "out").exists()

@@ -131,11 +131,11 @@ class Tally:
     def _compact(self) -> None:
         if len(self._values) == 1:
             return
-        values, numbers = pa.chunked_array(self._values), pa.chunked_array(self._numbers)
-        table = pa.table({"value": values, "number": numbers})
-        sums = table.group_by("value", use_threads=False).aggregate([("number", "sum")])
-        self._values = [_whole(sums["value"])]
-        self._numbers = [_whole(sums["number_sum"])]
+        # Grouping by amounts of money takes Arrow a hundred times as long as coding them.
+        coded = _whole(pa.chunked_array(self._values)).dictionary_encode()
+        sums = np.zeros(len(coded.dictionary), dtype=np.int64)
+        np.add.at(sums, coded.indices.to_numpy(), np.concatenate(self._numbers))
+        self._values, self._numbers = [coded.dictionary], [pa.array(sums)]
         self._loose = 0
 
 

@@ -1,8 +1,8 @@
 """The covering of a large domain, nearly: a first-order method, with a bound on what it gives up.
 
 An interior point takes a minute for ten thousand cells, and the program is solved a dozen times. As
-a saddle point it needs products with the incidence of targets and combinations alone: with y_mk >= 0
-the price of the need of cell m at combination k, and lambda in [0, 1] that of what movers supply,
+a saddle point it needs products with the incidence of targets and combinations alone: with
+y_mk >= 0 the price of the need of cell m at combination k, lambda in [0, 1] of what movers supply,
 
     min_x,e max_y,lambda  2 lambda sum_t x_t + sum_m u_m [c(e_m) - 2 lambda e_m]
                           + sum_mk y_mk (1 - alpha d_k(x, e) - e_m),
@@ -147,7 +147,7 @@ class Saddle:
         cost = self.cost(*mended)
         if best is not None and best.cost < cost:
             mended, cost = (best.inflow, best.leaving), best.cost
-        worth: FloatArray = scale * np.bincount(self.row, prices, self.covers.shape[0])
+        worth = np.float64(scale) * np.bincount(self.row, prices, self.covers.shape[0])
         limit = 2 * float(share[0])
         if best is not None and best.least > least:
             least, worth, limit = best.least, best.worth, best.limit

@@ -70,3 +70,14 @@ document.querySelectorAll(".steps [aria-current], .files [aria-current]").forEac
   if (box.right > room.right) list.scrollLeft += box.right - room.right + 16;
   if (box.bottom > room.bottom) list.scrollTop += box.bottom - room.bottom + 16;
 });
+
+// Whoever waits for a part of the page is told when nobody answers any more.
+document.body.addEventListener("htmx:sendError", () => {
+  if (document.getElementById("gone")) return;
+  const note = document.createElement("div");
+  note.id = "gone";
+  note.className = "warning";
+  note.setAttribute("role", "alert");
+  note.textContent = "The studio does not answer. Is it still running?";
+  document.getElementById("content").prepend(note);
+});
