@@ -60,3 +60,20 @@ def test_bad_input_is_said(steward: Path, run: Run, command: str, message: str) 
 
     assert found.code == 2
     assert message in found.err
+
+
+def test_where_everything_is_refused_it_fails(steward: Path, run: Run) -> None:
+    """More than there are people: exit 2, one line with the reason, and no page."""
+    verb = "compare people.csv --schema schema.toml --k 100000"
+    found = run(f"{verb} --method retention -o page.html")
+
+    assert found.code == 2, found
+    assert "Every scenario was refused: k = 100,000 cannot be met" in found.err
+    assert len(found.err.strip().splitlines()) == 1
+    assert not Path("page.html").exists()
+    several = run(f"{verb} --method retention,resample")
+    assert several.code == 2
+    assert "for the reasons told with each" in several.err
+    words = " ".join(several.out.split())
+    assert "retention, k = 100000: " in words
+    assert "resample, k = 100000: " in words

@@ -145,6 +145,11 @@ class Comparison(Shown):
     outcomes: tuple[ScenarioOutcome, ...]
 
     @property
+    def refused(self) -> bool:
+        """Whether no scenario could be made."""
+        return not any(outcome.promises for outcome in self.outcomes)
+
+    @property
     def frontier(self) -> tuple[ScenarioOutcome, ...]:
         """Those that no other one beats in risk and in loss."""
         known = [outcome for outcome in self.outcomes if outcome.measured]

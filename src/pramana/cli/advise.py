@@ -10,6 +10,7 @@ from pramana.cli.options import (
     Rename,
     SchemaFile,
     TableFile,
+    all_refused,
     names_of,
     option,
     reading,
@@ -73,6 +74,8 @@ def advise(
         show_json(found.to_json() | {"commands": commands})
     else:
         _show(found, commands)
+    if not found.done:
+        raise all_refused("method", [one.note for one in found.tried])
 
 
 def _show(found: Advice, commands: list[str]) -> None:

@@ -11,6 +11,7 @@ from pramana.cli.options import (
     Rename,
     SchemaFile,
     TableFile,
+    all_refused,
     names_of,
     option,
     require_schema,
@@ -84,13 +85,15 @@ def compare(
             asked=ask or (),
             progress=advance,
         )
-    if output is not None:
+    if output is not None and not found.refused:
         write_whole(output, found.to_html(), force=force)
         note(f"{output} holds the page; it contains figures of the true table.")
     if as_json:
         show_json(found.to_json())
     else:
         _show(found)
+    if found.refused:
+        raise all_refused("scenario", [outcome.note for outcome in found.outcomes])
 
 
 def _numbers(option: str, texts: list[str] | None) -> list[float]:

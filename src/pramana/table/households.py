@@ -2,7 +2,9 @@
 
 The number of a household never leaves. Its records are then randomised and shuffled apart, so
 that nothing says who lives with whom, unless a column says it that leaves as it is: an income of
-the household, to the cent, stands on each of its records.
+the household, to the cent, stands on each of its records. Columns of the household stay equal
+within it, as they are; drawn once for all of its people they would link them, drawn for each they
+would no longer agree, so that neither is done.
 """
 
 from __future__ import annotations
@@ -17,6 +19,9 @@ from pramana.table.schema import Schema
 from pramana.types import IntArray
 
 __all__ = ["households_of", "largest_household", "require_unlinked"]
+
+BY_CHANCE = 1e-3
+"""A column is of the household if people agree by chance in all of them less often than that."""
 
 
 def households_of(table: OpenedTable, name: str) -> IntArray:
@@ -33,10 +38,10 @@ def largest_household(table: OpenedTable, name: str) -> int:
 
 
 def require_unlinked(schema: Schema, table: OpenedTable) -> None:
-    """Refuse columns that leave as they are and tell which records are of one household.
+    """Refuse columns of the household that are drawn anew, or that tell which records are of one.
 
-    They are those that are the same for all of every household; together they must not tell a
-    household of several people from every other one.
+    They are those that are the same for all of every household; those that leave as they are must
+    not together tell a household of several people from every other one.
     """
     if schema.household is None:
         return
@@ -44,12 +49,18 @@ def require_unlinked(schema: Schema, table: OpenedTable) -> None:
     several = np.bincount(homes)[homes] > 1
     if not several.any():
         return
-    told, own = [], []
-    for column in schema.released_as_is:
+    drawn, told, own = [], [], []
+    for column in (*schema.randomised, *schema.released_as_is):
         codes = _codes(table, column.name)
-        if len(np.unique(codes)) > 1 and _constant(homes[several], codes[several]):
+        if len(np.unique(codes)) == 1 or not _constant(homes[several], codes[several]):
+            continue
+        if column.randomised or column.noisy:
+            drawn += [column.name] if _rarely_alike(homes[several], codes[several]) else []
+        else:
             told.append(column.name)
             own.append(codes)
+    if drawn:
+        raise Infeasible(_disagreeing(drawn))
     if not told:
         return
     together = joint_groups(own)
@@ -63,13 +74,33 @@ def _linked(told: list[str], households: int) -> str:
     """What is wrong with columns that tell households apart, and the ways out."""
     names = " and ".join(f"'{name}'" for name in told)
     are, they, them = ("is", "it", "it") if len(told) == 1 else ("are", "they", "them")
-    key = "a key" if len(told) == 1 else "keys"
     many = "1 household" if households == 1 else f"{households:,} households"
     return (
         f"{names} {are} the same for all of a household, and {they} would tell {many} from all "
-        f"others: left as {they} {are}, their records would stay linked. Make {them} {key}, round "
-        f"or bin {them}, or drop {them}."
+        f"others: left as {they} {are}, their records would stay linked. Round or bin {them}, "
+        f"or drop {them}."
     )
+
+
+def _disagreeing(drawn: list[str]) -> str:
+    """Why columns of the household are not randomised, and the ways out."""
+    names = " and ".join(f"'{name}'" for name in drawn)
+    are, them = ("is", "it") if len(drawn) == 1 else ("are", "them")
+    return (
+        f"{names} {are} the same for all of a household: randomised on each record apart its people "
+        f"would no longer agree, and drawn once for all of them their records would be linked. "
+        f"Leave {them} as {'it is' if len(drawn) == 1 else 'they are'} (role plain, which counts as "
+        f"known), drop {them}, or protect a table of the households with {them}, one record each."
+    )
+
+
+def _rarely_alike(homes: IntArray, codes: IntArray) -> bool:
+    """Whether people who go together by chance would hardly all agree within each household."""
+    _, people = np.unique(homes, return_counts=True)
+    shares = np.unique(codes, return_counts=True)[1] / len(codes)
+    sizes, many = np.unique(people, return_counts=True)
+    chance = [many * np.log((shares**size).sum()) for size, many in zip(sizes, many, strict=True)]
+    return bool(sum(chance) < np.log(BY_CHANCE))
 
 
 def _constant(homes: IntArray, codes: IntArray) -> bool:
