@@ -86,11 +86,12 @@ def _disagreeing(drawn: list[str]) -> str:
     """Why columns of the household are not randomised, and the ways out."""
     names = " and ".join(f"'{name}'" for name in drawn)
     are, them = ("is", "it") if len(drawn) == 1 else ("are", "them")
+    so = "it is" if len(drawn) == 1 else "they are"
     return (
-        f"{names} {are} the same for all of a household: randomised on each record apart its people "
-        f"would no longer agree, and drawn once for all of them their records would be linked. "
-        f"Leave {them} as {'it is' if len(drawn) == 1 else 'they are'} (role plain, which counts as "
-        f"known), drop {them}, or protect a table of the households with {them}, one record each."
+        f"{names} {are} the same for all of a household: randomised on each record apart its "
+        "people would no longer agree, and drawn once for all of them their records would be "
+        f"linked. Leave {them} as {so} (role plain, which counts as known), drop {them}, or "
+        f"protect a table of the households with {them}, one record each."
     )
 
 
