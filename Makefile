@@ -32,6 +32,7 @@ test-wheel: .venv/.developer ## build the wheel, install it with what it declare
 
 collect-demo: .venv/.user ## a survey of 5,000 simulated people, from the page to the release
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[collect]'
+	@rm -rf collect-demo
 	@$(BIN)/pramana collect demo
 
 studio: .venv/.studio ## the whole path in a browser, on the tables of this folder (FOLDER=... for another)
@@ -67,7 +68,7 @@ bench: .venv/.bench ## measure against bare engines and against peers, into benc
 setup: .venv/.developer ## only set up the virtual environment
 
 clean:           ## remove what the other commands made
-	rm -rf .venv .wheel build dist demo-data demo-release .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .wheel build dist demo-data demo-release collect-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

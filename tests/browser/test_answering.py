@@ -176,7 +176,8 @@ def test_a_proxy_sees_the_same_bytes_whatever_was_answered(
     before = dict(ANSWERS)
     for question, answer in (
         ("How do you get to work?", "on foot"), ("How do you get to work?", "bicycle"),
-        ("How do you get to work?", "car"), ("Are you employed?", "no"),
+        ("How do you get to work?", "bus"), ("How do you get to work?", "car"),
+        ("Are you employed?", "no"),
         ("What is your sex?", "Male"), ("What is your sex?", "I prefer not to say"),
     ):  # fmt: skip
         ANSWERS.update(before | {question: answer})
@@ -348,6 +349,66 @@ def test_the_page_for_trying_out_sends_and_keeps_nothing(page: Any, served_whole
     assert requests == []
     assert page.evaluate("localStorage.length") == 0
     assert page.evaluate(DATABASES) == []
+
+
+MONTHS = """title = "t"
+expected = 1000
+k = 5
+method = "reports"
+[[questions]]
+name = "moved"
+text = "When did you move here?"
+months = ["2024-11", "2026-02"]
+optional = true
+[[questions]]
+name = "rooms"
+text = "How many rooms?"
+bins = [1, 2, 4, 9]
+optional = true
+[[questions]]
+name = "pets"
+text = "Do you have pets?"
+answers = ["yes", "no"]
+"""
+
+
+def test_months_are_chosen_from_a_list_and_numbers_fall_into_bins(
+    chromium: Any, tmp_path: Path
+) -> None:
+    """Whichever set chance asks for; what was said stands beside what is sent; no barrier."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    said, found = {}, []
+    for survey in serving(tmp_path, MONTHS):
+        while not {"When did you move here?", "How many rooms?"} <= set(said):
+            context = chromium.new_context(bypass_csp=True)
+            page = context.new_page()
+            begin(page, survey)
+            last = False
+            while not last:
+                _, at, _, of = page.locator(".progress").inner_text().split()
+                last = at == of
+                if page.locator("select").count():
+                    labels = page.locator("option").all_inner_texts()
+                    assert labels[1:3] == ["2024-11", "2024-12"]
+                    assert labels[-2:] == ["2026-02", "I prefer not to say"]
+                    page.get_by_label("When did you move here?").select_option("2025-01")
+                elif page.locator("input[type=number]").count():
+                    page.get_by_label("I prefer not to say").check()
+                    page.get_by_label("How many rooms?").fill("4")  # instead
+                else:
+                    page.get_by_label("no", exact=True).check()
+                found += Axe().run(page).response["violations"]
+                page.get_by_role("button", name="Next").click()
+            page.get_by_role("button", name="Send", exact=True).wait_for()
+            for row in page.locator("tbody tr").all():
+                said[row.locator("th").inner_text()] = row.locator("td").first.inner_text()
+            send(page)
+            context.close()
+        assert all(survey.definition.channel.read(own) for own in survey.records())
+    assert said["When did you move here?"] == "2025-01"
+    assert said["How many rooms?"] == "[4, 9]"
+    assert found == []
 
 
 NESTED = small_survey(

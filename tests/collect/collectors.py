@@ -75,18 +75,19 @@ class Nursery:
 class Collector:
     """A collector on a port of its own."""
 
-    def __init__(self, folder: Path, nursery: Nursery) -> None:
+    def __init__(self, folder: Path, nursery: Nursery, *, database: str | None = None) -> None:
         self.folder = folder
         self.definition = Definition.load(folder)
         self.said = folder.with_name("said.txt")
         self._nursery = nursery
+        self._database = [] if database is None else ["--database", database]
         self._process: int | None = None
         with socket.socket() as found:
             found.bind(("127.0.0.1", 0))
             self.port = int(found.getsockname()[1])
 
     def start(self) -> None:
-        words = ["collect", "serve", str(self.folder), "--port", str(self.port)]
+        words = ["collect", "serve", str(self.folder), "--port", str(self.port), *self._database]
         self._process = self._nursery.born(self.said, *words)
         end = time.monotonic() + 60
         while time.monotonic() < end:

@@ -56,6 +56,9 @@ def test_a_release_of_answers_verifies_and_tells_who_answered(
     told = " ".join(release.certificate.sentences())
     assert "Nobody held the truth" in told
     assert "Who invented m of the n records, or was told them, stands before a crowd" in told
+    assert "who did so m times is covered by m times epsilon" in told
+    report = pm.report(tmp_path / "release").save(tmp_path / "report.html").read_text()
+    assert "Nobody held the truth" in " ".join(report.split())
     table = release.crosstab("employed")
     for value, truth in (("yes", 3000), ("no", 1000)):
         cell = table.cell(value)

@@ -260,6 +260,37 @@ def test_a_head_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> 
     assert [end in (b"", b"HTTP/1.1 404") for end in found] == [True] * 3
 
 
+def test_a_body_that_never_ends_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told that it took too long, and is not counted; who sent all of it is."""
+    from pramana.collect import server
+
+    monkeypatch.setattr(server, "BODY_SECONDS", 0.3)
+    (tmp_path / "survey.toml").write_text(survey_text("reports"))
+    definition, _ = new_survey(tmp_path / "survey.toml", tmp_path / "survey")
+    record = respond(definition, PERSON).spelled(widths=definition.channel.widths)
+    body = json.dumps({"survey": definition.key, "record": record, "token": "a" * 64, "work": ""})
+    head = f"POST /answer HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+
+    async def sent(port: int, text: str) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write((head + text).encode())
+        found = await asyncio.wait_for(reader.readline(), 10)
+        writer.close()
+        return found.split()[1]
+
+    async def both() -> list[bytes]:
+        with opened_store(tmp_path / "survey", definition) as store:
+            app = server.application(definition, store, b"")
+            async with listening_at(app, most=9) as port:
+                return [await sent(port, body[:-1]), await sent(port, body)]
+
+    assert asyncio.run(both()) == [b"408", b"200"]
+    with opened_store(tmp_path / "survey", definition) as store:
+        assert store.count() == 1
+
+
 def test_noise_is_not_written_down(collector: Collector) -> None:
     """What is no HTTP, and who hangs up in the middle: no line about it, and the next is taken."""
     half = b"POST /answer HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{"

@@ -75,6 +75,15 @@ def test_the_file_holds_no_token_and_no_time(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_an_answer_is_on_the_disk_before_it_is_acknowledged(tmp_path: Path) -> None:
+    """Every transaction is flushed: what was acknowledged survives a loss of power."""
+    kept = store(tmp_path)
+    settings = {name: kept._database.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("synchronous", "journal_mode")}  # fmt: skip
+    assert settings == {"synchronous": 2, "journal_mode": "wal"}  # 2 is FULL
+    kept.close()
+
+
 def test_answers_of_another_survey_are_refused(tmp_path: Path) -> None:
     """A store belongs to one survey."""
     store(tmp_path).close()

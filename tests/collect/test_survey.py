@@ -7,10 +7,12 @@ import re
 
 import pytest
 
+from pramana import api
 from pramana.collect.definition import define
 from pramana.collect.survey import Survey, read_survey
 from pramana.collect.words import NOT_SAID, SKIPPED
 from pramana.errors import InvalidSchema
+from pramana.guarantees.registry import asked_by_letters
 from pramana.methods.steps import step_domains
 from pramana.numeric import TOTAL
 from tests.collect.conftest import small_survey, survey_text
@@ -111,6 +113,44 @@ def test_people_are_told_how_likely_it_is_that_an_answer_is_sent_as_they_gave_it
         low, high = (float(own) / 100 for own in re.findall(r"([0-9.]+) %", said))
         assert min(chances) - 0.001 < low <= min(chances)
         assert max(chances) <= high < max(chances) + 0.001
+
+
+TEN = [(f"q{at}", list("abcd"), "") for at in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("head", "better"),
+    [
+        ("k = 20", "reports"),
+        ('k = 20\ntables = ["q0", "q1*q2"]', "reports"),
+        ('epsilon = 45\ntables = ["q0", "q1"]', "retention"),
+        ("central_epsilon = 0.5\ndelta = 1e-8", "reports"),
+    ],
+)
+def test_the_method_with_the_smaller_error_on_the_tables_wanted_is_taken(
+    head: str, better: str
+) -> None:
+    """By the plans of both, made as an office would; and the target is attained."""
+    asked = TEN if better == "reports" else TEN[:2]
+    text = small_survey(*asked, head=f"expected = 20_000\n{head}")
+    survey = read_survey(text)
+    definition, plan = define(survey, text)
+    wanted = [frozenset(own) for own in survey.tables] or None
+    errors = {}
+    for method in ("retention", "reports"):
+        own = api.design(survey.schema, *asked_by_letters(survey.target), records=20_000,
+                         method=method)  # fmt: skip
+        assert own.expected_error is not None
+        pairs = [value for columns, value in own.expected_error.tables
+                 if (frozenset(columns) in wanted if wanted else len(columns) == 2)]  # fmt: skip
+        errors[method] = sum(pairs) / len(pairs)
+    assert definition.method == plan.method.name == min(errors, key=lambda own: errors[own])
+    assert definition.method == better
+    assert definition.short_of(20_000) == []
+    if "delta" in head:
+        (central,) = [one for one in definition.promised() if one.name == "shuffled-privacy"]
+        assert central.to_json()["epsilon"] <= 0.5
+        assert central.to_json()["delta"] == 1e-8
 
 
 def test_nobody_is_told_that_chance_chooses_all_questions() -> None:

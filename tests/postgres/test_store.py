@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +18,7 @@ from pramana.collect.postgres import PostgresStore
 from pramana.collect.store import Outcome, Sent, open_store
 from pramana.errors import InputError
 from pramana.release.verify import verify_folder
+from tests.collect.collectors import Collector, Nursery
 from tests.collect.conftest import PERSON, survey_text
 
 NUMBERS = itertools.count()
@@ -80,6 +83,30 @@ def test_several_collectors_share_a_survey(postgres: str) -> None:
         thread.join(timeout=120)
     assert not errors
     assert sorted(stores[0].records()) == [f"{at:04d}" for at in range(400)]
+
+
+def test_two_collectors_serve_one_survey(postgres: str, tmp_path: Path) -> None:
+    """As processes, through HTTP: each answer is sent to both at once, and counts once."""
+    source = tmp_path / "survey.toml"
+    source.write_text(survey_text("reports", extra='language = "fr"\n'))
+    definition, _ = new_survey(source, tmp_path / "survey")
+    nurseries = [Nursery(), Nursery()]
+    both = [Collector(tmp_path / "survey", own, database=postgres) for own in nurseries]
+
+    async def sent(first: int) -> list[int]:
+        bodies = [both[0].body(first + at) for at in range(50)]
+        return await asyncio.gather(*(one.post(body) for body in bodies for one in both))
+
+    try:
+        for one in both:
+            one.start()
+        for first in range(0, 200, 50):
+            assert asyncio.run(sent(first)) == [200] * 100
+    finally:
+        for one, own in zip(both, nurseries, strict=True):
+            one.kill(signal.SIGTERM)
+            own.close()
+    assert store(postgres, identity=definition.identity).count() == 200
 
 
 def tied(kept: PostgresStore) -> dict[str, list[str]]:

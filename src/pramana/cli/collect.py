@@ -219,22 +219,22 @@ def close(
       pramana collect close survey/ -o release/
     """
     from pramana.cli.rendering import bullet, note, out, show_json
-    from pramana.collect.closing import close_survey
+    from pramana.collect.closing import close_survey, status_of
     from pramana.collect.folder import load, opened_store
 
     definition = load(folder).of_wave(wave)
     with opened_store(folder, definition, database) as store:
         release = close_survey(definition, store, to, sign_with=sign)
+        odd = status_of(definition, store).suspicions
     short = definition.short_of(release.records)
     if definition.promises_too_much:
         note("People were promised more than holds: the certificate states what does. Tell them.")
-    for words in short:
+    for words in (*short, *odd):
         note(words)
     if as_json:
         told = release.certificate.sentences()
-        show_json(
-            {"release": str(to), "records": release.records, "sentences": told, "short": short}
-        )
+        show_json({"release": str(to), "records": release.records, "sentences": told,
+                   "short": short, "suspicions": list(odd)})  # fmt: skip
         return
     console = out()
     console.print(f"{to} holds {release.records:,} answers.", markup=False)
@@ -258,7 +258,7 @@ def demo(
     Example:
       pramana collect demo
     """
-    from pramana.cli.rendering import note, out, show_json, table_of
+    from pramana.cli.rendering import bullet, note, out, show_json, table_of
     from pramana.collect import demo as play
     from pramana.collect.closing import close_survey
     from pramana.collect.folder import new_survey, opened_store
@@ -279,6 +279,9 @@ def demo(
     simulated = play.people(number, seed=2026)
     with play.serving(survey) as (port, _):
         if not as_json:
+            out().print("A survey of people who do not exist. Each is told:", markup=False)
+            for sentence in definition.consent()[:3]:
+                bullet(out(), sentence)
             out().print(f"{number:,} people answer at http://127.0.0.1:{port}/ ...", markup=False)
         statuses = play.answer_all(definition, simulated[: number // 2], port=port)
         half = live(survey, questions=["travel"])
