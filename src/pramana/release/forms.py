@@ -152,12 +152,16 @@ def _column_of(field: Field) -> Column:
 
 def _recoding_of(field: Field) -> Recoding:
     numbers = ("bottom", "top", "round")
-    form = field.fields([], free=["missing_codes", "date", "merge", *numbers, "noise"])
+    form = field.fields(
+        [], free=["missing_codes", "date", "date_format", "merge", *numbers, "noise"]
+    )
     told: dict[str, Any] = {name: form[name].number() for name in numbers if name in form}
     if "missing_codes" in form:
         told["missing_codes"] = form["missing_codes"].labels()
     if "date" in form:
         told["date"] = form["date"].text(*DATES)
+    if "date_format" in form:
+        told["date_format"] = form["date_format"].text()
     if "merge" in form:
         told["merge"] = {new: old.labels() for new, old in form["merge"].entries().items()}
     if "noise" in form:

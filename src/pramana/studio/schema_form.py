@@ -102,6 +102,7 @@ def _recoding(column: Column, form: Form) -> Recoding:
         before,
         missing_codes=tuple(_label(text, before.missing_codes) for text in dict.fromkeys(codes)),
         date=date,
+        date_format=before.date_format if date else None,
         bottom=form.number("bottom"),
         top=form.number("top"),
         round=form.number("round"),

@@ -27,6 +27,7 @@ from pramana.table.suspects import (
     Suspect,
     amount_step,
     codes_among_numbers,
+    date_formats,
     looks_missing,
     merge_of_rare,
     proposed_recoding,
@@ -220,6 +221,10 @@ def _proposals(
     codes = [s.value for s in suspects if s.value not in column.recoding.missing_codes]
     if codes and column.role is not Role.IDENTIFIER:
         yield entry_of("missing_codes", codes), "to take them as missing"
+    formats = date_formats(seen) if column.recoding.date is None else ()
+    if len(formats) > 1:
+        other = f'dates, and nothing tells day from month: this or "{formats[1]}", with date'
+        yield entry_of("date_format", formats[0]), other
     rare = None if column.domain is None else merge_of_rare(seen, column.domain, k)
     if rare is not None:
         number, values = rare

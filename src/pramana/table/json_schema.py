@@ -39,6 +39,10 @@ COLUMN: Final[dict[str, tuple[dict[str, Any], str]]] = {
     "declared": ({"type": "boolean"}, "False where the domain was read off the data."),
     "missing_codes": (LABELS, "Values that mean that there is none."),
     "date": ({"enum": list(DATES)}, "Dates become their year, quarter or month."),
+    "date_format": (
+        {"type": "string"},
+        "How dates are written in text that is not ISO, such as %d.%m.%Y.",
+    ),
     "merge": (
         {"type": "object", "additionalProperties": LABELS},
         "New categories, each with the values that it takes up.",

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidTable
+from pramana.table.dates import read_dates
 from pramana.table.domains import Categories, label_text
 from pramana.table.lookup import find_labels, flat
 from pramana.table.numerals import NOT_A_NUMBER, are_decimal, are_integers
@@ -25,7 +26,6 @@ from pramana.table.schema import Column, Role, Schema
 
 __all__ = ["RecodedColumn", "recoded"]
 
-DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?$"
 CODED = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -143,7 +143,7 @@ class RecodedColumn:
         if self.number is not None:
             values = _spelled_out(values).cast(self.number)
         if own.date is not None:
-            values = _dates(self.name, own.date, values)
+            values = _dates(self.name, own.date, values, own.date_format)
         if own.merged:
             values = _merged(values, own)
         if own.of_numbers:
@@ -200,12 +200,12 @@ def _without(values: pa.Array, codes: tuple[object, ...]) -> pa.Array:
     return pc.if_else(pa.array(gone), pa.scalar(None, values.type), values)
 
 
-def _dates(name: str, part: str, values: pa.Array) -> pa.Array:
+def _dates(name: str, part: str, values: pa.Array, form: str | None) -> pa.Array:
     """Years as numbers, quarters as 2024-Q1, months as 2024-03."""
     if pa.types.is_null(values.type):
         return values
     if not pa.types.is_temporal(values.type):
-        values = _read_dates(name, values)
+        values = read_dates(name, values, form)
     if pa.types.is_time(values.type):
         raise InvalidTable(f"'{name}' holds times of day, which have no {part}.")
     year = pc.year(values)
@@ -216,22 +216,6 @@ def _dates(name: str, part: str, values: pa.Array) -> pa.Array:
     else:
         number = pc.binary_join_element_wise("Q", pc.quarter(values).cast(pa.string()), "")
     return pc.binary_join_element_wise(year.cast(pa.string()), number, "-")
-
-
-def _read_dates(name: str, texts: pa.Array) -> pa.Array:
-    """ISO dates, with or without a time behind them."""
-    texts = pc.utf8_trim_whitespace(texts.cast(pa.string()))
-    texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
-    wrong = pc.invert(pc.match_substring_regex(texts, DATE))
-    if not pc.any(wrong).as_py():
-        try:
-            return pc.utf8_slice_codeunits(texts, 0, 10).cast(pa.date32())
-        except pa.ArrowInvalid:  # its words show the value
-            pass
-    raise InvalidTable(
-        f"'{name}' must hold dates such as 2024-03-31, and has other values. Name those that mean "
-        "missing in missing_codes."
-    )
 
 
 def _merged(values: pa.Array, own: Recoding) -> pa.Array:

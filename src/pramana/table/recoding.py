@@ -8,8 +8,9 @@ added to each released number by chance; its distribution is stated, and errors 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from pramana.errors import InvalidSchema
@@ -20,6 +21,7 @@ __all__ = ["DATES", "DISTRIBUTIONS", "DatePart", "Distribution", "Noise", "Recod
 
 DatePart: TypeAlias = Literal["year", "quarter", "month"]
 DATES: tuple[DatePart, ...] = ("year", "quarter", "month")
+DIRECTIVES = frozenset("dmYybBHMSIp")
 
 Distribution: TypeAlias = Literal["laplace", "normal", "uniform"]
 DISTRIBUTIONS: tuple[Distribution, ...] = ("laplace", "normal", "uniform")
@@ -83,6 +85,7 @@ class Recoding:
     Attributes:
         missing_codes: Values that mean that there is none.
         date: Dates become their year, quarter or month.
+        date_format: How dates are written in text that is not ISO, such as ``%d.%m.%Y``.
         merge: New categories and the values that each takes up.
         bottom: Smaller numbers become this one.
         top: Larger numbers become this one.
@@ -97,6 +100,7 @@ class Recoding:
     top: float | None = None
     round: float | None = None
     noise: Noise | None = None
+    date_format: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "missing_codes", tuple(self.missing_codes))
@@ -105,6 +109,10 @@ class Recoding:
         object.__setattr__(self, "merge", merged)
         if self.date is not None and self.date not in DATES:
             raise InvalidSchema(f"date must be one of {', '.join(DATES)}, got {self.date!r}.")
+        if self.date_format is not None:
+            _check_format(self.date_format)
+            if self.date is None:
+                raise InvalidSchema('date_format goes with date, such as date = "year".')
         self._check_labels()
         for name in ("bottom", "top"):
             if getattr(self, name) is not None:
@@ -144,9 +152,7 @@ class Recoding:
         """What is done to the truth itself: all but the noise."""
         if self.noise is None:
             return self
-        return Recoding(
-            self.missing_codes, self.date, self.merged, self.bottom, self.top, self.round
-        )
+        return replace(self, noise=None)
 
     def __bool__(self) -> bool:
         return self != Recoding()
@@ -158,6 +164,8 @@ class Recoding:
             entries["missing_codes"] = list(self.missing_codes)
         if self.date is not None:
             entries["date"] = self.date
+        if self.date_format is not None:
+            entries["date_format"] = self.date_format
         if self.merged:
             entries["merge"] = {new: list(old) for new, old in self.merged}
         for name in ("bottom", "top", "round"):
@@ -171,7 +179,8 @@ class Recoding:
         if self.missing_codes:
             parts.append(f"{_listed(self.missing_codes)} taken as missing")
         if self.date is not None:
-            parts.append(f"dates as their {self.date}")
+            how = "" if self.date_format is None else f", read as {self.date_format}"
+            parts.append(f"dates as their {self.date}{how}")
         parts += [f"{_listed(old)} merged into {new}" for new, old in self.merged]
         if self.bottom is not None:
             parts.append(f"below {label_text(self.bottom)} as {label_text(self.bottom)}")
@@ -193,3 +202,13 @@ def _require_finite(name: str, value: float, *, above: float = -math.inf) -> Non
     if isinstance(value, bool):
         raise InvalidSchema(f"{name} must be a number, got {value!r}.")
     require_number(name, value, low=above, low_open=True, high=math.inf, high_open=True)
+
+
+def _check_format(text: object) -> None:
+    """Refuse what is no format of dates with a year and a month."""
+    found = set(re.findall(r"%(.)", text)) if isinstance(text, str) else set()
+    if not found or not found <= DIRECTIVES or not found & set("Yy") or not found & set("mbB"):
+        raise InvalidSchema(
+            'date_format must read like "%d.%m.%Y": %Y or %y, %m, %b or %B, and of %d, %H, %M, '
+            f"%S, %I and %p what there is, got {text!r}."
+        )

@@ -12,9 +12,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
+from pramana.table.dates import formats_of, is_iso
 from pramana.table.domains import Categories, Domain, Label, label_text
 from pramana.table.numerals import decimals
 from pramana.table.recoding import Recoding
@@ -48,7 +48,6 @@ NINES = frozenset(
 """9, 98, 997, -8 and their like."""
 NEAR_KEY = 0.5  # of the records hold a value of their own: whoever knows it finds the record
 APART = 2.0  # times as far from the other values as these reach
-ISO = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ][0-9:.]+Z?)?$"
 
 
 @dataclass(frozen=True)
@@ -159,6 +158,9 @@ def proposed_recoding(tally: Tally, suspects: Sequence[Suspect]) -> tuple[Recodi
         return Recoding(missing_codes=codes), f"{suspects[0].why}: taken as missing ({counts})"
     if is_dates(tally):
         return Recoding(date="year"), "dates: as their year"
+    formats = date_formats(tally)
+    if len(formats) == 1:
+        return Recoding(date="year", date_format=formats[0]), "dates: as their year"
     return Recoding(), ""
 
 
@@ -166,7 +168,12 @@ def is_dates(tally: Tally) -> bool:
     """Whether all values are dates, in a type of dates or spelled as ISO has them."""
     if not tally.distinct or tally.kind not in ("text", "date"):
         return False
-    return bool(pc.all(pc.match_substring_regex(tally.values.cast(pa.string()), ISO)).as_py())
+    return is_iso(tally.values)
+
+
+def date_formats(tally: Tally) -> tuple[str, ...]:
+    """How dates in text are written that are not ISO; several where day or month come first."""
+    return formats_of(tally.values) if tally.kind == "text" and tally.distinct else ()
 
 
 def merge_of_rare(tally: Tally, domain: Domain, k: int) -> tuple[int, tuple[Label, ...]] | None:

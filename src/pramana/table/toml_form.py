@@ -43,7 +43,7 @@ ROLES = {word: role for role, words in SYNONYMS.items() for word in words.split(
 STRATA = {"strata", "stratavar", "stratavars", "stratum"}
 TOP = ("columns", "impossible", "strata", "choices", "tables", "household", "replicate_weights",
        "missing_codes", "keys", "sensitive", "weight", "plain", "identifiers")  # fmt: skip
-RECODINGS = ("missing_codes", "date", "merge", "bottom", "top", "round", "noise")
+RECODINGS = ("missing_codes", "date", "date_format", "merge", "bottom", "top", "round", "noise")
 ENTRIES = ("role", "categories", "ordered", "bins", "labels", "release", "missing",
            "missing_values", "exempt", "randomise", "declared", *RECODINGS)  # fmt: skip
 SPELLINGS = {"randomize": "randomise", "levels": "categories", "values": "categories",
