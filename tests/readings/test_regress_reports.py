@@ -14,6 +14,7 @@ from scipy.stats import binom
 
 from pramana import api
 from pramana.errors import NotCovered
+from pramana.estimation.regression import CorrectedScores
 from pramana.estimation.reported_scores import Needs, ToldBySet, rows_of_sets
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.matrices import AskedSet, Mechanism, Reporting, Step, UniformMixture
@@ -144,6 +145,24 @@ def test_least_squares_from_pairs_alone():
 
     assert (np.abs(found.coefficients - right) < 4.5 * found.se).all()
     assert (found.se < 0.2).all()
+
+
+def test_scores_of_records_drawn_apart_spread_around_the_mean_of_their_draw():
+    """By hand: the sum of two samples has the sum of their variances, each about its own mean; a
+    draw of a single record has no mean of its own, and counts as it is."""
+    random = np.random.default_rng(8)
+    draw = np.repeat([0, 1, 2], [5, 7, 1])
+    y, says = random.normal(10, 2, 13), np.array([1.0, 3.0, 2.0])
+    ones = np.ones(13)
+    scores = CorrectedScores(
+        family="linear", design=np.ones((1, 1, 1)), response=None, kept=np.zeros(13, dtype=int),
+        undone=((says[:, None], draw),), n=ones, w=ones, ww=ones, wy=y, wwy=y, wwyy=y**2,
+        apart=draw,
+    )  # fmt: skip
+    own = says[draw] * (y - 4.0)
+    right = sum(size * own[draw == at].var(ddof=1) for at, size in ((0, 5), (1, 7))) + own[-1] ** 2
+
+    assert scores.spread(np.array([4.0]), infer="population") == pytest.approx(right)
 
 
 # -- over many releases ---------------------------------------------------------------------
