@@ -12,6 +12,9 @@ __all__ = ["advise", "audit", "check", "describe", "foresee", "load_ahead", "loo
            "protect", "report", "search", "shapes", "standing", "wishes"]  # fmt: skip
 
 ROWS = 100
+LARGE = 2_000_000
+"""Of so many records, coded keys take more memory than counting them again takes time."""
+
 TAKES = {"gaussian": 12, "optimal": 12, "resample": 3, "permute": 3, "centroid": 3}
 """How long it takes to try a method, beside those that take one: the quick ones come first."""
 
@@ -321,6 +324,8 @@ def protect(
 
     began = time.monotonic()
     opened = bench.table(**table)
+    if opened.rows > LARGE:
+        bench.let_go("standing")
     bench.say("Finding the plan")
     made = _plan(schema, method, target, data=opened, looked_at=True)
     bench.say("Protecting")

@@ -74,6 +74,11 @@ class Shelf:
                 self._kept[name] = make()
             return self._kept[name]
 
+    def let_go(self, name: str) -> None:
+        """What is made anew when it is asked for again, where memory is short."""
+        with self._one_at_a_time:
+            self._kept.pop(name, None)
+
 
 class Workbench:
     """What a task works with: a table that stays open, and someone to tell how far it is."""
@@ -84,6 +89,7 @@ class Workbench:
         self._done = self._total = 0
         self.table = shelf.table
         self.keep = shelf.keep
+        self.let_go = shelf.let_go
 
     def say(self, words: str) -> None:
         """What is being done."""
