@@ -153,12 +153,20 @@ def _slide(studio: Asked, words: str) -> None:
 
 
 def _measure_command(folder: Path) -> None:
-    """The same release by the command line."""
-    words = [*COMMAND[:-1], "protect", "people.parquet", "--plan", "plan.toml", "-o", "by_command"]
-    process = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    took = used.ru_utime + used.ru_stime
-    print(f"command line: peak MB {used.ru_maxrss // 1024}, {took:.1f} s of processor, {status}")
+    """The same steps by the command line."""
+    table = "people.parquet"
+    for words in (
+        ["describe", table],
+        ["audit", table, "--schema", "schema.toml"],
+        ["protect", table, "--plan", "plan.toml", "-o", "by_command"],
+    ):
+        quiet = subprocess.DEVNULL
+        command = [*COMMAND[:-1], *words]
+        process = subprocess.Popen(command, cwd=folder, stdout=quiet, stderr=quiet)
+        _, status, used = os.wait4(process.pid, 0)
+        took = used.ru_utime + used.ru_stime
+        peak = used.ru_maxrss // 1024
+        print(f"{words[0]} by command: peak MB {peak}, {took:.1f} s of processor ({status})")
 
 
 def _told(seconds: list[float]) -> str:

@@ -49,7 +49,7 @@ SLIDERS: Final = {
     "alpha": ("Who looks at a few keys is at most so sure", 0.01, 0.5, 0.1),
     "xi": ("Who searches by one key is right at most so often", 0.01, 0.5, 0.1),
 }
-AT_ONCE: Final = 0.2
+AT_ONCE: Final = 0.35
 """Seconds that an answer of the sliders is waited for before its progress is shown."""
 
 
