@@ -309,8 +309,9 @@ def _answer(answers: Mapping[str, str], name: str) -> str:
 
 
 def _draw(columns: tuple[str, ...], matrix: UniformMixture) -> Draw:
+    labels = matrix.labels if len(columns) > 1 else [(label,) for label in matrix.labels]
     cells = tuple(
-        tuple(label_text(part) for part in label) if len(columns) > 1 else (label_text(label),)
-        for label in matrix.labels
+        label if all(type(part) is str for part in label) else tuple(map(label_text, label))
+        for label in labels
     )
     return Draw(columns, cells, matrix.other if matrix.size > 1 else 0)

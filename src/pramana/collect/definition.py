@@ -150,7 +150,12 @@ class Definition:
 
     def consent(self) -> list[str]:
         """What people are told before they answer, in plain words; as it was signed."""
-        return list(self.told) or consent_of(self)
+        return list(self.told or self._told_now)
+
+    @cached_property
+    def _told_now(self) -> list[str]:
+        """What this version says."""
+        return consent_of(self)
 
     def short_of(self, answers: int) -> list[str]:
         """Where those who came are too few for what was asked, in words."""
@@ -298,15 +303,10 @@ class Definition:
         return has_signature_of(self, key_file)
 
 
-_LASTING: Final = (
-    "survey",
-    "channel",
-    "identity",
-    "keys",
-    "promises_too_much",
-    "_expected",
-    "_matrices",
-)
+_LASTING: Final = {
+    "survey", "channel", "identity", "keys", "promises_too_much", "_expected", "_matrices",
+    "_told_now",
+}  # fmt: skip
 """What hangs on neither page nor signature nor wave."""
 
 

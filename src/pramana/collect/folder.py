@@ -11,7 +11,7 @@ from typing import Final
 
 from pramana.collect.consent import consent_of
 from pramana.collect.definition import DEFINITION, PAGE, TRIAL, Definition, define
-from pramana.collect.page import page_of
+from pramana.collect.page import pages_of
 from pramana.collect.store import DAMAGED, Store, open_store, reason_of
 from pramana.collect.survey import Survey
 from pramana.errors import AlteredRelease, InputError, OutputExists
@@ -33,14 +33,14 @@ def new_survey(source: Path, to: Path, *, sign_with: Path | None = None) -> tupl
     if to.exists():
         raise OutputExists(f"{to} exists already. Choose another place for the survey.")
     definition, plan = define(survey, text)
-    page = page_of(definition)
+    page, trial = pages_of(definition)
     definition = definition.changed(page=hashlib.sha256(page).hexdigest())
     if sign_with is not None:
         definition = definition.signed(sign_with)
     with whole_folder(to) as work:
         (work / DEFINITION).write_bytes(definition.to_bytes())
         (work / PAGE).write_bytes(page)
-        (work / TRIAL).write_bytes(page_of(definition, trial=True))
+        (work / TRIAL).write_bytes(trial)
     return definition, plan
 
 
@@ -71,7 +71,7 @@ def check_survey(folder: Path, *, key: Path | None = None) -> Verdict:
     its digest was entered in the definition.
     """
     definition, page = load_survey(folder)
-    same = page == page_of(definition)
+    same = page == pages_of(definition)[0]
     words = definition.consent() == consent_of(definition)
     by = f"made by pramana {definition.maker}" if definition.maker else "made by an earlier pramana"
     checks = [

@@ -20,17 +20,21 @@ from pramana.collect.survey import SurveyQuestion
 from pramana.collect.words import NOT_SAID, SKIPPED, WORDS
 from pramana.table.domains import label_text
 
-__all__ = ["page_of", "questionnaire"]
+__all__ = ["pages_of", "questionnaire"]
 
 
-def page_of(definition: Definition, *, trial: bool = False) -> bytes:
-    """The page of a survey, which depends on nothing but its definition.
+def pages_of(definition: Definition) -> tuple[bytes, bytes]:
+    """The page of a survey, which depends on nothing but its definition, and one to try it out.
 
-    The one for trying out is the same, and sends nothing.
+    The latter is the same, and sends nothing.
     """
+    known = questionnaire(definition)
+    return _page(definition, known), _page(definition, known | {"trial": True})
+
+
+def _page(definition: Definition, known: dict[str, Any]) -> bytes:
     survey = definition.survey
     style, script = _asset("page.css"), _asset("sampler.js") + _asset("page.js")
-    known = questionnaire(definition) | {"trial": trial}
     content = json.dumps(known, ensure_ascii=False, sort_keys=True, allow_nan=False)
     parts = {
         "language": html.escape(survey.language),
@@ -57,6 +61,7 @@ def questionnaire(definition: Definition) -> dict[str, Any]:
     """All that the page knows."""
     survey = definition.survey
     return {
+        "trial": False,
         "identity": definition.identity,
         "title": survey.title,
         "office": survey.office,

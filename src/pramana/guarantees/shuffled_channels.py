@@ -84,9 +84,10 @@ def _atoms(chosen: Sequence[Sequence[BlanketLaw]]) -> int:
 
 def _law_of_reports(mechanism: Reporting) -> BlanketLaw:
     """That of two truths that differ in every set: one that agrees in some spreads less."""
+    alike = {(one.matrix.size, one.matrix.other): one.matrix for one in mechanism.sets}
+    laws = {own: BlanketLaw.of_mixture(one.size, Fraction(one.gamma)) for own, one in alike.items()}
     return BlanketLaw.of_parts(
-        (one.share, BlanketLaw.of_mixture(one.matrix.size, Fraction(one.matrix.gamma)))
-        for one in mechanism.sets
+        (one.share, laws[one.matrix.size, one.matrix.other]) for one in mechanism.sets
     )
 
 

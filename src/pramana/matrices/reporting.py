@@ -122,7 +122,8 @@ class Reporting(Mechanism):
     @property
     def gamma(self) -> Fraction | float:
         """The largest ratio of two truths' probabilities of one report: the weights cancel."""
-        return max(asked.matrix.gamma for asked in self.sets)
+        alike = {(one.matrix.size, one.matrix.other): one.matrix for one in self.sets}
+        return max(matrix.gamma for matrix in alike.values())
 
     @property
     def epsilon(self) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, ClassVar
@@ -242,15 +242,16 @@ class _Cells:
         self.steps: tuple[StepDomain, ...] = step_domains(schema)
         self._sizes = {step.columns[0]: step.size for step in self.steps if len(step.columns) == 1}
         self._counts: dict[Set, int] = {}
+        self._step = {name: at for at, step in enumerate(self.steps) for name in step.columns}
 
     def _parts(self, columns: Set) -> list[tuple[Set, tuple[tuple[Label, ...], ...]]]:
         """For each group of tied columns in the set: which, and their cells that can exist."""
         found = []
-        for step in self.steps:
+        for step in (self.steps[at] for at in sorted({self._step[name] for name in columns})):
             inside = tuple(name for name in step.columns if name in columns)
-            if len(step.columns) == 1 and inside:
+            if len(step.columns) == 1:
                 found.append((inside, tuple((label,) for label in step.labels)))
-            elif inside:
+            else:
                 found.append((inside, tuple(dict.fromkeys(step.parts(inside)))))
         return found
 
@@ -283,23 +284,28 @@ class _Cells:
 
 def _alike(shares: SetShares, domain: _Cells, dial: float) -> Reporting:
     """What keeps the same promises: sets of as many cells, as often, which tell nothing."""
-    limit = math.nextafter(dial, 0)
     sizes = [domain.count(columns) for columns in shares.sets]
-    made = {size: UniformMixture.of(tuple(range(size)), epsilon=limit) for size in {*sizes}}
-    weights = whole_weights(shares.shares)
+    made, weights = _by_size(sizes, dial), whole_weights(shares.shares)
     parts = enumerate(zip(sizes, weights, strict=True))
     return Reporting(sets=tuple(AskedSet((str(n),), w, made[size]) for n, (size, w) in parts))
 
 
 def _mechanism(shares: SetShares, domain: _Cells, dial: float) -> Reporting:
     """Integer weights and matrices; each matrix keeps within the dial to the last bit."""
-    limit = math.nextafter(dial, 0)
+    cells = [domain.labels(columns) for columns in shares.sets]
+    made, weights = _by_size(map(len, cells), dial), whole_weights(shares.shares)
     return Reporting(
         sets=tuple(
-            AskedSet(columns, weight, UniformMixture.of(domain.labels(columns), epsilon=limit))
-            for columns, weight in zip(shares.sets, whole_weights(shares.shares), strict=True)
+            AskedSet(columns, weight, UniformMixture(own, made[len(own)].other))
+            for columns, weight, own in zip(shares.sets, weights, cells, strict=True)
         )
     )
+
+
+def _by_size(sizes: Iterable[int], dial: float) -> dict[int, UniformMixture]:
+    """A mixture for each number of cells; what they are called does not matter."""
+    limit = math.nextafter(dial, 0)
+    return {size: UniformMixture.of(tuple(range(size)), epsilon=limit) for size in set(sizes)}
 
 
 def _expected(
