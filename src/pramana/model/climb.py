@@ -209,12 +209,12 @@ class AnsweredCells:
         ``None`` where nothing stands beside.
         """
         stacked = np.concatenate(seen)
-        joint = np.repeat(weights.ravel()[None, :], len(self.rows), axis=0)
+        joint = (stacked * weights.ravel()).take(self.rows[:, 0], axis=0)
         kept = None
-        for place in range(self.rows.shape[1]):
-            if self.beside and place == self.beside:
+        for place in range(1, self.rows.shape[1]):
+            if place == self.beside:
                 kept = joint.copy()
-            joint *= stacked[self.rows[:, place]]
+            joint *= stacked.take(self.rows[:, place], axis=0)
         return kept, joint
 
     def add_masses(
@@ -222,21 +222,20 @@ class AnsweredCells:
     ) -> FloatArray:
         """Hand the mass of every cell to what was seen; its sum by class is given back."""
         kept, joint = self._joints(seen, weights)
-        shape = (len(joint), *weights.shape)
-        below = 1.0 if kept is None else kept.reshape(shape).sum(axis=2)
-        chance = self.base[:, None] * below + self.gain[:, None] * joint.reshape(shape).sum(axis=2)
-        share = (self.counts[:, None] / np.maximum(chance, TINY))[:, :, None]
-        joint = (joint.reshape(shape) * (share * self.gain[:, None, None])).reshape(joint.shape)
+        below = 1.0 if kept is None else _by_fit(kept, weights.shape)
+        chance = self.base[:, None] * below + self.gain[:, None] * _by_fit(joint, weights.shape)
+        share = self.counts[:, None] / np.maximum(chance, TINY)
+        _scale(joint, share * self.gain[:, None], weights.shape)
         handed = self.told @ joint
         if kept is not None:
-            kept = (kept.reshape(shape) * (share * self.base[:, None, None])).reshape(joint.shape)
+            _scale(kept, share * self.base[:, None], weights.shape)
             joint += kept
             handed += self.stands_beside @ joint
         start = 0
         for mass, size in zip(masses, self.sizes, strict=True):
             mass += handed[start : start + size]
             start += size
-        classes: FloatArray = joint.reshape(shape).sum(axis=0)
+        classes: FloatArray = joint.sum(axis=0).reshape(weights.shape)
         return classes
 
     def log_likelihoods(self, seen: list[FloatArray], weights: FloatArray) -> FloatArray:
@@ -247,3 +246,36 @@ class AnsweredCells:
             chance /= np.maximum(kept.sum(axis=1) / len(weights), TINY)
         found: FloatArray = np.log(np.maximum(self.base + self.gain * chance, TINY))
         return found
+
+
+# Sums along a short axis, and factors along it, take many times as long as a product of matrices.
+SHORT = 8
+"""Up to so many classes."""
+
+PIECE = 200_000
+"""A product of so many numbers is not handed to several threads, which wait for each other."""
+
+
+def _by_fit(joint: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    """Sums over the classes of each fit."""
+    if shape[1] > SHORT:
+        summed: FloatArray = joint.reshape(-1, *shape).sum(axis=2)
+        return summed
+    return _product(joint.reshape(-1, shape[1]), np.ones((shape[1], 1))).reshape(-1, shape[0])
+
+
+def _scale(joint: FloatArray, factors: FloatArray, shape: tuple[int, ...]) -> None:
+    """Each class times the factor of its fit."""
+    if shape[1] > SHORT:
+        whole = joint.reshape(-1, *shape)
+        whole *= factors[:, :, None]
+    else:
+        joint *= _product(factors.reshape(-1, 1), np.ones((1, shape[1]))).reshape(joint.shape)
+
+
+def _product(left: FloatArray, right: FloatArray) -> FloatArray:
+    found = np.empty((len(left), right.shape[1]))
+    rows = PIECE // right.size
+    for begin in range(0, len(left), rows):
+        np.matmul(left[begin : begin + rows], right, out=found[begin : begin + rows])
+    return found
