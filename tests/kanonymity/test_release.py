@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable, OutsideDomain, UnknownColumn
+from pramana.kanonymity.clustering import shared_groups
 from pramana.kanonymity.distance import Key
 from pramana.kanonymity.release import RELEASE_METHODS, centroid, donors, new_keys, permute_members
 from pramana.kanonymity.tables import anonymise, key_of, replace_keys
@@ -205,3 +206,21 @@ def test_centres_do_not_depend_on_the_order_of_the_records(seed):
     other = centroid(Key("x", values[order]), labels[order])
 
     assert (one[order] == other).all()
+
+
+def test_in_trials_gaussian_draws_are_shared():
+    """Inside, the same records are drawn whatever the keystream; outside each has its own."""
+    generator = np.random.default_rng(1)
+    keys = [Key(name, generator.normal(size=60), "number") for name in "ab"]
+    labels = np.repeat(np.arange(6), 10)
+
+    def drawn(seed):
+        return donors(keys, labels, method="gaussian", keystream=Keystream.from_seed(seed))
+
+    assert (drawn(1) != drawn(2)).any()
+    with shared_groups():
+        first = drawn(1)
+        assert (drawn(2) == first).all()
+        other = donors(keys, labels // 2, method="gaussian", keystream=Keystream.from_seed(2))
+        assert (other != first).any()
+    assert (drawn(2) != first).any()

@@ -10,7 +10,6 @@ from pramana.cli.options import (
     Rename,
     SchemaFile,
     TableFile,
-    all_refused,
     names_of,
     option,
     reading,
@@ -74,8 +73,6 @@ def advise(
         show_json(found.to_json() | {"commands": commands})
     else:
         _show(found, commands)
-    if not found.done:
-        raise all_refused("method", [one.note for one in found.tried])
 
 
 def _show(found: Advice, commands: list[str]) -> None:

@@ -11,13 +11,12 @@ from pramana.cli.options import (
     Rename,
     SchemaFile,
     TableFile,
-    all_refused,
     names_of,
     option,
     require_schema,
     told,
 )
-from pramana.errors import InputError
+from pramana.errors import Infeasible, InputError
 from pramana.files import require_free, write_whole
 
 if TYPE_CHECKING:
@@ -93,7 +92,13 @@ def compare(
     else:
         _show(found)
     if found.refused:
-        raise all_refused("scenario", [outcome.note for outcome in found.outcomes])
+        raise _all_refused([outcome.note for outcome in found.outcomes])
+
+
+def _all_refused(reasons: list[str]) -> Infeasible:
+    """That no scenario could be made: the reason, where it is the same for all."""
+    why = f": {reasons[0]}" if len(set(reasons)) == 1 else ", for the reasons told with each."
+    return Infeasible(f"Every scenario was refused{why}")
 
 
 def _numbers(option: str, texts: list[str] | None) -> list[float]:

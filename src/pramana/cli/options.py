@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from pramana.cli.steward import SELDOM, method_names
-from pramana.errors import Infeasible, InputError
+from pramana.errors import InputError
 
 __all__ = [
     "AsJson",
@@ -21,7 +21,6 @@ __all__ = [
     "Rename",
     "SchemaFile",
     "TableFile",
-    "all_refused",
     "argument",
     "names_of",
     "option",
@@ -137,9 +136,3 @@ def require_schema(schema: Path | None, table: object) -> Path:
             f"{file} -o schema.toml', look at what it suggests, and add --schema schema.toml."
         )
     return schema
-
-
-def all_refused(what: str, reasons: list[str]) -> Infeasible:
-    """That nothing of several could be made: the reason, where it is the same for all."""
-    why = f": {reasons[0]}" if len(set(reasons)) == 1 else ", for the reasons told with each."
-    return Infeasible(f"Every {what} was refused{why}")

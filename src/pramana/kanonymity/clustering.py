@@ -149,20 +149,40 @@ def form_groups(
 
 @dataclass(frozen=True)
 class _Shared:
-    """Groups that were formed, by what they were formed of."""
+    """Groups that were formed and records that were drawn, by what they were made of."""
 
     held: dict[bytes, Groups] = field(default_factory=dict)
+    drawn: dict[bytes, IntArray] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def of(self, what: Sequence[Values | bytes], form: Callable[[], Groups]) -> Groups:
         """The groups; who comes while they are being formed waits for them."""
-        mark = blake2b()
-        for part in what:
-            mark.update(part if isinstance(part, bytes) else np.asarray(part).tobytes())
+        mark = _mark(what)
         with self.lock:
-            if mark.digest() not in self.held:
-                self.held[mark.digest()] = form()
-            return self.held[mark.digest()]
+            if mark not in self.held:
+                self.held[mark] = form()
+            return self.held[mark]
+
+
+def _mark(what: Sequence[Values | bytes]) -> bytes:
+    mark = blake2b()
+    for part in what:
+        mark.update(part if isinstance(part, bytes) else np.asarray(part).tobytes())
+    return mark.digest()
+
+
+def drawn_once(what: Sequence[Values | bytes], draw: Callable[[], IntArray]) -> IntArray:
+    """Records that are drawn; in trials once, so that the very release is attacked that was made.
+
+    For draws that cost far more than an attack: others are drawn anew.
+    """
+    shared = _SHARED.get()
+    if shared is None:
+        return draw()
+    mark = _mark(what)
+    if mark not in shared.drawn:
+        shared.drawn[mark] = draw()
+    return shared.drawn[mark]
 
 
 _SHARED: ContextVar[_Shared | None] = ContextVar("shared groups", default=None)
@@ -170,7 +190,10 @@ _SHARED: ContextVar[_Shared | None] = ContextVar("shared groups", default=None)
 
 @contextmanager
 def shared_groups() -> Iterator[None]:
-    """Inside, groups of the same records are formed once, whatever the keystream: for trials."""
+    """Inside, groups of the same records are formed once, whatever the keystream: for trials.
+
+    So are draws of Gaussian dither, which cost as much.
+    """
     token = _SHARED.set(_Shared())
     try:
         yield

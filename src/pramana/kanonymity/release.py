@@ -15,6 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from pramana.errors import InvalidNumber
+from pramana.kanonymity.clustering import drawn_once
 from pramana.kanonymity.distance import Key, standardise
 from pramana.kanonymity.dither import ALPHA, GaussianDither, draw_members
 from pramana.kanonymity.rosenblatt import Empirical, transform
@@ -78,8 +79,10 @@ def gaussian_donors(
     Unordered categories lie in the order of their codes; any order keeps the distribution.
     """
     ordered = transformation_order(keys)
-    dither = GaussianDither(np.column_stack([scores(key) for key in ordered]), labels, alpha)
-    return transform(dither, empirical(ordered), keystream)
+    points = np.column_stack([scores(key) for key in ordered])
+    dither = GaussianDither(points, labels, alpha)
+    what = (points, labels, repr(alpha).encode())
+    return drawn_once(what, lambda: transform(dither, empirical(ordered), keystream))
 
 
 def transformation_order(keys: Sequence[Key]) -> list[Key]:
