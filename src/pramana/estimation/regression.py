@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -125,23 +126,49 @@ class CorrectedScores:
             y = np.zeros((1, 1)) if self.response is None else self.response[kept]
             yield part, weights, self.design[kept], y
 
+    def _said(self, *, positive: bool) -> tuple[FloatArray, FloatArray]:
+        """What all cells of a kind say about each truth together: weights, and times the response.
+
+        Sums of scores need no more, so that cells are gone through once.
+        """
+        from scipy.sparse import csr_array
+
+        shape = self.design.shape[:2]
+        weight, value = np.zeros(shape), np.zeros(shape)
+        for part, weights, _, _ in self.chunks():
+            if positive:
+                weights = np.maximum(weights, 0)
+                weights = weights / weights.sum(axis=1, keepdims=True)
+            kept, cells = self.kept[part], np.arange(len(weights))
+            for total, own in ((weight, self.w[part]), (value, self.wy[part])):
+                total += csr_array((own, (kept, cells)), shape=(shape[0], len(cells))) @ weights
+        return weight, value
+
+    @cached_property
+    def _corrected(self) -> tuple[FloatArray, FloatArray]:
+        return self._said(positive=False)
+
+    @cached_property
+    def _positive(self) -> tuple[FloatArray, FloatArray]:
+        return self._said(positive=True)
+
     def at(self, beta: FloatArray, *, positive: bool = False) -> tuple[FloatArray, FloatArray]:
         """The sum of the scores, and its derivative.
 
         With ``positive`` weights the scores are those of no one, but they always have a root.
         """
-        link = LINKS[self.family]
+        weight, value = (part.ravel() for part in (self._positive if positive else self._corrected))
+        design = self.design.reshape(-1, self.size)
+        response = None if self.response is None else self.response.ravel()
         score, slope = np.zeros(self.size), np.zeros((self.size, self.size))
-        for part, weights, x, y in self.chunks():
-            if positive:
-                weights = np.maximum(weights, 0)
-                weights = weights / weights.sum(axis=1, keepdims=True)
-            mean, rise = link(x @ beta)
-            own = self.w[part][:, None] * weights
-            score += np.einsum("ct,ctp->p", own * (y - mean), x)
-            score += np.einsum("ct,ctp->p", self.wy[part][:, None] * weights, x)
-            flat = x.reshape(-1, self.size)
-            slope += (flat * (own * rise).reshape(-1, 1)).T @ flat
+        step = max(1, AT_ONCE // self.size)
+        for begin in range(0, len(design), step):
+            part = slice(begin, begin + step)
+            x, own = design[part], weight[part]
+            mean, rise = LINKS[self.family](x @ beta)
+            y = 0.0 if response is None else response[part]
+            score += (own * (y - mean) + value[part]) @ x
+            slope += (x * (own * rise)[:, None]).T @ x
         return score, slope
 
     def spread(self, beta: FloatArray, *, infer: Inference) -> FloatArray:
