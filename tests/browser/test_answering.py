@@ -67,10 +67,12 @@ def send(page: Any) -> None:
 def test_an_answer_arrives_as_it_was_shown(page: Any, served: Survey) -> None:
     """What stands on the page before it is sent is what is kept, and nothing else."""
     begin(page, served)
-    answer_all(page)
+    steps = answer_all(page)
     shown = page.locator("code").inner_text()
     assert served.records() == []
     asked = served.definition.channel.asked[int(shown.split(".")[0])]
+    assert steps == len(asked.columns)  # the questions that chance has picked, and no others
+    assert (steps < 4) == served.definition.channel.reports
     most = max(chance for draw in asked.draws for chance in draw.kept_answers)
     page.get_by_text(f"as you said it was at most {math.ceil(100 * most)} %.").wait_for()
     send(page)

@@ -118,6 +118,28 @@ def test_a_million_draws_fit_the_matrix(
     assert (worst > 1e-6) == fits
 
 
+SETS = """(count) => {
+  const { channel } = readSurvey();
+  const tally = new Array(channel.asked.length).fill(0);
+  for (const word of randomWords(count)) tally[setOf(channel, word)] += 1;
+  return tally;
+}"""
+
+
+def test_sets_are_asked_for_as_often_as_their_weights_say(page: Any, served: Survey) -> None:
+    """Chi-square at 1e-6 over 10^5 draws; equal chances for all sets fail it."""
+    page.goto(served.address)
+    tally = np.array(page.evaluate(SETS, DRAWS // 10))
+    shares = np.array([one.weight / TOTAL for one in served.definition.channel.asked])
+    if not served.definition.channel.reports:
+        assert tally.tolist() == [DRAWS // 10]
+        return
+    for own, fits in ((shares, True), (np.full(len(shares), 1 / len(shares)), False)):
+        expected = own * tally.sum()
+        statistic = float(((tally - expected) ** 2 / expected).sum())
+        assert (float(chi2.sf(statistic, len(own) - 1)) > 1e-6) == fits
+
+
 def test_a_page_that_was_changed_does_not_run(page: Any, served_whole: Survey) -> None:
     """The policy of the page names the digest of its script: another script is not run."""
     content = (served_whole.folder / "survey.html").read_text()
