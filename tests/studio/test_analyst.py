@@ -132,9 +132,21 @@ def test_a_model_is_a_table_or_a_sentence(analyst, kind):
 
     assert "Coefficient" in kept
     assert "Intercept" in kept
-    if kind != "published":
+    if kind not in ("published", "reports"):
         assert "Coefficient" not in keys
         assert len(keys.split()) > 5
+
+
+def test_the_chart_of_a_model_has_labels_and_no_intercept(analyst):
+    """Values by their labels, as in the table; an intercept would hide the others by its size."""
+    opened(analyst, "published")
+    told = analyst.part(f"/model/found?{urlencode({'formula': 'income ~ C(sex)'})}")
+    table, chart = told.split("<svg", 1)
+    assert "Intercept" in table
+    assert "Woman" in table
+    assert ": Woman" in html.unescape(chart)
+    assert "Intercept" not in chart
+    assert "[T." not in chart
 
 
 def test_labels_are_text_in_charts_too(analyst):

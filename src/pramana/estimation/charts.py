@@ -26,7 +26,11 @@ MOST_CELLS = 200
 WIDE, STEP, OFFSET = 420, 24, 14
 TICKS = 6
 PADDING = 14
+LONGEST = 300
+"""Pixels for the name of a value: a label of a survey is a line."""
+
 SMALL = 0.01
+INTERCEPT = "Intercept"
 
 
 def estimate_chart(estimate: Estimate) -> Any:
@@ -57,15 +61,19 @@ def estimate_chart(estimate: Estimate) -> Any:
 
 
 def regression_chart(regression: Regression) -> Any:
-    """A coefficient a line, with its interval, and a rule at 0."""
+    """A coefficient a line, with its interval, and a rule at 0.
+
+    The intercept is left out where there are others: its size would hide theirs.
+    """
+    names = [name for name in regression.names if name != INTERCEPT] or list(regression.names)
     rows = []
-    for name in regression.names:
+    for name in names:
         own = regression[name]
         numbers = {"estimate": own["coefficient"], "low": own["low"], "high": own["high"]}
         rows.append({"row": name, "colour": name, **{k: _number(v) for k, v in numbers.items()}})
     return _chart(
         rows,
-        side=("coefficient of", list(regression.names)),
+        side=("coefficient of", names),
         value=f"coefficient (interval at level {regression.question.level:g})",
         colour=None,
         title=f"{regression.family}: {regression.formula}",
@@ -86,7 +94,12 @@ def _chart(
 ) -> Any:
     alt = altair()
     offset = len(colour[1]) if colour else 1
-    y = alt.Y("row:N", sort=side[1], title=side[0], axis=alt.Axis(titlePadding=PADDING))
+    y = alt.Y(
+        "row:N",
+        sort=side[1],
+        title=side[0],
+        axis=alt.Axis(titlePadding=PADDING, labelLimit=LONGEST),
+    )
     scale = alt.Scale(zero=False, nice=True)
     axis = alt.Axis(format=_format(rows), tickCount=TICKS)
     x = alt.X("estimate:Q", title=value, scale=scale, axis=axis)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final
 
 from pramana.errors import InputError, PramanaError
@@ -222,7 +223,9 @@ def model(
             }
         )
     note = {"note": found.note, "weight": found.weight, "level": level}
-    return {"formula": formula, "family": family, "rows": rows, **note, **_chart(found)}
+    words = tuple(row["words"] for row in rows)
+    told = replace(found, names=words) if len(set(words)) == len(words) else found
+    return {"formula": formula, "family": family, "rows": rows, **note, **_chart(told)}
 
 
 def _term(name: str, labels: Any) -> str:
