@@ -22,6 +22,10 @@ ODD = {
     "singles": pa.array(DRAW.normal(size=N).astype(np.float32)),
     "both zeros and nan": pa.array(DRAW.choice([-0.0, 0.0, math.nan, 1.5], N)),
     "infinite": pa.array(DRAW.choice([math.inf, 1.0, 2.0], N)),
+    "times of day": pa.array(DRAW.integers(0, 86_400, N), pa.int32()).cast(pa.time32("s")),
+    "dates in milliseconds": pa.array(DRAW.integers(0, 9, N) * 86_400_000).cast(pa.date64()),
+    "moments": pa.array(DRAW.integers(0, 10**9, N)).cast(pa.timestamp("s")),
+    "long decimals": pa.array(DRAW.integers(0, 99, N)).cast(pa.decimal256(50, 3)),
     "views": pa.array(DRAW.choice(["a", "b"], N)).cast(pa.string_view()),
 }
 

@@ -33,6 +33,8 @@ def comparable(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
         return array.cast(pa.string())
     if pa.types.is_timestamp(kind) and kind.tz is None:
         return pc.replace_substring_regex(array.cast(pa.string()), r"\.0+$", "")
+    if pa.types.is_time32(kind):
+        return array.cast(pa.time64("us"))  # as times are released
     if pa.types.is_floating(kind):  # one value, whatever the width it was kept in
         return alike(array).cast(pa.float64())
     return array
