@@ -251,10 +251,17 @@ def enter(folder: Path, words: str, *, said: Path | None = None) -> None:
 
 
 def entered(words: str) -> None:
-    """Run a command line, or a script."""
+    """Run a command line, or a script, whose errors a page would tell in one line."""
     from pramana.cli.app import main
+    from pramana.errors import PramanaError
 
-    SCRIPTS[words]() if words in SCRIPTS else main(words.split())
+    if words not in SCRIPTS:
+        main(words.split())
+    try:
+        SCRIPTS[words]()
+    except (OSError, PramanaError) as error:
+        print(f"pramana: {getattr(error, 'strerror', None) or error}", file=sys.stderr)
+        raise SystemExit(2) from None
 
 
 def started(folder: Path, words: str) -> int:

@@ -381,6 +381,10 @@ def _pairs(share, verbs, options):
 # -- full disks ------------------------------------------------------------------------------------
 
 
+DATABASE = 2**17
+"""Bytes that a database takes while it is open, and gives back."""
+
+
 def _disks(share, verbs, options):
     """Every verb with room for some share of what it needs."""
     ends, wrong = Counter(), []
@@ -392,6 +396,7 @@ def _disks(share, verbs, options):
         for verb in share.some(verbs):
             chance = random.Random(f"{options.seed}-{verb.name}")
             need = 1.3 * _on_disk(share, disk, verb, None, ends, wrong)
+            need = max(need, DATABASE) if {"asked", "coded"} & {*verb.targets} else need
             for number in range(options.disks):
                 room = int(need * (number + chance.random()) / options.disks)
                 _on_disk(share, disk, verb, room, ends, wrong)
@@ -412,7 +417,8 @@ def _on_disk(share, disk, verb, room, ends, wrong):
     if not number:
         enter(box, verb.words, said=place / "said")
     code = os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
-    said = told(place / "said")
+    said, took = told(place / "said"), _used(disk) - used
+    _mounted(disk, 2**28, again=True)  # who looks needs room too: a database does
     found = faults(box, before, verb)
     ends[f"{verb.name}: exit {code}"] += 1
     if code not in (0, 1, 2) or "Traceback" in said or "unforeseen" in said:
@@ -424,7 +430,7 @@ def _on_disk(share, disk, verb, room, ends, wrong):
     if any(hidden(name) and name not in before for name in content(box)):
         found.append("something was left")
     wrong += [f"{verb.name}, room for {room} bytes: {one}" for one in found]
-    return _used(disk) - used
+    return max(took, _used(disk) - used)
 
 
 def _used(disk):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import resource
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,17 @@ class Visitor:
                 return text
             time.sleep(0.05)
         raise AssertionError(f"{path} is never done.")
+
+
+@contextmanager
+def no_room() -> Iterator[None]:
+    """As on a full disk: this process can write nothing to any file."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def words(html: str) -> str:

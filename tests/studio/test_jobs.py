@@ -14,6 +14,7 @@ import pytest
 from pramana.errors import InputError
 from pramana.studio.jobs import Job, Jobs
 from pramana.studio.worker import Workbench
+from tests.studio.conftest import no_room
 
 
 def double(bench: Workbench, *, number: int) -> dict[str, Any]:
@@ -100,6 +101,15 @@ def test_work_is_done_elsewhere_once_and_found_again(jobs: Jobs, tmp_path: Path)
     other = Jobs(tmp_path / "results", tmp_path)
     assert other.ask(double, number=21).result == job.result
     other.close()
+
+
+def test_a_full_disk_loses_no_result(jobs: Jobs) -> None:
+    """It is not kept for another day, and neither the job nor the worker is taken for lost."""
+    first = finished(jobs.ask(double, number=1))
+    with no_room():
+        job = finished(jobs.ask(double, number=3))
+    assert job.condition == "done"
+    assert job.result == {"number": 6, "process": first.result["process"]}
 
 
 def test_what_is_refused_is_told_and_what_breaks_is_not_quoted(jobs: Jobs) -> None:

@@ -18,7 +18,7 @@ from pramana.studio.pages import choosing, risk
 from pramana.studio.pages.opening import table_of
 from pramana.studio.worker import Shelf, Workbench
 from tests.formats.test_more_formats import xlsx
-from tests.studio.conftest import Visitor, words
+from tests.studio.conftest import Visitor, no_room, words
 
 
 @pytest.fixture
@@ -31,6 +31,16 @@ def opened(visitor: Visitor) -> Visitor:
 
 def schema(visitor: Visitor) -> Schema:
     return Schema.from_toml(visitor.session.now.schema)
+
+
+def test_a_full_disk_is_told_on_the_page(visitor: Visitor) -> None:
+    """It is no fault of the studio, and what was done before stands."""
+    with no_room():
+        text = words(visitor.post("/open", {"file": "people.csv"}).text)
+    assert "File too large. What was asked for is not kept." in text
+    assert "unforeseen" not in text
+    visitor.post("/open", {"file": "people.csv"})
+    assert visitor.session.now.file == "people.csv"
 
 
 def test_a_file_is_shown_with_what_was_found(visitor: Visitor) -> None:

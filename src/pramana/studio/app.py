@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from pramana import api
-from pramana.errors import PramanaError
+from pramana.errors import InputError, PramanaError
 from pramana.studio import tasks
 from pramana.studio.guard import Guard, Origin
 from pramana.studio.jobs import Jobs
@@ -77,7 +77,12 @@ def studio_application(
     app = Starlette(
         routes=routes,
         lifespan=life,
-        exception_handlers={PramanaError: _refused, HTTPException: _not_there, Exception: _fault},
+        exception_handlers={
+            PramanaError: _refused,
+            OSError: _not_kept,
+            HTTPException: _not_there,
+            Exception: _fault,
+        },
     )
     entries = tuple(module.ENTRY for module in PAGES if module.ENTRY is not None)
     app.state.studio = Studio(session, jobs, entries)
@@ -100,6 +105,12 @@ async def _refused(request: Request, error: Exception) -> Response:
         studio_of(request).session.notice = words
         return goto(_page_of(request))
     return page(request, "refused.html", status=400, words=words)
+
+
+async def _not_kept(request: Request, error: Exception) -> Response:
+    """A full disk, or what else the system refuses, is no fault of ours."""
+    why = getattr(error, "strerror", None) or "The operating system refused to read or write"
+    return await _refused(request, InputError(f"{why}. What was asked for is not kept."))
 
 
 def _page_of(request: Request) -> str:

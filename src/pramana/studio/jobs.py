@@ -340,7 +340,8 @@ class Jobs:
     def _remember(self, job: Job) -> None:
         if job.keep:
             form = {"form": FORM, "result": job.result, "notices": job.notices}
-            write_whole(self._path(job.key), json.dumps(form), force=True, mode=0o600)
+            with suppress(OSError):  # on a full disk it is found anew, and the result is one
+                write_whole(self._path(job.key), json.dumps(form), force=True, mode=0o600)
 
     def _recall(self, job: Job) -> None:
         if not job.keep:
