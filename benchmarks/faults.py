@@ -423,7 +423,7 @@ def _on_disk(share, disk, verb, room, ends, wrong):
     ends[f"{verb.name}: exit {code}"] += 1
     if code not in (0, 1, 2) or "Traceback" in said or "unforeseen" in said:
         found.append(f"exit {code}, {said[:200]!r}")
-    if code and not any(word in said for word in ("No space left", "memory")):
+    if code and not any(word in said for word in ("No space left", "disk is full", "memory")):
         found.append(f"does not say that the disk is full: {said[:200]!r}")
     if code and "Nothing was written" in said and content(box) != before:
         found.append(f"says that nothing was written: {set(content(box)) - set(before)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
@@ -63,6 +64,25 @@ def test_a_release_of_answers_verifies_and_tells_who_answered(
     for value, truth in (("yes", 3000), ("no", 1000)):
         cell = table.cell(value)
         assert abs(cell["estimate"] - truth) <= 5 * cell["se"]
+
+
+def test_a_full_disk_is_told_with_what_it_leaves(
+    survey_folder: Path, definition: Definition, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The survey is closed by then, which is not nothing; closed again it has its release."""
+    answered(survey_folder, definition, 20)
+    to = tmp_path / "release"
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with opened_store(survey_folder, definition) as store:
+        with monkeypatch.context() as disk:
+            disk.setattr("pramana.readings.release.Release.save", full)
+            with pytest.raises(InputError, match="No space left.*takes no more.*Close it again"):
+                close_survey(definition, store, to)
+        assert not to.exists()
+        assert close_survey(definition, store, to).records == 20
 
 
 def test_k_is_that_of_the_people_who_came(definition: Definition) -> None:

@@ -119,7 +119,13 @@ def close_survey(
     _require_two(store.count())
     store.finish()
     release = collected_release(definition, store)
-    return release.save(to, file_format=file_format, sign_with=sign_with)
+    try:
+        return release.save(to, file_format=file_format, sign_with=sign_with)
+    except OSError as error:
+        raise InputError(
+            f"{error.strerror or 'It could not be written'}: the survey takes no more answers, and "
+            f"there is no {to} yet. Close it again when that is mended."
+        ) from None
 
 
 def repeats(definition: Definition, answers: int, *, times: int) -> str:
