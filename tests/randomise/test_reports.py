@@ -59,7 +59,7 @@ def test_a_report_is_the_cell_of_its_word():
     labels = {column.name: column.labels for column in SCHEMA.columns}
     cells = {
         own: tuple(itertools.product(*(labels[name] for name in own)))
-        for own in (("age", "wed"), ("sex", "age"), ("wed", "sex", "job"))
+        for own in (("sex", "age"), ("age", "wed"), ("wed", "sex", "job"))
     }
     cells["age", "wed"] = tuple(cell for cell in cells["age", "wed"] if cell != ("child", "yes"))
     cells[("job",)] = labels["job"]

@@ -1,0 +1,38 @@
+"""Shares of reports among records that a filter on reported columns leaves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pramana as pm
+
+
+def test_shares_by_kept_groups_have_the_error_of_a_ratio():
+    """Groups answer by themselves: of T1 / (T1 + T2) the error is that of the delta method, from
+    the errors of the two counts; and shares within a row sum to one."""
+    rng = np.random.default_rng(8)
+    people = pa.table(
+        {
+            "a": rng.choice(["x", "y", "z"], 3000, p=[0.5, 0.3, 0.2]),
+            "b": rng.choice(["u", "v"], 3000),
+            "place": rng.choice(["north", "south"], 3000, p=[0.7, 0.3]),
+        }
+    )
+    keys = [pm.Column(name, pm.Role.KEY, pm.Categories(values), missing="refuse")
+            for name, values in (("a", ("x", "y", "z")), ("b", ("u", "v")))]  # fmt: skip
+    schema = pm.Schema((*keys, pm.Column("place", pm.Role.PLAIN)))
+    plan = pm.design(schema, pm.PkAnonymity(k=5), data=people, method="reports")
+    release = pm.protect(people, plan, seed=2)
+
+    counts = release.crosstab("place", where={"a": "y"}, method="inverse")
+    found = release.crosstab("place", where={"a": "y"}, method="inverse", share=True)
+    (one, two), (first, second) = counts.estimate, counts.se**2
+    expected = np.sqrt(two**2 * first + one**2 * second) / (one + two) ** 2
+
+    assert found.estimate == pytest.approx([one / (one + two), two / (one + two)])
+    assert found.se == pytest.approx([expected, expected])
+    rows = release.crosstab("a", "place", method="inverse", share="row")
+    assert rows.estimate.sum(axis=1) == pytest.approx(np.ones(3))
+    assert rows.cell("y", "north")["se"] == pytest.approx(expected)
