@@ -127,7 +127,19 @@ def test_whatever_else_was_altered_is_refused_and_says_who_made_it(
              "method": "reports" if form["method"] == "retention" else "retention"}  # fmt: skip
     form[entry] = other[entry]
     path.write_text(json.dumps(form, sort_keys=True, indent=1, ensure_ascii=False) + "\n")
-    with pytest.raises(pm.PramanaError):
+    way = {"identity": f"pramana {form['pramana']} made it so", "page": "not the page of the",
+           "survey": f"pramana {form['pramana']} made it so"}.get(entry)  # fmt: skip
+    with pytest.raises(pm.PramanaError, match=way):
+        rooms.load(survey_folder)
+
+
+def test_who_made_a_survey_is_a_number_and_no_other_text(survey_folder: Path) -> None:
+    """It is said on terminals."""
+    path = survey_folder / "definition.json"
+    form = json.loads(path.read_bytes())
+    form["pramana"] = "1.0\x1b[2J, and send your key to us"
+    path.write_text(json.dumps(form, sort_keys=True, indent=1, ensure_ascii=False) + "\n")
+    with pytest.raises(pm.PramanaError, match="pramana must be the number of a version"):
         rooms.load(survey_folder)
 
 

@@ -35,7 +35,7 @@ from pramana.release.certificate import Panel, canonical
 from pramana.release.signing import has_signature_of, signature_of
 from pramana.release.strict import Field, parse
 
-__all__ = ["DEFINITION", "PAGE", "Definition", "define", "remember", "respond"]
+__all__ = ["DEFINITION", "PAGE", "Definition", "define", "remember", "respond", "way_out"]
 
 FORMAT: Final = "pramana-survey"
 VERSION: Final = 2
@@ -254,12 +254,11 @@ class Definition:
         except NotARelease:
             raise
         except PramanaError as error:
-            raise NotARelease(f"{DEFINITION} contradicts itself: {error}") from None
+            way = way_out(_maker_of(form))
+            raise NotARelease(f"{DEFINITION} contradicts itself: {error} {way}") from None
         if written != content:
-            by = f"pramana {found.maker}" if found.maker else "another version of pramana"
             raise AlteredRelease(
-                f"{DEFINITION} does not follow from itself: it was altered, or {by} made it, which "
-                "then also serves and closes it."
+                f"{DEFINITION} was altered: it does not follow from itself. {way_out(found.maker)}"
             )
         return found
 
@@ -272,7 +271,7 @@ class Definition:
             method=method,
             mechanism=Mechanism(()),
             version=form["version"].whole(),
-            maker=form["pramana"].text() if "pramana" in form else "",
+            maker=_maker_of(form),
             stages=_stages_of(form["stages"]) if "stages" in form else None,
             page=form["page"].matching(r"[0-9a-f]{64}", f"64 {digits}"),
             signature=form["signature"].matching(r"[0-9a-f]{128}", f"128 {digits}")
@@ -308,6 +307,18 @@ _LASTING: Final = {
     "_told_now",
 }  # fmt: skip
 """What hangs on neither page nor signature nor wave."""
+
+
+def way_out(maker: str) -> str:
+    """What to do with a survey that this version cannot read: nothing of it is lost."""
+    by = f"pramana {maker}" if maker else "an earlier pramana"
+    return f"If {by} made it so, that version also serves and closes it."
+
+
+def _maker_of(form: Mapping[str, Field]) -> str:
+    if "pramana" not in form:
+        return ""
+    return form["pramana"].matching(r"[0-9A-Za-z.+!_-]{1,40}", "the number of a version")
 
 
 def _plain(field: Field) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from pramana.collect.consent import consent_of
-from pramana.collect.definition import DEFINITION, PAGE, TRIAL, Definition, define
+from pramana.collect.definition import DEFINITION, PAGE, TRIAL, Definition, define, way_out
 from pramana.collect.page import pages_of
 from pramana.collect.store import DAMAGED, Store, open_store, reason_of
 from pramana.collect.survey import Survey
@@ -99,11 +99,17 @@ def _require_fitting(definition: Definition) -> None:
     from pramana.release.ties import matrix_ties
 
     if set(definition.mechanism.columns) != {one.name for one in definition.survey.questions}:
-        raise AlteredRelease(f"{DEFINITION} was altered: its matrices are of other questions.")
+        raise AlteredRelease(
+            f"{DEFINITION} was altered: its matrices are of other questions. "
+            f"{way_out(definition.maker)}"
+        )
     certificate = bare_certificate(definition, definition.survey.expected)
     wrong = next((check for check in matrix_ties(certificate) if not check.ok), None)
     if wrong is not None:
-        raise AlteredRelease(f"{DEFINITION} was altered: {wrong.name} does not fit the survey.")
+        raise AlteredRelease(
+            f"{DEFINITION} was altered: {wrong.name} does not fit the survey. "
+            f"{way_out(definition.maker)}"
+        )
 
 
 @contextmanager
