@@ -162,7 +162,8 @@ def _households(
         have = f", and have {_named(shared)} in common" if shared else ""
         why = (
             f"records with one value {how}{have}, as those of a household do; state it as "
-            "household at the top, and promises are stated for households too"
+            "household at the top, and promises are stated for households too; what its people "
+            "have in common then leaves as it is (role plain) or not at all"
         )
         found[name] = Proposal(Role.IDENTIFIER, why)
     return found
