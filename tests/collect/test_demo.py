@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import socket
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -36,3 +40,28 @@ def test_a_demonstration_of_too_few_leaves_nothing_behind(
         main(["collect", "demo", "--people", people, "-o", str(tmp_path / "demo")])
     assert "between 100 and 1,000,000 people" in capsys.readouterr().err
     assert not (tmp_path / "demo").exists()
+
+
+HOLDS = """
+import sys, time
+from pathlib import Path
+from pramana.collect.demo import serving
+with serving(Path(sys.argv[1])) as (port, _):
+    print(port, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_the_collector_ends_with_who_started_it(survey_folder):
+    """Also if that one is killed and can tell nobody."""
+    held = [sys.executable, "-c", HOLDS, str(survey_folder)]
+    with subprocess.Popen(held, stdout=subprocess.PIPE) as process:
+        port = int(process.stdout.readline())
+        process.kill()
+    for _ in range(200):
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            return
+        time.sleep(0.05)
+    raise AssertionError("It serves on.")

@@ -88,6 +88,18 @@ def truth_of(simulated: Sequence[Mapping[str, str]], name: str) -> dict[str, int
     return dict(Counter(person[name] for person in simulated))
 
 
+PROGRAM: Final = """
+import os, signal, threading
+def end_with_parent():
+    os.read(0, 1)
+    os.kill(os.getpid(), signal.SIGTERM)
+threading.Thread(target=end_with_parent, daemon=True).start()
+from pramana.cli.app import main
+main()
+"""
+"""The program, which ends when nobody holds the other end of its input, however that one ended."""
+
+
 @contextmanager
 def serving(folder: Path) -> Iterator[tuple[int, int]]:
     """A collector in a process of its own; gives its port and the number of the process."""
@@ -95,16 +107,16 @@ def serving(folder: Path) -> Iterator[tuple[int, int]]:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
     command = ["collect", "serve", str(folder), "--port", str(port)]
-    program = "from pramana.cli.app import main; main()"
     process = subprocess.Popen(  # noqa: S603 - our own
-        [sys.executable, "-c", program, *command], stdout=subprocess.DEVNULL
+        [sys.executable, "-c", PROGRAM, *command], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
     )
-    try:
-        _wait_for(port, process)
-        yield port, process.pid
-    finally:
-        process.terminate()
-        process.wait(timeout=PATIENCE)
+    with process:
+        try:
+            _wait_for(port, process)
+            yield port, process.pid
+        finally:
+            process.terminate()
+            process.wait(timeout=PATIENCE)
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
