@@ -252,8 +252,9 @@ class AnsweredCells:
 SHORT = 8
 """Up to so many classes."""
 
-PIECE = 200_000
-"""A product of so many numbers is not handed to several threads, which wait for each other."""
+PIECE = 8_192
+"""A product of so many numbers is not handed to several threads, which wait for each other: of a
+matrix and a vector the library does so from 9,216 on."""
 
 
 def _by_fit(joint: FloatArray, shape: tuple[int, ...]) -> FloatArray:
