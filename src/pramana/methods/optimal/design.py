@@ -42,7 +42,7 @@ DENSE_CELLS = 64
 TUNED_CELLS = 150
 """Up to this many the transitions of the sparse road are tuned by the exact loss."""
 
-WIDE_CELLS, WIDELY = 80, (3, 8)
+WIDE_CELLS, WIDELY = 150, (3, 8)
 """Up to so many cells every target is looked at in the end, by so many programs."""
 
 INSIDE = 1e-6
