@@ -26,6 +26,7 @@ ODD = {
     "dates in milliseconds": pa.array(DRAW.integers(0, 9, N) * 86_400_000).cast(pa.date64()),
     "moments": pa.array(DRAW.integers(0, 10**9, N)).cast(pa.timestamp("s")),
     "long decimals": pa.array(DRAW.integers(0, 99, N)).cast(pa.decimal256(50, 3)),
+    "long numbers": pa.array([9_151_314_442_816_847_875, *range(N - 1)]),
     "views": pa.array(DRAW.choice(["a", "b"], N)).cast(pa.string_view()),
 }
 
@@ -48,6 +49,7 @@ def test_they_are_found_again_from_files(tmp_path, form):
     """A file gives them back in types of its own, which other functions may not know."""
     truth, path = pa.table({"sex": DRAW.choice(["F", "M"], N), **ODD}), tmp_path / f"t.{form}"
     pq.write_table(truth, path) if form == "parquet" else pa.feather.write_feather(truth, path)
+    assert set(pm.describe(path).names) == {"sex", *ODD}
     columns = [Column(name, Role.SENSITIVE) for name in ODD]
     schema = Schema((Column("sex", Role.KEY, Categories(("F", "M"))), *columns))
     pm.protect(path, pm.design(schema, pm.PkAnonymity(k=2), data=path), to=tmp_path / "r")

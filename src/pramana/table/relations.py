@@ -155,7 +155,7 @@ def _ranks(table: OpenedTable, names: Sequence[str]) -> dict[str, FloatArray]:
     for name in names:
         held: list[pa.Array] = []
         for batch in table.batches([name]):
-            held.append(_plain(batch.column(0)).cast(pa.float64()))
+            held.append(_plain(batch.column(0)).cast(pa.float64(), safe=False))
             if sum(map(len, held)) >= FIRST:
                 break
         values = pa.chunked_array(held).to_numpy()[:FIRST]
