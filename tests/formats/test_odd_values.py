@@ -65,3 +65,11 @@ def test_numbers_without_bins_are_refused_by_the_name_of_their_column(values):
     """There is nothing to cut, or no step that is a number."""
     with np.errstate(all="ignore"), pytest.raises(InvalidTable, match="'pay'"):
         pm.describe(pa.table({"sex": ["F", "M"] * (N // 2), "pay": values}), keys=["sex", "pay"])
+
+
+def test_numbers_that_no_float_holds_are_described():
+    """Every number but one is its own, so that ranks are asked for."""
+    ages = [9_151_314_442_816_847_875, *range(39)]
+    names = [f"n{at}" for at in range(40)]
+    table = pa.table({"name": names, "sex": ["F", "M"] * 20, "age": ages, "income": names})
+    assert pm.describe(table).names == ("name", "sex", "age", "income")
