@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from pramana.errors import InvalidTable
-from pramana.model.choose import fit_model
+from pramana.model.choose import HeldOut, _in_the_race, fit_model
 from pramana.model.climb import ClassClimb, margins_of
 from pramana.model.drawing import draw_records
-from pramana.model.latent_classes import Blend, LatentClasses
+from pramana.model.latent_classes import Blend, FitSetting, LatentClasses
 from pramana.model.observed import Answers, Feature, Observed
 from pramana.model.whole_records import WholeRecords
 from pramana.randomness import Keystream
@@ -145,3 +145,17 @@ def test_no_records_are_refused():
     """A model of nothing."""
     with pytest.raises(InvalidTable, match="at least one released record"):
         Observed((2,), (Feature(0, 2),), ())
+
+
+def test_priors_that_are_clearly_behind_leave_the_race():
+    """By hand: a gain of 100 on each of 4 cells, one a bit less, one less by far."""
+    counts = np.full(4, 25.0)
+    gains = {1.0: [4.0, 4.1, 3.9, 4.0], 4.0: [4.1, 3.9, 4.0, 3.9], 16.0: [3.0, 3.1, 2.9, 3.0]}
+    found = [
+        HeldOut(FitSetting(classes=2, pull=pull, steps=10), np.array(own), counts)
+        for pull, own in gains.items()
+    ]
+    early = HeldOut(FitSetting(classes=2, pull=16.0, steps=5), np.ones(4), counts)
+
+    assert _in_the_race([*found, early]) == (1.0, 4.0)
+    assert _in_the_race([early]) == (16.0,)

@@ -2,10 +2,11 @@
 
 The records are parted in three; each part in turn is held out (of very many records, one part),
 and the likelihood that fits to the other two give to it is compared with that of independent
-columns. Classes are doubled as long as that pays. Of all settings within one standard error of the
-best the one with the fewest classes is taken, and independence unless the gain is twice its error
-and, beyond that, more than the best of so many settings would have by chance (the logarithm of
-their number): a model never costs more than it is known to bring.
+columns. Classes are doubled as long as that pays, with the priors that were not clearly behind. Of
+all settings within one standard error of the best the one with the fewest classes is taken, and
+independence unless the gain is twice its error and, beyond that, more than the best of so many
+settings would have by chance (the logarithm of their number): a model never costs more than it is
+known to bring.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ MANY = 100_000
 
 FLAT = 0.02
 """Steps that bring less than this share of the standard error of the gain bring nothing."""
+
+BEHIND = 3.0
+"""A prior that lies so many standard errors behind another is not tried with more classes."""
 
 WORK = 4.0e6
 """About so many numbers a step: more cells, fewer fits side by side."""
@@ -124,7 +128,7 @@ def choose(evidence: FitEvidence, keystream: Keystream) -> tuple[FitSetting, flo
     folds = [_Fold(*part, keystream) for part in parts]
     if not folds:
         return None
-    pulls = PULLS[:2] if large else PULLS
+    pulls: tuple[float, ...] = PULLS[:2] if large else PULLS
     scores: list[HeldOut] = []
     classes, best = 2, 0.0
     while classes <= MOST_CLASSES:
@@ -136,8 +140,20 @@ def choose(evidence: FitEvidence, keystream: Keystream) -> tuple[FitSetting, flo
         top = max(score.total for score in found)
         if top <= best:
             break
-        classes, best = classes * 2, top
+        classes, best, pulls = classes * 2, top, _in_the_race(found)
     return _simplest(scores)
+
+
+def _in_the_race(found: list[HeldOut]) -> tuple[float, ...]:
+    """The priors whose best score is not clearly below the best of all."""
+    best = max(found, key=lambda score: score.total)
+    tops: dict[float, HeldOut] = {}
+    for score in found:
+        pull = score.setting.pull
+        tops[pull] = max(tops.get(pull, score), score, key=lambda own: own.total)
+    return tuple(
+        pull for pull, top in tops.items() if best.total - top.total <= BEHIND * best.error(top)
+    )
 
 
 def _simplest(scores: list[HeldOut]) -> tuple[FitSetting, float] | None:
