@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from pramana.readings.release import Release
     from pramana.release.folder import require_free
     from pramana.release.verify import Verdict
+    from pramana.reports.inline import drawn_beside, drawn_methods, drawn_shape
     from pramana.reports.style import CHART_STYLE
     from pramana.risk.standing import Standing
     from pramana.risk.table_audit import TableAudit
@@ -85,6 +86,9 @@ __all__ = [
     "design",
     "design_for",
     "drawn",
+    "drawn_beside",
+    "drawn_methods",
+    "drawn_shape",
     "earlier_releases",
     "errors_here",
     "foreseen_changes",
@@ -126,6 +130,9 @@ _ELSEWHERE = {
     "Budget": "ledger.book",
     "Ledger": "ledger.book",
     "CHART_STYLE": "reports.style",
+    "drawn_beside": "reports.inline",
+    "drawn_methods": "reports.inline",
+    "drawn_shape": "reports.inline",
     "ENGINES": "engines.choose",
     "FORMATS": "formats.base",
     "GUARANTEES": "guarantees.registry",

@@ -13,6 +13,16 @@ from tests.collect.test_closing import answered
 LONG = "Donaudampfschifffahrtselektrizitaetenhauptbetriebswerkbauunterbeamten" * 2
 
 
+WIDTHS = """[...document.querySelectorAll(".range")].every((own) => {
+    const wide = own.getBoundingClientRect().width, at = (name) => Number(own.dataset[name]) / 100;
+    const part = (which) => parseFloat(getComputedStyle(own, which).width);
+    const line = Math.max(wide * (at("high") - at("low")), 2);
+    const bar = wide * at("share");
+    return Math.abs(part("::before") - bar) < 1 && Math.abs(part("::after") - line) < 3;
+}) && document.querySelectorAll(".range").length > 3"""
+"""Whether bars and lines are as long as the numbers say."""
+
+
 def test_the_figures_follow_the_answers_and_have_no_barrier(chromium: Any, tmp_path: Path) -> None:
     """Without being loaded anew; axe-core finds nothing, narrow and wide, light and dark."""
     from axe_playwright_python.sync_playwright import Axe
@@ -29,6 +39,7 @@ def test_the_figures_follow_the_answers_and_have_no_barrier(chromium: Any, tmp_p
         page.goto(f"{studio.address}/surveys")
         page.get_by_role("link", name=LONG).click()
         page.get_by_text("100 of 5,000 expected have answered").wait_for()
+        assert page.evaluate(WIDTHS) is True
         found = []
         for width, scheme in ((1280, "light"), (320, "dark")):
             page.set_viewport_size({"width": width, "height": 900})

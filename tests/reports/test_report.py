@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from pramana.assess.report import make_report
 from pramana.formats.opening import open_table
 from pramana.guarantees.registry import GUARANTEES
 from pramana.pictures import COLOURS as PALETTE
+from pramana.reports import plots
 from pramana.reports.content import ColumnView
 from pramana.reports.markup import Markup, element, table
 from pramana.reports.plots import COLOURS, Point, Range, frontier, ranges, shares
@@ -270,6 +272,31 @@ def test_plots_say_in_words_what_they_show():
         "Man: estimated 49.0 % (40.0 % to 58.0 %), as released 50.0 %; "
         "Woman: estimated 51.0 % (42.0 % to 60.0 %), as released 50.0 %"
     )
+
+
+def test_names_of_points_cross_neither_each_other_nor_a_point_nor_a_line():
+    """Eight methods, some of them at nearly the same place, and the chance asked for."""
+    places = [(0.0, 0.4), (0.017, 0.39), (0.02, 0.41), (0.1, 0.0016), (0.23, 0.0016), (0.1, 0.5),
+              (0.02, 0.048), (0.22, 0.052)]  # fmt: skip
+    rows = [
+        {"name": f"resample {at} k = 20", "loss": x, "risk": y} for at, (x, y) in enumerate(places)
+    ]
+    most, low, high = frame = plots._frame(rows, [0.05])
+
+    def place(row):
+        return plots.WIDER * row["loss"] / most, math.log(high / row["risk"]) / math.log(high / low)
+
+    boxes = []
+    for label in plots._labelled(rows, frame, [0.05]):
+        x, y = place(label)
+        long = plots.LETTER * len(label["name"])
+        boxes.append((x - 9 - long if label["right"] else x + 9, long, plots.TALL * y))
+    for at, (left, long, y) in enumerate(boxes):
+        for other, width, row in boxes[:at]:
+            assert left >= other + width or other >= left + long or abs(y - row) >= 12.9
+        for x, row in map(place, rows):
+            assert left >= x + 6 or x - 6 >= left + long or abs(y - plots.TALL * row) >= 12.9
+        assert abs(y - plots.TALL * place({"loss": 0, "risk": 0.05})[1]) >= 6
 
 
 VIEW = ColumnView(

@@ -1,47 +1,70 @@
-"""Where the marks and words of charts lie."""
+"""Charts that pages draw while they are being made."""
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
+import re
+import resource
+from typing import Any
 
-from pramana.studio.charts import DOT, LINE, frontier, nice_ticks
+import pytest
 
-shares = st.floats(0, 2, allow_nan=False)
+from pramana.studio.charts import drawn
+from tests.studio.conftest import words
 
-
-@given(shares, shares)
-def test_ticks_are_round_and_hold_the_range(one: float, other: float) -> None:
-    """From at or below the lowest to at or above the highest, evenly, and not too many."""
-    low, high = sorted((one, other))
-    ticks = nice_ticks(low, high)
-    assert ticks[0] <= low + 1e-9
-    assert ticks[-1] >= high - 1e-9
-    assert 2 <= len(ticks) <= 12
+PLACES = [(0.0, 0.4), (0.017, 0.39), (0.02, 0.41), (0.1, 0.0016), (0.23, 0.0016), (0.1, 0.5)]
 
 
-def test_names_cross_neither_each_other_nor_a_mark() -> None:
-    """Eight methods, some of them at nearly the same place."""
-    places = [(0.0, 0.4), (0.017, 0.39), (0.02, 0.41), (0.1, 0.0016), (0.23, 0.0016), (0.1, 0.5)]
-    points = [
-        {"loss": loss, "risk": risk, "name": "resample", "target": "k = 20", "best": False}
-        for loss, risk in places
-    ]
-    made = frontier(points)["points"]
-    for at, own in enumerate(made):
-        wide = 6.6 * len("resample k = 20")
-        left = own["label_x"] if own["side"] == "start" else own["label_x"] - wide
-        for other in made[:at]:
-            theirs = other["label_x"] if other["side"] == "start" else other["label_x"] - wide
-            apart = left > theirs + wide or theirs > left + wide
-            assert apart or abs(own["label_y"] - other["label_y"]) >= LINE
-        for mark in made:
-            beside = left > mark["x"] + DOT or mark["x"] - DOT > left + wide
-            assert beside or abs(own["label_y"] - mark["y"] - 4) >= LINE
+def texts(svg: str) -> list[str]:
+    """Every text of a chart that is seen."""
+    return re.findall(r"<text[^>]*>([^<]*)<", svg)
 
 
-def test_a_chart_of_nothing_and_of_one_point_can_be_drawn() -> None:
+def test_methods_have_names_axes_the_chance_and_words() -> None:
+    """Two axes with titles, a name each, a line for what was asked; the numbers in the words."""
+    points = tuple((f"m{at} k = 20", *place, at == 3) for at, place in enumerate(PLACES))
+    svg = drawn("drawn_methods", points, (0.05,), "best so far")["svg"]
+    shown = texts(svg)
+    for at in range(len(PLACES)):
+        assert f"m{at} k = 20" in shown
+    assert "loss: a typical table is off by so much" in shown
+    assert "risk: links or copies that succeed" in shown
+    assert "one in 20" in shown
+    assert "m3 k = 20: loss 10 %, risk 0.16 %, best so far" in svg
+    assert svg.count("best so far") == 1
+    assert 'role="img"' in svg
+
+
+@pytest.mark.parametrize("points", [(), (("a", 0.0, 1.0, True),), (("a", 0.0, 0.0, True),)])
+def test_a_chart_of_nothing_and_of_one_point_can_be_drawn(points: Any) -> None:
     """Axes have two ends whatever there is."""
-    assert frontier([])["points"] == []
-    one = {"loss": 0.0, "risk": 1.0, "name": "a", "target": "", "best": True}
-    assert len(frontier([one])["risks"]) >= 2
+    assert drawn("drawn_methods", points, (), "recommended")["svg"].startswith("<svg")
+
+
+def test_bars_have_axes_and_few_of_them_their_numbers() -> None:
+    """The words have all numbers; labels are text."""
+    svg = drawn("drawn_shape", "sex", (("<b>F", 1200), ("M", 0)), identity="shape-0")["svg"]
+    assert {"sex", "records", "1,200", "0", "M"} <= set(texts(svg))
+    assert "<b>" not in svg
+    assert "M: 0 records" in svg
+
+
+def test_truth_stands_beside_estimates_with_their_intervals() -> None:
+    """An interval is a line; a value of which nothing is told has none."""
+    rows = (("N", 60, 55.0, 50.0, 62.0), ("S", 40, None, None, None))
+    svg = drawn("drawn_beside", "region", rows, identity="beside-0")["svg"]
+    assert {"N", "S", "region", "estimated", "truth"} <= set(texts(svg))
+    assert len(re.findall(r'<line[^>]*stroke="#0b5f8a"', svg)) == 1
+    assert "N: estimated 55.0 % (50.0 % to 62.0 %), truth 60.0 %" in words(svg)
+
+
+def test_a_chart_that_cannot_be_drawn_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the library cannot have its addresses; the page goes on without it."""
+    monkeypatch.setattr("pramana.pictures.RESERVED", 2**50)
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (2**49, hard))
+    try:
+        told = drawn("drawn_shape", "a", (("y", 1),), identity="i")
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    assert told["svg"] == ""
+    assert "Charts" in told["no_chart"]

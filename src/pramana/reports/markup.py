@@ -9,13 +9,14 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Sequence
 
 from pramana.pictures import readable
 
 __all__ = ["Markup", "details_table", "element", "joined", "scrolling", "table"]
 
-VOID = frozenset({"meta", "br", "hr", "rect", "line", "circle", "path"})
+VOID = frozenset({"meta", "br", "hr"})
 
 
 class Markup(str):
@@ -32,23 +33,28 @@ def element(tag: str, /, *children: str | None, **attributes: str | float | bool
     words = [tag]
     for key, value in attributes.items():
         word = key.rstrip("_").replace("_", "-")
-        word = "viewBox" if word == "viewbox" else word
         if value is True:
             words.append(word)
         elif value is not None and value is not False:
             words.append(f'{word}="{html.escape(readable(str(value)))}"')
     opening = f"<{' '.join(words)}>"
     if tag in VOID:
-        return Markup(opening[:-1] + "/>" if tag not in ("meta", "br", "hr") else opening)
+        return Markup(opening)
     return Markup(f"{opening}{joined(children)}</{tag}>")
 
 
 def joined(children: Iterable[str | None]) -> Markup:
-    """Children in a row; text is escaped, markup is not."""
-    parts = (
-        c if isinstance(c, Markup) else html.escape(readable(c), quote=False) for c in children if c
-    )
+    """Children in a row; text is escaped, markup is not. No line ends between a number and %.
+
+    >>> joined(["at most 20 %"]) == "at most 20" + chr(160) + "%"
+    True
+    """
+    parts = (c if isinstance(c, Markup) else _escaped(c) for c in children if c)
     return Markup("".join(parts))
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"(?<=\d) %", "\u00a0%", html.escape(readable(text), quote=False))
 
 
 def table(

@@ -18,7 +18,17 @@ from pramana.pictures import altair, rows_of, styled
 from pramana.reports.blocks import Drawing
 from pramana.reports.content import ColumnView
 
-__all__ = ["COLOURS", "Point", "Range", "Series", "frontier", "percent", "ranges", "shares"]
+__all__ = [
+    "COLOURS",
+    "Point",
+    "Range",
+    "Series",
+    "counts",
+    "frontier",
+    "percent",
+    "ranges",
+    "shares",
+]
 
 COLOURS = {"truth": "#3d3d3d", "released": "#a85400", "estimated": "#0b5f8a", "bound": "#a01c2f"}
 """Each at least 4.5 to 1 against white."""
@@ -28,7 +38,8 @@ WIDE, WIDER, TALL = 270, 420, 260
 ROW, LABEL, LETTERS, PADDING = 9, 170, 26, 10
 CURVE_TICKS, CURVE_WORDS = 8, 12
 LEAST_SHARE = 1e-4
-LETTER = 6
+LETTER, LINE = 6, 13
+FEW, LOW, SHORT = 6, 64, 70
 
 
 @dataclass(frozen=True)
@@ -90,7 +101,7 @@ def _series(view: ColumnView) -> list[Series]:
         Series("as released", "released", view.released),
         Series("truth", "truth", view.truth),
     ]
-    return [one for one in found if one.values is not None]
+    return [one for one in found if one.values]
 
 
 def _points(view: ColumnView, one: Series) -> list[dict[str, Any]]:
@@ -247,68 +258,118 @@ def _range_words(entry: Range) -> str:
     return words + ("" if entry.bound is None else f", promised {percent_up(entry.bound)}")
 
 
-def frontier(identity: str, points: Sequence[Point], *, title: str) -> Drawing:
-    """Loss to the right, risk upwards: the frontier is what nothing else beats in both."""
+def frontier(
+    identity: str,
+    points: Sequence[Point],
+    *,
+    title: str,
+    chances: Sequence[float] = (),
+    axes: tuple[str, str] = ("loss", "risk"),
+    best: str = "on the frontier",
+) -> Drawing:
+    """Loss to the right, risk upwards, the best ones filled; a line for each chance asked for."""
     alt = altair()
     rows = [
         {"name": point.name, "loss": max(point.loss, 0.0), "risk": max(point.risk, 1e-5)}
         for point in points
     ]
-    most, low, high = _frame(rows)
+    most, low, high = frame = _frame(rows, chances)
     ticks = [step * 10.0**power for power in range(-5, 1) for step in (1, 2, 5)]
     base = alt.Chart().encode(
-        x=alt.X("loss:Q", title="loss", scale=alt.Scale(domain=[0, most], nice=False),
+        x=alt.X("loss:Q", title=axes[0], scale=alt.Scale(domain=[0, most], nice=False),
                 axis=alt.Axis(format=".2~%", tickCount=5)),
-        y=alt.Y("risk:Q", title="risk",
+        y=alt.Y("risk:Q", title=axes[1],
                 scale=alt.Scale(type="log", domain=[low, high], nice=False),
                 axis=alt.Axis(format="~%", values=[own for own in ticks if low <= own <= high])),
     )  # fmt: skip
-    layers = []
-    for best, colour in ((True, COLOURS["estimated"]), (False, COLOURS["truth"])):
-        own = [row for row, point in zip(rows, points, strict=True) if point.best == best]
-        if own:
-            layers.append(
-                base.properties(data=rows_of(own)).mark_point(
-                    size=90, filled=best, opacity=1, color=colour, strokeWidth=2
-                )
-            )
-    for row, right, lower in _labelled(rows):
-        layers.append(
-            base.properties(data=rows_of([row]))
-            .mark_text(align="right" if right else "left", dx=-9 if right else 9, dy=lower,
-                       fontSize=11, color="#474747")
-            .encode(text="name:N")
-        )  # fmt: skip
+    layers = _bounds(base, chances, most)
+    for filled, colour in ((True, COLOURS["estimated"]), (False, COLOURS["truth"])):
+        own = [row for row, point in zip(rows, points, strict=True) if point.best == filled]
+        mark = {"size": 90, "filled": filled, "opacity": 1, "color": colour, "strokeWidth": 2}
+        layers.append(base.properties(data=rows_of(own)).mark_point(**mark))
+    labels = _labelled(rows, frame, chances)
+    for right in (True, False):
+        own = [label for label in labels if label["right"] == right]
+        layers.append(_names(base, own, align="right" if right else "left", dx=-9 if right else 9))
     text = "; ".join(
         f"{p.name}: loss {100 * p.loss:.3g} %, risk {percent_up(p.risk)}"
-        + (", on the frontier" if p.best else "")
+        + (f", {best}" if p.best else "")
         for p in points
     )
     chart = alt.layer(*layers).properties(width=WIDER, height=TALL)
     return _drawing(chart, identity, title, text)
 
 
-def _frame(rows: Sequence[dict[str, Any]]) -> tuple[float, float, float]:
+def _bounds(base: Any, chances: Sequence[float], most: float) -> list[Any]:
+    """The chances asked for as lines, each named at its right end."""
+    rows = [{"loss": most, "risk": own, "name": f"one in {1 / own:.12g}"} for own in chances]
+    whole = [row | {"from": 0.0} for row in rows]
+    line = {"color": COLOURS["bound"], "strokeDash": [5, 4], "strokeWidth": 1}
+    lines = base.properties(data=rows_of(whole)).mark_rule(**line).encode(x2="from:Q")
+    return [lines, _names(base, rows, align="right", dx=0, dy=-7)] if rows else []
+
+
+def _names(base: Any, rows: Sequence[dict[str, Any]], **mark: Any) -> Any:
+    """Texts at places of a chart."""
+    named = base.properties(data=rows_of(rows)).encode(text="name:N")
+    return named.mark_text(fontSize=11, color="#474747", **mark)
+
+
+def _frame(
+    rows: Sequence[dict[str, Any]], chances: Sequence[float] = ()
+) -> tuple[float, float, float]:
     """The largest loss, the smallest and the largest risk that are drawn, with room around."""
-    risks = [row["risk"] for row in rows] or [1.0]
+    risks = [*(row["risk"] for row in rows), *chances] or [1.0]
     return 1.06 * max([row["loss"] for row in rows] + [0.01]), min(risks) / 1.4, max(risks) * 1.4
 
 
-def _labelled(rows: Sequence[dict[str, Any]]) -> list[tuple[dict[str, Any], bool, float]]:
-    """On which side of its point a name stands, and how much lower: names cover nothing."""
-    most, low, high = _frame(rows)
-    span = math.log(high / low)
-    spots = [(WIDER * r["loss"] / most, TALL * math.log(high / r["risk"]) / span) for r in rows]
-    taken = [(x - 6, x + 6, y) for x, y in spots]
+def _labelled(
+    rows: Sequence[dict[str, Any]],
+    frame: tuple[float, float, float],
+    chances: Sequence[float] = (),
+) -> list[dict[str, Any]]:
+    """Where names stand, beside their points and as near as they cover nothing."""
+    most, low, high = frame
+    scale = TALL / math.log(high / low)
+    spots = [(WIDER * r["loss"] / most, scale * math.log(high / r["risk"])) for r in rows]
+    lines = [scale * math.log(high / own) for own in chances]
+    taken: list[tuple[float, float, float, float]] = [(x - 6, x + 6, y, LINE) for x, y in spots]
+    taken += [(WIDER - LETTER * 10, WIDER, y - 7, LINE) for y in lines]
+    taken += [(0, WIDER, y, LINE / 2) for y in lines]
     found = []
     for at in sorted(range(len(rows)), key=lambda place: spots[place][1]):
         x, y = spots[at]
         right = x > WIDER / 2
         long = LETTER * len(rows[at]["name"])
         left, end = (x - 9 - long, x - 9) if right else (x + 9, x + 9 + long)
-        place = y
-        while any(a < end and left < b and abs(place - other) < 13 for a, b, other in taken):
-            place += 1
-        taken.append((left, end, place))
-        found.append((rows[at], right, place - y))
+        free = (
+            place
+            for place in sorted(range(-5, TALL + 5), key=lambda own: abs(own - y))
+            if not any(a < end and left < b and abs(place - y) < gap for a, b, y, gap in taken)
+        )
+        place = next(free, y)
+        taken.append((left, end, place, LINE))
+        found.append(rows[at] | {"right": right, "risk": high * math.exp(-place / scale)})
     return found
+
+
+def counts(identity: str, name: str, bars: Sequence[tuple[str, int]], *, title: str) -> Drawing:
+    """How many records hold each value of a column, side by side; few bars have their numbers."""
+    alt = altair()
+    rows = [{"value": label, "records": number} for label, number in bars]
+    axis = alt.Axis(
+        labelAngle=0, labelOverlap="greedy", labelSeparation=1, labelLimit=SHORT, ticks=False
+    )
+    base = alt.Chart(rows_of(rows)).encode(
+        x=alt.X("value:N", sort=[label for label, _ in bars], title=name, axis=axis),
+        y=alt.Y("records:Q", title="records", axis=alt.Axis(tickCount=2, format=",d")),
+    )
+    layers = [base.mark_bar(color=COLOURS["estimated"])]
+    if len(bars) <= FEW:
+        layers.append(
+            base.mark_text(dy=-6, fontSize=11, color="#474747").encode(
+                text=alt.Text("records:Q", format=",")
+            )
+        )
+    chart = alt.layer(*layers).properties(width=WIDE - 10, height=LOW)
+    return _drawing(chart, identity, title, "; ".join(f"{own}: {n:,} records" for own, n in bars))

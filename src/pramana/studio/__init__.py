@@ -10,7 +10,7 @@ How it works::
     worker.py    that process: tables stay open there, and only there
     tasks.py     what it does: functions that call ``api`` and give back plain data
     view.py      templates, forms, and parts of pages that are filled in when the work is done
-    charts.py    SVG from numbers
+    charts.py    numbers in words, and charts
     pages/       one module a page
 
 To add a page, write ``pages/NAME.py`` with ``ENTRY`` (its place in the menu) and ``ROUTES``, write

@@ -6,6 +6,7 @@ import time
 from dataclasses import asdict
 from typing import Any
 
+from pramana.studio.charts import drawn
 from pramana.studio.worker import TableAt, Workbench
 
 __all__ = ["advise", "audit", "check", "describe", "foresee", "load_ahead", "look", "plan",
@@ -370,7 +371,7 @@ def _beside(release: Any, opened: Any) -> list[dict[str, Any]]:
     from pramana import api
     from pramana.errors import PramanaError
 
-    found = []
+    found: list[dict[str, Any]] = []
     schema = release.certificate.true_schema
     for shape in api.shapes_of(opened, schema, [own.name for own in schema.randomised]):
         try:
@@ -383,7 +384,9 @@ def _beside(release: Any, opened: Any) -> list[dict[str, Any]]:
             {"label": label, "truth": number, **_figures(by_label.get(key))}
             for key, (label, number) in zip(labels, shape.bars, strict=True)
         ]
-        found.append({"name": shape.name, "rows": rows})
+        told = tuple(tuple(row.values()) for row in rows)
+        chart = drawn("drawn_beside", shape.name, told, identity=f"beside-{len(found)}")
+        found.append({"name": shape.name, "rows": rows, **chart})
     return found
 
 

@@ -64,6 +64,13 @@ function sliding(range) {
 
 document.querySelectorAll("[data-number]").forEach(sliding);
 
+// Shares with their intervals, as wide as their numbers say; a page may have no style inside.
+document.body.addEventListener("htmx:load", (event) => {
+  for (const own of event.target.querySelectorAll(".range")) {
+    for (const name of ["share", "low", "high"]) own.style.setProperty(`--${name}`, own.dataset[name]);
+  }
+});
+
 // What is chosen is seen, also at the end of a long list or of a narrow menu.
 document.querySelectorAll(".steps [aria-current], .files [aria-current]").forEach((own) => {
   const list = own.closest("ol, ul"), box = own.getBoundingClientRect(), room = list.getBoundingClientRect();

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pramana import api
 from pramana.errors import InputError
 from pramana.studio import tasks
+from pramana.studio.charts import drawn
 from pramana.studio.jobs import Job
 from pramana.studio.pages.asked import wanted_tables, wish_texts
 from pramana.studio.pages.columns import require_schema, schema_words
@@ -97,13 +98,12 @@ async def tried(request: Request) -> Response:
             return await _so_far(request, job, found)
         if job.condition == "cancelled" and found:
             poll = "/choose/tried"
-            return fragment(
-                request, "parts/stopped.html", job=job, poll=poll, whole=False, **_sides(found)
-            )
+            sides = await _sides(found, whole=False)
+            return fragment(request, "parts/stopped.html", job=job, poll=poll, **sides)
         unfinished = await waiting(request, job)
         if unfinished is not None:
             return unfinished
-    return fragment(request, "parts/tried.html", whole=True, **_sides(found))
+    return fragment(request, "parts/tried.html", **await _sides(found, whole=True))
 
 
 async def wished(request: Request) -> Response:
@@ -126,7 +126,8 @@ async def wished(request: Request) -> Response:
 async def _so_far(request: Request, job: Job, found: list[dict[str, Any]]) -> Response:
     await asyncio.to_thread(job.ended.wait, 0.06)
     poll = "/choose/tried"
-    return fragment(request, "parts/trying.html", job=job, poll=poll, whole=False, **_sides(found))
+    sides = await _sides(found, whole=False)
+    return fragment(request, "parts/trying.html", job=job, poll=poll, **sides)
 
 
 async def foresee(request: Request) -> Response:
@@ -252,24 +253,23 @@ def _jobs(studio: Studio) -> Iterator[Job]:
         )
 
 
-def _sides(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """All that was tried in one list, and the marks of the chart."""
+async def _sides(found: list[dict[str, Any]], *, whole: bool) -> dict[str, Any]:
+    """All that was tried in one list, and a chart of it."""
     rows = [{**one, "k": own["k"]} for own in found for one in own["methods"]]
-    points = [
-        {
-            "loss": row["error"],
-            "risk": row["exposure"],
-            "name": row["method"],
-            "target": row["target"],
-            "best": row["best"],
-        }
+    best = "recommended" if whole else "best so far"
+    points = tuple(
+        (
+            f"{row['method']} {row['target']}" if len(found) > 1 else row["method"],
+            row["error"],
+            row["exposure"],
+            row["best"],
+        )
         for row in rows
         if row["error"] is not None and row["exposure"] is not None
-    ]
-    names = sorted({point["name"] for point in points})
-    for point in points:
-        point["shape"] = names.index(point["name"])
-    return {"found": found, "rows": rows, "points": points, "names": names}
+    )
+    chances = tuple(own["chance"] for own in found)
+    chart = await asyncio.to_thread(drawn, "drawn_methods", points, chances, best) if points else {}
+    return {"found": found, "rows": rows, "best": best, "points": points, **chart}
 
 
 def _same(studio: Studio) -> SameWork:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pramana import Column, Recoding, Role, Schema
 from pramana.errors import InputError, PramanaError
 from pramana.studio import tasks
+from pramana.studio.charts import drawn
 from pramana.studio.jobs import Job
 from pramana.studio.pages.opening import file_words, source_code, table_of
 from pramana.studio.schema_form import (
@@ -29,6 +31,7 @@ from pramana.studio.view import (
     form_of,
     fragment,
     goto,
+    nothing_new,
     page,
     part,
     studio_of,
@@ -161,6 +164,20 @@ async def shape(request: Request) -> Response:
     schema, place = _column_at(request)
     job = _shapes(studio)
     return await part(request, job, "parts/shape.html", name=schema.columns[place].name)
+
+
+async def shape_drawn(request: Request) -> Response:
+    """The bars of one column as a small chart."""
+    studio = studio_of(request)
+    schema, place = _column_at(request)
+    job = _shapes(studio)
+    name = schema.columns[place].name
+    if job.condition != "done" or name not in job.result["shapes"]:
+        return nothing_new()
+    bars = tuple(tuple(own) for own in job.result["shapes"][name]["bars"])
+    identity = f"shape-{place}"
+    chart = await asyncio.to_thread(drawn, "drawn_shape", name, bars, identity=identity)
+    return fragment(request, "parts/drawn.html", **chart)
 
 
 async def count_one(request: Request) -> Response:
@@ -396,6 +413,7 @@ ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (
     ("POST", "/columns/save", save_file),
     ("GET", "/columns/{place:int}", one),
     ("GET", "/columns/{place:int}/shape", shape),
+    ("GET", "/columns/{place:int}/drawn", shape_drawn),
     ("POST", "/columns/{place:int}/count", count_one),
     ("POST", "/columns/{place:int}", save_one),
     ("POST", "/columns/{place:int}/reset", reset_one),
