@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import pramana
+from pramana.cli.app import main
 from pramana.errors import InputError, Notice, OutputExists
 from pramana.files import (
     forget_placed,
@@ -380,3 +381,34 @@ def test_every_writer_goes_through_here():
         }
         found[name] = (calls & verbs) - inside.get(name, set())
     assert {name: calls for name, calls in found.items() if calls} == {}
+
+
+@pytest.mark.parametrize("verb", ["describe", "compare", "report", "rebuild"])
+def test_nothing_replaces_what_is_read_nor_a_part_of_a_release(tmp_path, verb, capsys):
+    """With --force too: tables, schemas, records of a release; nor is a pipe waited for."""
+    truth, schema, release = tmp_path / "t.csv", tmp_path / "s.toml", tmp_path / "release"
+    truth.write_text("sex,age\n" + "f,1\nm,2\nf,2\nm,1\n" * 20)
+    run(["describe", truth, "--keys", "sex,age", "-o", schema])
+    run(["protect", truth, "--schema", schema, "--k", "2", "-o", release])
+    (data,) = (own for own in release.iterdir() if own.name.startswith("data"))
+    os.mkfifo(pipe := tmp_path / "pipe.csv")
+    asked = {
+        "describe": ([truth], [truth, data, pipe]),
+        "compare": ([truth, "--schema", schema, "--k", "2"], [truth, schema, data, pipe]),
+        "report": ([release, "--original", truth], [truth, data, pipe]),
+        "rebuild": ([release], [data, pipe]),
+    }
+    inputs, forbidden = asked[verb]
+    capsys.readouterr()
+    for place in forbidden:
+        before = None if place is pipe else place.read_bytes()
+        assert run([verb, *inputs, "-o", place, "--force"]) == 2
+        assert before is None or place.read_bytes() == before
+        assert "unforeseen" not in capsys.readouterr().err
+
+
+def run(command):
+    """The exit code of a command."""
+    with pytest.raises(SystemExit) as left:
+        main([str(word) for word in command])
+    return left.value.code or 0

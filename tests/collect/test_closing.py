@@ -302,3 +302,30 @@ def test_intervals_narrow_as_answers_come(survey_folder: Path, definition: Defin
         (table,) = live(survey_folder, questions=["employed"]).tables
         widths.append(max(high - low for _, _, low, high in table.rows))
     assert 0.15 * widths[0] < widths[1] < 0.6 * widths[0]
+
+
+def test_a_key_that_cannot_sign_closes_nothing(
+    survey_folder: Path, definition: Definition, tmp_path: Path
+) -> None:
+    """A name with a letter too many: the survey goes on."""
+    answered(survey_folder, definition, 50)
+    with opened_store(survey_folder, definition) as store:
+        with pytest.raises(InputError, match="nokey"):
+            close_survey(definition, store, tmp_path / "release", sign_with=tmp_path / "nokey")
+        after = Sent(
+            respond(definition, PERSON).spelled(widths=definition.channel.widths), f"{99:064x}"
+        )
+        assert store.accept([after]) == [Outcome.ACCEPTED]
+    assert not (tmp_path / "release").exists()
+
+
+def test_what_fails_after_closing_is_said_to_have_closed(
+    survey_folder: Path, definition: Definition, tmp_path: Path
+) -> None:
+    """A form that no release is written in."""
+    answered(survey_folder, definition, 50)
+    with (
+        opened_store(survey_folder, definition) as store,
+        pytest.raises(InputError, match="the survey takes no more answers, and there is no"),
+    ):
+        close_survey(definition, store, tmp_path / "release", file_format="none")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -237,3 +239,17 @@ def test_a_damaged_store_is_said_in_one_line_without_an_answer(
     with pytest.raises(InputError, match="cannot be read or written"):  # noqa: SIM117
         with opened_store(folder, definition) as kept:
             kept.count()
+
+
+def test_what_is_not_written_yet_is_not_told(tmp_path: Path) -> None:
+    """A code is asked about while the answer with it is being written, and that fails."""
+    kept = store(tmp_path)
+    told: list[Outcome] = []
+    asking = threading.Thread(target=lambda: told.append(kept.look_up("t")))
+    with suppress(OSError), kept._transaction():
+        assert kept._use("t") is Outcome.ACCEPTED
+        asking.start()
+        asking.join(0.1)
+        raise OSError
+    asking.join()
+    assert told == [Outcome.FREE]

@@ -11,7 +11,7 @@ from pramana import api
 from pramana.collect.definition import define
 from pramana.collect.survey import Survey, read_survey
 from pramana.collect.words import NOT_SAID, SKIPPED
-from pramana.errors import InvalidSchema
+from pramana.errors import InvalidNumber, InvalidSchema
 from pramana.guarantees.registry import asked_by_letters
 from pramana.methods.steps import step_domains
 from pramana.numeric import TOTAL
@@ -123,7 +123,7 @@ TEN = [(f"q{at}", list("abcd"), "") for at in range(10)]
     [
         ("k = 20", "reports"),
         ('k = 20\ntables = ["q0", "q1*q2"]', "reports"),
-        ('epsilon = 45\ntables = ["q0", "q1"]', "retention"),
+        ("epsilon = 2", "retention"),
         ("central_epsilon = 0.5\ndelta = 1e-8", "reports"),
     ],
 )
@@ -131,18 +131,18 @@ def test_the_method_with_the_smaller_error_on_the_tables_wanted_is_taken(
     head: str, better: str
 ) -> None:
     """By the plans of both, made as an office would; and the target is attained."""
-    asked = TEN if better == "reports" else TEN[:2]
+    asked = TEN if better == "reports" else TEN[:1]  # a report of one question is all of it
     text = small_survey(*asked, head=f"expected = 20_000\n{head}")
     survey = read_survey(text)
     definition, plan = define(survey, text)
     wanted = [frozenset(own) for own in survey.tables] or None
-    errors = {}
+    wide, errors = min(2, len(asked)), {}
     for method in ("retention", "reports"):
         own = api.design(survey.schema, *asked_by_letters(survey.target), records=20_000,
                          method=method)  # fmt: skip
         assert own.expected_error is not None
         pairs = [value for columns, value in own.expected_error.tables
-                 if (frozenset(columns) in wanted if wanted else len(columns) == 2)]  # fmt: skip
+                 if (frozenset(columns) in wanted if wanted else len(columns) == wide)]  # fmt: skip
         errors[method] = sum(pairs) / len(pairs)
     assert definition.method == plan.method.name == min(errors, key=lambda own: errors[own])
     assert definition.method == better
@@ -188,3 +188,20 @@ def test_an_office_tells_of_the_chances_in_its_own_language(method: str) -> None
     (same,) = [one for one in before if one.startswith("With a probability of ")]
     chance = line.removeprefix(start).removesuffix(".").replace(" a ", " to ")
     assert f"With a probability of {chance} " in same
+
+
+def test_a_survey_without_chance_is_refused() -> None:
+    """An epsilon of 50 for yes or no: whatever is sent is the truth, and people are told other."""
+    text = small_survey(("smokes", ["yes", "no"], ""), head="expected = 1000\nepsilon = 50")
+    with pytest.raises(InvalidNumber, match="with a probability of 100 %"):
+        define(read_survey(text), text)
+
+
+def test_nothing_is_said_of_a_bound_that_is_not_promised() -> None:
+    """Ten people and an epsilon of 6: nobody hides, and no sentence speaks of 1 in k."""
+    text = small_survey(("smokes", ["yes", "no"], ""), head="expected = 10\nepsilon = 6")
+    definition, _ = define(read_survey(text), text)
+    said = " ".join(definition.consent())
+
+    assert "No anonymity is promised" in said
+    assert "1 in k" not in said

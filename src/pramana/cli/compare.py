@@ -66,7 +66,7 @@ def compare(
     from pramana.cli.rendering import note, show_json
 
     if output is not None:
-        require_free(output, force=force)
+        require_free(output, force=force, reads=[table, schema, plan])
     if plan is not None:
         found_there = api.PlanFile.load(plan)
         schema = schema or found_there.schema_beside(plan)

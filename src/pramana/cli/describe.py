@@ -55,7 +55,7 @@ def describe(
     from pramana.cli.rendering import show_json
 
     if to is not None:
-        require_free(to, force=force)
+        require_free(to, force=force, reads=[table])
     found = api.describe(
         told(table, encoding, rename),
         keys=names_of(keys),

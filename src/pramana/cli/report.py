@@ -53,7 +53,7 @@ def report(
     from pramana.cli.rendering import note, out, show_json
     from pramana.cli.stages import stages
 
-    require_free(output, force=force)
+    require_free(output, force=force, reads=[original])
     with stages("Writing the report"):
         made = api.report(
             folder,

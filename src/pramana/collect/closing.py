@@ -14,7 +14,7 @@ from pramana.collect.channel import AnswerChannel
 from pramana.collect.definition import Definition
 from pramana.collect.manipulation import suspicions
 from pramana.collect.store import Store
-from pramana.errors import InputError, OutputExists
+from pramana.errors import InputError, OutputExists, PramanaError
 from pramana.files import require_free
 from pramana.formats.opening import open_table
 from pramana.guarantees.claim import Claim
@@ -24,6 +24,7 @@ from pramana.numeric import floor_text, log_up, text_up
 from pramana.randomness import Keystream
 from pramana.readings.release import Release
 from pramana.release.certificate import Certificate, Collected
+from pramana.release.signing import signature_of
 from pramana.table.opened import TableFormat
 from pramana.table.schema import ASKED
 
@@ -116,15 +117,18 @@ def close_survey(
     if to.exists():
         raise OutputExists(f"{to} exists already. Choose another place for the release.")
     require_free(to, force=False)
+    if sign_with is not None:
+        signature_of(b"", sign_with)  # a key that cannot sign is found before anything is closed
     _require_two(store.count())
     store.finish()
     release = collected_release(definition, store)
     try:
         return release.save(to, file_format=file_format, sign_with=sign_with)
-    except OSError as error:
+    except (OSError, PramanaError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error).rstrip(".")
         raise InputError(
-            f"{error.strerror or 'It could not be written'}: the survey takes no more answers, and "
-            f"there is no {to} yet. Close it again when that is mended."
+            f"{why or 'It could not be written'}: the survey takes no more answers, and there is "
+            f"no {to} yet. Close it again when that is mended."
         ) from None
 
 

@@ -32,11 +32,12 @@ def consent_of(definition: Definition) -> list[str]:
 
 def _turnout(definition: Definition) -> list[str]:
     """Which of the promises hang on how many people answer."""
-    names = [
-        words
-        for kind, words in _BY_TURNOUT
-        if any(isinstance(one, kind) for one in definition.promised())
+    promised = [
+        one
+        for one in definition.promised()
+        if not isinstance(one, PkAnonymity) or one.hides_anybody
     ]
+    names = [words for kind, words in _BY_TURNOUT if any(isinstance(one, kind) for one in promised)]
     if not names:
         return []
     numbers = " and ".join(names)

@@ -20,7 +20,7 @@ from pramana.collect.channel import AnswerChannel, Remembered, SentRecord
 from pramana.collect.consent import consent_of
 from pramana.collect.panel import Stages, two_stages
 from pramana.collect.survey import Survey, read_survey
-from pramana.errors import AlteredRelease, InputError, NotARelease, PramanaError
+from pramana.errors import AlteredRelease, InputError, InvalidNumber, NotARelease, PramanaError
 from pramana.files import read_file
 from pramana.guarantees.base import Evidence, Guarantee
 from pramana.guarantees.claim import guarantee_from_json
@@ -28,7 +28,7 @@ from pramana.guarantees.evaluate import attained
 from pramana.guarantees.registry import asked_by_letters
 from pramana.matrices.mechanism import Mechanism
 from pramana.methods.plan import Plan
-from pramana.numeric import log_up
+from pramana.numeric import log_up, percent_up
 from pramana.planning import design
 from pramana.randomness import Keystream
 from pramana.release.certificate import Panel, canonical
@@ -347,6 +347,10 @@ def _stages_of(field: Field) -> tuple[tuple[Stages, ...], ...]:
     return tuple(tuple(pair_of(pair) for pair in own.items()) for own in field.items())
 
 
+MOST_KEPT: Final = 0.999
+"""Where answers are kept with this probability there is no chance left to speak of."""
+
+
 def define(survey: Survey, source: str) -> tuple[Definition, Plan]:
     """The plan that keeps the promise at the least error on the tables that will be asked for."""
     asked = asked_by_letters(survey.target)
@@ -362,7 +366,19 @@ def define(survey: Survey, source: str) -> tuple[Definition, Plan]:
     if survey.all_waves_epsilon is not None:
         mechanism, stages = two_stages(mechanism, survey.all_waves_epsilon)
     maker = version_of("pramana")
-    return Definition(source, best.method.name, mechanism, stages=stages, maker=maker), best
+    made = Definition(source, best.method.name, mechanism, stages=stages, maker=maker)
+    _require_chance(made)
+    return made, best
+
+
+def _require_chance(definition: Definition) -> None:
+    """Refuse a survey in which nobody could say that what was sent was chance."""
+    kept = max(draw.kept for one in definition.channel.asked for draw in one.draws)
+    if kept >= MOST_KEPT:
+        raise InvalidNumber(
+            f"Answers would be sent as they were given with a probability of {percent_up(kept)}, "
+            "and people are told that it may be chance. Ask for a smaller epsilon or a larger k."
+        )
 
 
 def _error(plan: Plan) -> float:

@@ -8,6 +8,7 @@ what was before until it is recycled: let nobody copy or archive it while a surv
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -47,6 +48,7 @@ class PostgresStore:
         self._drawn = 0
         self._name = f"survey_{identity[:16]}"
         self._url = url
+        self._turns = threading.RLock()
         self._database = _connected(url)
         with self._alone():
             self._run(SCHEMA.format(name=self._name))
@@ -56,7 +58,7 @@ class PostgresStore:
     @contextmanager
     def _alone(self, how: str = "") -> Iterator[None]:
         """A transaction, with a lock that others of this survey wait for, or share."""
-        with self._database.transaction():
+        with self._turns, self._database.transaction():
             self._run(f"SELECT pg_advisory_xact_lock{how}(hashtext(%s))", (self._name,))
             yield
 
@@ -146,8 +148,9 @@ class PostgresStore:
         return self._run("SELECT 1 FROM {}_settings WHERE name = 'finished'").fetchone() is not None
 
     def look_up(self, token: str) -> Outcome:
-        """What would become of an answer with this token."""
-        return self._tried(lambda: self._looked_up(token))
+        """What would become of an answer with this token, once what is being written stands."""
+        with self._turns:
+            return self._tried(lambda: self._looked_up(token))
 
     def _looked_up(self, token: str) -> Outcome:
         if self.finished():

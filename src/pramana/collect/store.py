@@ -18,6 +18,7 @@ import hashlib
 import hmac
 import shutil
 import sqlite3
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -129,6 +130,7 @@ class SqliteStore:
         self._fresh = False
         self._keystream = Keystream.from_system()
         self._drawn = 0
+        self._turns = threading.RLock()
         self._database = _opened(path)
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON",
                        "busy_timeout=10000"):  # fmt: skip
@@ -152,13 +154,14 @@ class SqliteStore:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        self._database.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._database.execute("ROLLBACK")
-            raise
-        self._database.execute("COMMIT")
+        with self._turns:
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._database.execute("ROLLBACK")
+                raise
+            self._database.execute("COMMIT")
 
     def accept(self, batch: Sequence[Sent]) -> list[Outcome]:
         """Keep the records whose tokens are new; all of it is on the disk when this returns."""
@@ -193,11 +196,12 @@ class SqliteStore:
         return self._database.execute(query).fetchone() is not None
 
     def look_up(self, token: str) -> Outcome:
-        """What would become of an answer with this token."""
-        if self.finished():
-            return Outcome.CLOSED
-        query = "SELECT used FROM tokens WHERE hash = ?"
-        known = self._database.execute(query, (self._hash(token),)).fetchone()
+        """What would become of an answer with this token, once what is being written stands."""
+        with self._turns:
+            if self.finished():
+                return Outcome.CLOSED
+            query = "SELECT used FROM tokens WHERE hash = ?"
+            known = self._database.execute(query, (self._hash(token),)).fetchone()
         if known is None:
             return Outcome.UNKNOWN if self._codes else Outcome.FREE
         return Outcome.AGAIN if known[0] else Outcome.FREE
@@ -237,9 +241,10 @@ class SqliteStore:
 
     def stir(self) -> None:
         """Write the file anew, and empty the log of transactions, which has their order."""
-        self._database.execute("VACUUM")
-        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        self._fresh = False
+        with self._turns:
+            self._database.execute("VACUUM")
+            self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._fresh = False
 
     def finish(self) -> None:
         """Take no more answers, ever; what is kept is stirred once more."""

@@ -13,9 +13,10 @@ import errno
 import os
 import stat
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from pramana.errors import InputError, Notice, OutputExists, PramanaError
 from pramana.files.leftovers import NAME, hidden_folder, leftovers
@@ -41,6 +42,9 @@ MOST_NAMED = 3
 AT_ONCE = 8
 """So many files wait for the disk together."""
 
+RELEASED: Final = "certificate.json"
+"""A folder that holds it is a release."""
+
 _PLACED: list[Path] = []
 
 
@@ -54,8 +58,11 @@ def forget_placed() -> None:
     _PLACED.clear()
 
 
-def require_free(path: Path, *, force: bool) -> None:
-    """Refuse a place for a file that is taken, before any work is done."""
+def require_free(path: Path, *, force: bool, reads: Iterable[Path | None] = ()) -> None:
+    """Refuse a place for a file that is taken, before any work is done.
+
+    Nothing replaces a part of a release, nor what the same command ``reads``.
+    """
     require_name(path)
     if not path.absolute().parent.is_dir():
         raise InputError(f"The folder {path.absolute().parent} must exist to hold {path.name}.")
@@ -67,6 +74,18 @@ def require_free(path: Path, *, force: bool) -> None:
         raise OutputExists(f"{path} is a folder, and no file replaces one. Choose another name.")
     if path.is_symlink() and (path.is_file() or not path.exists()):
         raise OutputExists(f"{path} is a link, and no file replaces one. Name the file itself.")
+    if path.is_fifo() and not path.is_relative_to("/dev"):
+        raise OutputExists(f"{path} is a pipe, and no file replaces one. Write to /dev/stdout.")
+    if any((above / RELEASED).is_file() for above in list(path.absolute().parents)[:2]):
+        raise OutputExists(f"{path} belongs to a release: other data would be under its promise.")
+    if any(source is not None and _same(path, source) for source in reads):
+        raise OutputExists(f"{path} is what this command reads. Choose another name.")
+
+
+def _same(path: Path, source: Path) -> bool:
+    """Whether it is this source: a file, or a sheet or table of it (``book.xlsx#sheet``)."""
+    own = Path(str(source).partition("#")[0])
+    return own.exists() and path.exists() and path.samefile(own)
 
 
 def require_not_here(folder: Path) -> None:

@@ -105,9 +105,14 @@ class PkAnonymity(Guarantee):
         """1/k, rounded up."""
         return float_up(1 / Fraction(self.k)) if self.k < math.inf else 0.0
 
+    @property
+    def hides_anybody(self) -> bool:
+        """Whether there is something to promise: "1 in 1" would sound like it."""
+        return self.k >= 1.01
+
     def sentence(self) -> str:
         """The promise in plain words."""
-        if self.k < 1.01:  # "1 in 1" would sound like a promise
+        if not self.hides_anybody:
             return "No anonymity is promised: some released record may be pinned on a person."
         return (
             f"Whatever is known about the true table, no released record can be pinned on a person "

@@ -121,10 +121,11 @@ class Release:
             sign_with: a private key to sign the certificate with.
             copies: further formats to write the same records in: ``csv``, ``dta``, ``sav``.
         """
+        labelled = replace(self.opened, labels=self.certificate.labels)
         write_release(
             self.certificate,
             lambda path: write_opened(
-                self.opened,
+                labelled,
                 path,
                 schema=self.certificate.schema,
                 file_format=file_format,

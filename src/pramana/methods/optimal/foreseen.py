@@ -10,7 +10,7 @@ costs u (1/s - s) (covering.py) and supplies u (1 - s) arrivals elsewhere. The l
 with the price 2 of an arrival, or the one at which those who leave are as many as are needed.
 
 All choices together need more than the one that needs most, and matrices on a grid more than the
-best ones. On tables of people it is 2 to 5 times as many (tests/methods/test_foreseen.py), which is
+best ones. On tables of people it is 1 to 5 times as many (tests/methods/test_foreseen.py), which is
 what is told: a rule of thumb, and no bound.
 """
 
@@ -25,7 +25,7 @@ from pramana.types import FloatArray, IntArray
 
 __all__ = ["changes_foreseen", "changes_of_choice"]
 
-TIMES = (2.0, 5.0)
+TIMES = (1.0, 5.0)
 """So many times what the worst choice of keys needs by itself."""
 
 PRICE, HALVINGS = 2.0, 40
