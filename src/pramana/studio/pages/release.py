@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -69,7 +70,7 @@ async def style(request: Request) -> Response:
     from pramana import api
 
     del request
-    return Plain(api.CHART_STYLE, media_type="text/css")
+    return Plain(await asyncio.to_thread(lambda: api.CHART_STYLE), media_type="text/css")
 
 
 def release_of(studio: Studio) -> dict[str, Any]:
