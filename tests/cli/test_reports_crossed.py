@@ -48,7 +48,7 @@ VERBS = (
     "estimate release --by age,sex",
     "estimate release --by sex,place --share row",
     "estimate release --by wed --where age=adult",
-    "estimate release --by age,sex,job",
+    "estimate release --by age,sex,job --unweighted",
     "estimate release --by age --mean income",
     "estimate release --by job --total income",
     "estimate release --by wed --quantile income",
@@ -130,6 +130,20 @@ def test_every_verb_knows_them(release: Path, run: Run, command: str) -> None:
     assert outcome.code == 0, outcome.err
     assert isinstance(outcome.json, dict | list)
     assert MARKER not in outcome.out + outcome.err
+
+
+def test_what_the_model_cannot_weigh_is_refused_in_one_line(release: Path, run: Run) -> None:
+    """As are a column named twice and a formula of two parts: with the reason and the way out."""
+    for command, reason in (
+        ("estimate release --by age,sex,job", "on the command line --unweighted"),
+        ("estimate release --by age,sex,job --unweighted --infer population", "--infer records"),
+        ("estimate release --by sex,sex", "asked for once"),
+        ("regress release income~age|sex", "no |"),
+    ):
+        outcome = run(command)
+        assert outcome.code == 2
+        assert reason in outcome.err
+        assert len(outcome.err.strip().splitlines()) == 1
 
 
 def test_the_folder_tells_what_was_not_asked_from_what_is_missing(release: Path) -> None:

@@ -46,6 +46,13 @@ def test_a_schema_states_tables_and_is_written_as_it_was():
         read_schema(TEXT.replace("age*income", "age*wealth"))
 
 
+def test_tables_are_spelled_in_python_as_in_the_schema():
+    """Texts with stars, or columns one by one, or both."""
+    assert pm.Reports(tables=("age*income", "age * sex * region")).tables == ASKED
+    assert pm.Reports(tables=("age*income", ("age", "sex", "region"))).tables == ASKED
+    assert pm.Reports(tables="age*income, age*sex*region").tables == ASKED
+
+
 def test_reports_ask_for_the_tables_of_the_schema_unless_others_are_stated():
     """As if they were an option; an option goes first."""
     schema, asked = read_schema(TEXT), pm.DifferentialPrivacy(epsilon=2)

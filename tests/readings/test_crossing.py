@@ -252,6 +252,39 @@ def test_a_method_that_does_not_exist_is_refused_by_every_kind(method):
             release.crosstab("a", method="inverse")
 
 
+@pytest.mark.parametrize("method", DESIGNS)
+def test_a_column_that_is_named_twice_is_refused_by_every_verb(method):
+    """Also where no reading would have stumbled over it."""
+    release = released(method)
+    for ask in (
+        lambda by: release.crosstab(*by),
+        lambda by: release.crosstab(*by, share="row"),
+        lambda by: release.mean("inc", by=by),
+        lambda by: release.total("inc", by=by),
+        lambda by: release.proportion("inc>=100", by=by),
+        lambda by: release.quantile("inc", by=by),
+        lambda by: release.independence(*by),
+    ):
+        for name in ("a", "ill"):
+            with pytest.raises(InvalidNumber, match="asked for once"):
+                ask((name, name))
+
+
+def test_what_reports_say_of_their_bias():
+    """Ratios are nearly unbiased; counts, totals and shares of all records are so exactly."""
+    release = released("reports")
+    exact = [release.crosstab("a"), release.crosstab("a", share=True), release.total("inc", by="a")]
+    ratios = [
+        release.mean("inc", by="a"), release.quantile("inc", by="a"),
+        release.proportion("inc>=100", by="a"),
+        release.crosstab("a", "ill", share="row", method="inverse"),
+        release.crosstab("a", where={"b": "b1"}, share=True),
+    ]  # fmt: skip
+
+    assert not any("nearly" in found.why for found in exact)
+    assert all("nearly unbiased" in found.why for found in ratios)
+
+
 def test_known_columns_keep_the_keys_where_groups_do():
     """Groups do not cross regions: handed round, the table of keys by region is exact; around the
     groups, keys come from anywhere, and no error can be stated."""

@@ -253,6 +253,9 @@ def test_figures_tests_and_forms():
         ("region ~ sex", {"family": "logistic"}, InvalidNumber, "two values"),
         ("I(0 - years) ~ sex", {"family": "poisson"}, InvalidNumber, "not be negative"),
         ("income ~ sex + (", {}, InvalidNumber, "must read like"),
+        ("income ~ sex | region", {}, InvalidNumber, r"and no \|"),
+        ("income ~ poly(years, 2)", {}, NotCovered, r"poly\(\) looks at a whole column"),
+        ("income ~ sex + scale(years)", {}, NotCovered, r"scale\(\) looks at a whole column"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused(formula, how, error, message):
@@ -260,6 +263,19 @@ def test_what_cannot_be_fitted_is_refused(formula, how, error, message):
     release = released(TRUTH, bench.SCHEMA, 0.7)
     with pytest.raises(error, match=message):
         release.regress(formula, **how)
+
+
+def test_any_two_numbers_are_a_response_and_the_larger_is_the_event():
+    """Coded as 1 and 2 they give what 0 and 1 give, and the answer says which is the event."""
+    release = released(TRUTH, bench.SCHEMA, 0.7)
+    usual, coded = (
+        release.regress(f"I({first} + 1 * (children > 0)) ~ sex", family="logistic")
+        for first in (0, 1)
+    )
+
+    assert coded.coefficients == pytest.approx(usual.coefficients)
+    assert "= 2; " in str(coded)
+    assert "event" not in str(usual)
 
 
 @pytest.mark.parametrize("family", ["logistic", "poisson"])

@@ -235,3 +235,5 @@ def test_what_no_report_tells_is_refused():
     with pytest.raises(NotCovered, match="Whoever lacks region"):
         release.regress("income ~ age + sex + region")
     assert release.regress("income ~ sex + region").names[0] == "Intercept"
+    with pytest.raises(NotCovered, match="chance alone decided"):
+        release.regress("income ~ sex + asked")

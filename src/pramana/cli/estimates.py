@@ -41,13 +41,15 @@ def show_estimate(estimate: Estimate) -> None:
     numbers = [cell["estimate"] for cell in cells if cell["estimate"] is not None]
     longest = max((abs(number) for number in numbers), default=0.0)
     figures = [name for name in estimate.figures if name not in ("low", "high")]
-    ends = f"{100 * estimate.level:g} % interval"
-    heads = [*estimate.by, estimate.what, *figures[1:], ends, ""]
+    ends = [f"{100 * estimate.level:g} % interval"]
+    if estimate.no_interval:
+        figures, ends = figures[:1], []
+    heads = [*estimate.by, estimate.what, *figures[1:], *ends, ""]
     rows = [
         (
             *(_label(cell[name]) for name in estimate.names),
             *(_number(cell[name]) for name in figures),
-            "none" if estimate.no_interval else _ends(cell["low"], cell["high"]),
+            *(_ends(cell["low"], cell["high"]) for _ in ends),
             _bar(cell["estimate"], longest),
         )
         for cell in cells[:MOST_ROWS]

@@ -82,9 +82,7 @@ class Reports(Method):
     kind: ClassVar[Kind] = "reports"
 
     def __post_init__(self) -> None:
-        if isinstance(self.tables, str):
-            object.__setattr__(self, "tables", tables_of([self.tables]))
-        object.__setattr__(self, "tables", tuple(tuple(table) for table in self.tables))
+        object.__setattr__(self, "tables", tables_of(self.tables))
 
     def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
         """The sets, how often each is asked for, and one mixture a set."""

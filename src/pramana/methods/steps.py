@@ -23,18 +23,20 @@ __all__ = ["StepDomain", "joint_of", "step_domains", "tables_of"]
 Set: TypeAlias = tuple[str, ...]
 
 
-def tables_of(texts: Sequence[str]) -> tuple[Set, ...]:
-    """Tables from options: columns joined by ``*``, tables separated by commas.
+def tables_of(stated: str | Sequence[str | Set]) -> tuple[Set, ...]:
+    """Tables from options: columns joined by ``*`` (tables apart by commas), or listed.
 
-    >>> tables_of(["age*income, region*sex*age"])
-    (('age', 'income'), ('region', 'sex', 'age'))
+    >>> tables_of(["age*income, region*sex*age", ("age", "sex")])
+    (('age', 'income'), ('region', 'sex', 'age'), ('age', 'sex'))
     """
-    return tuple(
-        tuple(name.strip() for name in table.split("*"))
-        for text in texts
-        for table in text.split(",")
-        if table.strip()
-    )
+    found: list[Set] = []
+    for one in [stated] if isinstance(stated, str) else stated:
+        if isinstance(one, str):
+            texts = [text for text in one.split(",") if text.strip()]
+            found += [tuple(name.strip() for name in text.split("*")) for text in texts]
+        else:
+            found.append(tuple(one))
+    return tuple(found)
 
 
 @dataclass(frozen=True)

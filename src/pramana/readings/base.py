@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 from pramana.engines.sums import Condition
+from pramana.errors import InvalidNumber
 from pramana.estimation.variance import USUAL, Question
 from pramana.registry import Registry
 
@@ -62,6 +63,10 @@ class Asked:
     question: Question = USUAL
     weighted: bool = True
     beyond: Condition | None = None
+
+    def __post_init__(self) -> None:
+        if len(set(self.by)) < len(self.by):
+            raise InvalidNumber("Each column must be asked for once.")
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -49,6 +49,9 @@ __all__ = [
 MOST_NUMBERS = 60_000_000
 """The largest grid: cells of kept values times truths times coefficients."""
 
+OF_ALL_VALUES = r"(?<![\w.])(bs|cc|center|cr|cs|lag|poly|scale|standardize)\s*\("
+"""Functions of formulaic that hang on the whole column and not on one value."""
+
 MOST_POSITIONS = 4_000
 """The inverse of a larger matrix is not written out."""
 
@@ -74,6 +77,15 @@ class Model:
             ) from None
         if not hasattr(sides, "lhs") or not hasattr(sides, "rhs"):
             raise InvalidNumber(f"A formula must have a response left of ~, got {text!r}.")
+        if isinstance(sides.lhs, tuple) or isinstance(sides.rhs, tuple):
+            raise InvalidNumber(f"A formula has one part on each side of ~ and no |, got {text!r}.")
+        whole = re.search(OF_ALL_VALUES, re.sub("`[^`]*`", "", text))
+        if whole:
+            raise NotCovered(
+                f"{whole[1]}() looks at a whole column at once, and models of released records are "
+                "put together value by value. Use functions of one value, as I(x**2), np.log(x) or "
+                "I((x - 40) / 10)."
+            )
         return cls(text, sides)
 
     @property
@@ -183,7 +195,7 @@ def fit_formula(
     kept = tuple(name for name in dict.fromkeys(names) if name not in changed and name != summed)
     found = cells(ModelAsked(model, family, tuple(changed), kept, summed, asked))
     frame, which, present = _grid(records, model, found, kept)
-    terms, design, response = _sides(model, frame, family, summed)
+    terms, design, response, event = _sides(model, frame, family, summed)
     _require_size(len(which), design.size)
     sums = dict.fromkeys(SUMS, np.zeros(found.table.num_rows)) | sums_in(found.table)
     scores = CorrectedScores(
@@ -205,7 +217,7 @@ def fit_formula(
         covariance=solved.covariance,
         question=question,
         records=round(scores.records),
-        why=found.why,
+        why=f"{event}{found.why}",
     )
 
 
@@ -323,11 +335,11 @@ def _values(records: ReleasedRecords, model: Model, name: str, labels: Sequence[
 
 def _sides(
     model: Model, frame: Any, family: Family, summed: str | None
-) -> tuple[tuple[str, ...], FloatArray, FloatArray | None]:
-    """Names and design of the right side, and the response where it is not summed up."""
+) -> tuple[tuple[str, ...], FloatArray, FloatArray | None, str]:
+    """Names and design of the right side; where it is not summed up, the response and its event."""
     terms, design = model.evaluate(frame, "rhs")
     if summed is not None:
-        return terms, design, None
+        return terms, design, None, ""
     names, response = model.evaluate(frame, "lhs")
     if len(names) == 2 and family == "logistic":  # a category of two values: the last one is 1
         response = response[:, 1:]
@@ -337,12 +349,17 @@ def _sides(
             f"{' or a column of two values' if family == 'logistic' else ''}; "
             f"got {len(names)} columns."
         )
-    values = response[:, 0]
+    values, event = response[:, 0], ""
     if family == "logistic" and not np.isin(values, (0.0, 1.0)).all():
-        raise InvalidNumber("The response of a logistic model must be 0 or 1, or have two values.")
+        found = np.unique(values)
+        if len(found) != 2:
+            raise InvalidNumber(
+                "The response of a logistic model must be 0 or 1, or have two values."
+            )
+        values, event = (values == found[1]) * 1.0, f"the event is {names[0]} = {found[1]:g}; "
     if family == "poisson" and (values < 0).any():
         raise InvalidNumber("The response of a Poisson model must not be negative.")
-    return terms, design, values
+    return terms, design, values, event
 
 
 def _undone(layout: Layout, places: list[IntArray]) -> tuple[tuple[FloatArray, IntArray], ...]:

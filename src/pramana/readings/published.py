@@ -96,7 +96,7 @@ class PublishedReading:
         table = self.records.opened.to_arrow()
         names = list(dict.fromkeys((*mechanism.strata, *mechanism.columns)))
         codes, labels = self.records.coded(table, names)
-        others = [column.name for column in schema.released_as_is if column is not schema.weight]
+        others = [column.name for column in schema.released_as_is]
         company = company_of(table, [name for name in others if name not in names])
         codes |= {name: companion.codes for name, companion in company.items()}
         labels |= {name: companion.labels for name, companion in company.items()}

@@ -1,8 +1,8 @@
 """Reports of some columns of each record: a table comes from every report that holds it.
 
-What no report holds comes from the model of the whole table (pramana.model), and says so: its
-errors are those of fitting it anew, without what it smooths away. Rebuilt records are drawn from
-the same model, given the columns beside that were released as they are.
+What no report holds comes from the model of the whole table (pramana.model), and says so: what it
+smooths away cannot be told from the reports, so that no error is stated. Rebuilt records are drawn
+from the same model, given the columns beside that were released as they are.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ from pramana.estimation.variance import Ratio, bounded_interval, normal_interval
 from pramana.matrices.reporting import AskedSet, Reporting
 from pramana.matrices.transition import Label
 from pramana.model.beside import ReportsBeside, SetAnswers
-from pramana.model.bootstrap import refitted_spread
 from pramana.model.choose import fit_model
 from pramana.model.climb import ClassClimb
 from pramana.model.drawing import draw_beside, draw_records
@@ -68,6 +67,8 @@ LIMIT = "the limit that a value reaches"
 MOST_CELLS = 200_000
 FIXED = Keystream.from_seed(0)
 """A table from the model depends on the release and on nothing else."""
+
+SMOOTHED = "what the model smooths away cannot be told: no report holds these columns together."
 
 STEPS = 400
 """Steps to the most likely table of a pair: both sides of a test must have arrived."""
@@ -149,7 +150,7 @@ class ReportsReading:
         return table.reshape(1, -1)
 
     def mean(self, asked: Asked, of: str) -> Estimate:
-        """An unbiased total over an unbiased count."""
+        """An unbiased total over an unbiased count: nearly unbiased, as ratios are."""
         sums = self._values(asked, of)
         if sums is None:
             return self.plain.mean(asked, of)
@@ -201,7 +202,7 @@ class ReportsReading:
         return proportion_by_mean(self.mean, asked, beyond)
 
     def quantile(self, asked: Asked, of: str, *, shares: tuple[float, ...]) -> Estimate:
-        """Where the unbiased share of smaller values reaches the one asked for."""
+        """Where the nearly unbiased share of smaller values reaches the one asked for."""
         plain = self._values(asked, of)
         if plain is None:
             return self.plain.quantile(asked, of, shares=shares)
@@ -243,8 +244,8 @@ class ReportsReading:
         table = self.records.opened.to_arrow()
         view = _ModelView(schema, self.mechanism)
         axes, together = view.axes, self._together(view.axes)
-        names = [one.name for one in schema.released_as_is if one is not schema.weight]
-        company = company_of(table, [name for name in names if name != ASKED])
+        names = [one.name for one in schema.released_as_is if one.name != ASKED]
+        company = company_of(table, names)
         if company:
             beside = [own.codes for own in company.values()]
             model = fit_model(self._beside(view, table, list(company.values())), keystream)
@@ -263,7 +264,13 @@ class ReportsReading:
 
     def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
         """By scores put together from the tables that the sets hold."""
-        changed = self.records.changed([*asked.names, *variables_of(formula)])
+        names = [*asked.names, *variables_of(formula)]
+        if ASKED in names:
+            raise NotCovered(
+                f"'{ASKED}' says what a record was asked for, which chance alone decided: no model "
+                "takes it. Leave it out."
+            )
+        changed = self.records.changed(names)
         if not changed:
             return self.plain.regress(asked, formula, family=family)
         cells = partial(cells_of_reports, self.records, self.mechanism)
@@ -297,33 +304,36 @@ class ReportsReading:
         return found
 
     def _modelled(self, asked: Asked, changed: list[str], *, share: bool) -> Estimate:
-        """A table that no report holds, from the model, with the spread of its fits."""
+        """A table that no report holds, from the model, without an error."""
+        nobody = f"No report holds {' and '.join(changed)} together: their table comes from a model"
         if set(asked.names) != set(changed) or asked.where:
             raise NotCovered(
-                f"No report holds {' and '.join(changed)} together: their table comes from a "
-                "model, which does not know columns released as they are, nor filters."
+                f"{nobody}, which does not know columns released as they are, nor filters."
             )
-        view, keystream = _ModelView(self.records.certificate.schema, self.mechanism), FIXED
-        observed = _observed(self, view, self.records.opened.to_arrow())
-        model = fit_model(observed, keystream)
+        if asked.weighted and self.records.weight is not None:
+            raise NotCovered(
+                f"{nobody}, which counts every record once and knows no weights. Ask with "
+                "weighted=False, on the command line --unweighted."
+            )
+        if asked.question.infer == "population":
+            raise NotCovered(
+                f"{nobody}, which tells no error about the population. Ask about the records "
+                'alone: infer="records", on the command line --infer records.'
+            )
+        view = _ModelView(self.records.certificate.schema, self.mechanism)
+        model = fit_model(_observed(self, view, self.records.opened.to_arrow()), FIXED)
         records = self.records.certificate.records
-        times = 1 if share else records
-
-        def figure(blend: Blend) -> FloatArray:
-            return view.table(blend, asked.by) * times
-
-        estimate = figure(model)
-        se = refitted_spread(observed, model, keystream, figure)
-        low, high = _interval(estimate, se, asked, most=float(times))
+        estimate = view.table(model, asked.by) * (1 if share else records)
+        unknown = np.full_like(estimate, np.nan)
         return Estimate(
             by=asked.by,
             labels=tuple(self.records.certificate.schema.column(name).labels for name in asked.by),
             what="share" if share else "count", method="model",
             why=f"no report holds these columns together, so that they come from a model: "
-                f"{model.why} Its errors are those of fitting it anew (bootstrap), without what "
-                "the model smooths away.",
-            level=asked.question.level, infer=asked.question.infer, estimate=estimate, se=se,
-            low=low, high=high, records=records, simultaneous=asked.question.simultaneous,
+                f"{model.why}",
+            level=asked.question.level, infer=asked.question.infer, estimate=estimate,
+            se=unknown, low=unknown, high=unknown, records=records,
+            simultaneous=asked.question.simultaneous, no_interval=SMOOTHED,
         )  # fmt: skip
 
 
@@ -546,11 +556,12 @@ class _Sums:
             figure.reshape(self.shape).transpose(self.order) for figure in figures
         )
         told = sum(bool(own["n"].sum()) for own in self.sums)
+        ratio = not what.startswith(("count", "total")) and (what != "share" or self.filtered)
         sets = "set that holds" if told == 1 else "sets that hold"
         return Estimate(
             by=asked.by, labels=self.labels, what=what, method="inverse",
-            why=f"unbiased, from the {found.reports:,.0f} reports of {told} {sets} "
-                "these columns.",
+            why=f"{'nearly ' if ratio else ''}unbiased, from the {found.reports:,.0f} reports of "
+                f"{told} {sets} these columns.",
             level=asked.question.level, infer=asked.question.infer, estimate=estimate, se=se,
             low=low, high=high, records=round(self.people),
             simultaneous=asked.question.simultaneous,
