@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import re
+import os
 import signal
 import subprocess
 import time
@@ -23,6 +24,9 @@ PAGES = ("/", "/columns", "/columns/3", "/columns/4", "/columns/rules?a=1&b=2", 
 DRAWN = ("/columns", "/choose", "/protect")
 """Pages with charts; bars of other pages are no pictures."""
 
+SLOWER = {"PYTHONDONTWRITEBYTECODE"}
+"""A program that is installed has been compiled."""
+
 HOSTILE = '<img src=x onerror="alert(1)">'
 
 
@@ -38,6 +42,7 @@ class StudioProcess:
             [*COMMAND, "studio", str(self.folder), "--no-browser"],
             stdout=subprocess.PIPE,
             text=True,
+            env={name: own for name, own in os.environ.items() if name not in SLOWER},
         )
         assert self.process.stdout is not None
         self.entrance = self.process.stdout.readline().split()[-1]
