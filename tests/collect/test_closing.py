@@ -21,7 +21,7 @@ from pramana.collect.folder import check_survey, load_survey, new_survey, opened
 from pramana.collect.store import Outcome, Sent
 from pramana.collect.survey import read_survey
 from pramana.collect.watching import live
-from pramana.errors import InputError
+from pramana.errors import InputError, OutputExists
 from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.reporting import Reporting
 from pramana.matrices.uniform_mixture import UniformMixture
@@ -329,3 +329,20 @@ def test_what_fails_after_closing_is_said_to_have_closed(
         pytest.raises(InputError, match="the survey takes no more answers, and there is no"),
     ):
         close_survey(definition, store, tmp_path / "release", file_format="none")
+
+
+def test_who_closes_second_at_the_same_moment_is_told_of_the_first(
+    survey_folder: Path, definition: Definition, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A release that appears while another one is made stays, and is said to be there."""
+    answered(survey_folder, definition, 50)
+    with opened_store(survey_folder, definition) as store:
+        finish = store.finish
+
+        def and_another() -> None:
+            finish()
+            (tmp_path / "release").mkdir()
+
+        monkeypatch.setattr(store, "finish", and_another)
+        with pytest.raises(OutputExists, match="release"):
+            close_survey(definition, store, tmp_path / "release")

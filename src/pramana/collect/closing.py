@@ -124,6 +124,8 @@ def close_survey(
     release = collected_release(definition, store)
     try:
         return release.save(to, file_format=file_format, sign_with=sign_with)
+    except OutputExists:
+        raise  # somebody else closed it there at the same moment
     except (OSError, PramanaError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error).rstrip(".")
         raise InputError(
