@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from tests.release.people import people, plan
@@ -11,6 +13,8 @@ from tests.release.people import people, plan
 from pramana import api
 from pramana.assess.utility import assess_utility
 from pramana.formats.opening import open_table
+from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.methods.reports import Reports
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +61,19 @@ def test_a_release_without_matrices_is_taken_at_face_value(truth):
     assert all(t.estimated is None for t in found.tables)
     assert found.mean_l1(width=2) == found.mean_l1(width=2, estimated=False)
     assert found.to_json()["tables"][0]["method"] == "as released"
+
+
+def test_a_pair_that_no_report_holds_is_the_models_and_has_no_interval_to_compare():
+    """Its estimate counts all the same, and nothing that is written holds a number that is none."""
+    random = np.random.default_rng(5)
+    table = pa.table({name: random.integers(0, 6, 2000) for name in "abcd"})
+    schema, method = api.describe(table, keys=list("abcd")), Reports(tables="a*b,c*d")
+    stated = api.design(schema, PkAnonymity(k=2), data=table, method=method)
+    found = assess_utility(api.protect(table, stated, seed=1), open_table(table))
+    modelled = [table for table in found.tables if table.method == "model"]
+
+    assert modelled
+    for table in found.tables:
+        assert table.estimated is not None
+        assert (table.overlap_estimated is None) == (table in modelled)
+    json.dumps(found.to_json(), allow_nan=False)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pramana.assess.asked import QuestionLoss
 from pramana.assess.ties import TieLoss, lost_ties
 from pramana.errors import MissingExtra, NotCovered, PramanaError
-from pramana.estimation.variance import Question
+from pramana.estimation.variance import USUAL, Question
 from pramana.randomness import Keystream
 from pramana.readings.base import Asked
 from pramana.readings.release import Release
@@ -280,13 +280,16 @@ def _table(by: tuple[str, ...], coded: _Coded, release: Release) -> TableUtility
     own = share_intervals(truth)
     naive = float(interval_overlap(own, share_intervals(raw)).mean())
     estimate, overlap, method = None, None, "as released"
-    try:
-        asked = Asked(by, question=INTERVALS, weighted=False)
-        found = release.reading.counts(asked, method="auto", share=True)
+    for question in (INTERVALS, USUAL):  # a model tells nothing about the population
+        try:
+            asked = Asked(by, question=question, weighted=False)
+            found = release.reading.counts(asked, method="auto", share=True)
+        except PramanaError:
+            continue  # a method without matrices: what is released is what there is
         estimate, method = np.asarray(found.estimate), found.method
-        overlap = float(interval_overlap(own, (found.low, found.high)).mean())
-    except PramanaError:
-        pass  # a method without matrices: what is released is what there is
+        if not found.no_interval:
+            overlap = float(interval_overlap(own, (found.low, found.high)).mean())
+        break
     return TableUtility(
         columns=by,
         raw=TableDistance.between(truth, raw),
