@@ -156,6 +156,9 @@ def require_number(
 LARGEST_DIAL = 30.0
 """Where a search along ln gamma ends: not even 10**12 records hide one that is kept so surely."""
 
+LEAST_DIAL = 2.0**-40
+"""Where it ends below: a record that says so little of the truth says nothing."""
+
 
 def largest_dial(
     holds: Callable[[float], bool], *, low: float, high: float, tolerance: float = 1e-4
@@ -169,7 +172,7 @@ def largest_dial(
     """
     if holds(high):
         return high
-    while high - low > tolerance * high:
+    while high - low > tolerance * high and high > LEAST_DIAL:
         middle = (low + high) / 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low

@@ -14,6 +14,7 @@ from pramana.errors import Infeasible, InvalidNumber, InvalidSchema
 from pramana.guarantees.breach import PrivacyBreach
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.matrices import Mechanism, Step, UniformMixture
 from pramana.methods.expected_error import ErrorModel
 from pramana.methods.people import People
@@ -195,8 +196,8 @@ def test_a_smaller_crowd_needs_more_noise():
 
 
 def test_limits():
-    """k = n leaves pure noise, k = 1 the table as it is."""
-    noise = retention_design(schema_of(4), [PkAnonymity(k=100)], records=100)
+    """Retention 0 leaves pure noise, k = 1 the table as it is."""
+    noise = retention_design(schema_of(4), records=100, retention=0)
     still = retention_design(schema_of(4), [PkAnonymity(k=1)], records=100)
 
     assert retentions(noise) == [0]
@@ -206,8 +207,25 @@ def test_limits():
 
 def test_more_than_the_crowd_is_refused_with_the_nearest():
     """One line says what is attainable."""
-    with pytest.raises(Infeasible, match="largest attainable k is 40"):
+    with pytest.raises(Infeasible, match="largest attainable k is 39"):
         retention_design(schema_of(3, 3), [PkAnonymity(k=50)], records=40)
+
+
+@pytest.mark.parametrize("sizes", [(4,), (3, 3)])
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (PkAnonymity(k=40), "k = 40 cannot be met with a crowd of 40: the largest attainable k is"),
+        (DifferentialPrivacy(epsilon=0), "epsilon = 0 cannot be met by records that say anything"),
+        (ShuffledPrivacy(epsilon=0, delta=0), "cannot be met by records that say anything"),
+    ],
+)
+def test_pure_noise_is_refused_in_plain_words(sizes, asked, said):
+    """Records that say nothing are no release; the largest k that is named can be met."""
+    with pytest.raises(Infeasible, match=said):
+        retention_design(schema_of(*sizes), [asked], records=40)
+    near = retention_design(schema_of(*sizes), [PkAnonymity(k=39)], records=40)
+    assert near.attained[0].k >= 39
 
 
 def test_exempt_values_rule_out_every_finite_target():

@@ -592,7 +592,8 @@ def test_every_page_saves_schema_and_plan_for_the_command_line(
     answer = opened.post("/code", {"here": "/choose", "force": "1"})
     assert answer.url.path == "/choose"
     assert "schema.toml and plan.toml are written" in answer.text
-    assert "exists" in opened.post("/code", {"here": "/choose"}).text
+    told = words(opened.post("/code", {"here": "/choose"}).text)
+    assert "schema.toml and plan.toml stand there already" in told
     plan = api.PlanFile.load(folder / "plan.toml")
     assert plan.asked == ("sex*age", "income by region")
     assert (plan.method, plan.target) == ("retention", {"k": 4.0})

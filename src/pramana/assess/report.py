@@ -69,11 +69,14 @@ class Report:
         """The same as PDF."""
         return to_pdf(self.document)
 
-    def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Write the file, as its ending says: .pdf, else HTML; over another only with ``force``."""
+    def save(self, path: str | Path, *, force: bool = False, mode: int | None = None) -> Path:
+        """Write the file, as its ending says: .pdf, else HTML; over another only with ``force``.
+
+        It has the permissions ``mode`` from the start, if any are given.
+        """
         place = Path(path)
         pdf = place.suffix.lower() == ".pdf"
-        write_whole(place, self.to_pdf() if pdf else self.html, force=force)
+        write_whole(place, self.to_pdf() if pdf else self.html, force=force, mode=mode)
         return place
 
     def _repr_html_(self) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -184,7 +185,12 @@ def _name_leftovers(parent: Path) -> None:
 
 
 def require_name(path: Path) -> None:
-    """Refuse a place without a name of its own at the end, such as a dot."""
+    """Refuse a place without a name of its own at the end, such as a dot, or with one of two lines.
+
+    Line breaks and other control characters in a name mislead whoever reads a list of files.
+    """
+    if any(unicodedata.category(own) == "Cc" for own in path.name):
+        raise InputError(f"{path.name!r} must be a name without line breaks or control characters.")
     if path.name in ("", ".."):
         raise InputError(f"{path} must end in a name: that of what is to be written.")
 

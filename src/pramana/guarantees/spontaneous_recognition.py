@@ -123,7 +123,8 @@ class SpontaneousRecognition(Guarantee):
     def stated(
         cls, numbers: Mapping[str, Any], *, schema: Schema | None = None
     ) -> SpontaneousRecognition:
-        """With the choices of keys that the schema lists."""
+        """With the choices of keys that the schema lists; 0 is beyond any release."""
+        require_number("alpha", numbers["alpha"], low=0, high=1, low_open=True)
         return cls(**numbers, choices=() if schema is None else schema.choices)
 
     @classmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ from pramana.table.groups import smallest_group
 from pramana.table.opened import OpenedTable, is_number
 from pramana.table.schema import Column, Schema
 
-__all__ = ["People", "refused_in_all", "require_coded", "require_numbers"]
+__all__ = ["People", "nothing_left", "refused_in_all", "require_coded", "require_numbers"]
 
 NAMED = 5
 """Columns that an error names; of more it says that there are others."""
@@ -158,7 +159,7 @@ class People:
             computed = tuple(type(goal).evaluate(evidence, asked=goal) for goal in covered)
             if all(own.implies(goal) for own, goal in zip(computed, covered, strict=True)):
                 return mechanism, attained(evidence, asked, computed=computed)
-        raise Infeasible(f"{list(asked)} cannot be met in integers over 2**64: loosen it slightly.")
+        raise nothing_left(*asked)
 
     def counted(self, mechanism: Mechanism) -> Evidence:
         """What the owner knows of matrices that were chosen by looking at the data."""
@@ -198,13 +199,24 @@ class People:
                 "epsilon, and rho1 with rho2. Choose another method."
             )
         dial = guarantee.log_amplification(crowd=self.crowd)
-        if dial < 0:
-            raise Infeasible(
-                f"{guarantee} cannot be met with a crowd of {self.crowd:,}: the largest attainable "
-                f"k is {self.crowd:,}. "
-                f"{self.crowd_advice(getattr(guarantee, 'k', self.crowd + 1))}"
-            )
-        return dial
+        if dial > 0:
+            return dial
+        k = getattr(guarantee, "k", None)
+        if k is None:
+            raise nothing_left(guarantee)
+        needed = math.floor(k) + 1  # among no more than k, records say nothing about the truth
+        raise Infeasible(
+            f"{guarantee} cannot be met with a crowd of {self.crowd:,}: the largest attainable "
+            f"k is {max(self.crowd - 1, 1):,}. {self.crowd_advice(needed)}"
+        )
+
+
+def nothing_left(*asked: object) -> Infeasible:
+    """Targets that only pure noise would meet."""
+    targets = " and ".join(map(str, asked))
+    return Infeasible(
+        f"{targets} cannot be met by records that say anything about the truth: loosen it."
+    )
 
 
 @contextmanager

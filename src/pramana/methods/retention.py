@@ -29,7 +29,7 @@ from pramana.matrices.transition import TransitionMatrix
 from pramana.methods.base import Kind, Method, option, require_choice
 from pramana.methods.descent import least
 from pramana.methods.expected_error import ErrorModel, ExpectedError
-from pramana.methods.people import People
+from pramana.methods.people import People, nothing_left
 from pramana.methods.plan import Plan
 from pramana.methods.steps import StepDomain, joint_of, step_domains, tables_of
 from pramana.numeric import LARGEST_DIAL, largest_dial, require_number
@@ -183,6 +183,8 @@ def _dial(
     _refuse_fixed(steps, finite=bool(searched) or dial < math.inf)
     for guarantee in searched:
         dial = _searched(guarantee, people, steps, divide, most=min(dial, LARGEST_DIAL))
+    if dial <= 0:
+        raise nothing_left(*searched)
     return dial
 
 

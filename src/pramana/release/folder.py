@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pramana.errors import InputError, InvalidTable, NotARelease, OutputExists
-from pramana.files import require_not_here, whole_folder
+from pramana.files import require_name, require_not_here, whole_folder
 from pramana.release.certificate import Certificate, copy_name
 from pramana.release.contents import (
     CERTIFICATE,
@@ -28,8 +28,10 @@ MOST_NAMED = 3
 
 def require_free(folder: Path, *, force: bool) -> None:
     """Refuse a place that is taken, before any work is done; --force takes that of a release."""
+    require_name(folder.resolve())
     if not folder.absolute().parent.is_dir():
         raise InputError(f"The folder {folder.absolute().parent} must exist to hold the release.")
+    _refuse_inside(folder)
     if not os.path.lexists(folder):
         return
     if not force:
@@ -44,6 +46,18 @@ def require_free(folder: Path, *, force: bool) -> None:
     if not folder.is_dir():
         raise _not_ours(folder, "it is a file")
     _own(folder)
+
+
+def _refuse_inside(folder: Path) -> None:
+    """A release inside another one would make that one hold what its certificate does not name."""
+    for above in folder.absolute().parent.resolve().joinpath("_").parents:
+        if not (above / CERTIFICATE).is_file():
+            continue
+        try:
+            read_certificate(above)
+        except NotARelease:
+            continue
+        raise OutputExists(f"{folder} lies inside the release {above}. Choose a place outside.")
 
 
 def write_folder(

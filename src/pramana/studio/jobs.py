@@ -333,7 +333,7 @@ class Jobs:
 
     def _forget_old(self) -> None:
         """Results of tables that nobody looks at any more do not pile up."""
-        found = sorted(self._results.glob("*.json"), key=lambda path: -path.stat().st_mtime)
+        found = sorted(self._results.glob("*.json"), key=_age)
         for path in found[MOST_KEPT:]:
             path.unlink(missing_ok=True)
 
@@ -354,6 +354,14 @@ class Jobs:
         except (OSError, ValueError, KeyError, TypeError):
             return
         _end(job, "done")
+
+
+def _age(path: Path) -> float:
+    """Older results last, and one that is gone meanwhile."""
+    try:
+        return -path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _lost(job: Job) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pramana import Bins, Categories, Column, Recoding, Role, Schema, api
 from pramana.errors import InputError
-from pramana.studio.view import Form
+from pramana.studio.view import OUT_OF_DATE, Form, number_in, place_in
 
 __all__ = ["HOUSEHOLD", "MISSING", "ROLES", "changed_column", "edges_text", "entries_of",
            "role_named", "role_of", "schema_of"]  # fmt: skip
@@ -45,7 +45,7 @@ def role_of(schema: Schema, column: Column) -> str:
 def role_named(word: str) -> Role:
     """The role that a page means."""
     if word not in ROLES:
-        raise InputError("The page is out of date. Load it again.")
+        raise InputError(OUT_OF_DATE)
     return Role.IDENTIFIER if word == HOUSEHOLD else Role(word)
 
 
@@ -88,7 +88,7 @@ def changed_column(column: Column, form: Form) -> Column:
     )
     ticked = form.all("tick")
     if len(ticked) > 1 and isinstance(new.domain, Categories):
-        values = [_at(new.domain.values, place) for place in ticked]
+        values = [new.domain.values[place_in(own, len(new.domain.values))] for own in ticked]
         new = api.merge_values(new, values, form.get("into") or "other")
     return new
 
@@ -123,11 +123,7 @@ def _domain(column: Column, form: Form) -> Bins | Categories | None:
 
 
 def _number(word: str) -> float:
-    try:
-        found = float(word)
-    except ValueError:
-        raise InputError("Edges of bins must be numbers, such as 0, 18, 65, 120.") from None
-    return int(found) if found.is_integer() else found
+    return number_in(word, "Edges of bins must be numbers, such as 0, 18, 65, 120.")
 
 
 def _label(text: str, known: tuple[Any, ...]) -> Any:
@@ -136,12 +132,6 @@ def _label(text: str, known: tuple[Any, ...]) -> Any:
         if _text(own) == text:
             return own
     return int(text) if re.fullmatch(r"-?[0-9]{1,15}", text) else text
-
-
-def _at(values: tuple[Any, ...], place: str) -> Any:
-    if not place.isdigit() or int(place) >= len(values):
-        raise InputError("The page is out of date. Load it again.")
-    return values[int(place)]
 
 
 def _text(value: Any) -> str:

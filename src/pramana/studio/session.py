@@ -9,14 +9,15 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-from pramana.errors import InputError
-from pramana.files import remove_leftovers, write_whole
+from pramana.errors import InputError, OutputExists
+from pramana.files import remove_leftovers, require_free, write_whole
 
-__all__ = ["HOME", "Choices", "StudioSession", "plainly"]
+__all__ = ["HOME", "Choices", "StudioSession", "plainly", "require_all_free"]
 
 HOME: Final = ".pramana-studio"
 PRIVATE: Final = 0o700
@@ -236,6 +237,22 @@ def _inside(folder: Path, name: str) -> Path:
     if found == folder or not found.is_relative_to(folder):
         raise InputError("Only files inside of the folder can be opened or written.")
     return found
+
+
+def require_all_free(places: Sequence[Path], *, force: bool) -> None:
+    """Refuse to write any of several files where one cannot be written; those that stand are named.
+
+    Without ``force`` nothing is replaced, whoever has written it.
+    """
+    there = [place.name for place in places if os.path.lexists(place)]
+    if there and not force:
+        stand, them = ("stands", "it") if len(there) == 1 else ("stand", "them")
+        raise OutputExists(
+            f"{' and '.join(there)} {stand} there already, and nothing was written. Tick 'replace' "
+            f"to replace {them}."
+        )
+    for place in places:
+        require_free(place, force=True)
 
 
 def plainly(words: str, folder: Path) -> str:

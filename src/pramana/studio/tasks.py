@@ -16,6 +16,9 @@ ROWS = 100
 LARGE = 2_000_000
 """Of so many records, coded keys take more memory than counting them again takes time."""
 
+NEARLY_ALL = 0.95
+"""From this share on, records that have to change are not counted."""
+
 TAKES = {"gaussian": 12, "optimal": 12, "resample": 3, "permute": 3, "centroid": 3}
 """How long it takes to try a method, beside those that take one: the quick ones come first."""
 
@@ -236,6 +239,8 @@ def _roughly(changes: tuple[float, float], records: int) -> str:
     """A rule of thumb in words, with as many digits as it is good for."""
     if changes[1] < 0.5:
         return "Nothing has to change: this table keeps the promise as it is."
+    if min(changes) >= NEARLY_ALL * records:
+        return f"Nearly all of the {records:,} records have to change."
     low, high = (f"{float(f'{min(own, records):.2g}'):,.0f}" for own in changes)
     return f"Roughly {low} to {high} of {records:,} records have to change."
 
@@ -405,6 +410,7 @@ def report(
     external: bool,
     name: str,
     office: str,
+    force: bool,
 ) -> dict[str, Any]:
     """Write a report as a page and as a PDF; the one for everybody holds nothing of the truth."""
     from pathlib import Path
@@ -415,7 +421,8 @@ def report(
     bench.say("Writing the report")
     truth = None if external else bench.table(**table)
     made = api.report(release, original=truth, external=external, name=name, office=office)
-    places = [made.save(Path(to).with_suffix(end), force=True) for end in (".html", ".pdf")]
-    for place in places if not external else ():
-        place.chmod(0o600)  # it tells of the true table
+    mode = None if external else 0o600  # it tells of the true table
+    places = [Path(to).with_suffix(end) for end in (".html", ".pdf")]
+    for place in places:
+        made.save(place, force=force, mode=mode)
     return {"files": [place.name for place in places]}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 import shlex
 import unicodedata
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GLANCE",
+    "OUT_OF_DATE",
     "Entry",
     "Form",
     "SameWork",
@@ -31,15 +34,19 @@ __all__ = [
     "goto",
     "load_templates",
     "nothing_new",
+    "number_in",
     "own_page",
     "page",
     "part",
+    "place_in",
     "studio_of",
     "visible",
     "waiting",
 ]
 
 MOST_FORM: Final = 2**20
+OUT_OF_DATE: Final = "The page is out of date. Load it again."
+PLACE: Final = re.compile(r"[0-9]{1,9}")
 GLANCE: Final = 0.06
 """Seconds that an answer waits for work before it says that it is being done."""
 
@@ -110,22 +117,45 @@ class Form:
     def number(self, name: str) -> float | None:
         """A number, or nothing where the field is empty."""
         text = self.get(name).replace(",", "")
-        if not text:
-            return None
-        try:
-            found = float(text)
-        except ValueError:
-            raise InputError(f"{name.replace('_', ' ').capitalize()} must be a number.") from None
-        if not math.isfinite(found):
-            raise InputError(f"{name.replace('_', ' ').capitalize()} must be a number.")
-        return int(found) if found.is_integer() and abs(found) < 2**53 else found
+        words = f"{name.replace('_', ' ').capitalize()} must be a number."
+        return number_in(text, words) if text else None
 
     def place(self, name: str, size: int) -> int:
         """A place in a list of so many."""
-        text = self.get(name)
-        if not text.isdigit() or int(text) >= size:
-            raise InputError("The page is out of date. Load it again.")
-        return int(text)
+        return place_in(self.get(name), size)
+
+    def choice(self, name: str, known: Collection[str], words: str) -> str:
+        """One of the names that are known."""
+        found = self.get(name)
+        if found not in known:
+            raise InputError(words)
+        return found
+
+
+def number_in(text: str, words: str) -> float:
+    """The finite number that a text says; any other text is refused in these words.
+
+    >>> number_in("20", "State a number."), number_in("0.5", "State a number.")
+    (20, 0.5)
+    """
+    try:
+        found = float(text)
+    except ValueError:
+        raise InputError(words) from None
+    if not math.isfinite(found):
+        raise InputError(words)
+    return int(found) if found.is_integer() and abs(found) < 2**53 else found
+
+
+def place_in(text: str, size: int, words: str = OUT_OF_DATE) -> int:
+    """The place in a list of so many that a text says, in plain digits.
+
+    >>> place_in("2", 3)
+    2
+    """
+    if not PLACE.fullmatch(text) or int(text) >= size:
+        raise InputError(words)
+    return int(text)
 
 
 def studio_of(request: Request) -> Studio:

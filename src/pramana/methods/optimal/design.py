@@ -34,7 +34,7 @@ from pramana.numeric import require_number, text_up
 from pramana.randomness import Keystream
 from pramana.table.counts import Counts
 
-__all__ = ["OptimalDesign", "optimal_design"]
+__all__ = ["OptimalDesign", "optimal_design", "require_alpha"]
 
 DENSE_CELLS = 64
 """Up to this many joint cells all matrices are considered."""
@@ -115,6 +115,16 @@ class OptimalDesign:
         return {self.matrix.labels[i]: float(arriving[i]) for i in order if arriving[i] > 1e-12}
 
 
+def require_alpha(alpha: float, records: int) -> None:
+    """Refuse a posterior that no table of so many records can keep to."""
+    require_number("alpha", alpha, low=0, high=1, low_open=True)
+    if records * alpha < 1:
+        raise InvalidNumber(
+            f"alpha must be at least 1/n: the {records} records allow 1/{records} at best, "
+            f"got {text_up(alpha, 6)}. Raise alpha."
+        )
+
+
 def optimal_design(
     counts: Counts | Mapping[tuple[Label, ...], int] | NDArray[Any],
     *,
@@ -142,14 +152,9 @@ def optimal_design(
         keep: the least chance of each record to stay as it is. Near 1 only frequent cells move, as
             in the paper; the least loss lets rare records move too.
     """
-    require_number("alpha", alpha, low=0, high=1, low_open=True)
     require_number("keep", keep, low=0, high=1, high_open=True)
     table = as_counts(counts, columns=columns)
-    if table.total * alpha < 1:
-        raise InvalidNumber(
-            f"alpha must be at least 1/n: the {table.total} records allow 1/{table.total} at best, "
-            f"got {text_up(alpha, 6)}. Raise alpha."
-        )
+    require_alpha(alpha, table.total)
     cells = listed or KeyCells.of(
         table, width=width, choices=choices, possible=possible, fixed=fixed
     )

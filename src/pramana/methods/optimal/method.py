@@ -24,7 +24,7 @@ from pramana.methods.counted import fingerprint, the_only
 from pramana.methods.optimal.cells import WHOLE, KeyCells
 from pramana.methods.optimal.coarse import GRIDS, on_grid
 from pramana.methods.optimal.decoys import with_decoys, with_listed_decoys
-from pramana.methods.optimal.design import optimal_design
+from pramana.methods.optimal.design import optimal_design, require_alpha
 from pramana.methods.optimal.foreseen import changes_foreseen
 from pramana.methods.optimal.listing import listed_cells
 from pramana.methods.optimal.rules import CellRules
@@ -89,6 +89,7 @@ class Optimal(Method):
     def foreseen(self, people: People, asked: Sequence[Guarantee]) -> tuple[float, float]:
         """By the combinations of keys that too few people share."""
         target = the_only(asked, SpontaneousRecognition, method=self.name)
+        require_alpha(target.alpha, people.records)
         names = tuple(column.name for column in people.schema.randomised)
         stated = target.choices or people.schema.choices
         width, choices = _looked_at(replace(target, choices=stated), people.schema, names)

@@ -11,7 +11,7 @@ from pramana import Role, Schema
 from pramana.errors import InputError
 from pramana.studio.pages.columns import require_schema, schema_words
 from pramana.studio.pages.opening import source_code
-from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, studio_of
+from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, place_in, studio_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -115,9 +115,7 @@ def _keep(studio: Studio, did: str, wishes: list[tuple[str, tuple[str, ...]]]) -
 def _names(text: str, schema: Schema) -> tuple[str, ...]:
     """Columns by their numbers, joined by dots."""
     places = [part for part in text.split(".") if part]
-    if not all(place.isdigit() and int(place) < len(schema.names) for place in places):
-        raise InputError("The page is out of date. Load it again.")
-    return tuple(schema.names[int(place)] for place in places)
+    return tuple(schema.names[place_in(place, len(schema.names))] for place in places)
 
 
 def _same(studio: Studio) -> SameWork:

@@ -25,6 +25,7 @@ from pramana.studio.view import (
     fragment,
     goto,
     nothing_new,
+    number_in,
     page,
     part,
     studio_of,
@@ -59,7 +60,7 @@ async def show(request: Request) -> Response:
     studio = studio_of(request)
     now = studio.session.now
     require_schema(now.schema)
-    names = [name for name, method in api.METHODS.items() if method.aims]
+    names = _aiming()
     return page(
         request,
         "choosing.html",
@@ -78,7 +79,7 @@ async def start(request: Request) -> Response:
     """Say what to try."""
     session = studio_of(request).session
     form = await form_of(request)
-    names = [name for name in form.all("method") if name in api.METHODS]
+    names = [name for name in _aiming() if name in form.all("method")]
     if not names:
         raise InputError("Tick at least one method.")
     numbers = tuple(sorted({_chance(text) for text in form.get("chances").split(",") if text}))
@@ -140,7 +141,7 @@ async def foresee(request: Request) -> Response:
         keep=False,
         quick=True,
         schema=studio.session.now.schema,
-        method=form.get("method") if form.get("method") in api.METHODS else "",
+        method=form.choice("method", ("", *_aiming()), "There is no such method."),
         target=_target(form),
         table=table_of(studio),
     )
@@ -194,9 +195,7 @@ async def choose(request: Request) -> Response:
     """Take a method with its target."""
     session = studio_of(request).session
     form = await form_of(request)
-    method = form.get("method")
-    if method and method not in api.METHODS:
-        raise InputError("There is no such method.")
+    method = form.choice("method", ("", *_aiming()), "There is no such method.")
     target = _of_chance(method, form) if form.get("chance") else _target(form)
     did = f"Chose {method or 'the usual method'}, {target_words(target)}"
     session.change(did, method=method, target=target, acknowledged="")
@@ -223,17 +222,19 @@ def _target(form: Form) -> dict[str, float]:
 def _of_chance(method: str, form: Form) -> dict[str, float]:
     """One in k as the guarantee of a method says it."""
     k = _chance(form.get("chance"))
-    aims = api.METHODS[method].aims
+    aims = api.METHODS[method].aims if method else ()
     if "spontaneous-recognition" in aims:
         return {"alpha": 1 / k}
     return {"xi": 1 / k} if "correct-match" in aims else {"k": k}
 
 
+def _aiming() -> list[str]:
+    """The methods that aim at a target."""
+    return [name for name, method in api.METHODS.items() if method.aims]
+
+
 def _chance(text: str) -> float:
-    try:
-        k = float(text)
-    except ValueError:
-        raise InputError("Targets must be numbers, such as 20, 100.") from None
+    k = number_in(text, "Targets must be numbers, such as 20, 100.")
     if not 2 <= k <= 1e9:
         raise InputError("Targets must be at least 2: one in so many.")
     return k

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from pramana.errors import InputError
-from pramana.studio.view import Entry, SameWork, fragment, page, studio_of
+from pramana.studio.view import Entry, SameWork, fragment, page, place_in, studio_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -49,10 +48,8 @@ async def _surveys(request: Request) -> list[SurveyPlace]:
 
 
 def _place(request: Request, size: int) -> int:
-    place = int(request.path_params["place"])
-    if not 0 <= place < size:
-        raise InputError("The survey is no longer there. Load the page again.")
-    return place
+    words = "The survey is no longer there. Load the page again."
+    return place_in(request.path_params["place"], size, words)
 
 
 def _same(survey: SurveyPlace) -> SameWork:
@@ -67,6 +64,6 @@ def _same(survey: SurveyPlace) -> SameWork:
 
 ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (
     ("GET", "/surveys", show),
-    ("GET", "/surveys/{place:int}", watch),
-    ("GET", "/surveys/{place:int}/live", figures),
+    ("GET", "/surveys/{place}", watch),
+    ("GET", "/surveys/{place}/live", figures),
 )

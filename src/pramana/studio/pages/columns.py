@@ -34,6 +34,7 @@ from pramana.studio.view import (
     nothing_new,
     page,
     part,
+    place_in,
     studio_of,
     waiting,
 )
@@ -233,7 +234,7 @@ async def rules(request: Request) -> Response:
     chosen = []
     for name in ("a", "b"):
         text = request.query_params.get(name, "")
-        chosen.append(int(text) if text.isdigit() and int(text) in pairs else None)
+        chosen.append(next((place for place in pairs if text == str(place)), None))
     both = None not in chosen and chosen[0] != chosen[1]
     return page(
         request,
@@ -258,7 +259,7 @@ async def add_rule(request: Request) -> Response:
     for name in ("a", "b"):
         column = schema.columns[form.place(name, len(schema.columns))]
         labels = column.labels
-        cells[column.name] = [labels[int(at)] for at in form.all(f"value-{name}") if at.isdigit()]
+        cells[column.name] = [labels[place_in(at, len(labels))] for at in form.all(f"value-{name}")]
     rule = Impossible.of(cells)
     session.change(
         "Stated an impossible combination",
@@ -364,10 +365,8 @@ def _texts(looked: Job, name: str) -> dict[str, str]:
 
 def _column_at(request: Request) -> tuple[Schema, int]:
     schema = require_schema(studio_of(request).session.now.schema)
-    place = int(request.path_params["place"])
-    if place >= len(schema.columns):
-        raise InputError("There is no such column.")
-    return schema, place
+    words = "There is no such column."
+    return schema, place_in(request.path_params["place"], len(schema.columns), words)
 
 
 def _files(studio: Studio) -> list[str]:
@@ -378,11 +377,9 @@ def _files(studio: Studio) -> list[str]:
 
 def _describes(path: Path) -> bool:
     """Whether a file is a schema, and no plan or survey; a large one may be."""
-    if path.stat().st_size > MOST_LOOKED:
-        return True
     try:
-        return bool(Schema.load(path).columns)
-    except PramanaError:
+        return path.stat().st_size > MOST_LOOKED or bool(Schema.load(path).columns)
+    except (PramanaError, OSError):  # it may also be gone meanwhile
         return False
 
 
@@ -411,10 +408,10 @@ ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (
     ("POST", "/columns/rules/drop", drop_rule),
     ("POST", "/columns/use", use_file),
     ("POST", "/columns/save", save_file),
-    ("GET", "/columns/{place:int}", one),
-    ("GET", "/columns/{place:int}/shape", shape),
-    ("GET", "/columns/{place:int}/drawn", shape_drawn),
-    ("POST", "/columns/{place:int}/count", count_one),
-    ("POST", "/columns/{place:int}", save_one),
-    ("POST", "/columns/{place:int}/reset", reset_one),
+    ("GET", "/columns/{place}", one),
+    ("GET", "/columns/{place}/shape", shape),
+    ("GET", "/columns/{place}/drawn", shape_drawn),
+    ("POST", "/columns/{place}/count", count_one),
+    ("POST", "/columns/{place}", save_one),
+    ("POST", "/columns/{place}/reset", reset_one),
 )

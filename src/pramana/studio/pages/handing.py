@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pramana.files import write_whole
 from pramana.studio.pages.columns import require_schema
 from pramana.studio.pages.protecting import plan_file, same_by_plan
+from pramana.studio.session import require_all_free
 from pramana.studio.view import Entry, Studio, form_of, goto, own_page, page, studio_of
 
 if TYPE_CHECKING:
@@ -48,8 +49,10 @@ async def save(request: Request) -> Response:
     form = await form_of(request)
     files = _files(studio)
     names = ("schema.toml", "plan.toml") if form.get("here") else tuple(files)
+    force = bool(form.get("force"))
+    require_all_free([session.place(name) for name in names], force=force)
     for name in names:
-        write_whole(session.place(name), files[name], force=bool(form.get("force")))
+        write_whole(session.place(name), files[name], force=force)
     session.notice = f"{', '.join(names[:-1])} and {names[-1]} are written."
     return goto(own_page(form.get("here"), "/code"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -190,7 +191,8 @@ def _files(folder: Path) -> Iterator[dict[str, Any]]:
                 if number > MOST_FILES:
                     return
                 file = here / name
-                yield {"name": str(file.relative_to(folder)), "size": file.stat().st_size}
+                with suppress(OSError):  # a link to nothing, or gone meanwhile
+                    yield {"name": str(file.relative_to(folder)), "size": file.stat().st_size}
 
 
 def file_words(studio: Studio) -> str:

@@ -81,7 +81,7 @@ def release_of(studio: Studio) -> dict[str, Any]:
     place = _place(session, session.now.analysed)
     if not (place / CERTIFICATE).is_file():
         raise InputError("The release is no longer there. Open another one.")
-    stamp = max(one.stat().st_mtime_ns for one in place.iterdir() if one.is_file())
+    stamp = max(one.lstat().st_mtime_ns for one in place.iterdir())
     return {"path": str(place), "stamp": stamp}
 
 

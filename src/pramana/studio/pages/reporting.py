@@ -11,6 +11,7 @@ from pramana.studio import tasks
 from pramana.studio.jobs import Job
 from pramana.studio.pages.columns import schema_words
 from pramana.studio.pages.opening import source_code, table_of
+from pramana.studio.session import require_all_free
 from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, part, studio_of
 
 if TYPE_CHECKING:
@@ -52,8 +53,14 @@ async def write(request: Request) -> Response:
     if edition not in EDITIONS:
         raise InputError("Choose for whom the report is.")
     studio.session.settle(name=form.get("name")[:200], office=form.get("office")[:200])
-    studio.jobs.forget(tasks.report, **_arguments(studio, edition))
-    studio.jobs.ask(tasks.report, **_arguments(studio, edition))
+    before = _begun(studio, edition)
+    if before is not None and before.condition in ("waiting", "running"):
+        return goto("/report")
+    force = bool(form.get("force"))
+    require_all_free([_place(studio, edition, end) for end in (".html", ".pdf")], force=force)
+    for own in (True, False):
+        studio.jobs.forget(tasks.report, **_arguments(studio, edition, force=own))
+    studio.jobs.ask(tasks.report, **_arguments(studio, edition, force=force))
     return goto("/report")
 
 
@@ -91,7 +98,11 @@ async def download(request: Request) -> Response:
 
 
 def _begun(studio: Studio, edition: str) -> Job | None:
-    return studio.jobs.find(studio.jobs.key_of(tasks.report, **_arguments(studio, edition)))
+    keys = (
+        studio.jobs.key_of(tasks.report, **_arguments(studio, edition, force=own))
+        for own in (True, False)
+    )
+    return next((job for key in keys if (job := studio.jobs.find(key)) is not None), None)
 
 
 def _place(studio: Studio, edition: str, ending: str = ".html") -> Path:
@@ -99,7 +110,7 @@ def _place(studio: Studio, edition: str, ending: str = ".html") -> Path:
     return studio.session.place(f"{now.release}-report-{edition}{ending}")
 
 
-def _arguments(studio: Studio, edition: str) -> dict[str, Any]:
+def _arguments(studio: Studio, edition: str, *, force: bool) -> dict[str, Any]:
     now = studio.session.now
     release = studio.session.place(now.release)
     certificate = release / "certificate.json"
@@ -113,6 +124,7 @@ def _arguments(studio: Studio, edition: str) -> dict[str, Any]:
         "external": edition == "public",
         "name": now.name,
         "office": now.office,
+        "force": force,
     }
 
 
