@@ -253,3 +253,16 @@ def test_what_is_not_written_yet_is_not_told(tmp_path: Path) -> None:
         raise OSError
     asking.join()
     assert told == [Outcome.FREE]
+
+
+@pytest.mark.parametrize("odd", [None, 7, b"0.1"])
+def test_a_record_that_is_no_text_is_said_to_be_damage(tmp_path: Path, odd: object) -> None:
+    """Whatever put it into the file."""
+    kept = store(tmp_path)
+    kept._database.execute("DROP TABLE records")
+    kept._database.execute("CREATE TABLE records (place INTEGER PRIMARY KEY, record)")
+    kept._database.execute("INSERT INTO records VALUES (1, ?)", (odd,))
+    with pytest.raises(InputError, match="damaged"):
+        list(kept.records())
+    with pytest.raises(InputError, match="damaged"):
+        kept.tally()

@@ -261,3 +261,11 @@ def test_a_stray_quote_inside_a_field_is_part_of_it(tmp_path):
     assert table["b"].to_pylist() == ['5"', "6"]
     table = read(tmp_path / "t.csv", 'a,b\n1,6\n2,5"\n')
     assert table["b"].to_pylist() == ["6", '5"']
+
+
+def test_a_name_that_does_not_end_is_refused(tmp_path):
+    """A quote in the first line that nobody closes, before more than any name has."""
+    path = tmp_path / "people.csv"
+    path.write_text('sex,"age\n' + "f,1\n" * 100_000)
+    with pytest.raises(InvalidTable, match="a quote that is not closed|cannot be read"):
+        open_table(path)

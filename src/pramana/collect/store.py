@@ -20,7 +20,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -227,8 +227,10 @@ class SqliteStore:
 
     def records(self) -> Iterator[str]:
         """All records, in the order of their random numbers."""
-        for (record,) in self._database.execute("SELECT record FROM records ORDER BY place"):
-            yield record
+        query = "SELECT record FROM records ORDER BY place"
+        with closing(self._database.execute(query)) as found:
+            for (record,) in found:
+                yield _text(record)
 
     def count(self) -> int:
         """How many records there are."""
@@ -237,7 +239,8 @@ class SqliteStore:
     def tally(self) -> dict[str, int]:
         """How often each record was sent."""
         query = "SELECT record, count(*) FROM records GROUP BY record ORDER BY record"
-        return dict(self._database.execute(query).fetchall())
+        found = self._database.execute(query).fetchall()
+        return {_text(record): number for record, number in found}
 
     def stir(self) -> None:
         """Write the file anew, and empty the log of transactions, which has their order."""
@@ -259,6 +262,12 @@ class SqliteStore:
                 self.stir()
         self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._database.close()
+
+
+def _text(record: object) -> str:
+    if not isinstance(record, str):
+        raise InputError("The store of answers is damaged: it holds a record that is no text.")
+    return record
 
 
 def _opened(path: Path) -> sqlite3.Connection:

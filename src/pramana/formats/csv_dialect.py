@@ -63,7 +63,11 @@ def own_dialect(path: Path) -> tuple[Dialect, frozenset[str]]:
     Text stands in quotes and nothing else does, so the first value that is not missing tells.
     """
     raw = _beginning(path)
-    header = next(csv.reader(io.StringIO(raw.decode("utf-8", errors="replace"), newline="")), [])
+    text = io.StringIO(raw.decode("utf-8", errors="replace"), newline="")
+    try:
+        header = next(csv.reader(text), [])
+    except csv.Error:
+        raise _no_header(path) from None
     require_distinct_names(header, where=str(path))
     fields = _raw_fields(raw)
     first = [next(fields, "") for _ in header]
@@ -200,7 +204,10 @@ def _header(
     reader = csv.reader(
         io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote, escapechar=escape
     )
-    header = next(row for row in reader if any(field.strip() for field in row))
+    try:
+        header = next(row for row in reader if any(field.strip() for field in row))
+    except csv.Error:  # a name longer than any
+        raise _no_header(path) from None
     names = [" ".join(name.split()) for name in header]
     if all(_is_number(name) for name in names):
         raise InvalidTable(
@@ -209,6 +216,13 @@ def _header(
     # Row numbers are often written under an empty name.
     names = [name or f"column_{at}" for at, name in enumerate(names, 1)]
     return tuple(names), reader.line_num
+
+
+def _no_header(path: Path) -> InvalidTable:
+    return InvalidTable(
+        f"The first line of {path} must name the columns, and a name there does not end: look for "
+        "a quote that is not closed."
+    )
 
 
 def _is_number(text: str) -> bool:
