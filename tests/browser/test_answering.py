@@ -212,12 +212,13 @@ def test_a_survey_is_answered_by_the_keyboard_alone(page: Any, served_whole: Sur
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Begin"
     page.keyboard.press("Enter")
-    page.keyboard.press("Tab")
-    page.keyboard.type("25")
-    page.keyboard.press("Enter")
-    for _ in range(3):
+    for number in range(1, 5):
+        page.locator(".progress", has_text=f"Question {number} of").wait_for()
         page.keyboard.press("Tab")
-        page.keyboard.press("Space")
+        if number == 1:
+            page.keyboard.type("25")
+        else:
+            page.keyboard.press("Space")
         page.keyboard.press("Enter")
     page.get_by_role("button", name="Send", exact=True).wait_for()
     page.keyboard.press("Tab")
