@@ -288,7 +288,7 @@ def test_a_store_that_the_system_refuses_is_one_line(tmp_path):
     (tmp_path / "survey" / "answers.sqlite").unlink()
     (tmp_path / "survey" / "answers.sqlite").mkdir()
     with (
-        pytest.raises(InputError, match="unable to open"),
+        pytest.raises(InputError, match="it is no file"),
         opened_store(tmp_path / "survey", definition),
     ):
         pass

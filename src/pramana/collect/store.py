@@ -272,6 +272,8 @@ def _text(record: object) -> str:
 
 def _opened(path: Path) -> sqlite3.Connection:
     """The database at a path, for its owner's eyes; a file that is none is said to be none."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} cannot be opened as a store of answers: it is no file.")
     try:
         found = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         path.chmod(0o600)
