@@ -6,6 +6,7 @@ import mmap
 import os
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +15,19 @@ import pytest
 
 import pramana as pm
 from pramana.errors import InvalidTable
-from pramana.formats.opening import open_table
+from pramana.formats.csv import CSV
+from pramana.formats.opening import _open_file, open_table
+from pramana.table import stamps
+from pramana.table.schema import Schema
 from pramana.table.stamps import FileStamp
 
+SCHEMA = """
+[columns.sex]
+role = "key"
+categories = ["F", "M"]
+[columns.kept]
+role = "sensitive"
+"""
 LINES = "".join(f"{at % 7},{at % 3}\n" for at in range(400_000))
 
 
@@ -92,6 +103,72 @@ def test_a_change_through_a_map_of_the_file_is_seen(tmp_path):
         pages[0] = 2
         with pytest.raises(InvalidTable, match="changed"):
             stamp.require_unchanged()
+
+
+@pytest.fixture
+def timeless(monkeypatch):
+    """A file system whose times stay as they are, as those of a map on a disk in memory do."""
+    first = {}
+
+    def unmoved(cls, path, **_):
+        now = NOW(cls, path)
+        return replace(first.setdefault(path, now), size=now.size)
+
+    monkeypatch.setattr(FileStamp, "_now", classmethod(unmoved))
+    monkeypatch.setattr(stamps, "_file_system", lambda _: "tmpfs")
+
+
+NOW = FileStamp._now.__func__
+
+
+@pytest.mark.usefixtures("timeless")
+def test_where_times_do_not_tell_of_a_change_between_passes_the_content_does(tmp_path):
+    """What was released would be of a table that nobody has ever seen whole."""
+    path, other = (tmp_path / f"{name}.parquet" for name in ("people", "other"))
+    for place, start in ((path, 0), (other, 1)):
+        sex = pa.array(["F", "M"] * 300)[start : start + 500]
+        pq.write_table(pa.table({"sex": sex, "kept": np.arange(500)}), place)
+    assert path.stat().st_size == other.stat().st_size
+    plan = pm.design(Schema.from_toml(SCHEMA), pm.PkAnonymity(k=2), data=path)
+
+    def change(_):
+        path.write_bytes(other.read_bytes())
+
+    with pytest.raises(InvalidTable, match="changed while it was read"):
+        pm.protect(path, plan, to=tmp_path / "release", progress=change)
+    assert not (tmp_path / "release").exists()
+    pm.protect(path, plan, to=tmp_path / "release")
+
+
+@pytest.mark.usefixtures("timeless")
+def test_where_times_do_not_tell_of_a_change_while_a_text_is_read_the_content_does(tmp_path):
+    """It is read once; half of one text and half of another is none of them."""
+    path = tmp_path / "people.csv"
+    path.write_text("a,b\n1,2\n")
+
+    def read(place):
+        opened = CSV.open(place)
+        place.write_text("a,b\n1,3\n")
+        return opened
+
+    with pytest.raises(InvalidTable, match="changed while it was read"):
+        _open_file(path, read)
+
+
+def test_the_kind_of_a_file_system_is_that_of_the_nearest_mount(tmp_path, monkeypatch):
+    """Of several at one place the last one is seen; blanks in a name are spelled as octals."""
+    inner, blank = tmp_path / "a", tmp_path / "a b"
+    lines = [("/", "ext4"), (inner, "tmpfs"), (inner, "vfat"), (blank, "fuse.sshfs")]
+    told = "".join(
+        f"1 2 0:3 / {str(at).replace(' ', chr(92) + '040')} rw shared:1 - {kind} none rw\n"
+        for at, kind in lines
+    )
+    (tmp_path / "mounts").write_text(told)
+    monkeypatch.setattr(stamps, "MOUNTS", tmp_path / "mounts")
+    found = [stamps._file_system(one / "x.csv") for one in (tmp_path, inner, blank)]
+    assert found == ["ext4", "vfat", "fuse.sshfs"]
+    monkeypatch.setattr(stamps, "MOUNTS", tmp_path / "nobody")
+    assert stamps._file_system(tmp_path) is None
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "sav"])

@@ -170,7 +170,7 @@ class _File:
 
     @classmethod
     def of(cls, path: Path) -> _File:
-        stamp = FileStamp.of(path)
+        stamp = FileStamp.of(path).sealed()
         try:
             with pq.ParquetFile(path) as file:
                 metadata = file.metadata
@@ -270,9 +270,9 @@ class _File:
             with pq.ParquetFile(self.stamp.path, **options) as file:
                 yield file
         except BROKEN:
-            self.stamp.require_unchanged()
+            self.stamp.require_same_times()
             raise broken(self.stamp.path) from None
-        self.stamp.require_unchanged()
+        self.stamp.require_same_times()
 
 
 class _Wide:
