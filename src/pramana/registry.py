@@ -7,11 +7,12 @@ from an installed package by an entry point of the registry's group.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
-from importlib.metadata import entry_points
-from typing import Any, Generic, TypeVar
+from importlib.metadata import EntryPoints, entry_points
+from typing import Any, Generic, TypeVar, cast
 
 __all__ = ["Registry"]
 
@@ -69,8 +70,14 @@ class Registry(Mapping[str, T], Generic[T]):
         if self._looked_outside:
             return
         self._looked_outside = True
-        for offered in entry_points(group=self.group):
+        for offered in _installed(tuple(sys.path)).select(group=self.group):
             self._loaders.setdefault(offered.name, offered.load)
+
+
+@cache
+def _installed(_: tuple[str, ...]) -> EntryPoints:
+    """What packages on this path offer, whatever the kind: finding it reads a file a package."""
+    return cast("EntryPoints", entry_points())  # Python 3.11 gives them by another name
 
 
 def _load(place: str) -> Any:
