@@ -34,6 +34,12 @@ RESERVED = 72 * 2**30
 """Addresses that the library's engine reserves: it ends the process where it cannot."""
 
 STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+OWN = re.compile(
+    r"constructor|__\w+__|hasOwnProperty|isPrototypeOf|propertyIsEnumerable|toLocaleString|toString"
+    r"|valueOf"
+)
+"""Names that everything has in the library's language: as names of columns they mislead it."""
+
 SCALE = 2
 """Dots of a PNG for each unit of the chart."""
 
@@ -111,9 +117,13 @@ def readable(text: str) -> str:
 
 
 def _readable(value: Any) -> Any:
-    """The form of a chart in readable texts of one line: others would end its expressions."""
+    """The form of a chart in readable texts of one line: others would end its expressions.
+
+    What has a meaning of its own to the library gets a space behind it, which nobody sees.
+    """
     if isinstance(value, str):
-        return re.sub(r"[\n\t]", " ", readable(value))
+        plain = re.sub(r"[\n\t]", " ", readable(value))
+        return f"{plain} " if OWN.fullmatch(plain) else plain
     if isinstance(value, dict):
         return {_readable(name): _readable(own) for name, own in value.items()}
     return [_readable(own) for own in value] if isinstance(value, list) else value

@@ -86,6 +86,9 @@ def test_months_run_over_the_end_of_the_year() -> None:
         (survey_text().replace('f = "Female", ', ""), "at least two answers"),
         (survey_text().replace('"on foot"', '"on\\nfoot"'), "no line breaks"),
         (survey_text().replace('"on foot"', '"on\\u0000foot"'), "no line breaks"),
+        (survey_text().replace("How we live", "How\\u001b[2J we"), "title must hold no control"),
+        (survey_text().replace('"Female"', '"Fe\\u0000male"'), "answer of 'sex' must hold no"),
+        (survey_text(extra='words = { begin = "\\u0007" }\n'), "words.begin must hold no control"),
     ],
 )
 def test_a_wrong_survey_is_refused_in_one_line(wrong: str, said: str) -> None:

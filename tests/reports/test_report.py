@@ -23,6 +23,7 @@ from pramana.assess.report import make_report
 from pramana.formats.opening import open_table
 from pramana.guarantees.registry import GUARANTEES
 from pramana.pictures import COLOURS as PALETTE
+from pramana.pictures import altair, plain_svg, rows_of
 from pramana.reports import plots
 from pramana.reports.content import ColumnView
 from pramana.reports.markup import Markup, element, table
@@ -303,6 +304,21 @@ VIEW = ColumnView(
     "q1", "Sex (q1)", "key", "", "", labels=("Man", "Woman"), released=(0.5, 0.5),
     estimated=(0.49, 0.51), low=(0.4, 0.42), high=(0.58, 0.6),
 )  # fmt: skip
+
+
+def test_names_that_the_library_has_itself_stop_no_chart(capfd):
+    """Columns and answers called as everything is in its language are drawn as any others.
+
+    The library draws no bars of such a value, and tells the terminal alone.
+    """
+    words = ("constructor", "toString")
+    for name in (*words, "valueOf", "plain"):
+        rows = rows_of([{name: word, "n": 1} for word in words])
+        chart = altair().Chart(rows, mark="bar").encode(x="n:Q", y=f"{name}:N", color=f"{name}:N")
+        drawn = plain_svg(chart)
+        assert drawn.count('aria-roledescription="bar"') == 2
+        assert all(word in drawn for word in words)
+    assert capfd.readouterr().err == ""
 
 
 def test_charts_have_axes_labels_and_error_bars():

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from pramana.collect.channel import AnswerChannel
 from pramana.collect.definition import Definition
-from pramana.collect.manipulation import suspicions
+from pramana.collect.manipulation import Suspicion, suspicions
 from pramana.collect.store import Store
 from pramana.errors import InputError, OutputExists, PramanaError
 from pramana.files import require_free
@@ -181,6 +182,17 @@ class Status:
         }
 
 
+MOST_TOLD: Final = 10
+"""Counts that are told of; whoever invents answers moves many."""
+
+
+def _told(found: Sequence[Suspicion]) -> tuple[str, ...]:
+    """The farthest counts in words, and how many more there are."""
+    rest = len(found) - MOST_TOLD
+    more = (f"{rest:,} more counts lie beyond what any truth explains.",) if rest > 0 else ()
+    return (*(one.sentence() for one in found[:MOST_TOLD]), *more)
+
+
 def status_of(definition: Definition, store: Store) -> Status:
     """How far a survey has come."""
     answers = store.count()
@@ -188,6 +200,6 @@ def status_of(definition: Definition, store: Store) -> Status:
     k = next((one.k for one in promised if isinstance(one, PkAnonymity)), None)
     sentences = tuple(one.sentence() for one in promised)
     sentences += _not_covered(definition, answers) if promised else ()
-    odd = tuple(one.sentence() for one in suspicions(definition.channel, store.tally()))
+    odd = _told(suspicions(definition.channel, store.tally()))
     short = tuple(definition.short_of(answers)) if promised else ()
     return Status(answers, definition.survey.expected, k, sentences, odd, short)

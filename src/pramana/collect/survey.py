@@ -336,7 +336,7 @@ def _answers(name: str, way: str, given: Mapping[str, Any]) -> tuple[list[str], 
     answers = list(own) if isinstance(own, dict) else _texts(f"answers of '{name}'", own)
     if len(answers) < 2 or len(set(answers)) < len(answers) or not all(map(str.strip, answers)):
         raise InvalidSchema(f"'{name}' must have at least two answers, each listed once.")
-    if any(unicodedata.category(letter) in UNSEEN for one in answers for letter in one):
+    if any(map(_steers, answers)):
         raise InvalidSchema(f"Answers of '{name}' must hold no line breaks and no controls.")
     texts = own if isinstance(own, dict) else {}
     return answers, {one: _text(f"answer of '{name}'", texts[one], needed=True) for one in texts}
@@ -396,7 +396,14 @@ def _text(what: str, given: object, *, needed: bool = False) -> str:
         return ""
     if not isinstance(given, str) or (needed and not given.strip()) or len(given) > MOST_LETTERS:
         raise InvalidSchema(f"{what} must be a text of at most {MOST_LETTERS:,} letters.")
+    if _steers(given, but="\n\r\t\u2028\u2029"):
+        raise InvalidSchema(f"{what} must hold no control characters but line breaks.")
     return given
+
+
+def _steers(text: str, *, but: str = "") -> bool:
+    """Whether letters stand in it that nobody sees, and that screens and programs obey."""
+    return any(unicodedata.category(own) in UNSEEN and own not in but for own in text)
 
 
 def _texts(what: str, given: object) -> list[str]:
