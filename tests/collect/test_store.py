@@ -143,6 +143,27 @@ def test_a_file_depends_on_what_is_kept_and_not_on_how_it_came(tmp_path: Path, c
     assert bytes_of(tmp_path / "other" / "answers.sqlite") == plain
 
 
+def test_a_store_that_somebody_reads_is_not_said_to_be_stirred(tmp_path: Path) -> None:
+    """The log has every transaction in its order, and stays while what was before is read."""
+    kept = store(tmp_path)
+    kept._database.execute("PRAGMA busy_timeout=1")
+    for at in range(5):
+        kept.accept([Sent(f"0.{at}", f"{at:064x}")])
+    log = tmp_path / "answers.sqlite-wal"
+    reader = sqlite3.connect(tmp_path / "answers.sqlite", isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM records").fetchall()
+    assert not kept.stir()
+    assert log.stat().st_size > 0
+    assert kept._fresh
+    reader.execute("COMMIT")
+    reader.close()
+    assert kept.stir()
+    assert log.stat().st_size == 0
+    assert not kept._fresh
+    kept.close()
+
+
 def test_a_survey_that_is_closed_takes_no_more(tmp_path: Path) -> None:
     """Also after a restart; what is there stays."""
     kept = store(tmp_path)

@@ -13,7 +13,7 @@ import pytest
 
 from pramana.collect.closing import close_survey
 from pramana.collect.definition import respond
-from pramana.collect.folder import new_survey
+from pramana.collect.folder import new_survey, opened_store
 from pramana.collect.postgres import PostgresStore
 from pramana.collect.store import Outcome, Sent, open_store
 from pramana.errors import InputError
@@ -208,8 +208,31 @@ def test_a_survey_in_postgres_becomes_a_release(postgres: str, tmp_path: Path) -
     assert verify_folder(tmp_path / "release").valid
 
 
-def test_a_database_that_is_not_there_is_said_in_one_line() -> None:
+@pytest.mark.parametrize("end", ["127.0.0.1:9/x", "127.0.0.1:9/x?odd=1", "%zz", "h:\u00e9/x"])
+def test_a_database_that_is_not_there_is_said_in_one_line(end: str) -> None:
     """No word of the URL, which may hold a password."""
     with pytest.raises(InputError, match="cannot be reached") as caught:
-        open_store("postgresql://office:secret@127.0.0.1:9/x", identity="a" * 64, codes=False)
+        open_store(f"postgresql://office:secret@{end}", identity="a" * 64, codes=False)
     assert "secret" not in str(caught.value)
+
+
+def test_what_the_database_refuses_is_said_in_one_line(postgres: str, tmp_path: Path) -> None:
+    """Somebody who may make no table, and a table that is gone: by its kind, without a row."""
+    source, folder = tmp_path / "survey.toml", tmp_path / "survey"
+    source.write_text(survey_text("reports", extra='language = "it"\n'))
+    definition, _ = new_survey(source, folder)
+    with opened_store(folder, definition, postgres) as kept:
+        assert isinstance(kept, PostgresStore)
+        kept._run("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+        kept._run("CREATE ROLE poor LOGIN")
+    poor = postgres.replace("office@", "poor@")
+    with (
+        pytest.raises(InputError, match="the database cannot be read or written: Insufficient"),
+        opened_store(folder, definition, poor),
+    ):
+        pass
+    with (
+        pytest.raises(InputError, match="cannot be read or written: UndefinedTable"),
+        opened_store(folder, definition, postgres) as kept,
+    ):
+        kept._run("SELECT * FROM {}_nothing")

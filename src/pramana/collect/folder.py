@@ -12,7 +12,7 @@ from typing import Final
 from pramana.collect.consent import consent_of
 from pramana.collect.definition import DEFINITION, PAGE, TRIAL, Definition, define, way_out
 from pramana.collect.page import pages_of
-from pramana.collect.store import DAMAGED, Store, open_store, reason_of
+from pramana.collect.store import DAMAGED, Store, database_errors, open_store, reason_of
 from pramana.collect.survey import Survey
 from pramana.errors import AlteredRelease, InputError, OutputExists
 from pramana.files import read_file, require_free, whole_file, whole_folder
@@ -126,9 +126,12 @@ def opened_store(
             yield store
         finally:
             store.close()
-    except DAMAGED as error:
+    except Exception as error:
+        if not isinstance(error, (*DAMAGED, *database_errors())):
+            raise
         why = reason_of(error, folder)
-        raise InputError(f"The answers in {folder} cannot be read or written: {why}.") from None
+        where = folder if database is None else "the database"
+        raise InputError(f"The answers in {where} cannot be read or written: {why}.") from None
 
 
 def load(folder: str | Path, *, wave: int | None = None) -> Definition:

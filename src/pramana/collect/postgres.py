@@ -50,9 +50,13 @@ class PostgresStore:
         self._url = url
         self._turns = threading.RLock()
         self._database = _connected(url)
-        with self._alone():
-            self._run(SCHEMA.format(name=self._name))
-            secret = self._setting("secret", bytes(self._keystream.words("secret", 0, 4)))
+        try:
+            with self._alone():
+                self._run(SCHEMA.format(name=self._name))
+                secret = self._setting("secret", bytes(self._keystream.words("secret", 0, 4)))
+        except BaseException:
+            self._database.close()
+            raise
         self._hash = TokenHash(secret, codes)
 
     @contextmanager
@@ -182,7 +186,7 @@ class PostgresStore:
         rows = self._run("SELECT record, count(*) FROM {}_records GROUP BY record ORDER BY record")
         return {str(record): int(str(times)) for record, times in rows}
 
-    def stir(self) -> None:
+    def stir(self) -> bool:
         """Write all rows anew in the order of their random numbers, each table by itself."""
         for table, key in (("records", "place"), ("tokens", "hash")):
             name = f"{self._name}_{table}"
@@ -190,6 +194,7 @@ class PostgresStore:
                 for statement in STIR:
                     self._run(statement.format(table=name, key=key))
         self._fresh = False
+        return True
 
     def close(self) -> None:
         """Stir what this one has kept, and let go of the database."""
@@ -207,5 +212,5 @@ def _connected(url: str) -> psycopg.Connection[tuple[Any, ...]]:
         found = psycopg.connect(url, autocommit=True)
         found.execute("SET synchronous_commit = on")
         return found
-    except psycopg.OperationalError:
+    except (psycopg.Error, UnicodeError):
         raise InputError("The PostgreSQL database cannot be reached by this URL.") from None

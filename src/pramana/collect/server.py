@@ -45,6 +45,9 @@ TOKEN: Final = 64
 
 MOST_CODE: Final = 64
 
+OTHERS: Final = ("cross-site", "same-site")
+"""Who a browser says has made it send, where that is not the page: other hosts of a domain too."""
+
 COMPLAIN_SECONDS: Final = 60
 STIR_SECONDS: Final = 60
 STIR_SHARE: Final = 20
@@ -186,8 +189,7 @@ class Inbox:
         if not self._fresh or started < self._next_stir:
             return
         with suppress(Exception):  # who reads at this moment is in the way: at the next turn
-            await asyncio.to_thread(self._store.stir)
-            self._fresh = False
+            self._fresh = not await asyncio.to_thread(self._store.stir)
         ended = time.monotonic()
         self._next_stir = ended + max(self._pause, STIR_SHARE * (ended - started))
 
@@ -258,7 +260,7 @@ class _Desk:
     ) -> Response:
         from starlette.requests import ClientDisconnect
 
-        if request.headers.get("sec-fetch-site") == "cross-site":
+        if request.headers.get("sec-fetch-site") in OTHERS:
             return _said(400, error="Another page than that of the survey has sent this.")
         try:
             asked = read(self._definition, await asyncio.wait_for(_body(request), BODY_SECONDS))

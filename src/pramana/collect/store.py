@@ -18,6 +18,7 @@ import hashlib
 import hmac
 import shutil
 import sqlite3
+import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -29,7 +30,8 @@ from typing import Any, Final, Protocol
 from pramana.errors import InputError
 from pramana.randomness import Keystream
 
-__all__ = ["Outcome", "Sent", "SqliteStore", "Store", "TokenHash", "open_store", "reason_of"]
+__all__ = ["Outcome", "Sent", "SqliteStore", "Store", "TokenHash", "database_errors",
+           "open_store", "reason_of"]  # fmt: skip
 
 ROOM: Final = 2**16
 """Bytes without which a database finds no room on a disk."""
@@ -65,8 +67,8 @@ class Store(Protocol):
     def look_up(self, token: str) -> Outcome:
         """What would become of an answer with this token."""
 
-    def stir(self) -> None:
-        """Write everything anew in the order of random numbers."""
+    def stir(self) -> bool:
+        """Write everything anew in the order of random numbers; whether nothing else is left."""
 
     def finish(self) -> None:
         """Take no more answers, ever."""
@@ -242,12 +244,16 @@ class SqliteStore:
         found = self._database.execute(query).fetchall()
         return {_text(record): number for record, number in found}
 
-    def stir(self) -> None:
-        """Write the file anew, and empty the log of transactions, which has their order."""
+    def stir(self) -> bool:
+        """Write the file anew, and empty the log of transactions, which has their order.
+
+        The log stays for as long as somebody reads what stood before: then it is not done yet.
+        """
         with self._turns:
             self._database.execute("VACUUM")
-            self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            self._fresh = False
+            (busy, *_) = self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            self._fresh = bool(busy)
+            return not busy
 
     def finish(self) -> None:
         """Take no more answers, ever; what is kept is stirred once more."""
@@ -284,8 +290,16 @@ def _opened(path: Path) -> sqlite3.Connection:
     return found
 
 
+def database_errors() -> tuple[type[Exception], ...]:
+    """What PostgreSQL raises, where it is used at all."""
+    library = sys.modules.get("psycopg")
+    return () if library is None else (library.Error,)
+
+
 def reason_of(error: Exception, folder: Path) -> str:
     """Why a database failed, in its own words, without a cell; it does not tell a full disk."""
+    if isinstance(error, database_errors()):
+        return type(error).__name__  # its words may hold a row
     full = folder.is_dir() and shutil.disk_usage(folder).free < ROOM
     return "No space left on device" if full else str(error).partition(" with text ")[0]
 
