@@ -22,8 +22,9 @@ from pramana.methods.plan import Plan
 from pramana.randomise.noise import with_noise
 from pramana.randomness import Keystream
 from pramana.readings.release import Release, written_release
-from pramana.release.certificate import WITH_MATRICES, Certificate
+from pramana.release.certificate import Certificate
 from pramana.release.folder import require_counted, require_free
+from pramana.release.kinds import KINDS
 from pramana.release.stewards import require_apart_from, stewards_folder
 from pramana.release.stored import write_release
 from pramana.risk.verbatim import Verbatim, measure_verbatim
@@ -35,9 +36,6 @@ from pramana.table.opened import OpenedTable, TableFormat
 from pramana.types import Progress, TableLike
 
 __all__ = ["protect"]
-
-WATCHED = ("published", "withheld")
-"""Kinds of releases in which every record has a label in every column that has labels."""
 
 
 def protect(
@@ -90,7 +88,8 @@ def protect(
     if not engine_for(opened).on_one_machine:
         seen = None
     watch, booked_table = None, opened
-    if seen is not None and plan.method.kind in WATCHED:
+    kind = KINDS[plan.method.kind]
+    if seen is not None and kind.whole and not kind.grouped:  # a label in every column with labels
         watch = Watch(plan.schema, opened.rows)
         opened = watch.truth(opened)
     keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
@@ -137,7 +136,7 @@ def _drawn(plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table
     made, plan = plan.method.release(plan, opened, keystream)
     made = with_noise(made, plan.schema, keystream)
     made = leaving(made, plan.method.published_schema(plan.schema), plan.mechanism.marks)
-    if plan.method.kind == "withheld" and engine_for(opened).on_one_machine:
+    if KINDS[plan.method.kind].withholds_matrices and engine_for(opened).on_one_machine:
         return _copies_counted(made, plan, opened)
     return made, plan
 
@@ -248,7 +247,7 @@ def _certificate(plan: Plan, keystream: Keystream, labels: Labels) -> Certificat
     return Certificate(
         schema=schema,
         kind=plan.method.kind,
-        mechanism=plan.mechanism if plan.method.kind in WITH_MATRICES else None,
+        mechanism=plan.mechanism if KINDS[plan.method.kind].shows_matrices else None,
         method=plan.method.name,
         records=plan.records,
         crowd=plan.crowd,

@@ -1,4 +1,4 @@
-"""Things of one kind, found by name: guarantees, methods, readings, formats, engines.
+"""Things of one sort, found by name: guarantees, methods, kinds of releases, formats, engines.
 
 A registry knows its built-in members by the place where they are written and loads each when it is
 asked for, so that a list of names costs no import. Others come by :meth:`Registry.register`, or
@@ -14,13 +14,13 @@ from importlib import import_module
 from importlib.metadata import EntryPoints, entry_points
 from typing import Any, Generic, TypeVar, cast
 
-__all__ = ["Registry"]
+__all__ = ["Registry", "load"]
 
 T = TypeVar("T")
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """Members of one kind by their names, in the order in which they became known.
+    """Members of one sort by their names, in the order in which they became known.
 
     >>> shapes: Registry[int] = Registry("pramana.shapes", {})
     >>> shapes.register("triangle", 3)
@@ -31,7 +31,7 @@ class Registry(Mapping[str, T], Generic[T]):
     def __init__(self, group: str, built_in: Mapping[str, str]) -> None:
         self.group = group
         self._loaders: dict[str, Callable[[], T]] = {
-            name: partial(_load, place) for name, place in built_in.items()
+            name: partial(load, place) for name, place in built_in.items()
         }
         self._members: dict[str, T] = {}
         self._looked_outside = False
@@ -80,6 +80,7 @@ def _installed(_: tuple[str, ...]) -> EntryPoints:
     return cast("EntryPoints", entry_points())  # Python 3.11 gives them by another name
 
 
-def _load(place: str) -> Any:
+def load(place: str) -> Any:
+    """What stands at a place that is written as ``module:name``."""
     module, _, attribute = place.partition(":")
     return getattr(import_module(module), attribute)

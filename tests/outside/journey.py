@@ -6,6 +6,9 @@ from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 
+import pytest
+
+import pramana as pm
 from pramana.cli.app import main
 
 PROTECT = "protect people.csv --schema schema.toml --engine rows --method cake --doubt 0.2 --slices"
@@ -24,7 +27,7 @@ def run(line: str) -> str:
 
 
 def go_all_the_way() -> None:
-    """Help, certificate, verification and report know all four."""
+    """Help, certificate, verification and report know all five."""
     shown = run("protect --method cake --help")
     assert "--doubt NUMBER" in shown
     assert "--slices NUMBER" in shown
@@ -47,7 +50,11 @@ def go_all_the_way() -> None:
     page = Path("page.html").read_text()
     assert "Every value may be doubted by 0.2" in page
     assert "Method cake" in page
-    assert "sex" in run("estimate release --by sex")
+    assert "The matrices were whispered and do not depend on the data." in page
+    assert "What was whispered must not be counted." in Path("release/README.md").read_text()
+    assert "whispered;" in run("estimate release --by sex")
+    with pytest.raises(pm.NotCovered, match="not said again"):
+        pm.load("release").rebuild()
 
 
 if __name__ == "__main__":

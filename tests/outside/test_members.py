@@ -1,4 +1,4 @@
-"""A guarantee, a method, a format and an engine from outside: from the help to the report."""
+"""A member of each registry from outside: from the help to the report."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ import pramana as pm
 from pramana.api import ENGINES, FORMATS, GUARANTEES, METHODS, open_source
 from pramana.engines.local.engine import LocalEngine
 from pramana.errors import InvalidTable
+from pramana.release.kinds import KINDS
 from pramana.table.opened import OpenedTable, Part, placed
 from tests.outside import journey, toys
 
-REGISTRIES = (GUARANTEES, METHODS, FORMATS, ENGINES)
+REGISTRIES = (GUARANTEES, METHODS, KINDS, FORMATS, ENGINES)
 
 SCHEMA = """
 [columns.sex]
@@ -45,7 +46,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def registered() -> Iterator[None]:
-    """All four are known while a test runs."""
+    """All five are known while a test runs."""
     for registry in REGISTRIES:
         name, attribute = toys.MEMBERS[registry.group]
         registry.register(name, getattr(toys, attribute))

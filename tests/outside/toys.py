@@ -14,6 +14,8 @@ from pramana.engines.local.engine import LocalEngine
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
 from pramana.guarantees.evaluate import attained
 from pramana.methods.base import option
+from pramana.readings.published import PublishedReading
+from pramana.release.kinds import Kind
 from pramana.table.opened import OpenedTable
 
 
@@ -61,7 +63,7 @@ class Cake(pm.Method):
     name: ClassVar[str] = "cake"
     when: ClassVar[str] = "You want to see a method from outside."
     aims: ClassVar[tuple[str, ...]] = ("doubt",)
-    kind: ClassVar[str] = "published"
+    kind: ClassVar[str] = "whispered"
 
     def design(self, people, asked):
         """Retention, with so much of the cake that two values are doubted enough."""
@@ -137,12 +139,33 @@ class RowEngine(LocalEngine):
         return Rows(opened.to_arrow().to_pydict())
 
 
+class WhisperedReading(PublishedReading):
+    """Undoes the matrices, and says whom it was told by."""
+
+    def counts(self, asked, *, method, share):
+        """As for published matrices, in a lower voice."""
+        found = super().counts(asked, method=method, share=share)
+        return replace(found, why=f"whispered; {found.why}")
+
+    def rebuild(self, keystream, *, method):
+        """Never."""
+        del keystream, method
+        raise pm.NotCovered("What was whispered is not said again.")
+
+
+WHISPERED = Kind(
+    reading=f"{__name__}:WhisperedReading",
+    made="The matrices were whispered and {depends}.",
+    why_not="What was whispered must not be counted.",
+    shows_matrices=True,
+)
 LINES = Lines()
 ROWS = RowEngine()
 
 MEMBERS = {
     "pramana.guarantees": ("doubt", "Doubt"),
     "pramana.methods": ("cake", "Cake"),
+    "pramana.kinds": ("whispered", "WHISPERED"),
     "pramana.formats": ("lines", "LINES"),
     "pramana.engines": ("rows", "ROWS"),
 }

@@ -20,7 +20,7 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.methods.invariant import Invariant
 from pramana.release.certificate import Certificate
 from pramana.release.contents import fingerprint
-from pramana.release.explained import WHY_NOT, explanations
+from pramana.release.explained import explanations
 from pramana.release.snippets import LOADERS
 from pramana.table.domains import Bins, Categories
 from pramana.table.labels import Labels
@@ -92,7 +92,7 @@ def test_every_kind_of_release_says_what_is_promised_and_what_not(tmp_path, surv
 
     text = (release.folder / "README.md").read_text()
     certificate = release.certificate
-    assert WHY_NOT[certificate.kind] in text
+    assert certificate.nature.why_not in text
     assert all(sentence in text for sentence in certificate.sentences())
     form = certificate.to_json()
     assert form["scope"]["statement"] in text

@@ -18,7 +18,6 @@ from tests.reports.editions import (
 )
 
 from pramana import api
-from pramana.release.explained import WHY_NOT
 
 
 @pytest.fixture(scope="module", params=list(METHODS))
@@ -84,7 +83,7 @@ def test_what_must_not_be_done_is_said_by_kind(made):
     certificate = api.load(made["folder"]).certificate
     text = words_of(made["external"], "html")
 
-    assert squeezed(WHY_NOT[certificate.kind]) in text
+    assert squeezed(certificate.nature.why_not) in text
     for sentence in certificate.sentences():
         assert squeezed(sentence) in text
 

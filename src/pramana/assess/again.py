@@ -63,7 +63,7 @@ def _narrowed(original: OpenedTable, names: Sequence[str]) -> OpenedTable:
 
 def _method(certificate: Certificate) -> Method | None:
     """The method with all its options; nothing where some of them are not told."""
-    if certificate.kind != "withheld" or certificate.method not in METHODS:
+    if not certificate.nature.withholds_matrices or certificate.method not in METHODS:
         return None
     kind = METHODS[certificate.method]
     options = {option.name for option in fields(kind)}  # type: ignore[arg-type]

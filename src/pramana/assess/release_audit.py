@@ -183,7 +183,7 @@ def audit_release(
     seen = measure_verbatim(certificate.true_schema, truth, release.opened)
     suggested = certificate.suggested_share
     keystream = Keystream.from_seed(seed)
-    if certificate.kind == "groups":
+    if certificate.nature.grouped:
         say("Forming groups and linking records")
         linked = grouped_linkage(
             certificate, truth, bound=linking_bound(certificate), keystream=keystream
@@ -231,7 +231,7 @@ def link_risks(
     """The attacks that look for whose record is whose, and no others: they are the quickest."""
     certificate = release.certificate
     keystream, bound = Keystream.from_seed(seed), linking_bound(certificate)
-    if certificate.kind == "groups":
+    if certificate.nature.grouped:
         return (grouped_linkage(certificate, truth, bound=bound, keystream=keystream, most=QUICK),)
     matrices = mechanism or certificate.mechanism
     if matrices is None or not matrices.columns:
@@ -258,7 +258,7 @@ def _people(
 def _as_told(certificate: Certificate) -> Schema:
     """The schema of the released records: reports are empty where nothing was asked."""
     schema = certificate.schema
-    if certificate.kind != "reports":
+    if certificate.nature.whole:
         return schema
     return schema.replace_columns(replace(c, missing="category") for c in schema.randomised)
 

@@ -84,7 +84,7 @@ class _Tie:
         before, after = (t.to_arrow([key.name, other.name]) for t in (truth, release.opened))
         own, theirs = _alike(before.column(other.name), after.column(other.name), other)
         told = told_codes(release.certificate.mechanism, key, release.opened)
-        if release.certificate.kind == "reports":  # at face value, those who tell the key
+        if not release.certificate.nature.whole:  # at face value, those who tell the key
             theirs, told = theirs.filter(pa.array(told != SILENT)), told[told != SILENT]
         codes = encode(key, before.column(key.name)), told
         tie = cls(key, other.name, codes, (own, theirs))

@@ -222,7 +222,7 @@ class _Coded:
         for column in columns:
             before[column.name] = encode(column, truth.to_arrow([column.name]).column(0))
             after[column.name] = told_codes(release.certificate.mechanism, column, release.opened)
-        return cls(columns, before, after, release.certificate.kind != "reports")
+        return cls(columns, before, after, release.certificate.nature.whole)
 
     def counts(self, names: Sequence[str], *, released: bool) -> NDArray[np.int64]:
         codes = self.released if released else self.truth

@@ -310,7 +310,7 @@ def _show(plan: Plan, release: Release, place: Path, seen: Verbatim | None) -> N
     if seen is not None:
         bullet(console, seen.sentence())
         warning = seen.warning(release.certificate.suggested_share)
-        told = release.certificate.kind in ("withheld", "groups")  # a notice has said so
+        told = not release.certificate.nature.shows_matrices  # a notice has said so
         if warning is not None and not told:
             bullet(console, warning, style="yellow")
     if release.certificate.reproducible:

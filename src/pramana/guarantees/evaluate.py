@@ -53,27 +53,22 @@ def recomputed(evidence: Evidence, stated: Sequence[Guarantee]) -> dict[str, Gua
 
 def lacks(kind: type[Guarantee], evidence: Evidence) -> str | None:
     """Why the evidence does not offer what a guarantee needs; nothing where it does."""
-    missing = kind.needs - evidence.offers
-    return next((need.value for need in Need if need in missing), None)
+    return _first(kind.needs - evidence.offers)
 
 
-def never_offered(kind: type[Guarantee], release: str, evidence: Evidence) -> str | None:
-    """Why not even the owner of such a release can compute a guarantee; nothing where it can be.
+def never_offered(kind: type[Guarantee], evidence: Evidence, owner: frozenset[Need]) -> str | None:
+    """Why not even the owner of a release can compute a guarantee; nothing where it can be.
 
     Args:
         kind: the guarantee.
-        release: ``published``, ``withheld``, ``groups`` or ``reports``.
         evidence: what a stranger has.
+        owner: what the owner has beyond that.
     """
-    needs = kind.needs - evidence.offers
-    if release == "groups":
-        needs -= {Need.GROUPS}
-    elif release != "reports":  # what rests on counts speaks of steps on whole records
-        needs -= {Need.COUNTS}
-    if release == "withheld":
-        # What compares tables must be shown: nobody can tell that hidden matrices are fixed.
-        needs -= {Need.MATRICES}
-    return next((need.value for need in Need if need in needs), None)
+    return _first(kind.needs - evidence.offers - owner)
+
+
+def _first(missing: frozenset[Need]) -> str | None:
+    return next((need.value for need in Need if need in missing), None)
 
 
 def paired(asked: Sequence[Guarantee], found: Sequence[Guarantee]) -> tuple[Claim, ...]:

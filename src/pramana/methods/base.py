@@ -14,7 +14,7 @@ from pramana.engines.base import Table
 from pramana.errors import InvalidNumber
 from pramana.guarantees.base import Guarantee
 from pramana.randomness import Keystream
-from pramana.release.certificate import Certificate, Kind
+from pramana.release.certificate import Certificate
 from pramana.release.makers import NewKeys
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pramana.methods.people import People
     from pramana.methods.plan import Plan
 
-__all__ = ["Kind", "Method", "Option", "option", "options_of", "require_choice", "require_kinds"]
+__all__ = ["Method", "Option", "option", "options_of", "require_choice", "require_kinds"]
 
 
 class Method(Protocol):
@@ -40,7 +40,7 @@ class Method(Protocol):
     aims: ClassVar[tuple[str, ...]]
     """The guarantees, by name, that it can be aimed at."""
 
-    kind: ClassVar[Kind]
+    kind: ClassVar[str]
     """How its releases are to be read."""
 
     data_dependent: ClassVar[bool] = False

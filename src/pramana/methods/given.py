@@ -26,7 +26,7 @@ from pramana.guarantees.evaluate import attained
 from pramana.matrices.families import Dense
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import Label, TransitionMatrix
-from pramana.methods.base import Kind, Method, option
+from pramana.methods.base import Method, option
 from pramana.methods.counted import fingerprint
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
@@ -89,7 +89,7 @@ class GivenMatrices(Method):
     when: ClassVar[str] = "You have matrices of your own, and want to know what they promise."
     aims: ClassVar[tuple[str, ...]] = ()
     tells: ClassVar[frozenset[str] | None] = frozenset()
-    kind: ClassVar[Kind] = "published"
+    kind: ClassVar[str] = "published"
     keeps_rules: ClassVar[bool] = False
     origin: ClassVar[str] = "brought by the owner; assumed not to have been made from the data"
 

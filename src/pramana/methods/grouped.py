@@ -21,7 +21,7 @@ from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.kanonymity.clustering import Clustering
 from pramana.kanonymity.sequential import Draw
 from pramana.matrices.mechanism import Mechanism
-from pramana.methods.base import Kind, Method, option, require_choice, require_kinds
+from pramana.methods.base import Method, option, require_choice, require_kinds
 from pramana.methods.counted import the_only
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
@@ -82,7 +82,7 @@ class Grouped(Method):
     )
 
     aims: ClassVar[tuple[str, ...]] = ("k-anonymity",)
-    kind: ClassVar[Kind] = "groups"
+    kind: ClassVar[str] = "groups"
     tells: ClassVar[frozenset[str] | None] = frozenset({"within_group_share", "verbatim"})
     data_dependent: ClassVar[bool] = True
     takes_numbers: ClassVar[bool] = True

@@ -21,6 +21,7 @@ from pramana.matrices.mechanism import Mechanism, Step
 from pramana.methods.base import Method
 from pramana.methods.expected_error import ExpectedError
 from pramana.numeric import text_up
+from pramana.release.kinds import KINDS
 from pramana.shown import Shown
 from pramana.table.schema import Schema
 
@@ -89,7 +90,7 @@ class Plan(Shown):
         if not self.method.data_dependent:
             return self.claims
         asked = tuple(Claim(claim.asked, claim.asked) for claim in self.claims if claim.asked)
-        if self.method.kind != "published":
+        if not KINDS[self.method.kind].shows_matrices:
             return asked
         rest = (claim for claim in self.claims if not claim.asked)
         return asked + tuple(claim for claim in rest if claim.checked_by == "anyone")

@@ -22,7 +22,7 @@ from pramana.guarantees.base import Guarantee, Searched
 from pramana.matrices.families import UniformMixture
 from pramana.matrices.reporting import AskedSet, Reporting
 from pramana.matrices.transition import Label
-from pramana.methods.base import Kind, Method, option
+from pramana.methods.base import Method, option
 from pramana.methods.expected_error import ExpectedError
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
@@ -79,7 +79,7 @@ class Reports(Method):
         "shuffled-privacy",
     )
     tells: ClassVar[frozenset[str] | None] = frozenset()
-    kind: ClassVar[Kind] = "reports"
+    kind: ClassVar[str] = "reports"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tables", tables_of(self.tables))

@@ -26,7 +26,7 @@ from pramana.guarantees.base import Guarantee, Searched
 from pramana.matrices.families import with_fixed
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import TransitionMatrix
-from pramana.methods.base import Kind, Method, option, require_choice
+from pramana.methods.base import Method, option, require_choice
 from pramana.methods.descent import least
 from pramana.methods.expected_error import ErrorModel, ExpectedError
 from pramana.methods.people import People, nothing_left
@@ -79,7 +79,7 @@ class Retention(Method):
         "shuffled-privacy",
     )
     tells: ClassVar[frozenset[str] | None] = frozenset()
-    kind: ClassVar[Kind] = "published"
+    kind: ClassVar[str] = "published"
 
     def __post_init__(self) -> None:
         if isinstance(self.joint, str):

@@ -2,12 +2,8 @@
 
 What a released record still tells depends on what was done to it. There is one reading for each
 kind of release, and it answers every verb: with a number and its error, with a number and the
-reason why no error can be stated, or with a refusal that says what to do instead.
-
-    published   the matrices are in the certificate, and are undone
-    withheld    the matrices are not, but leave every column's frequencies as they are
-    groups      keys were replaced within groups of records
-    reports     each record answered one set of columns; the sets are in the certificate
+reason why no error can be stated, or with a refusal that says what to do instead. The kinds stand
+in release/kinds.py, each with the place of its reading.
 """
 
 from __future__ import annotations
@@ -18,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 from pramana.engines.sums import Condition
 from pramana.errors import InvalidNumber
 from pramana.estimation.variance import USUAL, Question
-from pramana.registry import Registry
+from pramana.registry import load
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +28,7 @@ if TYPE_CHECKING:
     from pramana.randomness import Keystream
     from pramana.readings.records import ReleasedRecords
 
-__all__ = ["READINGS", "VERBS", "Asked", "Reading"]
+__all__ = ["VERBS", "Asked", "Reading", "reading_of"]
 
 VERBS: Final = (
     "counts",
@@ -77,7 +73,8 @@ class Asked:
 class Reading(Protocol):
     """The answers of one kind of release; made from its records."""
 
-    kind: ClassVar[str]
+    unbiased: ClassVar[CountMethod]
+    """How counts are estimated without bias."""
 
     def __init__(self, records: ReleasedRecords) -> None:
         """A reading of these records."""
@@ -107,12 +104,7 @@ class Reading(Protocol):
         """A model of the truth; ``asked`` has filter, level and weights."""
 
 
-READINGS: Registry[type[Reading]] = Registry(
-    "pramana.readings",
-    {
-        "published": "pramana.readings.published:PublishedReading",
-        "withheld": "pramana.readings.withheld:WithheldReading",
-        "groups": "pramana.readings.groups:GroupsReading",
-        "reports": "pramana.readings.reports:ReportsReading",
-    },
-)
+def reading_of(records: ReleasedRecords) -> Reading:
+    """The one that the kind of the release names."""
+    made: Reading = load(records.certificate.nature.reading)(records)
+    return made

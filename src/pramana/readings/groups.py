@@ -67,7 +67,7 @@ FROM_THE_GROUP = (NewKeys.HANDED_ROUND, NewKeys.FROM_MEMBERS)
 class GroupsReading:
     """Answers about keys with an error, about keys and other columns without one."""
 
-    kind: ClassVar[str] = "groups"
+    unbiased: ClassVar[CountMethod] = "auto"
 
     records: ReleasedRecords
 

@@ -78,8 +78,7 @@ SHRUNKEN = ("clipped", "em", "shrunk")
 
 def _together(reading: Reading, asked: Asked, place: int) -> VaryTogether | None:
     """How the shares vary together: by the counts that they are made of."""
-    method: CountMethod = "inverse" if reading.kind == "published" else "auto"
-    counts = reading.counts(asked, method=method, share=False).together
+    counts = reading.counts(asked, method=reading.unbiased, share=False).together
     return None if counts is None else SharesWithin(counts, place)
 
 

@@ -40,7 +40,7 @@ class PublishedReading:
     The other readings answer by it too, where a question is about such columns alone.
     """
 
-    kind: ClassVar[str] = "published"
+    unbiased: ClassVar[CountMethod] = "inverse"
 
     records: ReleasedRecords
 

@@ -32,7 +32,7 @@ from pramana.formats.base import format_of
 from pramana.formats.door import write_table
 from pramana.formats.opening import open_table
 from pramana.randomness import Keystream
-from pramana.readings.base import READINGS, Asked, Reading
+from pramana.readings.base import Asked, Reading, reading_of
 from pramana.readings.distributions import beyond_of
 from pramana.readings.filters import Where, conditions_of
 from pramana.readings.percentages import SHARES, Share, shares_within
@@ -182,8 +182,7 @@ class Release:
 
     def _weighed_by(self, name: str | None) -> Reading:
         """The same with another column of weights."""
-        records = ReleasedRecords(self.certificate, self.opened, weigh_by=name)
-        return READINGS[self.certificate.kind](records)
+        return reading_of(ReleasedRecords(self.certificate, self.opened, weigh_by=name))
 
     def crosstab(
         self,
@@ -222,9 +221,11 @@ class Release:
                 return shares_within(reading, asked, share, method=how)
             return reading.counts(asked, method=how, share=bool(share))
 
-        unbiased: CountMethod = "inverse" if self.certificate.kind == "published" else "auto"
         return self._answer(
-            ask(self.reading, method), asked, replicates, lambda reading: ask(reading, unbiased)
+            ask(self.reading, method),
+            asked,
+            replicates,
+            lambda reading: ask(reading, reading.unbiased),
         )
 
     def mean(
@@ -505,7 +506,7 @@ class Release:
         records = ReleasedRecords(self.certificate, self.opened)
         for name in names:
             records.require_number(name)
-        drawn = self.certificate.kind == "groups" and records.changed(asked.names)
+        drawn = self.certificate.nature.grouped and records.changed(asked.names)
         if records.changed(names) or drawn or (found is not None and found.no_interval):
             raise NotCovered(
                 "Replicate weights compare records that were randomised one by one, beside weights "

@@ -78,7 +78,7 @@ STEPS = 400
 class ReportsReading:
     """Undoes the mixture of each set; columns released as they are stand beside every report."""
 
-    kind: ClassVar[str] = "reports"
+    unbiased: ClassVar[CountMethod] = "auto"
 
     records: ReleasedRecords
 

@@ -39,7 +39,7 @@ __all__ = ["WithheldReading"]
 class WithheldReading:
     """Frequencies of single columns, and all that concerns columns released as they are."""
 
-    kind: ClassVar[str] = "withheld"
+    unbiased: ClassVar[CountMethod] = "auto"
 
     records: ReleasedRecords
 

@@ -13,7 +13,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from pramana.errors import AlteredRelease, NotARelease, PramanaError
 from pramana.formats.base import FORMATS
@@ -29,30 +29,20 @@ from pramana.release.forms import (
     schema_of,
     schema_to_json,
 )
+from pramana.release.kinds import KINDS, Kind
 from pramana.release.strict import Field, Plain, parse
 from pramana.table.labels import Labels
 from pramana.table.schema import ASKED, Column, Schema
 
 __all__ = [
     "FORMAT_VERSION",
-    "KINDS",
-    "WITH_MATRICES",
     "Certificate",
     "Collected",
     "DataFile",
-    "Kind",
     "Panel",
     "canonical",
     "copy_name",
 ]
-
-Kind: TypeAlias = Literal["published", "withheld", "groups", "reports"]
-KINDS: tuple[Kind, ...] = ("published", "withheld", "groups", "reports")
-"""How a release is to be read: by its matrices, as it stands, as keys drawn within groups, or as
-reports of some columns of each record."""
-
-WITH_MATRICES: tuple[Kind, ...] = ("published", "reports")
-"""Kinds whose certificate holds the matrices."""
 
 FORMAT = "pramana-certificate"
 FORMAT_VERSION = 2
@@ -163,7 +153,7 @@ class Certificate:
 
     Attributes:
         schema: the released columns; identifiers are not among them.
-        kind: how the release is to be read, one of ``KINDS``.
+        kind: how the release is to be read: a name among ``KINDS``.
         mechanism: the matrices where they are published, ``None`` otherwise.
         method: the design that found them.
         records: the number of released records.
@@ -184,7 +174,7 @@ class Certificate:
     """
 
     schema: Schema
-    kind: Kind
+    kind: str
     mechanism: Mechanism | None
     method: str
     records: int
@@ -208,8 +198,13 @@ class Certificate:
             raise NotARelease("The data file and its copies must have different names.")
         if self.kind not in KINDS:
             raise NotARelease(f"The kind of a release must be one of {', '.join(KINDS)}.")
-        if (self.kind in WITH_MATRICES) != (self.mechanism is not None):
+        if self.nature.shows_matrices != (self.mechanism is not None):
             raise NotARelease("A certificate must hold matrices exactly if they are published.")
+
+    @property
+    def nature(self) -> Kind:
+        """What follows from its kind."""
+        return KINDS[self.kind]
 
     @property
     def known_columns(self) -> tuple[str, ...]:
@@ -243,7 +238,7 @@ class Certificate:
     @property
     def true_schema(self) -> Schema:
         """The columns of the true table that are released: without the mark beside reports."""
-        if self.kind != "reports":
+        if self.nature.whole:
             return self.schema
         columns = tuple(column for column in self.schema.columns if column.name != ASKED)
         return replace(self.schema, columns=columns)
@@ -256,7 +251,7 @@ class Certificate:
     @property
     def treatment(self) -> str:
         """What was done to the columns that are not released as they are."""
-        return "replaced within groups" if self.kind == "groups" else "randomised"
+        return "replaced within groups" if self.nature.grouped else "randomised"
 
     def to_json(self) -> dict[str, Any]:
         """The claim without digest and signature."""
@@ -273,7 +268,7 @@ class Certificate:
             "options": dict(self.options),
             "mechanism": None if self.mechanism is None else self.mechanism.to_json(),
             "matrices": {
-                "published": self.kind in WITH_MATRICES,
+                "published": self.nature.shows_matrices,
                 "depend_on_the_data": self.data_dependent,
             },
             "guarantees": [claim.to_json(self.schema) for claim in self.claims],
@@ -350,7 +345,9 @@ class Certificate:
     def _of(cls, root: Field) -> Certificate:
         """What the file says; what only follows from it is compared afterwards."""
         form = root.fields(FIELDS, free=["signature", "labels", "collected", "copies"])
+        kind = form["kind"].text(*KINDS)
         mechanism, data = form["mechanism"].or_none(), form["data"].or_none()
+        read_mechanism = mechanism_of if KINDS[kind].whole else reporting_of
         error = form["expected_error"].or_none()
         crowd = form["crowd"].fields(["size", "known_columns", "attached", "statement"])
         attached = crowd["attached"].or_none()
@@ -363,8 +360,8 @@ class Certificate:
             [share.number() for share in shares.values()]
         return cls(
             schema=schema_of(form["schema"]),
-            kind=form["kind"].text(*KINDS),  # type: ignore[arg-type]
-            mechanism=None if mechanism is None else _mechanism_of(form["kind"].value, mechanism),
+            kind=kind,
+            mechanism=None if mechanism is None else read_mechanism(mechanism),
             method=form["method"].matching(r"[\w.-]{1,100}", "the name of a method"),
             records=form["records"].whole(least=1),
             crowd=crowd["size"].whole(least=1),
@@ -424,10 +421,6 @@ def _verbatim(certificate: Certificate) -> str:
     return f"{text}."
 
 
-def _mechanism_of(kind: Plain, field: Field) -> Mechanism:
-    return reporting_of(field) if kind == "reports" else mechanism_of(field)
-
-
 def _scope(as_is: list[str], binned: list[str], noisy: list[str]) -> str:
     if not as_is and not binned and not noisy:
         return "Every released column is randomised."
@@ -443,7 +436,7 @@ def _scope(as_is: list[str], binned: list[str], noisy: list[str]) -> str:
 def _crowd(certificate: Certificate) -> str:
     """Among whom a person hides, in plain words."""
     size, known = certificate.crowd, certificate.known_columns
-    if certificate.kind == "groups":
+    if certificate.nature.grouped:
         inside = f"all {size:,} records" if not known else f"records that share {', '.join(known)}"
         return f"Groups are formed within {inside}; a person hides in a group, of at least k."
     text = f"A person hides among all {size:,} records."

@@ -18,6 +18,6 @@ def disclosed(certificate: Certificate) -> Disclosure:
         certificate.evidence,
         method=certificate.method,
         central=central,
-        alone=1 / min(bounds) if bounds and certificate.kind == "groups" else None,
+        alone=1 / min(bounds) if bounds and certificate.nature.grouped else None,
         panel=certificate.collected is not None and certificate.collected.panel is not None,
     )

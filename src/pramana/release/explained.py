@@ -22,20 +22,6 @@ __all__ = ["CODEBOOK", "README", "explanations"]
 README: Final = "README.md"
 CODEBOOK: Final = "codebook.csv"
 
-WHY_NOT: Final = {
-    "published": "The values of randomised columns are changed by chance. A count of them as they "
-    "stand is wrong, often by much, and so are shares, means and models made from it.",
-    "reports": "Every record tells some of its columns, changed by chance. A count of them as they "
-    "stand is wrong. Column `asked` says which: an empty cell of any other column is not a missing "
-    "value, it was not asked for.",
-    "withheld": "The values of randomised columns are changed by chance. Counts of single columns "
-    "are right on average, with errors that only the certificate states; how columns hang together "
-    "is weaker than in truth.",
-    "groups": "The keys of a record are those of its group, not its own. Tables of keys with other "
-    "columns are weaker than in truth.",
-}
-"""Why records must not be counted as they stand, by kind of release."""
-
 
 def explanations(certificate: Certificate) -> dict[str, bytes]:
     """The files beside data and certificate, by name."""
@@ -60,7 +46,7 @@ def _lines(certificate: Certificate) -> Iterator[str]:
     yield ""
     yield f"# A release of {certificate.records:,} records by method {certificate.method}"
     yield ""
-    yield WHY_NOT[certificate.kind]
+    yield certificate.nature.why_not
     yield f"A first table, with errors: `pramana estimate . --by {_shown(example)}`."
     yield from _section("What is promised", certificate.sentences())
     yield from _section("What is not promised", _limits(certificate))
@@ -91,7 +77,7 @@ def _warnings(certificate: Certificate) -> Iterator[str]:
     yield "Do not count, average or fit models to the records as they stand; see the first line."
     yield "Do not take a record for a person: no row of this file is the truth about anyone."
     yield "Do not try to find out who is in it, nor link it with other files about people."
-    if certificate.kind == "reports":
+    if not certificate.nature.whole:
         yield (
             "Do not take an empty cell for a missing value: where `asked` does not name the "
             "column, it was not asked for."

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, Protocol
 
 from pramana.registry import Registry
-from pramana.release.certificate import Certificate, Kind
+from pramana.release.certificate import Certificate
 
 __all__ = ["MAKERS", "Maker", "NewKeys"]
 
@@ -29,11 +29,11 @@ class Maker(Protocol):
     """What a method says about the releases that it makes."""
 
     name: ClassVar[str]
-    kind: ClassVar[Kind]
+    kind: ClassVar[str]
     data_dependent: ClassVar[bool]
 
     new_keys: ClassVar[NewKeys | None]
-    """Where keys come from, if the kind is ``groups``."""
+    """Where keys come from that are replaced within groups."""
 
     keeps_rules: ClassVar[bool]
     """Whether it can keep to combinations that the schema calls impossible."""

@@ -24,7 +24,7 @@ from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
 from pramana.matrices.transition import Label
 from pramana.numeric import SHARES, coarse_up, log_of
-from pramana.release.certificate import WITH_MATRICES, Certificate
+from pramana.release.certificate import Certificate
 from pramana.release.checks import Check
 from pramana.release.makers import MAKERS
 from pramana.table.schema import Schema
@@ -64,7 +64,7 @@ def matrix_ties(certificate: Certificate) -> Iterator[Check]:
     tied = _tied(certificate.schema)
     moves = _moves(certificate.mechanism)
     yield from (_matrix(certificate.schema, step, tied) for step in moves)
-    if certificate.kind != "reports":  # a report of a part of a rule cannot break it
+    if certificate.nature.whole:  # a report of a part of a rule cannot break it
         yield from _rules(certificate)
 
 
@@ -254,7 +254,7 @@ def _free_fields(certificate: Certificate) -> Check:
 
 def _uncounted(certificate: Certificate) -> set[str]:
     """On a cluster nobody counts which records stand in a release as they were."""
-    return {"verbatim"} if certificate.kind == "withheld" else set()
+    return {"verbatim"} if certificate.nature.withholds_matrices else set()
 
 
 def _strange(found: Mapping[str, Any], made: Mapping[str, Any]) -> set[str]:
@@ -302,7 +302,7 @@ def _shares(certificate: Certificate) -> Iterator[Check]:
 
 def _options(certificate: Certificate) -> Iterator[Check]:
     """How groups were formed, and what they hold of sensitive columns: options that can be."""
-    if certificate.kind == "groups" and certificate.options:
+    if certificate.nature.grouped and certificate.options:
         told = f"{', '.join(sorted(certificate.options))}: only who knows the groups can tell"
         yield Check.stated("how groups were formed", told)
 
@@ -319,7 +319,7 @@ def _collected(certificate: Certificate) -> Iterator[Check]:
     """That nobody held the truth: anyone's word, for methods that need no data."""
     if certificate.collected is None:
         return
-    asks = certificate.kind in WITH_MATRICES and not certificate.data_dependent
+    asks = certificate.nature.shows_matrices and not certificate.data_dependent
     as_is = [column.name for column in certificate.as_they_are]
     if asks and not as_is and not certificate.reproducible:
         yield Check.stated("collected", "people randomised their own answers; the office says so")
@@ -335,7 +335,7 @@ def _collected(certificate: Certificate) -> Iterator[Check]:
 def _copies(certificate: Certificate) -> Iterator[Check]:
     """What stands in the release word for word: two shares on the grid, and nothing else."""
     if "verbatim" not in certificate.figures:
-        if certificate.kind == "withheld":
+        if certificate.nature.withholds_matrices:
             yield Check.stated("records word for word", "not counted by the owner")
         return
     seen = certificate.figures["verbatim"]
@@ -370,7 +370,8 @@ def _claims(certificate: Certificate) -> Iterator[Check]:
 
 
 def _claim(certificate: Certificate, claim: Claim, found: Guarantee | None) -> Check:
-    never = never_offered(type(claim.attained), certificate.kind, certificate.evidence)
+    owner = certificate.nature.owner_knows
+    never = never_offered(type(claim.attained), certificate.evidence, owner)
     if not claim.holds and certificate.collected is None:  # who comes to a survey is not designed
         return Check.of(claim.name, False, "the certificate itself attains less than was asked")
     if never is not None:
@@ -378,13 +379,13 @@ def _claim(certificate: Certificate, claim: Claim, found: Guarantee | None) -> C
     bound = claim.attained.impossible(certificate.evidence)
     if bound is not None:
         return Check.of(claim.name, False, f"no release can keep it: {bound}")
-    if certificate.kind not in WITH_MATRICES and claim.asked != claim.attained:
+    if not certificate.nature.shows_matrices and claim.asked != claim.attained:
         told = "where nobody can compute it again, what was asked is stated and nothing else"
         return Check.of(claim.name, False, told)
-    fixed = certificate.kind in WITH_MATRICES and not certificate.data_dependent
+    fixed = certificate.nature.shows_matrices and not certificate.data_dependent
     if fixed and claim.asked is None and only_the_owner(type(claim.attained)):
         return Check.of(claim.name, False, "matrices that know no data come with no such figure")
-    if found is None and certificate.kind == "groups":
+    if found is None and certificate.nature.grouped:
         told = "stated by the owner when groups were formed, which are not kept; testable only"
         return Check.stated(claim.name, told)
     if found is None:

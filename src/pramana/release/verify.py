@@ -265,7 +265,7 @@ class _Seen:
         self.asked = np.zeros(len(self.names), dtype=np.int64)
         self.strays = False
         own = [column.name for column in certificate.true_schema.released_as_is]
-        self.beside = SetsBeside(own if certificate.kind == "reports" else ())
+        self.beside = SetsBeside(() if certificate.nature.whole else own)
         self.coded = [c for c in certificate.schema.released if c.coded]
         self.refused = {column.name: Refused() for column in self.coded}
         self.groups = GroupSizes(certificate.known_columns, apart=True)
@@ -384,7 +384,7 @@ class _Seen:
 
 def _distinct(certificate: Certificate) -> int:
     """How many values of each sensitive column every group is said to hold."""
-    stated = certificate.options.get("distinct", 1) if certificate.kind == "groups" else 1
+    stated = certificate.options.get("distinct", 1) if certificate.nature.grouped else 1
     return stated if isinstance(stated, int) else 1
 
 
@@ -402,7 +402,7 @@ def _notes(certificate: Certificate, key: str | Path | None) -> Iterator[str]:
         yield f"A seed was used: {NOT_FOR_PUBLICATION}."
     if certificate.signature is not None and key is None:
         yield "The certificate is signed; give the public key to check by whom."
-    if certificate.kind == "withheld":
+    if certificate.nature.withholds_matrices:
         yield "The matrices are withheld: guarantees that rest on them are the owner's word."
     if not certificate.claims:
         yield "The certificate claims nothing."
@@ -421,5 +421,5 @@ def _notes(certificate: Certificate, key: str | Path | None) -> Iterator[str]:
         names = ", ".join(undeclared)
         yield f"Domains read off the data, so that they tell which values occur: {names}."
     owner = [claim.name for claim in certificate.claims if only_the_owner(type(claim.attained))]
-    if owner and certificate.kind != "groups":
+    if owner and not certificate.nature.grouped:
         yield f"Only the owner can recompute: {', '.join(owner)}."

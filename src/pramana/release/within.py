@@ -31,7 +31,7 @@ class WithinKeys:
     """Values of sensitive columns by released keys, counted batch by batch."""
 
     def __init__(self, certificate: Certificate, keys: Sequence[str]) -> None:
-        options = certificate.options if certificate.kind == "groups" else {}
+        options = certificate.options if certificate.nature.grouped else {}
         self.distinct = _number(options.get("distinct"), 1)
         self.closeness = _number(options.get("closeness"), 1.0)
         self.keys = len(keys)

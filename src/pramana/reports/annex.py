@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pramana.guarantees.claim import Claim
 from pramana.guarantees.dials import dials
 from pramana.release.checks import State, Verdict
-from pramana.release.explained import WHY_NOT
 from pramana.reports.blocks import (
     Block,
     Chapter,
@@ -190,9 +189,9 @@ def _analysis(content: ReportContent) -> list[Block]:
     weight = content.certificate.schema.weight
     blocks: list[Block] = [
         Words(
-            f"Do not count the released records as they stand. {WHY_NOT[content.certificate.kind]} "
-            "Estimates make of them what can be told, and say how sure they are. In Python, "
-            "beside the release folder:"
+            "Do not count the released records as they stand. "
+            f"{content.certificate.nature.why_not} Estimates make of them what can be told, "
+            "and say how sure they are. In Python, beside the release folder:"
         ),
         Code(content.code),
     ]
@@ -213,13 +212,7 @@ def _making(content: ReportContent) -> list[Block]:
     depends = "were chosen by looking at the data" if certificate.data_dependent else (
         "do not depend on the data"
     )  # fmt: skip
-    made = {
-        "published": f"The matrices are published and {depends}.",
-        "withheld": f"The matrices are withheld and {depends}.",
-        "groups": "Keys were drawn anew within groups; there are no matrices.",
-        "reports": "Each record answers one set of columns, drawn by chance; the others are empty. "
-        f"Sets and matrices are published and {depends}.",
-    }[certificate.kind]
+    made = certificate.nature.made.format(depends=depends)
     blocks: list[Block] = [
         Words(
             f"Method {certificate.method}. {made} Records were shuffled by a uniformly random "

@@ -39,7 +39,7 @@ def owner_checks(
     certificate: Certificate, released: OpenedTable, original: OpenedTable
 ) -> Iterator[Check]:
     """Checks of releases whose certificate has no matrices, against the true table."""
-    if certificate.kind not in ("withheld", "groups") or released.rows != original.rows:
+    if certificate.nature.shows_matrices or released.rows != original.rows:
         return
     if any(column.name not in original.schema.names for column in certificate.schema.released):
         return
@@ -60,7 +60,7 @@ def _copies(certificate: Certificate, seen: Verbatim) -> Check:
         f"{percent_up(seen.unique_share)} of the unique ones"
     )
     if stated is None:
-        good = certificate.kind == "withheld" and seen.found < seen.records
+        good = certificate.nature.withholds_matrices and seen.found < seen.records
         return Check.of(NAME, good, f"the certificate does not say how many; {found}")
     most = (float(stated["records_at_most"]), float(stated["unique_records_at_most"]))
     good = share_up(seen.share) <= most[0] and share_up(seen.unique_share) <= most[1]
@@ -137,7 +137,7 @@ def _frequencies(
 ) -> Iterator[Check]:
     """Frequencies lie as near to the true ones as the stated standard errors say (Bernstein)."""
     errors = certificate.figures.get("standard_errors")
-    if certificate.kind != "withheld" or not errors:
+    if not certificate.nature.withholds_matrices or not errors:
         return
     worst, where = 1.0, ""
     tests = sum(len(own) for own in errors.values())

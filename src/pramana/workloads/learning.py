@@ -137,7 +137,7 @@ def learn(
 def _attribute(release: Release, name: str) -> Attribute:
     """What a column of the release is to a learner; cells that a report was not asked for aside."""
     values = release.opened.to_arrow([name])[name]
-    told = values.drop_null() if release.certificate.kind == "reports" else values
+    told = values if release.certificate.nature.whole else values.drop_null()
     return attribute_of(name, release.certificate.true_schema.column(name), told)[0]
 
 
@@ -173,7 +173,7 @@ def _numbers(
     keystream: Keystream,
 ) -> tuple[FloatArray, Values, FloatArray | None]:
     """The same for a number released as it is."""
-    whole = release.certificate.kind != "reports"
+    whole = release.certificate.nature.whole
     if whole and (rebuild == "none" or not release.certificate.schema.randomised):
         table: pa.Table = release.opened.to_arrow()
     elif rebuild == "none":

@@ -228,7 +228,7 @@ class ReleasedColumns:
     ) -> ReleasedColumns:
         """Of a release, for a target; whole records are made of reports first."""
         schema = release.certificate.true_schema
-        if release.certificate.kind != "reports":
+        if release.certificate.nature.whole:
             table = release.opened.to_arrow()
         elif rebuild == "none":
             raise NotCovered("Reports tell some columns of each record: learn from rebuilt ones.")
@@ -314,7 +314,7 @@ def _mechanism(release: Release) -> Mechanism:
     certificate = release.certificate
     if certificate.mechanism is not None:  # that of reports has no steps: nothing more to undo
         return certificate.mechanism
-    if certificate.schema.randomised and certificate.kind != "groups":
+    if certificate.schema.randomised and not certificate.nature.grouped:
         raise NotCovered(
             "The matrices of this release are withheld, so that its records cannot be rebuilt. "
             "Learn from them as they are: rebuild='none', on the command line --rebuild none."

@@ -19,7 +19,7 @@ from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition, c
 from pramana.matrices.families import Dense, ListedCells
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import Label, TransitionMatrix
-from pramana.methods.base import Kind, Method
+from pramana.methods.base import Method
 from pramana.methods.counted import fingerprint, the_only
 from pramana.methods.optimal.cells import WHOLE, KeyCells
 from pramana.methods.optimal.coarse import GRIDS, on_grid
@@ -61,7 +61,7 @@ class Optimal(Method):
     when: ClassVar[str] = "Up to ten keys, and who looks at some of them shall recognise nobody."
     aims: ClassVar[tuple[str, ...]] = ("spontaneous-recognition",)
     tells: ClassVar[frozenset[str] | None] = frozenset()
-    kind: ClassVar[Kind] = "published"
+    kind: ClassVar[str] = "published"
     data_dependent: ClassVar[bool] = True
 
     def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:

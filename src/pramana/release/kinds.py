@@ -1,0 +1,91 @@
+"""The kinds of releases: what their certificates hold, and who reads their records.
+
+What a stranger may conclude depends on what was done to a record. A kind says so once, for
+certificate, verification, audit, report and estimates alike; nothing else asks for its name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pramana.guarantees.base import Need
+from pramana.registry import Registry
+
+__all__ = ["KINDS", "Kind"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """One way in which records come about, and all that follows from it.
+
+    Attributes:
+        reading: the place of the class that answers analysts, as ``module:name``.
+        made: what was done to records; ``{depends}`` stands for whether matrices know the data.
+        why_not: why records must not be counted as they stand.
+        shows_matrices: whether the certificate holds the matrices, for everyone to undo.
+        withholds_matrices: whether there are some that only the owner has.
+        grouped: whether keys are replaced within groups of records.
+        whole: whether every record tells all of its columns, and not one set that it names.
+        owner_knows: what the owner can compute guarantees from, beyond what everyone can.
+    """
+
+    reading: str
+    made: str
+    why_not: str
+    shows_matrices: bool = False
+    withholds_matrices: bool = False
+    grouped: bool = False
+    whole: bool = True
+    owner_knows: frozenset[Need] = frozenset()
+
+
+PUBLISHED = Kind(
+    reading="pramana.readings.published:PublishedReading",
+    made="The matrices are published and {depends}.",
+    why_not="The values of randomised columns are changed by chance. A count of them as they "
+    "stand is wrong, often by much, and so are shares, means and models made from it.",
+    shows_matrices=True,
+    owner_knows=frozenset({Need.COUNTS}),
+)
+"""The matrices are in the certificate, and are undone."""
+
+WITHHELD = Kind(
+    reading="pramana.readings.withheld:WithheldReading",
+    made="The matrices are withheld and {depends}.",
+    why_not="The values of randomised columns are changed by chance. Counts of single columns "
+    "are right on average, with errors that only the certificate states; how columns hang together "
+    "is weaker than in truth.",
+    withholds_matrices=True,
+    # Not fixed matrices: nobody can tell that hidden ones are.
+    owner_knows=frozenset({Need.COUNTS, Need.MATRICES}),
+)
+"""The matrices are not told, but leave every column's frequencies as they are."""
+
+GROUPS = Kind(
+    reading="pramana.readings.groups:GroupsReading",
+    made="Keys were drawn anew within groups; there are no matrices.",
+    why_not="The keys of a record are those of its group, not its own. Tables of keys with other "
+    "columns are weaker than in truth.",
+    grouped=True,
+    owner_knows=frozenset({Need.GROUPS}),
+)
+"""Keys were replaced within groups of records."""
+
+REPORTS = Kind(
+    reading="pramana.readings.reports:ReportsReading",
+    made="Each record answers one set of columns, drawn by chance; the others are empty. "
+    "Sets and matrices are published and {depends}.",
+    why_not="Every record tells some of its columns, changed by chance. A count of them as they "
+    "stand is wrong. Column `asked` says which: an empty cell of any other column is not a missing "
+    "value, it was not asked for.",
+    shows_matrices=True,
+    whole=False,
+    # Not counts: what rests on them speaks of steps on whole records.
+)
+"""Each record answered one set of columns; the sets are in the certificate."""
+
+KINDS: Registry[Kind] = Registry(
+    "pramana.kinds",
+    {name: f"{__name__}:{name.upper()}" for name in ("published", "withheld", "groups", "reports")},
+)
+"""Kinds by the name in certificates."""
