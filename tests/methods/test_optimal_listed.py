@@ -21,10 +21,10 @@ from pramana.methods.optimal.cells import KeyCells, as_counts
 from pramana.methods.optimal.decoys import with_listed_decoys
 from pramana.methods.optimal.design import optimal_design
 from pramana.methods.optimal.listing import listed_cells
-from pramana.methods.optimal.rules import CellRules
 from pramana.randomness import Keystream
 from pramana.table.counts import Counts
 from pramana.table.domains import Categories
+from pramana.table.rules import CellRules
 from pramana.table.schema import Column, Role, Schema
 
 ALPHA = 0.2
@@ -229,7 +229,7 @@ def test_rules_are_kept():
     fixed = [np.zeros(size, dtype=bool) for size in counts.sizes]
     fixed[0][0] = True
     no = (np.arange(6) == 5, np.arange(6) == 4)
-    rules = CellRules(tuple(fixed), (((1, no[0]), (2, no[1])),))
+    rules = CellRules(fixed=tuple(fixed), impossible=(((1, no[0]), (2, no[1])),))
     inside = counts.cells[:, 1] * 10 + counts.cells[:, 2] != 54
     kept = Counts(counts.columns, counts.labels, counts.cells[inside], counts.numbers[inside])
 

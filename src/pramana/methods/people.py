@@ -10,7 +10,6 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import TypeVar
 
-import numpy as np
 import pyarrow as pa
 
 from pramana.engines.choose import counts_of, smallest_attached, smallest_crowd
@@ -24,6 +23,7 @@ from pramana.table.codec import Refused, count_refused, encode, refuse
 from pramana.table.counts import Counts
 from pramana.table.groups import smallest_group
 from pramana.table.opened import OpenedTable, is_number
+from pramana.table.rules import CellRules
 from pramana.table.schema import Column, Schema
 
 __all__ = ["People", "nothing_left", "refused_in_all", "require_coded", "require_numbers"]
@@ -265,18 +265,10 @@ def _refuse_impossible(schema: Schema, names: Sequence[str], opened: OpenedTable
 
 
 def _impossible(schema: Schema, names: Sequence[str], batches: Iterable[pa.RecordBatch]) -> int:
-    rules = [rule for rule in schema.impossible if set(rule.columns) <= set(names)]
-    total = 0
+    rules, total = CellRules.of(schema, names), 0
     for batch in batches:
-        codes = {name: encode(schema.column(name), batch.column(name)) for name in names}
-        hit = np.zeros(batch.num_rows, dtype=bool)
-        for rule in rules:
-            inside = [
-                np.isin(codes[name], [schema.column(name).labels.index(own) for own in labels])
-                for name, labels in rule.cells
-            ]
-            hit |= np.logical_and.reduce(inside)
-        total += int(hit.sum())
+        codes = [encode(schema.column(name), batch.column(name)) for name in names]
+        total += batch.num_rows - int(rules.possible(codes).sum())
     return total
 
 

@@ -7,16 +7,18 @@ because their table is wanted: it is then told by one matrix at the budget of al
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from pramana.errors import InvalidSchema, TooLarge
 from pramana.matrices.mechanism import Step
 from pramana.matrices.transition import Label
-from pramana.table.schema import CATEGORY_LIMIT, Impossible, Schema
+from pramana.table.rules import CellRules, tied_columns
+from pramana.table.schema import CATEGORY_LIMIT, Schema
 
 __all__ = ["StepDomain", "joint_of", "step_domains", "tables_of"]
 
@@ -70,27 +72,15 @@ def step_domains(schema: Schema, joint: Iterable[Sequence[str]] = ()) -> tuple[S
 
     ``joint`` ties further columns.
     """
-    return tuple(_domain(schema, group) for group in _tied_columns(schema, joint))
-
-
-def _tied_columns(schema: Schema, joint: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Randomised columns grouped so that each tie lies inside one group."""
-    group_of = {column.name: {column.name} for column in schema.randomised}
-    for columns in (*(rule.columns for rule in schema.impossible), *joint):
-        for name in columns:
-            if name not in group_of:
-                raise InvalidSchema(
-                    f"Only columns that are randomised can be tied, and '{name}' is none of "
-                    f"{', '.join(group_of)}."
-                )
-        merged = set().union(*(group_of[name] for name in columns))
-        for name in merged:
-            group_of[name] = merged
-    groups: dict[str, tuple[str, ...]] = {}
-    for column in schema.randomised:
-        ordered = tuple(c.name for c in schema.randomised if c.name in group_of[column.name])
-        groups.setdefault(ordered[0], ordered)
-    return list(groups.values())
+    names = [column.name for column in schema.randomised]
+    ties = [*(rule.columns for rule in schema.impossible), *joint]
+    for name in (name for columns in ties for name in columns):
+        if name not in names:
+            raise InvalidSchema(
+                f"Only columns that are randomised can be tied, and '{name}' is none of "
+                f"{', '.join(names)}."
+            )
+    return tuple(_domain(schema, group) for group in tied_columns(names, ties))
 
 
 def _domain(schema: Schema, columns: tuple[str, ...]) -> StepDomain:
@@ -103,29 +93,18 @@ def _domain(schema: Schema, columns: tuple[str, ...]) -> StepDomain:
             f"{' and '.join(columns)} are tied together, which makes {cells:,} cells; at most "
             f"{CATEGORY_LIMIT:,} can be served. Coarsen one of them."
         )
-    rules = [rule for rule in schema.impossible if set(rule.columns) <= set(columns)]
-    possible = tuple(
-        cell
-        for cell in itertools.product(*(part.labels for part in parts))
-        if not any(_breaks(rule, dict(zip(columns, cell, strict=True))) for rule in rules)
-    )
+    rules = CellRules.of(schema, columns)
+    possible = rules.cells()
     if len(possible) < 2:
         raise InvalidSchema(
             f"The impossible combinations leave {len(possible)} possible cell of "
             f"{' and '.join(columns)}; at least two are needed."
         )
-    fixed = tuple(
-        cell
-        for cell in possible
-        if any(value in part.fixed for value, part in zip(cell, parts, strict=True))
-    )
+    stays = rules.stay(np.nonzero(rules.table()))
+    fixed = tuple(cell for cell, own in zip(possible, stays, strict=True) if own)
     return StepDomain(columns, possible, fixed)
 
 
 def joint_of(mechanism: Iterable[Step]) -> tuple[Set, ...]:
     """The columns that a mechanism ties."""
     return tuple(step.columns for step in mechanism if len(step.columns) > 1)
-
-
-def _breaks(rule: Impossible, record: dict[str, Label]) -> bool:
-    return all(record[name] in labels for name, labels in rule.cells)

@@ -7,7 +7,6 @@ from the same model, given the columns beside that were released as they are.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -55,7 +54,8 @@ from pramana.readings.published import REBUILT, PublishedReading
 from pramana.readings.records import ReleasedRecords
 from pramana.readings.reported_models import cells_of_reports, share_of_cells
 from pramana.table.codec import decode, encode_released
-from pramana.table.schema import ASKED, Impossible, Schema
+from pramana.table.rules import CellRules, tied_columns
+from pramana.table.schema import ASKED, Schema
 from pramana.types import Codes, FloatArray, IntArray
 
 __all__ = ["ReportsReading"]
@@ -755,30 +755,13 @@ class _Axis:
 
 def _axes(schema: Schema, columns: Sequence[str]) -> Iterator[_Axis]:
     """Columns tied by impossible combinations together, the others apart."""
-    group = {name: {name} for name in columns}
-    for rule in schema.impossible:
-        merged = set().union(*(group[name] for name in rule.columns))
-        group |= dict.fromkeys(merged, merged)
-    done: set[str] = set()
-    for name in columns:
-        if name in done:
-            continue
-        tied = tuple(other for other in columns if other in group[name])
-        done.update(tied)
-        labels = [schema.column(other).labels for other in tied]
-        if prod(len(own) for own in labels) > MOST_CELLS:
+    for tied in tied_columns(columns, (rule.columns for rule in schema.impossible)):
+        if prod(len(schema.column(name).labels) for name in tied) > MOST_CELLS:
             raise TooLarge(
                 f"Impossible combinations tie {' and '.join(tied)} together, which makes more "
                 f"than {MOST_CELLS:,} cells: too many for a model of the whole table."
             )
-        rules = [rule for rule in schema.impossible if set(rule.columns) <= set(tied)]
-        cells = tuple(cell for cell in itertools.product(*labels) if not _breaks(rules, tied, cell))
-        yield _Axis(tied, cells)
-
-
-def _breaks(rules: Sequence[Impossible], names: Sequence[str], cell: tuple[Label, ...]) -> bool:
-    record = dict(zip(names, cell, strict=True))
-    return any(all(record[name] in labels for name, labels in rule.cells) for rule in rules)
+        yield _Axis(tied, CellRules.of(schema, tied).cells())
 
 
 def _observed(reading: ReportsReading, view: _ModelView, table: pa.Table) -> Observed:

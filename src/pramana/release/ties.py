@@ -27,8 +27,9 @@ from pramana.numeric import SHARES, coarse_up, log_of
 from pramana.release.certificate import Certificate
 from pramana.release.checks import Check
 from pramana.release.makers import MAKERS
+from pramana.table.rules import CellRules, tied_columns
 from pramana.table.schema import Schema
-from pramana.types import BoolArray, IntArray
+from pramana.types import BoolArray
 
 __all__ = ["matrix_ties", "ties"]
 
@@ -135,20 +136,8 @@ def _covers(schema: Schema, step: Step, tied: Tied) -> bool:
     except KeyError:
         return False
     if possible is None:
-        return len(cells) >= 2 and not _broken(schema, step.columns, found)
+        return len(cells) >= 2 and bool(CellRules.of(schema, step.columns).possible(found.T).all())
     return len(cells) >= 2 and len(cells) == int(possible.sum()) and bool(possible[*found.T].all())
-
-
-def _broken(schema: Schema, columns: Sequence[str], codes: IntArray) -> bool:
-    """Whether a cell, given by the codes of its labels, breaks a rule of the schema."""
-    labels = [schema.column(name).labels for name in columns]
-    for rule in schema.impossible:
-        if set(rule.columns) <= set(columns):
-            named = _ruled_out(dict(rule.cells), columns, labels)
-            inside = [np.isin(codes[:, at], list(own)) for at, own in enumerate(named)]
-            if bool(np.logical_and.reduce(inside).any()):
-                return True
-    return False
 
 
 def _possible(schema: Schema, columns: Sequence[str], tied: Tied) -> BoolArray | None:
@@ -164,10 +153,7 @@ def _possible(schema: Schema, columns: Sequence[str], tied: Tied) -> BoolArray |
         labels = [schema.column(name).labels for name in group]
         if math.prod(map(len, labels)) > MOST_CELLS or _ruled(schema, group) > MOST_RULED:
             return None
-        table = np.ones([len(own) for own in labels], dtype=bool)
-        for rule in schema.impossible:
-            if set(rule.columns) <= set(group):
-                table[np.ix_(*_ruled_out(dict(rule.cells), group, labels))] = False
+        table = CellRules.of(schema, group).table()
         inside = [name for name in group if name in columns]
         others = tuple(at for at, name in enumerate(group) if name not in columns)
         found = np.logical_and.outer(found, table.any(axis=others))
@@ -176,28 +162,11 @@ def _possible(schema: Schema, columns: Sequence[str], tied: Tied) -> BoolArray |
     return possible
 
 
-def _ruled_out(
-    cells: Mapping[str, Sequence[Label]],
-    names: Sequence[str],
-    labels: Sequence[Sequence[Label]],
-) -> Iterator[Sequence[int]]:
-    """For each column the places of the values that a rule names, all where it names none."""
-    for name, own in zip(names, labels, strict=True):
-        known = {_told(label): at for at, label in enumerate(own)}
-        stated = cells.get(name)
-        yield range(len(own)) if stated is None else [known[_told(label)] for label in stated]
-
-
 def _tied(schema: Schema) -> Tied:
     """For each column the group that rules tie it to, itself among them."""
     names = [column.name for column in schema.randomised if column.domain is not None]
-    group = {name: {name} for name in names}
-    for rule in schema.impossible:
-        if set(rule.columns) <= set(names):
-            merged = set().union(*(group[name] for name in rule.columns))
-            group |= dict.fromkeys(merged, merged)
-    ordered = {id(own): tuple(name for name in names if name in own) for own in group.values()}
-    return {name: ordered[id(own)] for name, own in group.items()}
+    ties = (rule.columns for rule in schema.impossible if set(rule.columns) <= set(names))
+    return {name: group for group in tied_columns(names, ties) for name in group}
 
 
 def _ruled(schema: Schema, columns: Sequence[str]) -> int:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -37,8 +36,9 @@ from pramana.table.codec import Refused, count_refused, encode_released, places_
 from pramana.table.domains import Bins, label_key
 from pramana.table.groups import MOST_ATTACHED, GroupSizes, in_bins
 from pramana.table.opened import OpenedTable
-from pramana.table.schema import ASKED, Column, Impossible, Role
-from pramana.types import BoolArray, Codes, Positions, Progress
+from pramana.table.rules import CellRules, tied_columns
+from pramana.table.schema import ASKED, Column, Role
+from pramana.types import BoolArray, Positions, Progress
 
 __all__ = ["Check", "State", "Verdict", "verify_folder"]
 
@@ -326,30 +326,21 @@ class _Seen:
 
     def _look_for_impossible(self, batch: pa.RecordBatch, sets: Positions | None) -> None:
         schema = self.certificate.schema
-        names = {name for rule in schema.impossible for name in rule.columns}
-        codes: dict[str, Codes] = {}
-        if sets is None:
-            codes = {n: encode_released(schema.column(n), batch.column(n)) for n in names}
-        for rule, struck in self.rules:
-            if sets is not None:
-                own = batch.filter(pa.array(self._told(sets, rule.columns)))
-                codes = {n: encode_released(schema.column(n), own.column(n)) for n in rule.columns}
-            hits = [mask[codes[name]] for name, mask in struck.items()]
-            self.impossible += int(np.logical_and.reduce(hits).sum())
+        for columns, rules in self.rules:
+            own = batch
+            if sets is not None:  # of reports those that were asked for all of these columns
+                own = batch.filter(pa.array(self._told(sets, columns)))
+            codes = [encode_released(schema.column(n), own.column(n)) for n in columns]
+            self.impossible += own.num_rows - int(rules.possible(codes).sum())
 
     @cached_property
-    def rules(self) -> list[tuple[Impossible, dict[str, npt.NDArray[np.bool_]]]]:
-        """Each rule with which codes of its columns it strikes out."""
+    def rules(self) -> list[tuple[tuple[str, ...], CellRules]]:
+        """What the schema rules out, by the columns that are looked at together."""
         schema = self.certificate.schema
-        names = {name for rule in schema.impossible for name in rule.columns}
-        places = {n: {v: at for at, v in enumerate(schema.column(n).labels)} for n in names}
-        found = []
-        for rule in schema.impossible:
-            struck = {name: np.zeros(len(places[name]), dtype=bool) for name in rule.columns}
-            for name, labels in rule.cells:
-                struck[name][[places[name][label] for label in labels]] = True
-            found.append((rule, struck))
-        return found
+        ties = [rule.columns for rule in schema.impossible]
+        names = dict.fromkeys(name for columns in ties for name in columns)
+        groups = tied_columns(list(names), ties) if self.certificate.nature.whole else ties
+        return [(own, CellRules.of(schema, own)) for own in dict.fromkeys(groups)]
 
     def strata(self) -> Iterator[Check]:
         """Every stratum that occurs has a matrix."""

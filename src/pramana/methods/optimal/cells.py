@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pramana.errors import InvalidNumber, OutsideDomain, TooLarge
 from pramana.guarantees.spontaneous_recognition import choices_of_keys
 from pramana.matrices import Label
-from pramana.methods.optimal.rules import CellRules
 from pramana.table.counts import Counter, Counts
+from pramana.table.rules import CellRules
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["LEAST_KEPT", "WHOLE", "KeyCells", "as_counts"]
@@ -60,12 +60,12 @@ class KeyCells:
         rules: CellRules,
     ) -> KeyCells:
         """Some cells, those that occur among them, and what the rules say of each."""
-        broken = ~rules.possible(counts.cells.astype(np.int64))
+        broken = ~rules.possible(counts.cells.astype(np.int64).T)
         if broken.any():
             raise OutsideDomain(
                 f"{int(counts.numbers[broken].sum())} records are in cells that cannot exist."
             )
-        return cls._numbered(counts, tuple(choices), codes, rules.stay(codes), rules)
+        return cls._numbered(counts, tuple(choices), codes, rules.stay(codes.T), rules)
 
     @classmethod
     def of(

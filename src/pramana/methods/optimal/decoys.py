@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pramana.matrices import Dense, Label, ListedCells, SparseRows, TransitionMatrix
-from pramana.methods.optimal.rules import CellRules
 from pramana.randomness import Keystream, Stream
 from pramana.table.cells import cell_numbers
+from pramana.table.rules import CellRules
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["DECOYS", "rebuilt", "transitions", "with_decoys", "with_listed_decoys"]
@@ -88,7 +88,7 @@ def with_listed_decoys(
     _, first = np.unique(flat, return_index=True)
     fresh = np.zeros(len(flat), dtype=bool)
     fresh[first] = True
-    fresh &= ~np.isin(flat, own) & rules.free(drawn)
+    fresh &= ~np.isin(flat, own) & rules.free(drawn.T)
     chosen = np.flatnonzero(fresh)[: DECOYS * len(movers)]
     order = keystream.permutation(len(movers), Stream("decoys", "rows"))
     models = movers[order[np.arange(len(chosen)) % max(len(movers), 1)]]

@@ -20,9 +20,9 @@ from pramana.errors import TooLarge
 from pramana.guarantees.spontaneous_recognition import choices_of_keys
 from pramana.methods.optimal.cells import LEAST_KEPT, KeyCells
 from pramana.methods.optimal.covering import NEARLY, first_cover
-from pramana.methods.optimal.rules import CellRules
 from pramana.table.cells import cell_numbers
 from pramana.table.counts import Counts
+from pramana.table.rules import CellRules
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["listed_cells"]
@@ -164,7 +164,9 @@ def _with(
     start = np.tile(np.arange(len(starts)), len(around))
     codes = np.concatenate(around)
     flat = cell_numbers(list(codes.T), cells.counts.sizes)
-    good = cells.rules.free(codes) & ~np.isin(flat, cell_numbers(list(left.T), cells.counts.sizes))
+    good = cells.rules.free(codes.T) & ~np.isin(
+        flat, cell_numbers(list(left.T), cells.counts.sizes)
+    )
     codes, start, flat = codes[good], start[good], flat[good]
     value = prices.value(codes)
     order = np.lexsort((-value, start))

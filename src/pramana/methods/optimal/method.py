@@ -27,7 +27,6 @@ from pramana.methods.optimal.decoys import with_decoys, with_listed_decoys
 from pramana.methods.optimal.design import optimal_design, require_alpha
 from pramana.methods.optimal.foreseen import changes_foreseen
 from pramana.methods.optimal.listing import listed_cells
-from pramana.methods.optimal.rules import CellRules
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.randomised import randomised
@@ -36,6 +35,7 @@ from pramana.numeric import records_that, text_up
 from pramana.randomness import Keystream
 from pramana.table.counts import Counts
 from pramana.table.opened import OpenedTable
+from pramana.table.rules import CellRules
 from pramana.table.schema import Schema, require_keys
 from pramana.types import FloatArray
 
