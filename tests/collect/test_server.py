@@ -297,12 +297,37 @@ def test_a_body_that_never_ends_is_given_up(
         assert store.count() == 1
 
 
+def request_of(body: bytes, path: str = "/answer") -> bytes:
+    """A request that leaves the connection open."""
+    head = f"POST {path} HTTP/1.1\r\nHost: elsewhere\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+def test_who_sends_nothing_more_hears_the_reply(collector: Collector) -> None:
+    """All of a request and then the end of what is sent, as some relays do; nobody is sent away."""
+    for path, said in (("/answer", b"HTTP/1.1 200"), ("/answer/", b"HTTP/1.1 404")):
+        with socket.create_connection(("127.0.0.1", collector.port), timeout=20) as connection:
+            connection.sendall(request_of(collector.body(1), path))
+            connection.shutdown(socket.SHUT_WR)
+            reply = b""
+            while part := connection.recv(65536):
+                reply += part
+        assert reply.startswith(said)
+        assert b"elsewhere" not in reply
+    assert collector.kept() == 1
+
+
 def test_noise_is_not_written_down(collector: Collector) -> None:
-    """What is no HTTP, and who hangs up in the middle: no line about it, and the next is taken."""
+    """What is no HTTP, and who hangs up in the middle: no line about it, and the next is taken.
+
+    Who sends requests ahead and leaves is answered into nothing, which the library would tell of.
+    """
     half = b"POST /answer HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{"
-    for noise in (b"\x00\xff" * 100, b"GET / HTTP/9.9\r\n\r\n", half):
-        with socket.create_connection(("127.0.0.1", collector.port)) as connection:
-            connection.sendall(noise)
+    whole = request_of(collector.body(2))
+    for noise in (b"\x00\xff" * 100, b"GET / HTTP/9.9\r\n\r\n", half, whole * 5, whole + half):
+        for _ in range(5):
+            with socket.create_connection(("127.0.0.1", collector.port)) as connection:
+                connection.sendall(noise)
     assert collector.posted(collector.body(1)) == 200
     collector.kill(signal.SIGTERM)
     assert collector.said.read_bytes() == b""

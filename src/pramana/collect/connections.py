@@ -81,6 +81,14 @@ class Impatient(HttpToolsProtocol):
         self._wind(HEAD_SECONDS if self._in_head else None)
         super().on_response_complete()
 
+    def eof_received(self) -> bool:
+        """Nothing more will come: who has sent a whole request hears the reply before the end."""
+        waiting = self.cycle is not None and not self.cycle.response_complete
+        if not waiting or self.cycle.more_body:
+            return False
+        self.cycle.keep_alive = False
+        return True
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Whoever it was has left."""
         self._wind(None)

@@ -283,7 +283,7 @@ def application(definition: Definition, store: Store, page: bytes) -> Starlette:
     from starlette.routing import Route
 
     desk = _Desk(definition, store, page)
-    return Starlette(
+    found = Starlette(
         routes=[
             Route("/", desk.show, methods=["GET"]),
             Route("/definition.json", desk.tell, methods=["GET"]),
@@ -293,6 +293,8 @@ def application(definition: Definition, store: Store, page: bytes) -> Starlette:
         ],
         lifespan=desk.life,
     )
+    found.router.redirect_slashes = False  # an answer goes nowhere that a request names
+    return found
 
 
 def _response(content: bytes, kind: str, status: int = 200) -> Response:

@@ -43,7 +43,7 @@ def serve_survey(definition: Definition, store: Store, page: bytes, at: socket.s
         http=Impatient,
         ws="none",
         access_log=False,
-        log_level="error",
+        log_level="critical",  # whoever hangs up in the middle would have pages written down
         server_header=False,
         date_header=False,
         proxy_headers=False,
