@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, ClassVar, Final
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from pramana.errors import InputError
 
@@ -81,12 +81,12 @@ class Impatient(HttpToolsProtocol):
         self._wind(HEAD_SECONDS if self._in_head else None)
         super().on_response_complete()
 
-    def eof_received(self) -> bool:
+    def eof_received(self) -> bool:  # type: ignore[override]  # asyncio asks whether to stay open
         """Nothing more will come: who has sent a whole request hears the reply before the end."""
-        waiting = self.cycle is not None and not self.cycle.response_complete
-        if not waiting or self.cycle.more_body:
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is None or cycle.response_complete or cycle.more_body:
             return False
-        self.cycle.keep_alive = False
+        cycle.keep_alive = False
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
