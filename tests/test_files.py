@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import os
 import signal
 import subprocess
@@ -22,6 +23,7 @@ from pramana.files import (
     placed,
     read_file,
     remove_leftovers,
+    whole,
     whole_file,
     whole_folder,
     write_whole,
@@ -112,6 +114,23 @@ def test_a_folder_that_changes_while_it_is_replaced_is_put_back(tmp_path):
         (w / "new").write_text("2")
     assert sorted(one.name for one in path.iterdir()) == ["diary", "own"]
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("number", [errno.EXDEV, errno.EBUSY])
+def test_a_folder_that_must_stay_where_it_is_is_said_to_be_one(tmp_path, monkeypatch, number):
+    """One of a container's image, or a mounted one: the system's own words would tell nobody."""
+    path = tmp_path / "release"
+    path.mkdir()
+
+    def refused(place, path):
+        raise OSError(number, os.strerror(number), str(path))
+
+    monkeypatch.setattr(whole, "exchange", refused)
+    told = pytest.raises(OutputExists, match="mounted volume or part of a container's image")
+    with told, whole_folder(path, may_go=anything) as place:
+        (place / "new").write_text("new")
+    assert list(tmp_path.iterdir()) == [path]
+    assert not list(path.iterdir())
 
 
 @pytest.mark.parametrize("move", [move_new, claim_file, claim_folder])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+from pramana import api
 from pramana.errors import Infeasible, OutputExists
 from pramana.experiments.demonstration import demonstrate
 from pramana.guarantees.pk_anonymity import PkAnonymity
@@ -48,3 +50,16 @@ def test_a_crowd_that_is_too_small_is_refused_before_anything_is_written(tmp_pat
     (tmp_path / "release" / "diary.txt").write_text("mine")
     with pytest.raises(OutputExists):
         demonstrate(data=tmp_path / "data", to=tmp_path / "release", records=50, k=5)
+
+
+def test_a_release_that_is_not_of_a_demonstration_is_left_alone(tmp_path: Path) -> None:
+    """Nobody told it to replace one; its own it makes again."""
+    to = tmp_path / "release"
+    first = demonstrate(data=tmp_path / "data", to=to, records=200, k=5)
+    demonstrate(data=tmp_path / "data", to=to, records=200, k=5)
+    shutil.rmtree(to)
+    api.protect(tmp_path / "data" / "people.parquet", first.plan, to=to)  # without a seed
+    before = (to / "certificate.json").read_bytes()
+    with pytest.raises(OutputExists, match="not of a demonstration"):
+        demonstrate(data=tmp_path / "data", to=to, records=200, k=5)
+    assert (to / "certificate.json").read_bytes() == before

@@ -20,6 +20,7 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.methods.plan import Plan
 from pramana.randomness import Keystream
 from pramana.readings.release import Release
+from pramana.release.contents import CERTIFICATE, read_certificate
 from pramana.release.folder import require_free
 from pramana.release.verify import Verdict
 from pramana.table.codec import encode, encode_released
@@ -87,10 +88,20 @@ def demonstrate(
     target, schema = PkAnonymity(k=k), population_schema()
     people = make_population(records, keystream=Keystream.from_seed(SEED))
     plan = api.design(schema, target, data=people, method="retention")
-    require_free(to, force=True)
+    _require_own(to, schema)
     _write_truth(people, schema, data)
     release = api.protect(data / DATA, plan, to=to, seed=SEED, force=True, progress=progress)
     return Demonstration(data, release, plan, api.verify(to), _compare(people, release))
+
+
+def _require_own(folder: Path, schema: Schema) -> None:
+    """Refuse a place at which anything stands but a release of an earlier demonstration."""
+    require_free(folder, force=True)
+    if not (folder / CERTIFICATE).is_file():
+        return
+    found = read_certificate(folder)
+    if not (found.reproducible and set(found.schema.names) <= set(schema.names)):
+        raise OutputExists(f"{folder} is not of a demonstration. Run it in another folder.")
 
 
 def _write_truth(people: pa.Table, schema: Schema, folder: Path) -> None:

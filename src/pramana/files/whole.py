@@ -37,6 +37,9 @@ __all__ = [
 TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.EISDIR, errno.ENOTDIR)
 """What the system says where a name has been taken."""
 
+FIXED = (errno.EXDEV, errno.EBUSY)
+"""What it says of a folder that must stay where it is: a mounted one, or of a layer below."""
+
 MOST_NAMED = 3
 """So many leftovers are named."""
 
@@ -201,6 +204,11 @@ def _move(place: Path, path: Path, *, how: Callable[[Path, Path], None] = move_n
     except OSError as error:
         if error.errno in TAKEN:
             raise _appeared(path) from None
+        if error.errno in FIXED:
+            raise OutputExists(
+                f"{path} is a mounted volume or part of a container's image, which nothing can be "
+                "exchanged for. Nothing was written; choose another name."
+            ) from None
         raise
 
 
