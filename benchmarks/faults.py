@@ -38,6 +38,7 @@ from benchmarks import _fault_inputs, _tracer
 from benchmarks._fault_verbs import (
     EXPERIMENT,
     READERS,
+    STALE,
     VERBS,
     adopt,
     all_leftovers,
@@ -283,7 +284,7 @@ def _judge(box, before, verb, when, ends, wrong):
 
     found = faults(box, before, verb)
     left = all_leftovers(box)
-    ends[f"{verb.name}: {'leftovers, named' if left else 'nothing left'}"] += 1
+    ends[f"{verb.name}: {_left(content(box), before, verb, left)}"] += 1
     for parent in {one.folder.parent for one in left}:
         if parent.exists():
             remove_leftovers(parent)
@@ -294,6 +295,14 @@ def _judge(box, before, verb, when, ends, wrong):
         found.append("a temporary file was left")
     wrong += [f"{verb.name}, {when}: {one}" for one in found]
     _tell(ends, wrong[len(wrong) - len(found) :])
+
+
+def _left(after, before, verb, left):
+    """What stands, and whether anything lies beside it: kills must have found all of these."""
+    names = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    new = any(name.split("/")[0] in verb.targets for name in names)
+    beside = any(one.folder.name != STALE for one in left)
+    return ("new" if new else "as before") + (", leftovers named" if beside else "")
 
 
 def _tell(ends, found):
@@ -344,6 +353,7 @@ def _after_signal(box, before, code, one):
         found.append(f"is not told in one line: {said[-200:]!r}")
     own = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
     own = {name.split("/")[0] for name in own} - {"L", "L.key", "L.lock", "asked"}
+    own -= set() if all_leftovers(box / "stale") else {"stale"}  # all of it was removed
     if "leaves nothing behind" in said and own:
         found.append(f"says that nothing is left, beside {own}")
     if code != -one and any(hidden(name) and name not in before for name in after):

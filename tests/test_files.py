@@ -237,8 +237,14 @@ def started(path):
     return process
 
 
-def test_what_an_exchange_moved_aside_is_put_back(tmp_path):
-    """Where the process died between two steps, the former folder is the only one."""
+@pytest.mark.parametrize("name_taken", [False, True])
+def test_what_an_exchange_moved_aside_is_put_back(tmp_path, name_taken):
+    """Where the process died between two steps, the former folder is the only one.
+
+    Its name may have been taken already, by an empty folder.
+    """
+    if name_taken:
+        (tmp_path / "release").mkdir()
     hidden = tmp_path / ".pramana-1-0"
     hidden.mkdir()
     make(hidden / "former", "old", folder=True)

@@ -10,8 +10,14 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
+from pramana.cli.app import _signals_heard
+from pramana.collect import demo
+from pramana.collect import folder as survey_folders
 from pramana.collect.demo import SURVEY
 from pramana.collect.folder import new_survey
+from pramana.files import leftovers
 from tests.cli.conftest import Run, people_csv
 
 COMMAND = [sys.executable, "-c", "from pramana.cli.app import main; main()"]
@@ -141,3 +147,78 @@ def test_a_signal_that_comes_when_all_is_done_changes_nothing(steward: Path) -> 
         "app.main()\n"
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+class Deaf:
+    """Told to end where Python can only ignore that: in what a library calls back."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+
+def deaf_for_a_while() -> None:
+    """And then at work."""
+    Deaf()
+    time.sleep(10)
+
+
+def test_a_signal_that_can_only_be_ignored_comes_again(capfd: pytest.CaptureFixture[str]) -> None:
+    """Without a word of Python's about it; what is being done ends all the same."""
+    told: list[int] = []
+    with pytest.raises(KeyboardInterrupt), _signals_heard(told, to_the_end=False):
+        deaf_for_a_while()
+    assert told == [signal.SIGTERM]
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def told_to_end(*_: object, **__: object) -> None:
+    """In the middle of something."""
+    signal.raise_signal(signal.SIGTERM)
+
+
+def test_leftovers_are_removed_to_the_end(
+    steward: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever says that nothing is left behind has left nothing."""
+    for number in "01":
+        Path(f".pramana-999999999-{number}/release").mkdir(parents=True)
+    usual = shutil.rmtree
+    monkeypatch.setattr(shutil, "rmtree", lambda place: (told_to_end(), usual(place)))
+    outcome = run("clean . --remove")
+    assert outcome.code == 143
+    assert not leftovers(Path())
+
+
+def test_codes_that_may_answer_are_told_of(
+    steward: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their file has no name yet, and the store knows them."""
+    Path("survey.toml").write_text(f"codes = true\n{SURVEY.format(expected=500)}")
+    new_survey(Path("survey.toml"), Path("survey"))
+    usual = survey_folders.stands
+    monkeypatch.setattr(survey_folders, "stands", lambda path: (told_to_end(), usual(path)))
+    outcome = run("collect invite survey 5 -o codes")
+    assert outcome.code == 143
+    assert "Written before that: survey." in outcome.err
+
+
+class Survey:
+    """Told to end while the survey's file is written."""
+
+    format = staticmethod(told_to_end)
+
+
+def test_a_demonstration_leaves_nothing_or_is_told_of(
+    steward: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its folder stands when it holds the survey's file, and not before."""
+    monkeypatch.setattr(demo, "SURVEY", Survey)
+    outcome = run("collect demo -o demo")
+    assert "leaves nothing behind" in outcome.err
+    assert not Path("demo").exists()
+    monkeypatch.setattr(demo, "SURVEY", SURVEY)
+    monkeypatch.setattr(survey_folders, "new_survey", told_to_end)
+    outcome = run("collect demo -o demo")
+    assert outcome.code == 143
+    assert "Written before that: " in outcome.err
+    assert [path.name for path in Path("demo").iterdir()] == ["survey.toml"]

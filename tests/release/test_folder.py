@@ -13,7 +13,7 @@ import time
 import pytest
 
 from pramana import api
-from pramana.errors import InputError, NotARelease, OutputExists
+from pramana.errors import AlteredRelease, InputError, NotARelease, OutputExists
 from pramana.readings.release import load_release
 from pramana.release.contents import fingerprint, read_certificate
 from pramana.release.folder import write_explanations, write_folder
@@ -67,6 +67,18 @@ def test_any_changed_byte_of_the_data_is_found(release):
 
         assert not verdict.valid
         assert not next(check for check in verdict.checks if check.name == "data").ok
+
+
+@pytest.mark.parametrize("change", ["longer", "shorter", "same size"])
+def test_whoever_loads_altered_data_is_told_that_a_promise_fails(release, change):
+    """Exit code 1, as for an altered certificate, whatever the size is."""
+    path = release.folder / "data.parquet"
+    whole = path.read_bytes()
+    made = {"longer": whole + b" ", "shorter": whole[:-1], "same size": whole[:-1] + b"?"}
+    path.write_bytes(made[change])
+    with pytest.raises(AlteredRelease, match="was altered") as refused:
+        load_release(release.folder)
+    assert refused.value.exit_code == 1
 
 
 def test_any_changed_byte_of_the_certificate_is_found(release):

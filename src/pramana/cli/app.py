@@ -31,6 +31,8 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 FEW_COLLECTIONS = 100_000
 """New objects between two searches for garbage: starting makes many, and keeps them."""
+AGAIN = 0.01
+"""Seconds after which a signal that came at a bad moment comes again."""
 SILENT = logging.NullHandler()
 """What libraries log may show data: whoever wants it sets up logging of their own."""
 TOLD_TO_END = tuple(
@@ -130,14 +132,24 @@ def _signals_heard(told: list[int], *, to_the_end: bool) -> Iterator[None]:
 
     Those that follow it are not heard: what is being cleared away is cleared away. Nor is one that
     comes when all is done; ``to_the_end`` of the process it ends that at once, without a word.
+    One that comes where Python can only ignore it, while a library calls back, comes again.
     """
     over: list[bool] = []
+    usual = sys.unraisablehook
 
     def end(number: int, frame: FrameType | None) -> None:
         del frame
         if not told and not over:
             told.append(number)
             raise KeyboardInterrupt
+
+    def ignored(unheard: Any) -> None:
+        if told and isinstance(unheard.exc_value, KeyboardInterrupt):
+            again = threading.Timer(AGAIN, os.kill, (os.getpid(), told.pop()))
+            again.daemon = True
+            again.start()
+        else:
+            usual(unheard)
 
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -146,10 +158,12 @@ def _signals_heard(told: list[int], *, to_the_end: bool) -> Iterator[None]:
         one for one in (signal.SIGINT, *TOLD_TO_END) if signal.getsignal(one) != signal.SIG_IGN
     ]
     before = {one: signal.signal(one, end) for one in heard}
+    sys.unraisablehook = ignored
     try:
         yield
     finally:
         over.append(True)
+        sys.unraisablehook = usual
         for one, handler in before.items():
             signal.signal(one, signal.SIG_DFL if to_the_end else handler)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -264,17 +265,16 @@ def demo(
     from pramana.collect.folder import new_survey, opened_store
     from pramana.collect.serving import require_server
     from pramana.collect.watching import live
-    from pramana.files import write_whole
+    from pramana.files import whole_folder, write_whole
     from pramana.release.verify import verify_folder
 
     require_server()
     play.require_enough(number)
     source, survey, release = to / "survey.toml", to / "survey", to / "release"
-    try:
-        to.mkdir(parents=True)
-    except FileExistsError:
-        raise OutputExists(f"{to} exists already. Choose another place.") from None
-    write_whole(source, play.SURVEY.format(expected=number))
+    if os.path.lexists(to):
+        raise OutputExists(f"{to} exists already. Choose another place.")
+    with whole_folder(to) as place:
+        write_whole(place / source.name, play.SURVEY.format(expected=number))
     definition, _ = new_survey(source, survey)
     simulated = play.people(number, seed=2026)
     with play.serving(survey) as (port, _):

@@ -15,7 +15,14 @@ from pramana.collect.page import pages_of
 from pramana.collect.store import DAMAGED, Store, database_errors, open_store, reason_of
 from pramana.collect.survey import Survey
 from pramana.errors import AlteredRelease, InputError, OutputExists
-from pramana.files import read_file, require_free, whole_file, whole_folder
+from pramana.files import (
+    read_file,
+    require_free,
+    stands,
+    undisturbed,
+    whole_file,
+    whole_folder,
+)
 from pramana.methods.plan import Plan
 from pramana.randomness import Keystream
 from pramana.release.checks import Check, Verdict
@@ -177,5 +184,7 @@ def invite(
         place.touch(mode=0o600)
         place.write_bytes("".join(f"{code}\n" for code in spelled).encode())
         for wave in range(1, definition.survey.waves + 1):
-            with opened_store(folder, definition.changed(wave=wave), database) as store:
+            own = definition.changed(wave=wave)
+            with opened_store(folder, own, database) as store, undisturbed():
                 store.invite(spelled)
+                stands(folder)

@@ -1,6 +1,7 @@
 """Files and folders that appear whole or not at all, and what unfinished ones leave behind."""
 
 from pramana.files.leftovers import Leftover, leftovers, remove_leftovers
+from pramana.files.moves import undisturbed
 from pramana.files.reading import read_file
 from pramana.files.whole import (
     forget_placed,
@@ -8,6 +9,7 @@ from pramana.files.whole import (
     require_free,
     require_name,
     require_not_here,
+    stands,
     whole_file,
     whole_folder,
     write_whole,
@@ -23,6 +25,8 @@ __all__ = [
     "require_free",
     "require_name",
     "require_not_here",
+    "stands",
+    "undisturbed",
     "whole_file",
     "whole_folder",
     "write_whole",

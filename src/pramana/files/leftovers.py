@@ -13,12 +13,12 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pramana.files.moves import FORMER, former_name, move_new
+from pramana.files.moves import FORMER, former_name, move_new, undisturbed
 
 __all__ = ["NAME", "Leftover", "hidden_folder", "leftovers", "remove_leftovers"]
 
@@ -101,18 +101,25 @@ def leftovers(parent: Path) -> list[Leftover]:
 def remove_leftovers(parent: Path) -> list[Leftover]:
     """Remove them, put back what had been moved aside, and say what there was.
 
-    Where its name has been taken meanwhile, it gets another one beside it.
+    Where its name has been taken meanwhile, it gets another one beside it. A signal that asks to
+    end waits until all are removed.
     """
-    found = leftovers(parent)
-    for one in found:
-        if one.former and one.name is not None:
-            aside, own = one.folder / former_name(one.name), parent / one.name
-            try:
-                move_new(aside, own)
-            except OSError:
-                move_new(aside, own.with_name(f"{own.name}.former"))
-        shutil.rmtree(one.folder)
+    with undisturbed():
+        found = leftovers(parent)
+        for one in found:
+            if one.former and one.name is not None:
+                _put_back(one.folder / former_name(one.name), parent / one.name)
+            shutil.rmtree(one.folder)
     return found
+
+
+def _put_back(aside: Path, own: Path) -> None:
+    with suppress(OSError):  # the empty folder that an exchange in steps takes the name by
+        own.rmdir()
+    try:
+        move_new(aside, own)
+    except OSError:
+        move_new(aside, own.with_name(f"{own.name}.former"))
 
 
 def _leftover(folder: Path) -> Leftover:

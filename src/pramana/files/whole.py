@@ -29,6 +29,7 @@ __all__ = [
     "require_free",
     "require_name",
     "require_not_here",
+    "stands",
     "whole_file",
     "whole_folder",
     "write_whole",
@@ -55,6 +56,12 @@ _PLACED: list[Path] = []
 def placed() -> list[Path]:
     """What this process has put into place so far: an error afterwards must not deny it."""
     return list(_PLACED)
+
+
+def stands(path: Path) -> None:
+    """Take note of what was changed by other means: by a database."""
+    if path not in _PLACED:
+        _PLACED.append(path)
 
 
 def forget_placed() -> None:
@@ -250,7 +257,7 @@ def _listing(folder: Path) -> list[tuple[str, int, int, int]]:
 def _confirm(path: Path) -> None:
     """Wait until the name would survive a power cut."""
     if not any(map(NAME.fullmatch, path.parent.parts)):
-        _PLACED.append(path)
+        stands(path)
     try:
         _to_disk(path.parent)
     except OSError as error:

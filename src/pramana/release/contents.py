@@ -83,9 +83,9 @@ def file_path(folder: Path, data: DataFile | None) -> Path:
         raise NotARelease(f"{folder} lacks the data file {data.name} that its certificate names.")
     found = sum(_size(file) for file in _files(path))
     if found != data.size:
-        raise NotARelease(
-            f"{data.name} must have {data.size:,} bytes, as the certificate states, and has "
-            f"{found:,}."
+        raise AlteredRelease(
+            f"{data.name} was altered: it must have {data.size:,} bytes, as the certificate "
+            f"states, and has {found:,}."
         )
     return path
 
