@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pramana.engines.base import Table
 from pramana.engines.choose import empty_like, engine_for, leaving, open_source
@@ -21,7 +22,6 @@ from pramana.methods.people import refused_in_all
 from pramana.methods.plan import Plan
 from pramana.randomise.noise import with_noise
 from pramana.randomness import Keystream
-from pramana.readings.release import Release, written_release
 from pramana.release.certificate import Certificate
 from pramana.release.folder import require_counted, require_free
 from pramana.release.kinds import KINDS
@@ -34,6 +34,9 @@ from pramana.table.groups import group_sizes
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
 from pramana.types import Progress, TableLike
+
+if TYPE_CHECKING:  # what an analyst needs is loaded when there is a release
+    from pramana.readings.release import Release
 
 __all__ = ["protect"]
 
@@ -117,9 +120,16 @@ def protect(
                                      sign_with=sign_with, copies=copies),
                         progress=progress,
                     )  # fmt: skip
-    release = release if to is None else written_release(Path(to))
+    release = release if to is None else _as_read(Path(to))
     _tell(seen, watch, release, opened)
     return release
+
+
+def _as_read(folder: Path) -> Release:
+    """The release as a stranger reads it."""
+    from pramana.readings.release import written_release
+
+    return written_release(folder)
 
 
 def _kept(
@@ -145,6 +155,8 @@ def _in_memory(
     made: Table, certificate: Certificate, labels: Labels, opened: OpenedTable, *, like: object
 ) -> Release:
     """The release as an object, in the kind of data frame that went in."""
+    from pramana.readings.release import Release
+
     released = replace(made.to_opened(), labels=labels)
     opened.require_unchanged()
     require_counted(certificate, released.rows)

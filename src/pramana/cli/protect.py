@@ -216,7 +216,8 @@ def protect(
 
 def _load_what_shows() -> None:
     """Load what the last lines need, while records are read and written."""
-    for name in ("rich.console", "rich.markup", "rich.segment", "pramana.attacks.composition"):
+    shown = ("rich.console", "rich.markup", "rich.segment")
+    for name in (*shown, "pramana.readings.release", "pramana.attacks.composition"):
         import_module(name)
 
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable
 from pramana.kanonymity.anneal import CHUNK, FEW, anneal, tries_for
 from pramana.kanonymity.cells import merge_cells
+from pramana.kanonymity.choices import Clustering
 from pramana.kanonymity.distance import Key, embed
 from pramana.kanonymity.diversity import Sensitive, diversify
 from pramana.kanonymity.greedy import greedy
@@ -36,7 +37,6 @@ from pramana.kanonymity.refine import LARGE, chop, improve, improve_large
 from pramana.randomness import Address, Keystream, Stream
 from pramana.types import Columnar, FloatArray, IntArray, Values
 
-Clustering = Literal["default", "greedy", "mdav", "cells"]
 METHODS: tuple[str, ...] = get_args(Clustering)
 
 NO_LIMIT = 2**60

@@ -10,7 +10,6 @@ put it together again. What is drawn depends on the group alone, as k-anonymity 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
@@ -20,10 +19,7 @@ from pramana.kanonymity.groups import compact
 from pramana.randomness import Keystream, Stream
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["Draw", "draw_keys", "tree_of"]
-
-Draw = Literal["whole", "sequential"]
-"""Whole members of a group, or key after key."""
+__all__ = ["draw_keys", "tree_of"]
 
 CLASSES = 16
 """A key with more values is cut into so many classes to see what it goes together with."""

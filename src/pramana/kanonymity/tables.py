@@ -14,13 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.errors import InvalidTable, UnknownColumn
+from pramana.kanonymity.choices import Draw
 from pramana.kanonymity.clustering import Groups, form_groups
 from pramana.kanonymity.distance import Key
 from pramana.kanonymity.dither import ALPHA
 from pramana.kanonymity.diversity import Sensitive
 from pramana.kanonymity.numbers import numbers_of
 from pramana.kanonymity.release import centroid, donors
-from pramana.kanonymity.sequential import Draw, draw_keys
+from pramana.kanonymity.sequential import draw_keys
 from pramana.randomness import Keystream, Stream
 from pramana.table.codec import decode, encode
 from pramana.table.domains import Bins, Categories

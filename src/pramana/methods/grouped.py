@@ -18,8 +18,7 @@ from pramana.formats.opening import open_table
 from pramana.guarantees.base import Evidence, Guarantee
 from pramana.guarantees.evaluate import attained
 from pramana.guarantees.k_anonymity import KAnonymity
-from pramana.kanonymity.clustering import Clustering
-from pramana.kanonymity.sequential import Draw
+from pramana.kanonymity.choices import Clustering, Draw
 from pramana.matrices.mechanism import Mechanism
 from pramana.methods.base import Method, option, require_choice, require_kinds
 from pramana.methods.counted import the_only

@@ -31,7 +31,7 @@ from pramana.table.opened import OpenedTable
 from pramana.table.schema import ASKED, Column, Schema
 from pramana.types import Form, IntArray, Words
 
-__all__ = ["MIX", "Verbatim", "measure_verbatim", "numbers_of", "verbatim_of"]
+__all__ = ["MIX", "Known", "Verbatim", "measure_verbatim", "numbers_of", "verbatim_of"]
 
 MOST_RECORDS = 20_000_000
 
@@ -45,6 +45,9 @@ cache, and a place in the table takes two bytes."""
 
 _Place: TypeAlias = tuple[int, IntArray]
 """How many values a column has, and which of them each record holds."""
+
+Known: TypeAlias = dict[int, tuple[pa.Array, Words]]
+"""The dictionary that a column had last, by its place, and a number for each entry."""
 
 ODD, MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
@@ -195,8 +198,16 @@ def _numbers(
     return np.concatenate(parts)
 
 
-def numbers_of(columns: Sequence[Column], batch: pa.RecordBatch, *, released: bool) -> Words:
+def numbers_of(
+    columns: Sequence[Column],
+    batch: pa.RecordBatch,
+    *,
+    released: bool,
+    known: Known | None = None,
+) -> Words:
     """One number a record: the same for records that agree in all of these columns.
+
+    Who asks about many batches hands on what is ``known``: dictionaries mostly stay the same.
 
     The sum of a number a value: as if drawn at random, and others for each column. Columns with few
     values are looked up several at a time, by a table of the sums of their numbers.
@@ -205,7 +216,7 @@ def numbers_of(columns: Sequence[Column], batch: pa.RecordBatch, *, released: bo
     few: list[tuple[Words, IntArray]] = []
     for place, column in enumerate(columns, start=1):
         array = batch.column(column.name)
-        own = _numbers_of_dictionary(column, array, place, released=released)
+        own = _numbers_of_dictionary(column, array, place, {} if known is None else known, released)
         if own is None:
             total += _column_numbers(column, array, place, released=released)
         else:
@@ -241,7 +252,7 @@ def _joint(places: Sequence[_Place], part: slice) -> IntArray:
 
 
 def _numbers_of_dictionary(
-    column: Column, array: pa.Array, place: int, *, released: bool
+    column: Column, array: pa.Array, place: int, known: Known, released: bool
 ) -> Words | None:
     """A number for each entry of a dictionary, where every record has one and each has a label."""
     if not (column.coded and pa.types.is_dictionary(array.type)) or array.indices.null_count:
@@ -249,7 +260,12 @@ def _numbers_of_dictionary(
     entries = array.dictionary
     if not 0 < len(entries) <= TABLE or entries.null_count:
         return None
-    return _by_label(column, entries, place, released=released)
+    if place in known and known[place][0].equals(entries):
+        return known[place][1]
+    found = _by_label(column, entries, place, released=released)
+    if found is not None:
+        known[place] = entries, found
+    return found
 
 
 def _mixed(numbers: Words, place: int) -> Words:

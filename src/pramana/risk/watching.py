@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.engines.base import Table
-from pramana.risk.verbatim import Verbatim, numbers_of, verbatim_of
+from pramana.risk.verbatim import Known, Verbatim, numbers_of, verbatim_of
 from pramana.table.opened import OpenedTable, Part
 from pramana.table.schema import Schema
 from pramana.types import Words
@@ -38,6 +38,7 @@ class Watch:
         self._records = records
         self._limit = np.uint64(2**64 - 1 if records <= most else int(2**64 * (most / records)))
         self._seen: tuple[dict[int, tuple[int, Words]], ...] = ({}, {})
+        self._known: tuple[Known, Known] = ({}, {})
 
     def truth(self, opened: OpenedTable) -> OpenedTable:
         """The same table, looked at whenever all released columns are read together."""
@@ -68,7 +69,8 @@ class Watch:
 
     def _look(self, batch: pa.RecordBatch, position: int, *, released: bool) -> pa.RecordBatch:
         if batch.num_rows:
-            numbers = numbers_of(self._columns, batch, released=released)
+            known = self._known[released]
+            numbers = numbers_of(self._columns, batch, released=released, known=known)
             if self._limit < np.uint64(2**64 - 1):
                 numbers = numbers[numbers <= self._limit]
             self._seen[released][position] = batch.num_rows, numbers
