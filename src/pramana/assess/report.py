@@ -230,8 +230,7 @@ def _left_out(size: int, shown: int, rest: float) -> str:
 
 def _in_order(column: Column) -> bool:
     """Whether values follow each other: bins, an order that was declared, or numbers."""
-    domain = column.domain
-    if isinstance(domain, Bins) or getattr(domain, "ordered", False):
+    if column.ordered:
         return True
     values = [label for label in column.labels if label is not None]
     numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]

@@ -25,7 +25,6 @@ from pramana.readings.release import Release
 from pramana.release.told import SILENT, told_codes
 from pramana.table.codec import encode, encode_released
 from pramana.table.counts import Counts
-from pramana.table.domains import Bins, Categories
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column
 from pramana.utility.association import correlation, cramers_v
@@ -309,7 +308,7 @@ def _association(
     estimate: NDArray[Any] | None,
 ) -> Association:
     columns = [column for column in coded.columns if column.name in by]
-    ordered = all(_is_ordered(column) for column in columns)
+    ordered = all(c.ordered and None not in c.labels for c in columns)
     measure = correlation if ordered else cramers_v
     return Association(
         "correlation" if ordered else "Cramer's V",
@@ -317,12 +316,6 @@ def _association(
         measure(raw),
         None if estimate is None else measure(estimate),
     )
-
-
-def _is_ordered(column: Column) -> bool:
-    domain = column.domain
-    ranked = isinstance(domain, Bins) or (isinstance(domain, Categories) and domain.ordered)
-    return ranked and None not in column.labels
 
 
 def _model(coded: _Coded) -> Propensity | None:

@@ -24,7 +24,7 @@ from pramana.numeric import percent_down, percent_up
 from pramana.randomness import Keystream
 from pramana.risk.coded_table import AlikeRecords
 from pramana.risk.measured import FEWEST_TRIALS, Measured
-from pramana.table.domains import Bins, Categories
+from pramana.table.cells import cell_codes
 from pramana.table.schema import Schema
 from pramana.types import Codes, FloatArray, IntArray
 
@@ -163,20 +163,15 @@ def _points(schema: Schema, mechanism: Mechanism, records: Records) -> MixedReco
     numbers: list[FloatArray] = []
     codes: list[IntArray] = [records.crowd]
     for step, own in zip(mechanism, records.codes, strict=True):
-        for place, name in enumerate(step.columns):
-            column = schema.column(name)
-            labels = {label: at for at, label in enumerate(column.labels)}
-            cells = step.labels if len(step.columns) == 1 else [cell[place] for cell in step.labels]
-            positions = np.array([labels[label] for label in cells])[own]
-            if _is_ordered(column.domain) and None not in column.labels:
-                numbers.append(positions / max(len(labels) - 1, 1))
+        columns = [schema.column(name) for name in step.columns]
+        places = cell_codes([column.labels for column in columns], step.cells)
+        for column, place in zip(columns, places, strict=True):
+            positions = place[own]
+            if column.ordered and None not in column.labels:
+                numbers.append(positions / max(len(column.labels) - 1, 1))
             else:
                 codes.append(positions)
     return MixedRecords.of(_columns(numbers), _columns(codes))
-
-
-def _is_ordered(domain: Bins | Categories | None) -> bool:
-    return isinstance(domain, Bins) or (isinstance(domain, Categories) and domain.ordered)
 
 
 def _columns(parts: Sequence[Codes]) -> Codes | None:

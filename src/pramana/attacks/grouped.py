@@ -25,7 +25,6 @@ from pramana.risk.coded_table import AlikeRecords, CodedTable
 from pramana.risk.measured import FEWEST_TRIALS, Measured
 from pramana.risk.reidentification import link_chances
 from pramana.table.codec import encode, encode_released
-from pramana.table.domains import Bins
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column
 from pramana.types import FloatArray, IntArray
@@ -197,6 +196,6 @@ def _values(column: Column, table: OpenedTable, *, released: bool) -> Key:
     if column.domain is None:
         return Key(column.name, numbers_of(column.name, values))
     codes = (encode_released if released else encode)(column, values).astype(np.float64)
-    if isinstance(column.domain, Bins) or column.domain.ordered:
+    if column.ordered:
         return Key(column.name, np.where(codes >= column.domain.size, np.nan, codes), "ordered")
     return Key(column.name, codes, "unordered")

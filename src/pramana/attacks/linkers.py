@@ -27,7 +27,7 @@ from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
 from pramana.matrices.sparse_rows import DENSE_LIMIT, SparseRows
 from pramana.matrices.transition import TransitionMatrix
-from pramana.table.domains import Bins, Categories
+from pramana.table.cells import cell_codes
 from pramana.table.schema import Column, Schema
 from pramana.types import FloatArray, IntArray
 
@@ -119,11 +119,7 @@ def _places(step: Step, schema: Schema) -> list[IntArray]:
     """For each column of a step the code of each cell of the step."""
     if len(step.columns) == 1:
         return [np.arange(len(step.labels))]
-    found = []
-    for place, name in enumerate(step.columns):
-        codes = {label: code for code, label in enumerate(schema.column(name).labels)}
-        found.append(np.array([codes[cell[place]] for cell in step.labels]))
-    return found
+    return list(cell_codes([schema.column(name).labels for name in step.columns], step.labels))
 
 
 def _distances(column: Column, places: IntArray, shares: FloatArray) -> FloatArray:
@@ -133,9 +129,8 @@ def _distances(column: Column, places: IntArray, shares: FloatArray) -> FloatArr
     ones, and to a missing one, every step is as far as two standard deviations of a fair coin.
     """
     domain = column.domain
-    ordered = isinstance(domain, Bins) or (isinstance(domain, Categories) and domain.ordered)
     differ = (places[:, None] != places[None, :]).astype(np.float64)
-    if not ordered or domain is None:
+    if domain is None or not domain.ordered:
         return np.asarray(differ, dtype=np.float64)
     missing = places >= domain.size
     mean = float((shares * places)[~missing].sum()) / max(float(shares[~missing].sum()), 1e-12)

@@ -49,8 +49,7 @@ def shortened(mechanism: Mechanism, answers: Answers) -> list[dict[str, Any]]:
     parts = mechanism.sets if isinstance(mechanism, Reporting) else mechanism.steps
     forms = []
     for part in parts:
-        form, labels = part.to_json(), () if part.matrix is None else part.matrix.labels
-        cells = labels if len(part.columns) > 1 else [(label,) for label in labels]
+        form, cells = part.to_json(), () if part.matrix is None else part.cells
         if follow(part.columns, cells, answers):
             del form["matrix"]["labels"]
         forms.append(form)

@@ -31,6 +31,7 @@ from pramana.errors import InputError, InvalidMatrix, OutsideDomain
 from pramana.matrices.families import UniformMixture
 from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.reporting import Reporting
+from pramana.matrices.transition import as_cells
 from pramana.numeric import TOTAL
 from pramana.table.domains import label_text
 
@@ -309,9 +310,8 @@ def _answer(answers: Mapping[str, str], name: str) -> str:
 
 
 def _draw(columns: tuple[str, ...], matrix: UniformMixture) -> Draw:
-    labels = matrix.labels if len(columns) > 1 else [(label,) for label in matrix.labels]
     cells = tuple(
         label if all(type(part) is str for part in label) else tuple(map(label_text, label))
-        for label in labels
+        for label in as_cells(matrix.labels, len(columns))
     )
     return Draw(columns, cells, matrix.other if matrix.size > 1 else 0)

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidNumber, OutsideDomain, TooLarge, UnknownColumn
 from pramana.matrices import Label, Mechanism, Step
-from pramana.table.cells import cell_numbers
+from pramana.table.cells import cell_codes, cell_numbers
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["MOST_CELLS", "Axis", "Layout"]
@@ -184,17 +184,15 @@ class Layout:
         """For each axis an array from the codes of its columns to positions, -1 for none."""
         places = {}
         for axis in self.axes:
-            codes = [
-                {label: code for code, label in enumerate(self.labels[name])}
-                for name in axis.columns
-            ]
-            where = np.full([len(known) for known in codes], -1, dtype=np.int64)
-            for position, cell in enumerate(axis.cells):
-                where[tuple(known[label] for known, label in zip(codes, cell, strict=True))] = (
-                    position
-                )
+            sizes = [len(self.labels[name]) for name in axis.columns]
+            where = np.full(sizes, -1, dtype=np.int64)
+            where[tuple(self.codes_of(axis))] = np.arange(axis.size)
             places[axis.columns] = where
         return places
+
+    def codes_of(self, axis: Axis) -> IntArray:
+        """The code of each position of an axis in each of its columns, one row a column."""
+        return cell_codes([self.labels[name] for name in axis.columns], axis.cells)
 
     # -- from the estimate to the columns asked for ----------------------------------------
 
@@ -225,9 +223,7 @@ class Layout:
         asked = [axis for axis in self.axes if _asked(axis, self.by)]
         for place, axis in enumerate(asked):
             names = [name for name in axis.columns if name in self.by]
-            for part, name in enumerate(names):
-                codes = {label: code for code, label in enumerate(self.labels[name])}
-                column = np.array([codes[cell[part]] for cell in axis.group_cells])
+            for column in cell_codes([self.labels[name] for name in names], axis.group_cells):
                 shape = [1] * len(asked)
                 shape[place] = len(column)
                 index.append(column.reshape(shape))
@@ -302,7 +298,7 @@ def _axis(
     if step is None:
         cells: tuple[tuple[Label, ...], ...] = tuple((label,) for label in labels[columns[0]])
     else:
-        cells = tuple(cell if len(columns) > 1 else (cell,) for cell in step.labels)
+        cells = step.cells
     asked = [place for place, name in enumerate(columns) if name in by]
     kept = [
         all(

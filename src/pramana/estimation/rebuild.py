@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import NDArray
 
 from pramana.errors import InvalidNumber, InvalidTable
@@ -80,8 +79,4 @@ def rebuild_records(
 def _codes(layout: Layout, columns: tuple[str, ...], places: IntArray) -> list[IntArray]:
     """The code of each column at each position of an axis."""
     axis = next(axis for axis in layout.axes if axis.columns == columns)
-    found = []
-    for part, name in enumerate(columns):
-        known = {label: code for code, label in enumerate(layout.labels[name])}
-        found.append(np.array([known[cell[part]] for cell in axis.cells])[places])
-    return found
+    return [own[places] for own in layout.codes_of(axis)]

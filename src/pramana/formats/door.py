@@ -34,7 +34,6 @@ from pramana.table.codec import (
     places_among,
     released_type,
 )
-from pramana.table.domains import Bins
 from pramana.table.labels import Labels
 from pramana.table.opened import TableFormat
 from pramana.table.schema import ASKED, Column, Schema
@@ -135,8 +134,7 @@ def _empty_where_missing(array: pa.DictionaryArray) -> pa.DictionaryArray:
 
 def _has_labels(column: Column) -> bool:
     """Whether all that is released of a column are labels of its domain."""
-    drawn = isinstance(column.domain, Bins) and column.domain.release == "draw"
-    return column.coded and not drawn
+    return column.coded and not column.drawn
 
 
 @cache

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pramana.errors import OutsideDomain, TooLarge
 from pramana.matrices import Label, Mechanism, SparseRows, Step, TransitionMatrix, UniformMixture
 from pramana.numeric import TOTAL
+from pramana.table.cells import cell_codes
 from pramana.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -220,15 +221,14 @@ class _Margin:
 
 def codes_of(step: Step, counts: Counts) -> IntArray:
     """The cells of a step as codes of the counted columns, in the order of the counts."""
-    cells = [label if isinstance(label, tuple) else (label,) for label in step.labels]
+    cells = step.cells
     codes = np.zeros((len(cells), len(step.columns)), dtype=np.int64)
     wanted = [name for name in counts.columns if name in step.columns]
     for place, name in enumerate(wanted):
         labels = counts.labels[counts.columns.index(name)]
-        where = {label: position for position, label in enumerate(labels)}
         part = step.columns.index(name)
         try:
-            codes[:, place] = [where[cell[part]] for cell in cells]
+            (codes[:, place],) = cell_codes([labels], [(cell[part],) for cell in cells])
         except KeyError:
             raise OutsideDomain(
                 f"The matrix on '{name}' has labels that the counts of the column do not list."

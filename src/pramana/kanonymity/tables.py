@@ -24,7 +24,7 @@ from pramana.kanonymity.release import centroid, donors
 from pramana.kanonymity.sequential import draw_keys
 from pramana.randomness import Keystream, Stream
 from pramana.table.codec import decode, encode
-from pramana.table.domains import Bins, Categories
+from pramana.table.domains import Categories
 from pramana.table.schema import Column
 from pramana.types import FloatArray, IntArray, Values
 
@@ -57,7 +57,7 @@ def key_of(column: Column, values: pa.ChunkedArray) -> Key:
     codes = encode(column, values).astype(np.float64)
     missing = codes >= domain.size
     labels = domain.labels[: domain.size]
-    if isinstance(domain, Bins) or domain.ordered:
+    if domain.ordered:
         return Key(column.name, np.where(missing, np.nan, codes), "ordered")
     if all(isinstance(label, int | float) and not isinstance(label, bool) for label in labels):
         numbers = np.array([float(label) for label in labels if label is not None] + [np.nan])
@@ -182,6 +182,6 @@ def _written(column: Column, values: FloatArray, key: Key, like: pa.DataType) ->
 
 
 def _words(column: Column, values: Any, keystream: Keystream) -> Any:
-    if isinstance(column.domain, Bins) and column.domain.release == "draw":
+    if column.drawn:
         return keystream.words(Stream("k-anonymity", "bins", column.name), 0, len(values))
     return None

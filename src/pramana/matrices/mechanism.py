@@ -12,7 +12,13 @@ from fractions import Fraction
 
 from pramana.errors import InvalidMatrix, UnknownColumn
 from pramana.matrices.families import matrix_from_json
-from pramana.matrices.transition import Label, TransitionMatrix, label_from_json, label_to_json
+from pramana.matrices.transition import (
+    Label,
+    TransitionMatrix,
+    as_cells,
+    label_from_json,
+    label_to_json,
+)
 from pramana.types import Form
 
 __all__ = ["Mechanism", "Step"]
@@ -63,6 +69,11 @@ class Step:
     def labels(self) -> tuple[Label, ...]:
         """The values, or joint cells, that the step moves between."""
         return self.matrices[0].labels
+
+    @property
+    def cells(self) -> tuple[tuple[Label, ...], ...]:
+        """The same, each with one value a column."""
+        return as_cells(self.labels, len(self.columns))
 
     @property
     def gamma(self) -> Fraction | float:

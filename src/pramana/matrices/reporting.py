@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from pramana.errors import InvalidMatrix
 from pramana.matrices.mechanism import Mechanism, Step
-from pramana.matrices.transition import Label
+from pramana.matrices.transition import Label, as_cells
 from pramana.matrices.uniform_mixture import UniformMixture
 from pramana.numeric import TOTAL, log_up
 from pramana.types import Form
@@ -58,8 +58,7 @@ class AskedSet:
     @property
     def cells(self) -> tuple[tuple[Label, ...], ...]:
         """The labels of the matrix, each as a tuple with one value a column."""
-        labels = self.matrix.labels
-        return tuple(labels) if len(self.columns) > 1 else tuple((label,) for label in labels)
+        return as_cells(self.matrix.labels, len(self.columns))
 
     @property
     def share(self) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -24,6 +24,7 @@ from pramana.types import FloatArray, Form
 __all__ = [
     "Label",
     "TransitionMatrix",
+    "as_cells",
     "check_labels",
     "label_from_json",
     "label_to_json",
@@ -45,6 +46,11 @@ def check_labels(labels: tuple[Label, ...]) -> None:
         raise InvalidMatrix(
             f"Labels of a matrix must differ, and {len(labels) - len(set(labels))} repeat."
         )
+
+
+def as_cells(labels: Sequence[Label], width: int) -> tuple[tuple[Label, ...], ...]:
+    """The labels of a matrix on so many columns, each as a tuple with one value a column."""
+    return tuple(labels) if width > 1 else tuple((label,) for label in labels)
 
 
 def label_to_json(label: Label) -> Any:

@@ -17,11 +17,12 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.matrices.reporting import AskedSet, Reporting
-from pramana.matrices.transition import Label
+from pramana.matrices.transition import Label, as_cells
 from pramana.methods.expected_error import ExpectedError, mean_squares
 from pramana.methods.plan import Plan
 from pramana.methods.retention import Retention, retentions_of
 from pramana.methods.steps import StepDomain, step_domains
+from pramana.table.cells import cell_codes, cell_counts
 from pramana.table.codec import encode
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column, Schema
@@ -117,12 +118,9 @@ def _spread(
     schema: Schema, table: Sequence[str], columns: Sequence[str], cells: Sequence[tuple[Label, ...]]
 ) -> FloatArray:
     """How cells of some columns spread over those of a table, as shares."""
-    places = [columns.index(name) for name in table]
-    known = [{label: at for at, label in enumerate(schema.column(n).labels)} for n in table]
-    found = np.zeros(_sizes(schema, table))
-    for cell in cells:
-        found[tuple(own[cell[place]] for own, place in zip(known, places, strict=True))] += 1
-    return found / len(cells)
+    codes = cell_codes([schema.column(name).labels for name in columns], cells)
+    inside = [codes[columns.index(name)] for name in table]
+    return cell_counts(inside, _sizes(schema, table)) / len(cells)
 
 
 def _of_whole_records(
@@ -134,9 +132,7 @@ def _of_whole_records(
         inside = [name for name in table if name in step.columns]
         if not inside:
             continue
-        cells = [cell if isinstance(cell, tuple) and len(step.columns) > 1 else (cell,)
-                 for cell in step.labels]  # fmt: skip
-        base = _spread(schema, inside, step.columns, cells)
+        base = _spread(schema, inside, step.columns, as_cells(step.labels, len(step.columns)))
         right, wrong = mean_squares(np.asarray(own), base)
         axes = tuple(table.index(name) for name in inside)
         shape = [size if at in axes else 1 for at, size in enumerate(share.shape)]

@@ -23,7 +23,7 @@ from pramana.randomise.sampling import randomise, sample_by_stratum
 from pramana.randomness import Keystream, Stream
 from pramana.table.cells import JointCells
 from pramana.table.codec import code_dtype, decode, encode, released_type
-from pramana.table.domains import Bins, label_key
+from pramana.table.domains import label_key
 from pramana.table.schema import Column, Schema
 from pramana.types import Codes
 
@@ -110,7 +110,7 @@ class Randomiser:
 
     def _decode(self, column: Column, codes: Codes, position: int) -> pa.Array:
         words = None
-        if isinstance(column.domain, Bins) and column.domain.release == "draw":
+        if column.drawn:
             words = self.keystream.words(Stream("inside", column.name), position, len(codes))
         return decode(column, codes, words, like=_plain(self.types.field(column.name).type))
 
@@ -126,8 +126,7 @@ class StepCodec:
     @cached_property
     def _cells(self) -> JointCells:
         """The cells of the matrix."""
-        cells = self.step.labels if len(self.columns) > 1 else [(v,) for v in self.step.labels]
-        return JointCells(tuple(column.labels for column in self.columns), tuple(cells))
+        return JointCells(tuple(column.labels for column in self.columns), self.step.cells)
 
     @cached_property
     def _straight(self) -> bool:

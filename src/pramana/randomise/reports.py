@@ -24,7 +24,6 @@ from pramana.randomise.protect import Randomiser, StepCodec
 from pramana.randomise.sampling import BLOCK, sample
 from pramana.randomness import Stream
 from pramana.table.codec import code_dtype, encode, partly_told
-from pramana.table.domains import Bins
 from pramana.table.schema import ASKED
 from pramana.types import Codes, IntArray, Words
 
@@ -154,7 +153,7 @@ class Reporter(Randomiser):
 
     def _told(self, name: str, codes: Codes, position: int) -> pa.Array:
         column = self.schema.column(name)
-        if not (isinstance(column.domain, Bins) and column.domain.release == "draw"):
+        if not column.drawn:
             each = self._decode(column, np.arange(len(column.labels), dtype=codes.dtype), 0)
             return _looked_up(each, codes)
         silent = codes == len(column.labels)

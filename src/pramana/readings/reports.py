@@ -53,6 +53,7 @@ from pramana.readings.formulas import fit_formula, variables_of
 from pramana.readings.published import REBUILT, PublishedReading
 from pramana.readings.records import ReleasedRecords
 from pramana.readings.reported_models import cells_of_reports, share_of_cells
+from pramana.table.cells import cell_codes
 from pramana.table.codec import decode, encode_released
 from pramana.table.rules import CellRules, tied_columns
 from pramana.table.schema import ASKED, Schema
@@ -745,12 +746,8 @@ class _Axis:
 
     def codes(self, names: Sequence[str], schema: Schema) -> list[IntArray]:
         """The code of each column at each cell."""
-        found = []
-        for name in names:
-            known = {label: code for code, label in enumerate(schema.column(name).labels)}
-            part = self.columns.index(name)
-            found.append(np.array([known[cell[part]] for cell in self.cells], dtype=np.int64))
-        return found
+        found = cell_codes([schema.column(name).labels for name in self.columns], self.cells)
+        return [found[self.columns.index(name)] for name in names]
 
 
 def _axes(schema: Schema, columns: Sequence[str]) -> Iterator[_Axis]:

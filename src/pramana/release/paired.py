@@ -17,6 +17,7 @@ from pramana.matrices.reporting import Reporting
 from pramana.release.certificate import Certificate
 from pramana.release.told import SILENT, asked_sets, told_codes
 from pramana.table.alike import comparable
+from pramana.table.cells import JointCells
 from pramana.table.codec import encode
 from pramana.table.domains import label_key
 from pramana.table.opened import OpenedTable
@@ -116,21 +117,15 @@ class PairedRecords:
     def cells(self, step: Step, rows: IntArray | None = None) -> Pair | None:
         """The cells of a step, of all released records or some; none where there are too many."""
         columns = [self.certificate.schema.column(name) for name in step.columns]
-        sizes = tuple(len(column.labels) for column in columns)
-        if math.prod(sizes) > LARGEST:
+        if math.prod(len(column.labels) for column in columns) > LARGEST:
             return None
-        places = [{label: at for at, label in enumerate(column.labels)} for column in columns]
-        own = step.labels if len(columns) > 1 else [(label,) for label in step.labels]
-        codes = [[place[v] for place, v in zip(places, cell, strict=True)] for cell in own]
-        lookup = np.full(math.prod(sizes), -1, dtype=np.int64)
-        lookup[np.ravel_multi_index(tuple(np.array(codes).T), sizes)] = np.arange(len(own))
+        cells = JointCells(tuple(column.labels for column in columns), step.cells)
         pairs = [self.randomised[name] for name in step.columns]
         some = slice(None) if rows is None else rows
-        before, after = (
-            lookup[np.ravel_multi_index(tuple(codes), sizes)]
-            for codes in ([pair.before for pair in pairs], [pair.after[some] for pair in pairs])
-        )
-        return None if (before < 0).any() or (after < 0).any() else Pair(before, after, len(own))
+        before = cells.codes([pair.before for pair in pairs])
+        after = cells.codes([pair.after[some] for pair in pairs])
+        wrong = (before < 0).any() or (after < 0).any()
+        return None if wrong else Pair(before, after, len(cells.cells))
 
     def _coded(self, column: Column) -> Pair:
         before = encode(column, self.original.to_arrow([column.name]).column(0))

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from pramana.matrices.reporting import AskedSet, Reporting
 from pramana.release.certificate import Certificate
 from pramana.release.checks import Check
+from pramana.table.cells import cell_codes, cell_counts
 from pramana.table.codec import encode, encode_released
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import ASKED, Schema
@@ -58,11 +59,7 @@ def _cells(schema: Schema, one: AskedSet, table: pa.Table, *, released: bool) ->
     columns = [schema.column(name) for name in one.columns]
     encoder = encode_released if released else encode
     codes: list[Codes] = [encoder(column, table.column(column.name)) for column in columns]
-    shape = [len(column.labels) for column in columns]
-    known = [{label: at for at, label in enumerate(column.labels)} for column in columns]
-    cells = one.matrix.labels if len(columns) > 1 else [(label,) for label in one.matrix.labels]
-    places = [[at[v] for at, v in zip(known, cell, strict=True)] for cell in cells]
-    flat = np.ravel_multi_index(tuple(code.astype(np.int64) for code in codes), shape)
-    counts = np.bincount(flat, minlength=int(np.prod(shape))).astype(np.float64)
-    found: FloatArray = counts[np.ravel_multi_index(tuple(np.array(places).T), shape)]
+    labels = [column.labels for column in columns]
+    counts = cell_counts(codes, list(map(len, labels)))
+    found: FloatArray = counts[tuple(cell_codes(labels, one.cells))]
     return found

@@ -59,10 +59,6 @@ def _is_text(column: Column) -> bool:
     return isinstance(domain, Bins) and domain.release == "label"
 
 
-def _ordered(column: Column) -> bool:
-    return isinstance(column.domain, Bins) or bool(getattr(column.domain, "ordered", False))
-
-
 # -- Python ----------------------------------------------------------------------------------------
 
 PYTHON_READS: Final = {
@@ -98,7 +94,7 @@ def _python(certificate: Certificate) -> Iterator[str]:
     yield 'records.attrs["labels"] = LABELS'
     for column, values, labels in _coded(certificate):
         own = ascii(column.name)
-        kind = f"pd.CategoricalDtype({list(values)!a}, ordered={_ordered(column)})"
+        kind = f"pd.CategoricalDtype({list(values)!a}, ordered={column.ordered})"
         yield f"records[{own}] = records[{own}].astype({kind})"
         renamed = {v: t for v, t in zip(values, labels, strict=True) if t != label_text(v)}
         if renamed and len(set(labels)) == len(labels):
@@ -141,7 +137,7 @@ def _r(certificate: Certificate) -> Iterator[str]:
         levels = ", ".join(_r_text(label_text(value)) for value in values)
         named = ", ".join(map(_r_text, labels if len(set(labels)) == len(labels) else []))
         extra = f", labels = c({named})" if named else ""
-        order = ", ordered = TRUE" if _ordered(column) else ""
+        order = ", ordered = TRUE" if column.ordered else ""
         yield (
             f"records[[{own}]] <- factor(as.character(records[[{own}]]), "
             f"levels = c({levels}){extra}{order})"
@@ -259,7 +255,7 @@ def _spss(certificate: Certificate) -> Iterator[str]:
                 yield f"  {shown} {_spss_text(label[:120])}"
             yield "  ."
             yield from _spss_missing(own, column, text=text)
-        yield f"VARIABLE LEVEL {own} ({'ORDINAL' if _ordered(column) else 'NOMINAL'})."
+        yield f"VARIABLE LEVEL {own} ({'ORDINAL' if column.ordered else 'NOMINAL'})."
     yield "EXECUTE."
 
 

@@ -128,7 +128,7 @@ def _covers(schema: Schema, step: Step, tied: Tied) -> bool:
     possible = None if listed else _possible(schema, step.columns, tied)
     if possible is None and not listed:
         return False
-    cells = step.labels if len(step.columns) > 1 else [(label,) for label in step.labels]
+    cells = step.cells
     try:
         found = np.array(
             [[domain[_told(v)] for domain, v in zip(domains, cell, strict=True)] for cell in cells]

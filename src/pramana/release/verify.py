@@ -33,7 +33,7 @@ from pramana.release.stored import open_data
 from pramana.release.ties import ties
 from pramana.release.within import WithinKeys
 from pramana.table.codec import Refused, count_refused, encode_released, places_among
-from pramana.table.domains import Bins, label_key
+from pramana.table.domains import label_key
 from pramana.table.groups import MOST_ATTACHED, GroupSizes, in_bins
 from pramana.table.opened import OpenedTable
 from pramana.table.rules import CellRules, tied_columns
@@ -382,7 +382,7 @@ def _distinct(certificate: Certificate) -> int:
 def _alike_keys(certificate: Certificate) -> tuple[str, ...]:
     """The columns in which the records of a group agree; none where they need not."""
     keys = certificate.schema.randomised
-    drawn = any(isinstance(c.domain, Bins) and c.domain.release == "draw" for c in keys)
+    drawn = any(c.drawn for c in keys)
     if certificate.figures.get("keys") != NewKeys.CENTRE or drawn:
         return ()
     return (*certificate.known_columns, *(column.name for column in keys))

@@ -17,7 +17,6 @@ from pramana.numeric import text_up
 from pramana.release.certificate import Certificate
 from pramana.release.checks import Check
 from pramana.table.closeness import codes_of, distance_of_groups
-from pramana.table.domains import Bins
 from pramana.table.groups import COUNT, GroupSizes
 from pramana.table.schema import Role
 from pramana.types import FloatArray
@@ -67,8 +66,7 @@ def _as_grouped(certificate: Certificate) -> list[str]:
     """Sensitive columns that are released as they were when groups were formed."""
     schema = certificate.true_schema
     changed = {column.name for column in schema.noisy}
-    changed |= {c.name for c in schema.columns
-                if isinstance(c.domain, Bins) and c.domain.release == "draw"}  # fmt: skip
+    changed |= {column.name for column in schema.columns if column.drawn}
     return [c.name for c in schema.columns if c.role is Role.SENSITIVE and c.name not in changed]
 
 

@@ -14,7 +14,7 @@ from pramana.table.codec import code_dtype
 from pramana.table.domains import Label
 from pramana.types import Codes, FloatArray, IntArray
 
-__all__ = ["JointCells", "cell_counts", "cell_numbers", "joint_groups"]
+__all__ = ["JointCells", "cell_codes", "cell_counts", "cell_numbers", "joint_groups"]
 
 SPARSE: Final = 4
 FEW: Final = 2**10
@@ -22,6 +22,17 @@ FEW: Final = 2**10
 
 LOOKED_UP: Final = 10_000_000
 """Up to so many possible combinations have a place each in a table."""
+
+
+def cell_codes(labels: Sequence[Sequence[Label]], cells: Sequence[tuple[Label, ...]]) -> IntArray:
+    """The codes of cells in each column, one row a column; ``KeyError`` where a label is not its.
+
+    >>> cell_codes([("F", "M"), (1, 2, 3)], [("M", 1), ("F", 3)]).tolist()
+    [[1, 0], [0, 2]]
+    """
+    known = [{label: at for at, label in enumerate(own)} for own in labels]
+    columns = [[own[cell[at]] for cell in cells] for at, own in enumerate(known)]
+    return np.array(columns, dtype=np.int64).reshape(len(labels), len(cells))
 
 
 def cell_numbers(codes: Sequence[Codes], sizes: Sequence[int]) -> IntArray:
@@ -94,10 +105,8 @@ class JointCells:
     @cached_property
     def parts(self) -> list[Codes]:
         """The codes of each column in every cell."""
-        places = [{label: at for at, label in enumerate(own)} for own in self.labels]
-        rows = [[place[v] for place, v in zip(places, c, strict=True)] for c in self.cells]
-        table = np.array(rows)
-        return [table[:, at].astype(code_dtype(size)) for at, size in enumerate(self._sizes)]
+        codes = cell_codes(self.labels, self.cells)
+        return [own.astype(code_dtype(n)) for own, n in zip(codes, self._sizes, strict=True)]
 
     @property
     def orderly(self) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from pramana.errors import InvalidSchema
 
@@ -147,6 +147,8 @@ class Bins:
     release: BinRelease = "label"
     missing_values: tuple[Label, ...] = ()
     names: tuple[str, ...] = ()
+
+    ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "edges", tuple(self.edges))

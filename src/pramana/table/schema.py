@@ -176,6 +176,16 @@ class Column:
         return sensitive and isinstance(self.domain, Bins)
 
     @property
+    def ordered(self) -> bool:
+        """Whether its values follow each other: bins, or categories in an order."""
+        return self.domain is not None and self.domain.ordered
+
+    @property
+    def drawn(self) -> bool:
+        """Whether numbers drawn inside its bins are released of it."""
+        return isinstance(self.domain, Bins) and self.domain.release == "draw"
+
+    @property
     def noisy(self) -> bool:
         """Whether noise is added to every value that is released of it."""
         return self.recoding.noise is not None

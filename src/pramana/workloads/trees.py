@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
 from pramana.estimation.channels import Channels
-from pramana.estimation.layout import Layout
+from pramana.estimation.layout import Axis, Layout
 from pramana.estimation.rebuild import rebuild_records
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream
@@ -301,13 +301,10 @@ class ReleasedColumns:
         return [np.asarray(value) for value in values], np.asarray(found[self.target.name])
 
 
-def _columns_of(layout: Layout, axis: Any, places: Values) -> dict[str, Values]:
+def _columns_of(layout: Layout, axis: Axis, places: Values) -> dict[str, Values]:
     """The code of each column of an axis; an axis may hold several columns that move together."""
-    found = {}
-    for part, name in enumerate(axis.columns):
-        known = {label: code for code, label in enumerate(layout.labels[name])}
-        found[name] = np.array([known[cell[part]] for cell in axis.cells])[places]
-    return found
+    codes = zip(axis.columns, layout.codes_of(axis), strict=True)
+    return {name: own[places] for name, own in codes}
 
 
 def _mechanism(release: Release) -> Mechanism:

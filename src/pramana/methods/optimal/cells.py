@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pramana.errors import InvalidNumber, OutsideDomain, TooLarge
 from pramana.guarantees.spontaneous_recognition import choices_of_keys
 from pramana.matrices import Label
+from pramana.table.cells import cell_codes
 from pramana.table.counts import Counter, Counts
 from pramana.table.rules import CellRules
 from pramana.types import FloatArray, IntArray
@@ -200,12 +201,10 @@ def _require_room(counts: Counts, possible: Sequence[tuple[Label, ...]] | None) 
 def _codes(counts: Counts, possible: Sequence[tuple[Label, ...]] | None) -> IntArray:
     if possible is None:
         return np.indices(counts.sizes).reshape(len(counts.sizes), -1).T.astype(np.int64)
-    where = [{label: i for i, label in enumerate(labels)} for labels in counts.labels]
     try:
-        rows = [[where[p][value] for p, value in enumerate(cell)] for cell in possible]
+        return np.ascontiguousarray(cell_codes(counts.labels, possible).T)
     except KeyError:
         raise OutsideDomain("Possible cells must use the labels of the counted columns.") from None
-    return np.array(rows, dtype=np.int64)
 
 
 def _numbers(counts: Counts, codes: IntArray) -> FloatArray:

@@ -18,7 +18,7 @@ import numpy as np
 
 from pramana.matrices import Dense, Label, ListedCells, SparseRows, TransitionMatrix
 from pramana.randomness import Keystream, Stream
-from pramana.table.cells import cell_numbers
+from pramana.table.cells import cell_codes, cell_numbers
 from pramana.table.rules import CellRules
 from pramana.types import FloatArray, IntArray
 
@@ -78,9 +78,7 @@ def with_listed_decoys(
         columns: the labels of each column: cells are listed in their order.
         rules: which cells can exist, and which must stay.
     """
-    places = [{label: code for code, label in enumerate(own)} for own in columns]
-    codes = np.array([[place[value] for place, value in zip(places, cell, strict=True)]
-                      for cell in matrix.labels], dtype=np.int64)  # fmt: skip
+    codes = np.ascontiguousarray(cell_codes(columns, matrix.labels).T)
     movers = np.unique(matrix.sources[numbers[matrix.sources] > 0])
     drawn = _crossed(codes[movers], keystream, count=TRIES * DECOYS * len(movers))
     sizes = [len(own) for own in columns]
