@@ -21,7 +21,8 @@ from pramana.collect.server import read_answer
 from pramana.collect.store import Sent
 from pramana.collect.survey import read_survey
 from pramana.errors import InputError, InvalidSchema, NotCovered, PramanaError
-from pramana.guarantees.composition import Disclosure, compose
+from pramana.guarantees.composition import compose
+from pramana.guarantees.disclosure import Disclosure
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate
 from pramana.release.disclosed import disclosed

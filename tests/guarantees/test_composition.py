@@ -17,13 +17,8 @@ from scipy.optimize import brentq
 from scipy.stats import binom
 
 from pramana.errors import InvalidNumber, NotARelease
-from pramana.guarantees.composition import (
-    Disclosure,
-    Outline,
-    TiedReleases,
-    compose,
-    tied_groups,
-)
+from pramana.guarantees.composition import TiedReleases, compose, tied_groups
+from pramana.guarantees.disclosure import Disclosure, Outline
 from pramana.guarantees.shuffled_bound import delta_of
 from pramana.guarantees.shuffled_law import BlanketLaw
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy

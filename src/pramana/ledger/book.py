@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from pramana.errors import DoesNotHold, NotARelease, PramanaError
-from pramana.guarantees.composition import Disclosure, Together, compose
+from pramana.guarantees.composition import Together, compose
+from pramana.guarantees.disclosure import Disclosure
 from pramana.ledger.chain import Chain, readable_by_others
 from pramana.ledger.prints import ColumnPrint, TablePrints
 from pramana.numeric import require_number, text_down, text_up

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pramana.guarantees.composition import Disclosure
+from pramana.guarantees.disclosure import Disclosure
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.release.certificate import Certificate
 

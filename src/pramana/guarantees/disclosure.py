@@ -1,0 +1,339 @@
+"""What one release shows of its people, as the rules of composition see it.
+
+An :class:`Outline` is what composing needs of a mechanism; a :class:`Disclosure` is a release with
+its outline, its crowd, what it shows as it is, and what it promises by itself. Both are written
+into ledgers, so that releases compose without their tables.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from pramana.errors import NotARelease
+from pramana.guarantees.claim import read_off
+from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
+from pramana.matrices.reporting import Reporting
+from pramana.numeric import TOTAL, float_down, log_up
+from pramana.table.schema import Role
+
+if TYPE_CHECKING:
+    from pramana.guarantees.base import Evidence
+    from pramana.guarantees.shuffled_law import BlanketLaw
+    from pramana.matrices.mechanism import Mechanism
+
+__all__ = ["Disclosure", "Outline"]
+
+MixtureParts = tuple[tuple[Fraction, int, Fraction], ...]
+"""A step as uniform mixtures: the chance of each, how many values it has, and its ratio."""
+
+
+@dataclass(frozen=True)
+class Outline:
+    """All that composing needs of what is done to a record: sizes and ratios, and no label.
+
+    >>> from pramana.matrices import Mechanism, Step, UniformMixture
+    >>> coin = Mechanism((Step(("a",), UniformMixture.of(("no", "yes"), retention=0.5)),))
+    >>> twice = Outline.of(coin).beside(Outline.of(coin))
+    >>> twice.gamma, twice.swap                     # 3 and 1/9, twice
+    (Fraction(9, 1), Fraction(1, 81))
+
+    Attributes:
+        gamma: the largest ratio of two truths; ``None`` where there is no bound.
+        swap: the smallest ratio of a swap of two people, m in k = 1 + (n - 1) m.
+        steps: for each independent step a uniform mixture that can be turned into it, or several
+            with their chances where a public coin chooses; empty where there is no bound.
+    """
+
+    gamma: Fraction | None
+    swap: Fraction
+    steps: tuple[MixtureParts, ...]
+
+    @classmethod
+    def of(cls, mechanism: Mechanism) -> Outline:
+        """That of a mechanism."""
+        from pramana.guarantees.shuffled_channels import mixture_above
+
+        swap = Fraction(mechanism.anonymity_ratio)
+        if mechanism.gamma == math.inf:
+            return cls(None, swap, ())
+        if isinstance(mechanism, Reporting):
+            sets = tuple(
+                (Fraction(one.weight, TOTAL), one.matrix.size, Fraction(one.matrix.gamma))
+                for one in mechanism.sets
+            )
+            return cls(Fraction(mechanism.gamma), swap, (sets,))
+        steps = tuple(
+            ((Fraction(1), len(step.labels), max(map(mixture_above, step.matrices))),)
+            for step in mechanism
+        )
+        return cls(Fraction(mechanism.gamma), swap, steps)
+
+    def beside(self, other: Outline) -> Outline:
+        """That of the channel that releases what both release, of the same record."""
+        swap = self.swap * other.swap
+        if self.gamma is None or other.gamma is None:
+            return Outline(None, swap, ())
+        return Outline(self.gamma * other.gamma, swap, self.steps + other.steps)
+
+    @property
+    def local_epsilon(self) -> float:
+        """ln gamma, rounded up."""
+        return math.inf if self.gamma is None else log_up(self.gamma)
+
+    def k(self, crowd: int) -> float:
+        """1 + (n - 1) m, rounded down."""
+        return float_down(1 + (crowd - 1) * self.swap)
+
+    def central(self, *, crowd: int, delta: float) -> ShuffledPrivacy:
+        """What one shuffle of such records promises, by the product of the laws of its steps."""
+        local = ShuffledPrivacy(self.local_epsilon, 0.0)
+        if crowd == 1 or delta == 0 or delta >= 1 or self.gamma is None:
+            return local  # a delta of one would say nothing
+        from pramana.guarantees.shuffled_bound import epsilon_of
+
+        found = min(epsilon_of([law], crowd=crowd, delta=delta) for law in self._laws(self.gamma))
+        return ShuffledPrivacy(found, delta) if found < local.epsilon else local
+
+    def _laws(self, gamma: Fraction) -> list[BlanketLaw]:
+        from pramana.guarantees.shuffled_law import BlanketLaw
+
+        product = BlanketLaw.of_steps(
+            BlanketLaw.of_parts(
+                (float(chance), BlanketLaw.of_mixture(size, ratio)) for chance, size, ratio in step
+            )
+            for step in self.steps
+        )
+        return [product, BlanketLaw.of_any_channel(gamma)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Fractions as text: exact, whatever reads them."""
+        return {
+            "gamma": None if self.gamma is None else str(self.gamma),
+            "swap": str(self.swap),
+            "steps": [
+                [[str(chance), size, str(ratio)] for chance, size, ratio in step]
+                for step in self.steps
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, form: Mapping[str, Any]) -> Outline:
+        """The reverse of :meth:`to_json`."""
+        try:
+            gamma = form["gamma"]
+            return cls(
+                None if gamma is None else Fraction(gamma),
+                Fraction(form["swap"]),
+                tuple(
+                    tuple(
+                        (Fraction(chance), int(size), Fraction(ratio)) for chance, size, ratio in s
+                    )
+                    for s in form["steps"]
+                ),
+            )
+        except (KeyError, TypeError, ValueError, ZeroDivisionError):
+            raise NotARelease("The outline of a channel must hold gamma, swap and steps.") from None
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """One release as the others see it.
+
+    Attributes:
+        method: the name of what was done.
+        records: how many.
+        columns: all that are released.
+        kept: those that are released as they are.
+        keys: those by which a person is known.
+        known: those of the kept that an adversary may know.
+        crowd: the size of the smallest group that the known ones form.
+        attached: the size of the smallest group that all kept ones form.
+        outline: of the published matrices; ``None`` where there are none.
+        data_dependent: whether the matrices were chosen by looking at the data.
+        central: what it promises by itself, where it does.
+        alone: the k that it promises by itself, where no matrices tell.
+        seeded: whether a seed was used.
+        marks: what is known of columns beyond their names: two that share a mark may tell the same.
+        rows: a fingerprint of the true table, row by row; ``None`` where nobody has taken it.
+        owned: one of what is released as it is, row by row, beside a column of which everybody has
+            another value; by the fingerprint of that column.
+        forms: one of each column that is released as it is, and of its recoding.
+        read: randomised columns whose lists of values were read off the data, and so tell of it.
+        veiled: randomised columns that nobody is taken to know, the sensitive ones.
+        panel: whether it is a wave of a panel, whose waves share the draws that each device keeps.
+    """
+
+    method: str
+    records: int
+    columns: frozenset[str]
+    kept: frozenset[str]
+    keys: frozenset[str]
+    known: frozenset[str]
+    crowd: int
+    attached: int
+    outline: Outline | None
+    data_dependent: bool = False
+    central: ShuffledPrivacy | None = None
+    alone: float | None = None
+    seeded: bool = False
+    marks: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    rows: str | None = None
+    owned: Mapping[str, str] = field(default_factory=dict)
+    forms: Mapping[str, str] = field(default_factory=dict)
+    read: tuple[str, ...] = ()
+    veiled: frozenset[str] = frozenset()
+    panel: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        evidence: Evidence,
+        *,
+        method: str,
+        central: ShuffledPrivacy | None = None,
+        alone: float | None = None,
+        panel: bool = False,
+    ) -> Disclosure:
+        """From what a stranger can see of a release."""
+        schema = evidence.schema
+        kept = frozenset(column.name for column in schema.released_as_is)
+        known = frozenset(schema.known)
+        attached = evidence.crowd if kept == known else evidence.attached
+        return cls(
+            method=method,
+            records=evidence.records,
+            columns=frozenset(column.name for column in schema.released),
+            kept=kept,
+            keys=frozenset(column.name for column in schema.keys),
+            known=known,
+            crowd=evidence.crowd,
+            attached=1 if attached is None else attached,
+            outline=None if evidence.mechanism is None else Outline.of(evidence.mechanism),
+            data_dependent=evidence.data_dependent,
+            central=central,
+            alone=alone,
+            seeded=evidence.seeded,
+            read=read_off(schema),
+            veiled=frozenset(c.name for c in schema.randomised if c.role is Role.SENSITIVE),
+            panel=panel,
+        )
+
+    @property
+    def uncovered(self) -> str | None:
+        """Why no rule adds it to others; nothing where one does."""
+        if self.seeded:
+            return "a seed was used, and whoever has it undoes the release"
+        if self.outline is None:
+            return f"a release by method {self.method} publishes no matrices to compose"
+        if self.panel:
+            return "waves of a panel share draws, and the certificate states what all of them tell"
+        return None
+
+    @property
+    def by_itself(self) -> ShuffledPrivacy | None:
+        """Central privacy as stated, or else the local one, which needs no crowd."""
+        if self.uncovered or self.data_dependent or self.outline is None:
+            return None
+        if self.central is not None and self.central.delta is not None:
+            return self.central
+        return ShuffledPrivacy(self.outline.local_epsilon, 0.0)
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """The sensitive ones: released as they are, and nobody is taken to know them."""
+        return self.kept - self.known
+
+    def ties(self, other: Disclosure) -> frozenset[str]:
+        """The columns by which records of both may be found to belong together.
+
+        Those that the one shows as they are and that the other one has at all. And where one shows
+        a sensitive column: what the other one shows, or hides of what is sensitive, since a value
+        that nobody knows may go with any other.
+        """
+        found = self._shows(other) | other._shows(self)
+        for one, two in ((self, other), (other, self)):
+            if one.hidden and (two.kept or two.veiled):
+                found |= one.kept | two.kept
+        return found
+
+    def agrees(self, other: Disclosure) -> bool:
+        """Whether both are of one table; or show the same beside what is everybody's own."""
+        if self.records != other.records:
+            return False
+        if self.rows is not None and self.rows == other.rows:
+            return True
+        common = self.owned.keys() & other.owned.keys()
+        same = all(self.owned[own] == other.owned[own] for own in common)
+        return bool(common) and same and self.kept == other.kept
+
+    def agrees_on(self, name: str, other: Disclosure) -> bool:
+        """Whether everybody has the same in a column that both show, as it is shown."""
+        form = self.forms.get(name)
+        return form is not None and form == other.forms.get(name) and self.agrees(other)
+
+    def _shows(self, other: Disclosure) -> frozenset[str]:
+        """What is shown here as it is and stands there too, under whatever name."""
+        nothing: frozenset[str] = frozenset()
+        there = nothing.union(*(other.marks.get(name, nothing) for name in other.columns))
+        return frozenset(
+            name
+            for name in self.kept
+            if name in other.columns or self.marks.get(name, nothing) & there
+        )
+
+    def renamed(self, names: Mapping[str, str]) -> Disclosure:
+        """The same with other names for some columns."""
+        sets: dict[str, Any] = {
+            own: frozenset(names.get(name, name) for name in getattr(self, own)) for own in _SETS
+        }
+        marks = {names.get(name, name): own for name, own in self.marks.items()}
+        forms = {names.get(name, name): own for name, own in self.forms.items()}
+        return replace(self, **sets, marks=marks, forms=forms)
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain form."""
+        central = None if self.central is None else self.central.to_json()
+        outline = None if self.outline is None else self.outline.to_json()
+        return {
+            **{name: getattr(self, name) for name in _PLAIN},
+            **{name: sorted(getattr(self, name)) for name in _SETS},
+            "central": central,
+            "outline": outline,
+            "rows": self.rows,
+            "owned": dict(self.owned),
+            "forms": dict(self.forms),
+            "read": list(self.read),
+            "veiled": sorted(self.veiled),
+            "panel": self.panel,
+        }
+
+    @classmethod
+    def from_json(cls, form: Mapping[str, Any]) -> Disclosure:
+        """The reverse of :meth:`to_json`; what older forms lack is in doubt."""
+        central, outline = form["central"], form["outline"]
+        if central is not None:
+            epsilon = math.inf if central["epsilon"] is None else central["epsilon"]
+            central = ShuffledPrivacy(epsilon, central.get("delta"))
+        plain: dict[str, Any] = {name: form[name] for name in _PLAIN}
+        sets: dict[str, Any] = {name: frozenset(form[name]) for name in _SETS}
+        unknown = sets["columns"] - sets["kept"] - sets["keys"]
+        return cls(
+            **plain,
+            **sets,
+            central=central,
+            outline=None if outline is None else Outline.from_json(outline),
+            rows=form.get("rows"),
+            owned=dict(form.get("owned", {})),
+            forms=dict(form.get("forms", {})),
+            read=tuple(form.get("read", ())),
+            veiled=frozenset(form.get("veiled", unknown)),
+            panel=form.get("panel", False),
+        )
+
+
+_SETS = ("columns", "kept", "keys", "known")
+_PLAIN = ("method", "records", "crowd", "attached", "data_dependent", "alone", "seeded")
