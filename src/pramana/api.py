@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pramana.assess.lowering import lowerings
     from pramana.assess.release_audit import ReleaseAudit
     from pramana.assess.report import Report
-    from pramana.assess.ways import ways_out
+    from pramana.assess.ways import changed_file, ways_out
     from pramana.collect.watching import SurveyPlace, live, surveys
     from pramana.engines.choose import ENGINES, open_source
     from pramana.estimation.regression_results import Regression
@@ -79,6 +79,7 @@ __all__ = [
     "attack",
     "audit",
     "beforehand",
+    "changed_file",
     "compare",
     "complete",
     "composable",
@@ -117,6 +118,7 @@ __all__ = [
 
 _ELSEWHERE = {
     "beforehand": "assess.beforehand",
+    "changed_file": "assess.ways",
     "errors_here": "methods.errors_here",
     "complete": "table.describe",
     "lowerings": "assess.lowering",

@@ -91,6 +91,58 @@ def test_ways_bring_what_they_say():
     assert all(way.error < way.was for way in ways)
 
 
+def test_commands_of_ways_write_what_was_tried(tmp_path, capsys):
+    """Every one as it is printed, beside hints and codes for missing: the gain is what was said."""
+    table = people().append_column("town of birth", pa.array([f"t{n % 7}" for n in range(RECORDS)]))
+    data, place = tmp_path / "people.parquet", tmp_path / "my schema.toml"
+    pq.write_table(table, data)
+    text = SCHEMA.to_toml().replace('tables = ["sex*age", "sex*region"]\n', "")
+    towns = ", ".join(f'"t{n}"' for n in range(7))
+    text += (
+        f'\n[columns."town of birth"]  # of the mother\nrole = "key"\ncategories = [{towns}]\n'
+        'missing_codes = ["t6"]\n'
+    )
+    place.write_text(text)
+    about = ("design", str(data), "--schema", str(place), "--k", "60", "--method", "retention")
+    printed = " ".join(run(capsys, *about).split())
+    ways = json.loads(run(capsys, *about, "--json"))["ways"]
+    plan = pm.design(pm.Schema.load(place), pm.PkAnonymity(k=60), data=data, method="retention")
+    found = [way for way in ways_of(plan, opened=None) if way.column]
+    read = f" --table {shlex.quote(str(data))}"
+
+    assert any(way["column"] == "town of birth" for way in ways)
+    assert {"bins", "merge", "role"} <= {way["entry"].split(" = ")[0] for way in ways}
+    for at, way in enumerate(found):
+        command = way.command(str(place), read)
+        better = tmp_path / f"{at}.toml"
+        run(capsys, *shlex.split(command.replace("better.toml", str(better)))[1:])
+        changed = pm.Schema.load(better)
+        both = frozenset(column.name for column in changed.randomised)
+        other = pm.design(changed, pm.PkAnonymity(k=60), data=data, method="retention")
+        assert typical_error(other, both) == pytest.approx(way.error), command
+        kept = better.read_text()
+        assert "# of the mother" in kept or way.column == "town of birth"
+    assert sum(f"pramana schema {shlex.quote(str(place))} --" in line for line in
+               printed.split("* Better")) >= 3  # fmt: skip
+
+
+def test_two_values_of_a_schema_are_changed_at_once(tmp_path, capsys):
+    """Dropped and coarsened together; what cannot be is refused in a line, and nothing written."""
+    place, better = tmp_path / "schema.toml", tmp_path / "better.toml"
+    SCHEMA.save(place)
+    run(capsys, "schema", str(place), "--without", "region", "--coarsen", "age", "-o", str(better))
+    changed = pm.Schema.load(better)
+    assert changed["region"].role is pm.Role.IDENTIFIER
+    assert changed["age"].labels == ("[0, 30)", "[30, 60)", "[60, 90]")
+    assert changed.tables == (("sex", "age"),)
+    for words in (["--coarsen", "sex"], ["--coarsen", "pay"], ["--without", "nosuch"]):
+        with pytest.raises(SystemExit) as left:
+            main(("schema", str(place), *words, "-o", str(tmp_path / "none.toml")))
+        assert left.value.code == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    assert not (tmp_path / "none.toml").exists()
+
+
 def run(capsys, *arguments: str) -> str:
     with pytest.raises(SystemExit) as left:
         main(arguments)
@@ -133,3 +185,55 @@ def test_audits_of_reports_take_empty_cells_for_what_they_are():
     advice = pm.advise(people(), SCHEMA, k=5, methods=["reports"])
     assert advice.tried[0].link is not None
     assert not advice.tried[0].note
+
+
+def wide(records: int = 3_000) -> tuple[pa.Table, pm.Schema]:
+    """Two keys whose table has more cells than can be served, and two small ones."""
+    rng = np.random.default_rng(2)
+    codes = {"work": 400, "born": 300, "sex": 2, "area": 3}
+    table = pa.table({name: rng.integers(0, size, records) for name, size in codes.items()})
+    keys = (
+        pm.Column(name, pm.Role.KEY, pm.Categories(tuple(range(size))), missing="refuse")
+        for name, size in codes.items()
+    )
+    return table, pm.Schema(tuple(keys))
+
+
+def test_a_pair_of_very_many_cells_stops_neither_reports_nor_advice(tmp_path, capsys):
+    """Records are asked for the other pairs, and design says which is left out."""
+    table, schema = wide()
+    plan = pm.design(schema, pm.PkAnonymity(k=5), data=table, method="reports")
+    asked = {asked.columns for asked in plan.mechanism.sets}
+    advice = pm.advise(table, schema, k=5, methods=["reports", "retention"])
+
+    assert ("work", "born") not in asked
+    assert {("work", "sex"), ("born", "area"), ("sex", "area")} <= asked
+    assert not any(one.note for one in advice.tried)
+    stated = pm.Schema(schema.columns, tables=(("work", "born"),))
+    with pytest.raises(pm.TooLarge, match="120,000 cells"):
+        pm.design(stated, pm.PkAnonymity(k=5), data=table, method="reports")
+    data, place = tmp_path / "wide.parquet", tmp_path / "schema.toml"
+    pq.write_table(table, data)
+    schema.save(place)
+    said = run(capsys, "design", str(data), "--schema", str(place), "--k", "5")
+    assert "Method reports" in said
+    assert "Nobody is asked for work*born together" in " ".join(said.split())
+
+
+def test_links_among_more_people_than_can_be_compared_are_of_fewer(monkeypatch):
+    """A release that copies everybody is found out, and not recommended over one that does not."""
+    from pramana.attacks import halves, linkers
+
+    table, schema = wide()
+    exact = pm.advise(table, schema, k=5, methods=["inverse-frequency", "retention"])
+    monkeypatch.setattr(linkers, "MOST_PAIRS", 2_000_000)
+    monkeypatch.setattr(halves, "MOST_HALF", 0)
+    monkeypatch.setattr("pramana.assess.release_audit.FEWER", 1_000)
+    fewer = pm.advise(table, schema, k=5, methods=["inverse-frequency", "retention"])
+    link = {one.scenario.method: one.link for one in fewer.tried}
+    all_of_them = {one.scenario.method: one.link for one in exact.tried}
+
+    assert not any(one.note for one in fewer.tried)
+    assert link["inverse-frequency"] >= all_of_them["inverse-frequency"] - 0.05 > 0.5
+    assert link["retention"] <= 1 / 5
+    assert fewer.recommended.scenario.method == "retention"

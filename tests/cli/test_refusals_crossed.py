@@ -27,7 +27,8 @@ BAD: dict[str, tuple[str, dict[str, str | None], str]] = {
     "column not described": ("", {"note": None}, "does not describe 1 of the table's columns"),
     "value outside": ("", {"sex": 'role = "key"\ncategories = ["F", "X"]'}, "60 records of 'sex'"),
     "merged away": (
-        "", {"sex": COLUMNS["sex"] + '\nmerge = {Z = ["F"]}'}, "60 records of 'sex'",
+        "", {"sex": 'role = "key"\ncategories = ["M", "X"]\nmerge = {Z = ["F"]}'},
+        "60 records of 'sex'",
     ),
     "bins too short": ("", {"age": 'role = "key"\nbins = [0, 30, 50]'}, "38 records of 'age'"),
     "bins of texts": ("", {"note": 'role = "key"\nbins = [0, 5, 9]'}, "96 records of 'note'"),

@@ -19,7 +19,7 @@ import rdata
 
 import pramana as pm
 from pramana.api import open_source
-from pramana.errors import InvalidTable
+from pramana.errors import InvalidTable, Notice
 
 ROWS = [("F", 31, dt.date(1990, 5, 17), 1.5), ("M", None, dt.date(1985, 1, 2), 2.0)] * 30
 FRAME = pd.DataFrame(ROWS, columns=["sex", "age", "born", "pay"])
@@ -168,7 +168,8 @@ def test_a_sheet_is_named_and_the_row_of_names_is_told(tmp_path):
     notes = [("A file about people",), (), HEAD, *ROWS]
     path = xlsx(tmp_path / "people.xlsx", intro=[("x",), (1,)], data=notes)
 
-    assert open_source(path).schema.names == ["x"]
+    with pytest.warns(Notice, match=r"2 sheets \(intro, data\), .*such as 'people.xlsx#data'"):
+        assert open_source(path).schema.names == ["x"]
     assert open_source(f"{path}#data!3").rows == 60
     with pytest.raises(InvalidTable, match=r"no sheet 'dta'. It has: intro, data"):
         open_source(f"{path}#dta")
@@ -176,6 +177,17 @@ def test_a_sheet_is_named_and_the_row_of_names_is_told(tmp_path):
         open_source(f"{path}#data!x")
     with pytest.raises(InvalidTable, match="has 62 rows|has 63 rows"):
         open_source(f"{path}#data!99")
+
+
+def test_names_stand_in_the_first_row_that_is_not_empty(tmp_path):
+    """A title above the table is no name of its first column: refused, with the row to say."""
+    below = xlsx(tmp_path / "below.xlsx", people=[(), (), HEAD, *ROWS])
+    assert open_source(below).schema.names == list(HEAD)
+    assert open_source(below).rows == 60
+    titled = xlsx(tmp_path / "titled.xlsx", people=[("All people",), (), HEAD, *ROWS])
+    with pytest.raises(InvalidTable, match=r"names 1 of 4 columns.*'titled.xlsx#people!3'"):
+        open_source(titled)
+    assert open_source(f"{titled}#people!3").schema.names == list(HEAD)
 
 
 def test_one_of_several_frames_or_tables_must_be_named(tmp_path):

@@ -90,3 +90,34 @@ def test_the_step_is_part_of_the_schema_file():
         pm.Column("w", pm.Role.IDENTIFIER, recoding=pm.Recoding(round=10))
     with pytest.raises(InvalidTable, match="must be a number"):
         weights(people(pa.array(["a", "b"])))
+
+
+def test_a_list_of_values_before_merging_stands_for_those_after_it():
+    """What describe lists and proposes can stand together: pasted below the list, it holds."""
+    text = """
+[columns.school]
+role = "key"
+categories = [1, 2, 5, 6, 9, 99]
+merge = {other = [5, 6]}
+missing_codes = [99]
+[columns.code]
+role = "key"
+categories = [1, 2, 3]
+merge = {"2" = [2, 3]}
+[columns.chain]
+role = "key"
+categories = ["a", "b"]
+merge = {a = ["b"], b = ["c"]}
+"""
+    schema = pm.Schema.from_toml(text)
+    assert schema["school"].domain.values == ("1", "2", "other", "9")
+    assert schema["code"].domain.values == (1, 2)
+    assert schema["chain"].domain.values == ("a", "b")
+    assert pm.Schema.from_toml(schema.to_toml()) == schema
+    people = pa.table(
+        {"school": [1, 2, 5, 6, 9, 99], "code": [1, 1, 2, 2, 3, 3], "chain": list("aabbcc")}
+    )
+    plan = pm.design(schema, pm.PkAnonymity(k=2), data=people, method="retention")
+    released = pm.protect(people, plan, seed=1).table
+    assert set(released["school"].to_pylist()) <= {"1", "2", "other", "9", None}
+    assert set(released["code"].to_pylist()) <= {1, 2}

@@ -195,3 +195,29 @@ def test_writing_and_reading_is_the_identity(schema):
     assert [type(v) for c in again.columns if c.domain for v in c.domain.labels] == [
         type(v) for c in schema.columns if c.domain for v in c.domain.labels
     ]
+
+
+SEX = '[columns.sex]\nrole = "key"\ncategories = ["F", "M"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (SEX + 'categories = ["F"]\n', "line 4, categories"),
+        (SEX + SEX, "line 4"),
+        ('impossible = [{sex = ["X"], age = [1]}]\n' + SEX + '[columns.age]\nrole = "key"\n'
+         "categories = [1, 2]\n", "line 1, impossible"),
+        ('keys = ["sex"]\nsensitive = ["sex"]\n[columns.sex]\nmissing = "keep"\n',
+         "line 2, sensitive"),
+        ('sensitive = ["pay"]\n[columns.sex]\nmissing = "keep"\n', "line 2"),
+        (SEX + '[columns.w]\nrole = "weight"\n[columns.vv]\nrole = "weight"\n', "line 6"),
+        ("[columns]\nsex = 3\n", "line 2, sex"),
+    ],
+)  # fmt: skip
+def test_errors_point_to_the_line_that_is_wrong(text, place, tmp_path):
+    """Where the reader of TOML stopped; above the columns what a rule or list says."""
+    path = tmp_path / "s.toml"
+    path.write_text(text)
+    with pytest.raises(InvalidSchema) as refused:
+        Schema.load(path)
+    assert str(refused.value).startswith(f"{path}, {place}: ")

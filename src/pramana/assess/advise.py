@@ -146,7 +146,7 @@ class Advice(Shown):
         within = [one for one in self.done if one.exposure <= self.chance]
         if within:
             return min(within, key=order)
-        return min(self.done, key=lambda one: (one.exposure, *order(one)), default=None)
+        return min(self.done, key=lambda one: (one.exposure, one.copies, *order(one)), default=None)
 
     def why(self) -> list[str]:
         """The recommendation in words."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import shlex
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,6 +17,7 @@ from pramana.methods.grouped import Grouped
 from pramana.methods.plan import Plan
 from pramana.randomness import Keystream
 from pramana.table.opened import OpenedTable
+from pramana.table.schema import CATEGORY_LIMIT
 
 __all__ = ["beforehand"]
 
@@ -22,8 +25,19 @@ SEED = 20
 MOST_TABLES = 8
 
 
-def beforehand(plan: Plan, opened: OpenedTable | None = None) -> Iterator[str]:
-    """Sentences about what the wanted tables will be off by, groups, and better ways."""
+def beforehand(
+    plan: Plan,
+    opened: OpenedTable | None = None,
+    *,
+    schema: str | None = None,
+    table: str | None = None,
+    reading: str = "",
+) -> Iterator[str]:
+    """Sentences about what the wanted tables will be off by, groups, and better ways.
+
+    Where schema and table are told by their files, and how the table is read by the options for
+    it, ways are commands to paste.
+    """
     if isinstance(plan.method, Grouped):
         if opened is not None:
             yield from _of_groups(plan, plan.method, opened)
@@ -32,14 +46,32 @@ def beforehand(plan: Plan, opened: OpenedTable | None = None) -> Iterator[str]:
     if error is None:
         return
     yield from _of_tables(plan, None if opened is None else errors_here(plan, opened))
+    yield from _not_asked(plan)
     if error < POOR:
         return
     ways = ways_of(plan, opened=opened)
+    read = "" if table is None else f" --table {shlex.quote(table)}{reading}"
     for way in ways:
-        yield f"Better at the same promise. {way.sentence()}"
+        yield f"Better at the same promise. {way.sentence(schema, read)}"
     if not ways:
         yield "No change of a single column would help much: ask for less, such as a lower k."
-    yield "pramana advise FILE --schema TOML tries every method on the tables that you ask for."
+    words = shlex.join(["pramana", "advise", table or "FILE", "--schema", schema or "TOML"])
+    yield f"{words}{reading} tries every method on the tables that you ask for."
+
+
+def _not_asked(plan: Plan) -> Iterator[str]:
+    """Pairs of columns that no report holds, as they have too many cells."""
+    if plan.method.name != "reports" or plan.schema.tables or plan.expected_error is None:
+        return
+    told = {frozenset(table) for table, _ in plan.expected_error.tables}
+    names = [column.name for column in plan.schema.randomised]
+    left = [pair for pair in itertools.combinations(names, 2) if frozenset(pair) not in told]
+    if left and not getattr(plan.method, "tables", ()):
+        pairs = ", ".join("*".join(pair) for pair in left)
+        yield (
+            f"Nobody is asked for {pairs} together: more than {CATEGORY_LIMIT:,} cells. Coarsen "
+            "one of them for a table of both."
+        )
 
 
 def _of_tables(plan: Plan, here: ExpectedError | None) -> Iterator[str]:

@@ -99,7 +99,12 @@ def own_questions(schema: Schema, tables: Sequence[Sequence[str]] = ()) -> list[
     names = [column.name for column in schema.randomised]
     if len(names) < 2:
         return [(name,) for name in names]
-    pairs: list[tuple[str, ...]] = list(itertools.combinations(names, 2))
+    sizes = {column.name: len(column.labels) for column in schema.randomised if column.domain}
+    pairs: list[tuple[str, ...]] = [
+        (one, other)
+        for one, other in itertools.combinations(names, 2)
+        if sizes.get(one, 1) * sizes.get(other, 1) <= MOST_CELLS
+    ] or [(name,) for name in names]
     step = max(1, len(pairs) // MOST_QUESTIONS)
     return pairs[::step][:MOST_QUESTIONS]
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from pramana.attacks.closest import closest_risk
 from pramana.attacks.grouped import grouped_linkage, withheld_linkage
 from pramana.attacks.inference import SensitiveValues, inference_risk
@@ -49,6 +51,9 @@ SEED = 20
 
 QUICK = 4_000
 """So many people are looked for where an answer is wanted soon."""
+
+FEWER = 5_000
+"""So many people stand for all, where all are more than can be compared."""
 
 GROUPED = (
     "Keys were replaced within groups: there are no matrices, so that only the nearest record is "
@@ -237,9 +242,26 @@ def link_risks(
     if matrices is None or not matrices.columns:
         return (withheld_linkage(certificate, truth, release.opened, keystream=keystream),)
     people = _people(certificate, release, truth, matrices)
-    return linkage_risks(
-        certificate.schema, matrices, people, bound=bound, keystream=keystream, most=QUICK
+    linked = partial(
+        linkage_risks,
+        certificate.schema,
+        matrices,
+        bound=bound,
+        keystream=keystream,
+        trials=QUICK,
+        most=QUICK,
     )
+    try:
+        return linked(people)
+    except TooLarge:
+        # Fewer people hide a person less, so that more is found among them; never beyond a proof.
+        fewer = np.sort(keystream.permutation(len(people), "fewer")[:FEWER])
+        return tuple(_within(found, bound) for found in linked(people.at(fewer)))
+
+
+def _within(found: Measured, bound: float | None) -> Measured:
+    """A figure of fewer people, at most what is proven for all of them."""
+    return found if bound is None else replace(found, value=min(found.value, bound))
 
 
 def _people(

@@ -8,32 +8,37 @@ what the tables that both have are off by.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from pramana.errors import PramanaError
+from pramana.errors import InvalidSchema, PramanaError
 from pramana.methods.base import Method
 from pramana.methods.plan import Plan
 from pramana.methods.retention import Retention
 from pramana.planning import design
 from pramana.table.domains import Bins, Categories, Label
+from pramana.table.merging import merge_values
 from pramana.table.opened import OpenedTable
 from pramana.table.recoding import Recoding
 from pramana.table.schema import Column, Role, Schema
 from pramana.table.tally import tally
-from pramana.table.toml_form import entry_of
+from pramana.table.toml_form import entry_of, header_of, rewritten
 
-__all__ = ["POOR", "Way", "changed_columns", "share_text", "typical_error", "ways_of",
-           "ways_out", "with_column"]  # fmt: skip
+__all__ = ["POOR", "Way", "changed_columns", "changed_file", "share_text", "typical_error",
+           "ways_of", "ways_out", "with_column"]  # fmt: skip
 
 POOR = 0.1
 """A typical table that is off by more than this share of the records deserves other ways."""
 
 LONG = 240
 """Letters of an entry that are shown."""
+
+DROPPED = 'role = "identifier"'
+BETTER = "better.toml"
+"""Where commands to paste write a changed schema."""
 
 MOST_WAYS = 5
 MOST_COLUMNS = 8
@@ -69,13 +74,25 @@ class Way:
         shown = self.entry
         if len(shown) > LONG:
             shown = f"{shown[:LONG].rpartition(', ')[0]}, ... (whole with --json, under ways)"
-        return f"In the schema under [columns.{self.column}]: {shown}"
+        return f"In the schema under {header_of(self.column)}: {shown}"
 
-    def sentence(self) -> str:
-        """The way in words, with what to write."""
+    def command(self, schema: str, read: str = "") -> str:
+        """To paste: what writes a schema with the change; empty where it is none of the schema.
+
+        ``read`` is the option that names the table, where there is one.
+        """
+        if not self.column:
+            return ""
+        dropped = self.entry == DROPPED
+        words = ["pramana", "schema", schema, "--without" if dropped else "--coarsen", self.column]
+        return f"{shlex.join(words)}{'' if dropped else read} -o {BETTER}"
+
+    def sentence(self, schema: str | None = None, read: str = "") -> str:
+        """The way in words, with what to write, or what to paste where the files are known."""
+        how = "" if schema is None else self.command(schema, read)
         return (
             f"{self.what}: a typical table is off by {share_text(self.error)} instead of "
-            f"{share_text(self.was)}. {self.how}"
+            f"{share_text(self.was)}. {how or self.how}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -164,28 +181,46 @@ def _ties(schema: Schema) -> Iterator[tuple[tuple[str, ...], ...]]:
 def changed_columns(key: Column, opened: OpenedTable | None) -> Iterator[tuple[str, str, Column]]:
     """A key in other forms: what is done, what to write into the schema, and the column."""
     dropped = Column(key.name, Role.IDENTIFIER)
-    yield f"Without '{key.name}'", 'role = "identifier"', dropped
+    yield f"Without '{key.name}'", DROPPED, dropped
     domain = key.domain
     if isinstance(domain, Bins) and domain.size > 3:
         edges = (*domain.edges[:-1:2], domain.edges[-1])
         half = replace(domain, edges=edges, names=())
         entry = entry_of("bins", list(edges))
         yield f"'{key.name}' in {half.size} bins", entry, replace(key, domain=half, exempt=())
-    elif isinstance(domain, Categories) and domain.size > 3 and not key.recoding.merged:
+    elif isinstance(domain, Categories) and domain.size > 3:
         rare = _rarest(key.name, domain, opened)
-        kept = tuple(value for value in domain.values if value not in rare)
-        merged = replace(domain, values=(*map(_text, kept), "other"), ordered=False)
-        entry = (
-            f"{entry_of('merge', {'other': list(rare)})} and "
-            f"{entry_of('categories', list(merged.values))}"
-        )
-        recoding = replace(key.recoding, merge={"other": rare})
-        column = replace(key, domain=merged, exempt=(), recoding=recoding)
+        column = merge_values(replace(key, domain=replace(domain, ordered=False)), rare, "other")
+        entry = entry_of("merge", column.recoding.to_dict()["merge"])
         yield f"'{key.name}' with its {len(rare)} rarest values as one", entry, column
 
 
-def _text(value: Label) -> Label:
-    return value if isinstance(value, str) else str(value)
+def changed_file(
+    text: str,
+    *,
+    without: Sequence[str] = (),
+    coarsen: Sequence[str] = (),
+    opened: OpenedTable | None = None,
+) -> str:
+    """A schema file with some columns dropped or coarser, its other lines as they were.
+
+    Keys are coarsened as the ways to a better release say: half as many bins, or the rarer half of
+    the values as one, by the table where it is given and otherwise those that are listed last.
+    """
+    for name in without:
+        schema = Schema.from_toml(text)
+        dropped = Column(schema.column(name).name, Role.IDENTIFIER)
+        text = rewritten(text, with_column(schema, dropped), name)
+    for name in coarsen:
+        schema = Schema.from_toml(text)
+        key = schema.column(name)
+        forms = [column for _, _, column in changed_columns(key, opened) if column.randomised]
+        if not key.randomised or not forms:
+            raise InvalidSchema(
+                f"'{name}' cannot be coarsened: it must be a key of more than three values."
+            )
+        text = rewritten(text, with_column(schema, forms[0]), name)
+    return text
 
 
 def _rarest(name: str, domain: Categories, opened: OpenedTable | None) -> tuple[Label, ...]:

@@ -29,6 +29,10 @@ __all__ = ["Links", "linkage_risks"]
 TRIALS = 10_000
 """So many links are tried, over several runs where the table is smaller."""
 
+QUICK_PAIRS = 100_000_000
+FEWEST_SOON = 1_000
+"""Where an answer is wanted soon so many pairs are compared, and so many people looked for anyway."""
+
 CONFIDENT = 0.01
 """The share of links that the strongest linker is surest of, looked at apart."""
 
@@ -126,7 +130,8 @@ def _targets(
     """Everybody, or so many drawn at random that the comparisons stay within bounds."""
     cells = len(Cells.of(truth, sizes).numbers)
     most = max(MOST_PAIRS // 4 // max(cells, 1), 1_000)
-    most = most if few is None else min(most, few)
+    if few is not None:
+        most = min(most, few, max(QUICK_PAIRS // max(cells, 1), FEWEST_SOON))
     if most >= len(truth):
         return np.arange(len(truth))
     return np.sort(keystream.permutation(len(truth), "targets")[:most])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Annotated
 
 from pramana.cli.options import (
@@ -72,10 +73,10 @@ def advise(
     if as_json:
         show_json(found.to_json() | {"commands": commands})
     else:
-        _show(found, commands)
+        _show(found, commands, schema=str(place), read=f" --table {shlex.quote(str(table))}{more}")
 
 
-def _show(found: Advice, commands: list[str]) -> None:
+def _show(found: Advice, commands: list[str], *, schema: str, read: str) -> None:
     from pramana.cli.rendering import bullet, note, out, table_of
 
     console = out()
@@ -90,7 +91,7 @@ def _show(found: Advice, commands: list[str]) -> None:
     for sentence in found.why():
         bullet(console, sentence, style="green")
     for way in found.ways:
-        bullet(console, f"Better still at the same promise. {way.sentence()}")
+        bullet(console, f"Better still at the same promise. {way.sentence(schema, read)}")
     for one in found.tried:
         if one.note:
             bullet(console, f"{one.scenario.name}: {one.note}")

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from pramana.cli.options import AsJson, Encoding, Rename, TableFile, names_of, option, told
+from pramana.cli.options import (
+    AsJson,
+    Encoding,
+    Rename,
+    TableFile,
+    names_of,
+    option,
+    reading,
+    told,
+)
 from pramana.files import require_free
 
 if TYPE_CHECKING:
@@ -70,7 +80,8 @@ def describe(
     if as_json:
         show_json(_to_json(found, to))
     else:
-        _show(found, to, table)
+        again = shlex.join(["pramana", "describe", str(table)]) + reading(encoding, rename)
+        _show(found, to, again)
 
 
 def _to_json(found: Description, to: Path | None) -> dict[str, Any]:
@@ -83,7 +94,7 @@ def _to_json(found: Description, to: Path | None) -> dict[str, Any]:
     }
 
 
-def _show(found: Description, to: Path | None, table: Path) -> None:
+def _show(found: Description, to: Path | None, again: str) -> None:
     from pramana.cli.rendering import bullet, note, out, table_of
 
     console = out()
@@ -121,7 +132,7 @@ def _show(found: Description, to: Path | None, table: Path) -> None:
             markup=False,
         )
     if to is None:
-        note(f"Write the schema to edit: pramana describe {table} -o schema.toml")
+        note(f"Write the schema to edit: {again} -o schema.toml")
     else:
         note(f"{to} is written. Look at the roles and domains, correct them, then design.")
 

@@ -117,6 +117,7 @@ def design(
         here = None if opened is None else api.errors_here(made, opened)
         if here is not None:
             more["expected_errors_here"] = here.to_json()["tables"]
+        more["ways"] = [way.to_json() for way in api.ways_out(made, opened=opened)]
         show_json(made.to_json() | more | (matrices_of_plan(made) if show_matrix else {}))
         return
     show_plan(made)
@@ -125,7 +126,14 @@ def design(
             encoding, rename
         )
         bullet(out(), f"{instead} Try it: {command}")
-    for sentence in api.beforehand(made, opened):
+    said = api.beforehand(
+        made,
+        opened,
+        schema=None if stated.schema is None else str(stated.schema),
+        table=None if table is None else str(table),
+        reading=reading(encoding, rename),
+    )
+    for sentence in said:
         bullet(out(), sentence)
     if show_matrix:
         show_matrices(made)

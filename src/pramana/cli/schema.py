@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pramana.cli.options import AsJson, argument, option
+from pramana.cli.options import AsJson, Encoding, Rename, argument, names_of, option, told
 from pramana.errors import InputError
+from pramana.files import require_free, write_whole
 
 __all__ = ["schema"]
 
@@ -16,26 +17,62 @@ def schema(
     form: Annotated[
         bool, option("--json-schema", "Print the form of schema files for editors.")
     ] = False,
+    without: Annotated[
+        list[str] | None, option("--without", "Write it with these columns dropped.", metavar="A,B")
+    ] = None,
+    coarsen: Annotated[
+        list[str] | None,
+        option(
+            "--coarsen",
+            "Write it with half the bins, or the rarer half of the values as one.",
+            metavar="A,B",
+        ),
+    ] = None,
+    table: Annotated[
+        Path | None,
+        option("--table", "The true table, to see which values are rare.", metavar="FILE"),
+    ] = None,
+    to: Annotated[
+        Path | None, option("--output", "Where to write it.", short="-o", metavar="TOML")
+    ] = None,
+    force: Annotated[bool, option("--force", "Replace an existing schema.")] = False,
+    encoding: Encoding = None,
+    rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check a schema file, or print the form that all of them have.
+    """Check a schema file, write it with keys less or coarser, or print the form of all of them.
 
     What is wrong is said with its line and key. docs/reference/schema.md has every entry.
 
     Example:
       pramana schema schema.toml
+      pramana schema schema.toml --without town --coarsen age --table people.csv -o better.toml
       pramana schema --json-schema > pramana.schema.json
     """
-    from pramana.cli.rendering import out, show_json
+    from pramana import api
+    from pramana.cli.rendering import note, out, show_json
     from pramana.table.json_schema import json_schema
     from pramana.table.schema import Schema
+    from pramana.table.toml_form import text_of
 
+    dropped, coarser = names_of(without), names_of(coarsen)
     if form == (path is not None):
         raise InputError("Give a schema file to check, or --json-schema.")
+    if bool(dropped or coarser) != (to is not None):
+        raise InputError("What is changed by --without or --coarsen is written to --output.")
     if path is None:
         show_json(json_schema())
         return
     found = Schema.load(path)
+    if to is not None:
+        require_free(to, force=force, reads=[path])
+        opened = None
+        if table is not None:
+            opened = api.open_source(told(table, encoding, rename), schema=found)
+        text = api.changed_file(text_of(path), without=dropped, coarsen=coarser, opened=opened)
+        write_whole(to, text, force=force)
+        found = Schema.load(to)
+        note(f"{to} is written.")
     if as_json:
         rows = [{"column": c.name, "role": str(c.role)} | c.recoding.to_dict()
                 for c in found.columns]  # fmt: skip

@@ -26,7 +26,7 @@ class PartOf:
 
     file: Path
     name: str | None = None
-    header: int = 1
+    header: int | None = None
 
     @classmethod
     def of(cls, path: Path) -> PartOf:
@@ -37,7 +37,7 @@ class PartOf:
         name, _, row = part.partition("!")
         if row and not (row.isdigit() and int(row) > 0):
             raise InvalidTable(f"Behind the ! of {path} must stand the row of the column names.")
-        return cls(path.with_name(file), name or None, int(row or 1))
+        return cls(path.with_name(file), name or None, int(row) if row else None)
 
 
 def chosen(part: PartOf, names: Sequence[str], *, what: str, first: bool = False) -> str:

@@ -1,20 +1,23 @@
 """Spreadsheets of Excel and OpenDocument, by calamine.
 
-The first sheet is read, or the one that is named; the first row names the columns, or the one that
-is told. Empty cells are missing. A column of whole numbers is one, though such files keep all
-numbers floating; one of numbers and texts is of texts.
+The first sheet is read, or the one that is named; the first row that is not empty names the
+columns, or the one that is told. Empty cells are missing. A column of whole numbers is one, though
+such files keep all numbers floating; one of numbers and texts is of texts.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import shlex
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 
-from pramana.errors import InvalidTable, MissingExtra
+from pramana.errors import InvalidTable, MissingExtra, Notice
 from pramana.formats.base import RecordStream
 from pramana.formats.child import read_in_child
 from pramana.formats.names import distinct_names, is_renaming
@@ -26,6 +29,8 @@ from pramana.table.opened import OpenedTable, TableFormat
 __all__ = ["ODS", "XLSX", "SpreadsheetFormat", "read_here", "sheets_of"]
 
 EXACT = 2**53
+OTHERS = b"pramana.others"
+"""What is said of further sheets comes out of the child beside the table."""
 
 
 def _calamine() -> ModuleType:
@@ -60,6 +65,10 @@ class SpreadsheetFormat:
             called=self.title,
             rename="yes" if is_renaming() else "",
         )
+        others = (table.schema.metadata or {}).get(OTHERS, b"").decode()
+        if others:
+            warnings.warn(others, Notice, stacklevel=2)
+        table = table.replace_schema_metadata(None)
         return OpenedTable.of_arrow(table, kind=self.name, source=path)
 
     def write(self, path: Path, records: RecordStream) -> None:
@@ -81,7 +90,20 @@ def read_here(path: Path, *, marked: str, called: str, rename: str = "") -> tupl
         raise InvalidTable(
             f"{path} cannot be read as {called}: it is broken, cut short, or locked."
         ) from None
-    return _table(rows, part, sheet, rename=bool(rename)), Labels()
+    table = _table(rows, part, sheet, rename=bool(rename))
+    return table.replace_schema_metadata({OTHERS: _others(part, book.sheet_names)}), Labels()
+
+
+def _others(part: PartOf, sheets: Sequence[str]) -> str:
+    """What to say of the sheets that were not read, where none was named."""
+    if part.name is not None or len(sheets) < 2:
+        return ""
+    file = part.file.name
+    another = shlex.quote(f"{file}#{sheets[1]}")
+    return (
+        f"{file} has {len(sheets)} sheets ({', '.join(sheets)}), and the first is read; for "
+        f"another say which, such as {another}."
+    )
 
 
 def sheets_of(path: Path) -> tuple[str, ...]:
@@ -91,15 +113,18 @@ def sheets_of(path: Path) -> tuple[str, ...]:
 
 def _table(rows: list[list[Any]], part: PartOf, sheet: str, *, rename: bool) -> pa.Table:
     where = f"sheet '{sheet}' of {part.file}"
-    if len(rows) < part.header:
-        raise InvalidTable(f"{where} has {len(rows)} rows, and names were to be in {part.header}.")
-    body = rows[part.header :]
+    header = part.header or _first_row(rows)
+    if len(rows) < header:
+        raise InvalidTable(f"{where} has {len(rows)} rows, and names were to be in {header}.")
+    body = rows[header:]
     while body and not any(cell not in ("", None) for cell in body[-1]):
         body.pop()
     if not body:
         raise InvalidTable(f"{where} has names of columns and no records.")
     names, columns = [], []
-    for at, head in enumerate(rows[part.header - 1]):
+    if part.header is None:
+        _require_names(rows, header, where, part.file.name, sheet)
+    for at, head in enumerate(rows[header - 1]):
         cells = [None if row[at] == "" else row[at] for row in body]
         name = " ".join(str(head).split())
         if not name and all(cell is None for cell in cells):
@@ -108,6 +133,27 @@ def _table(rows: list[list[Any]], part: PartOf, sheet: str, *, rename: bool) -> 
         columns.append(_column(cells))
     names = distinct_names(names, where=where, rename=rename)
     return pa.table(dict(zip(names, columns, strict=True)))
+
+
+def _filled(row: list[Any]) -> int:
+    return sum(cell not in ("", None) for cell in row)
+
+
+def _first_row(rows: list[list[Any]]) -> int:
+    """The first row that is not empty, counted from 1."""
+    return next((at for at, row in enumerate(rows, start=1) if _filled(row)), 1)
+
+
+def _require_names(rows: list[list[Any]], header: int, where: str, file: str, sheet: str) -> None:
+    """Refuse a title above the table, or a row that names few of the columns, with a way."""
+    named, widest = _filled(rows[header - 1]), max(map(_filled, rows))
+    if 2 * named >= widest:
+        return
+    likely = next(at for at, row in enumerate(rows, start=1) if 2 * _filled(row) >= widest)
+    raise InvalidTable(
+        f"Row {header} of {where} names {named} of {widest} columns. Say in which row the names "
+        f"stand, such as {shlex.quote(f'{file}#{sheet}!{likely}')}."
+    )
 
 
 def _column(cells: list[Any]) -> pa.Array:

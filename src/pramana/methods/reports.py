@@ -123,8 +123,10 @@ class Reports(Method):
         names = tuple(column.name for column in schema.randomised)
         tables = self.tables or schema.tables
         if not tables:
-            pairs = itertools.combinations(names, 2)
-            return dict.fromkeys(pairs, 1.0) or {names: 1.0}
+            cells, pairs = _Cells(schema), itertools.combinations(names, 2)
+            # A pair of more cells could not be told anyway: records are asked for the others.
+            served = [pair for pair in pairs if cells.count(pair) <= CATEGORY_LIMIT]
+            return dict.fromkeys(served, 1.0) or {(name,): 1.0 for name in names}
         wanted: dict[Set, float] = {}
         beside = {column.name for column in schema.released_as_is}
         for table in tables:

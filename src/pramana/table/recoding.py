@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -156,6 +156,29 @@ class Recoding:
 
     def __bool__(self) -> bool:
         return self != Recoding()
+
+    def listed(self, values: Sequence[Label]) -> tuple[Label, ...]:
+        """A list of values as it is afterwards, where it was made of the values before.
+
+        >>> Recoding(merge={"other": [5, 6]}, missing_codes=(9,)).listed((4, 5, 6, 9))
+        ('4', 'other')
+        """
+        new = {label_key(own): name for name, old in self.merged for own in old}
+        for name, _ in self.merged:  # what is listed by its new name is so already
+            new.pop(label_key(name), None)
+        gone = set() if self.date else {label_key(code) for code in self.missing_codes}
+        keys = [label_key(value) for value in values]
+        if not any(key in new or key in gone for key in keys):
+            return tuple(values)
+        texts = dict.fromkeys(
+            new.get(key, label_text(value))
+            for key, value in zip(keys, values, strict=True)
+            if key not in gone
+        )
+        own = {label_text(value): value for value in values}
+        if any(isinstance(value, str) for value in values) or not set(texts) <= set(own):
+            return tuple(texts)
+        return tuple(own[text] for text in texts)
 
     def to_dict(self) -> dict[str, Any]:
         """The entries of a column in a schema file."""

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 from pramana.errors import InvalidSchema, TooLarge, UnknownColumn
 from pramana.files import write_whole
 from pramana.shown import Shown
-from pramana.table.domains import Bins, Domain, Label, find_label
+from pramana.table.domains import Bins, Categories, Domain, Label, find_label
 from pramana.table.recoding import Recoding
 from pramana.table.replicates import Replicates
 
@@ -113,6 +113,10 @@ class Column:
                 "identifiers are dropped, weights are released as they are."
             )
         self._check_recoding()
+        if isinstance(self.domain, Categories):
+            values = self.recoding.listed(self.domain.values)
+            if values != self.domain.values:
+                object.__setattr__(self, "domain", replace(self.domain, values=values))
         if self.missing == "refuse" and self.domain is not None and self.domain.missing_values:
             raise InvalidSchema(
                 f"'{self.name}' lists values that stand for missing, and refuses missing values. "
@@ -318,8 +322,9 @@ class Schema(Shown):
             raise InvalidSchema(f"Column names must differ, got '{double}' more than once.")
         weights = [column.name for column in self.columns if column.role is Role.WEIGHT]
         if len(weights) > 1:
+            names = ", ".join(f"'{name}'" for name in weights)
             raise InvalidSchema(
-                f"A schema may have one weight column, got {len(weights)}: {', '.join(weights)}."
+                f"A schema may have one weight column, got {len(weights)}: {names}."
             )
 
     def _check_household(self, name: str) -> None:

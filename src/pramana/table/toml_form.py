@@ -21,9 +21,10 @@ from pramana.table.domains import Bins, Categories, Domain, Label
 from pramana.table.recoding import Noise, Recoding
 from pramana.table.replicates import Replicates
 from pramana.table.schema import Column, Impossible, Role, Schema
-from pramana.table.toml_lines import place_of
+from pramana.table.toml_lines import place_of, section_of
 
-__all__ = ["entry_of", "read_schema", "read_schema_file", "read_toml", "write_schema"]
+__all__ = ["entry_of", "header_of", "read_schema", "read_schema_file", "read_toml", "rewritten",
+           "text_of", "write_schema"]  # fmt: skip
 
 READ_OFF = "# read off the data: check that it lists every value that can occur"
 
@@ -50,14 +51,19 @@ SPELLINGS = {"randomize": "randomise", "levels": "categories", "values": "catego
              "edges": "bins", "breaks": "bins"}  # fmt: skip
 
 
-def read_schema_file(path: Path) -> Schema:
-    """The schema in a TOML file; every error names the file."""
+def text_of(path: Path) -> str:
+    """What stands in a schema file."""
     if not path.exists():
         raise InvalidSchema(f"The schema file {path} does not exist.")
     try:
-        text = read_file(path, what="schema file").decode("utf-8-sig")
+        return read_file(path, what="schema file").decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidSchema(f"The schema file {path} cannot be read as UTF-8 text.") from None
+
+
+def read_schema_file(path: Path) -> Schema:
+    """The schema in a TOML file; every error names the file."""
+    text = text_of(path)
     try:
         return read_schema(text)
     except PramanaError as error:
@@ -106,8 +112,10 @@ def read_schema(text: str) -> Schema:
 
 def _build(known: dict[str, Any], roles: dict[str, Role]) -> Schema:
     tables = known["columns"]
-    if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
+    if not isinstance(tables, dict):
         raise InvalidSchema("Columns must be given as tables, such as [columns.sex].")
+    for name in (name for name, own in tables.items() if not isinstance(own, dict)):
+        raise InvalidSchema(f"Column '{name}' must be one of the tables, as {header_of(name)}.")
     names = [*tables, *(name for name in roles if name not in tables)]
     household = known["household"]
     if household is not None and not isinstance(household, str):
@@ -357,9 +365,34 @@ def write_schema(
     return "\n".join(lines).lstrip("\n") + "\n"
 
 
+def header_of(name: str) -> str:
+    """The line above the entries of a column.
+
+    >>> header_of("age"), header_of("place of birth")
+    ('[columns.age]', '[columns."place of birth"]')
+    """
+    return f"[columns.{_key(name)}]"
+
+
+def rewritten(text: str, schema: Schema, name: str) -> str:
+    """The file of a schema in which one column is another now; its other lines as they were.
+
+    Where more has changed, or lines do not tell what a file says, all of it is written anew.
+    """
+    lines, own = text.splitlines(), _column_lines(schema.column(name), "")[1:]
+    begin, end = section_of(text, name)
+    gap = [""] if end < len(lines) else []
+    changed = "\n".join([*lines[:begin], *own, *gap, *lines[end:]]) + "\n"
+    try:
+        same = begin < end and read_schema(changed) == schema
+    except PramanaError:
+        same = False
+    return changed if same else write_schema(schema)
+
+
 def _column_lines(column: Column, reason: str) -> list[str]:
     comment = f"  # {_commented(reason)}" if reason else ""
-    lines = ["", f"[columns.{_key(column.name)}]", f'role = "{column.role}"{comment}']
+    lines = ["", header_of(column.name), f'role = "{column.role}"{comment}']
     if column.domain is not None:
         if not column.declared:
             lines.append(READ_OFF)

@@ -11,9 +11,10 @@ import re
 import tomllib
 from dataclasses import dataclass
 
-__all__ = ["place_of"]
+__all__ = ["place_of", "section_of"]
 
 HEADER = re.compile(r"^\s*\[+\s*(.+?)\s*\]+\s*(#.*)?$")
+AT = re.compile(r"\(at line (\d+), column \d+\)")
 KEY = re.compile(r"""^\s*((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*=""")
 
 
@@ -31,6 +32,10 @@ def place_of(text: str, message: str) -> str:
     'line 3, bins'
     """
     lines = list(_lines(text))
+    if told := AT.search(message):  # the reader of TOML knows where it stopped
+        number = int(told[1])
+        key = next((line.key for line in lines if line.number == number and line.key), None)
+        return f"line {number}" if key is None else f"line {number}, {key}"
     columns = {line.column for line in lines if line.column is not None}
     named = [name for name in columns if f"'{name}'" in message]
     column = max(named, key=len, default=None)
@@ -39,8 +44,26 @@ def place_of(text: str, message: str) -> str:
     if keys:
         line = min(keys, key=lambda pair: pair[0])[1]
         return f"line {line.number}, {line.key}"
+    above = (line for line in lines if line.column is None and line.key is not None)
+    for line in above:
+        if message.startswith(f"{line.key} of '") or f"(by {line.key})" in message:
+            return f"line {line.number}, {line.key}"
     header = next((line for line in own if line.key is None), None)
     return "" if header is None or column is None else f"line {header.number}"
+
+
+def section_of(text: str, column: str) -> tuple[int, int]:
+    r"""From where to where the lines of a column go, counted from 0; an empty stretch for none.
+
+    >>> section_of("[columns.a]\nrole = 'key'\n\n[columns.b]\nrole = 'key'\n", "a")
+    (0, 3)
+    """
+    heads = [line for line in _lines(text) if line.key is None]
+    begin = next((line.number - 1 for line in heads if line.column == column), 0)
+    lines = text.splitlines()
+    after = (at for at in range(begin + 1, len(lines)) if HEADER.match(lines[at]))
+    found = any(line.column == column for line in heads)
+    return begin, next(after, len(lines)) if found else begin
 
 
 def _mention(key: str | None, message: str) -> int | None:
