@@ -31,7 +31,7 @@ TRIALS = 10_000
 
 QUICK_PAIRS = 100_000_000
 FEWEST_SOON = 1_000
-"""Where an answer is wanted soon so many pairs are compared, and so many people looked for anyway."""
+"""Where an answer is wanted soon: so many pairs are compared, so many people looked for anyway."""
 
 CONFIDENT = 0.01
 """The share of links that the strongest linker is surest of, looked at apart."""
