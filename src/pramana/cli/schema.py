@@ -40,7 +40,7 @@ def schema(
     rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check a schema file, write it with keys less or coarser, or print the form of all of them.
+    """Check a schema file, write a coarser one, or print the form of all of them.
 
     What is wrong is said with its line and key. docs/reference/schema.md has every entry.
 

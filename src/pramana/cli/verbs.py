@@ -21,7 +21,7 @@ PROGRAM: Final = "program"
 
 LINES: Final = {
     "describe": "Look at a table and suggest what each column is.",
-    "schema": "Check a schema file, or print the form that all of them have.",
+    "schema": "Check a schema file, write a coarser one, or print the form of all of them.",
     "advise": "Try every method on your table and your questions, and say which one to take.",
     "design": "State a target; see what it takes and what it costs.",
     "protect": "Write a release: randomised, shuffled, certified.",
