@@ -36,7 +36,7 @@ def test_a_schema_shows_a_line_a_column(plan):
 
 def test_a_plan_shows_what_it_promises(plan):
     """In short at the prompt, in sentences when printed."""
-    assert repr(plan).startswith("<Plan: retention, 1,000 records, PkAnonymity(k=10.0")
+    assert repr(plan).startswith("<Plan: retention, 1,000 records; k = 10; ")
     assert "\n" not in repr(plan)
     assert "* Whatever is known about the true table" in str(plan)
 

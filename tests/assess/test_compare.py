@@ -81,6 +81,22 @@ def test_at_the_same_promise_less_loss_is_recommended():
     assert Comparison((near, other)).recommended is near  # another promise
 
 
+def test_a_scenario_that_nobody_would_take_changes_no_recommendation():
+    """Ten times the loss is ten times the loss, also beside a scenario that loses far more; of two
+    alone the one with less risk is taken, whichever comes first."""
+    figures = {2: (0.867, 0.005), 3: (0.177, 0.027), 4: (0.024, 0.274), 5: (0.02, 0.585)}
+    copies, middle, private, noise = (
+        replace(outcome("a", *own), scenario=Scenario("a", f"k = {k}", PkAnonymity(k=k)))
+        for k, own in figures.items()
+    )
+    assert Comparison((middle, private, copies)).recommended is middle
+    assert Comparison((middle, private, copies, noise)).recommended is middle
+    assert Comparison((copies, middle)).recommended is middle
+    assert Comparison((middle, copies)).recommended is middle
+    nothing = replace(copies, loss=0.0)
+    assert Comparison((nothing, middle, private)).recommended is middle
+
+
 def test_nothing_measured_is_said():
     """No recommendation out of thin air."""
     empty = Comparison(

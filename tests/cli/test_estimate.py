@@ -5,12 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from pramana import api
 from pramana.cli.app import main
+from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.table.domains import Categories
+from pramana.table.labels import Labels
+from pramana.table.schema import Column, Role, Schema
 from tests.release.people import people, plan
 
 
@@ -84,6 +90,16 @@ def test_means_totals_shares_and_a_test(capsys, release):
         (("--quantile", "age"), "released as they are"),
         (("--proportion", "income!=3"), "income>=50000"),
         (("--proportion", "income>=inf"), "finite"),
+        (
+            ("--by", "sex", "--mean", "income", "--share", "row"),
+            "--share says nothing about --mean",
+        ),
+        (("--by", "sex", "--total", "income", "--method", "em"), "--method says nothing"),
+        (
+            ("--by", "sex,region", "--independence", "--mean", "income", "--infer", "population"),
+            "--mean, --infer says nothing about --independence",
+        ),
+        (("--by", "sex", "--ratio", "F", "M", "--csv"), "--csv says nothing"),
     ],
 )
 def test_what_cannot_be_estimated_is_one_line(capsys, release, arguments, message):
@@ -93,6 +109,41 @@ def test_what_cannot_be_estimated_is_one_line(capsys, release, arguments, messag
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_a_number_of_everybody_is_a_line_of_csv(capsys, release):
+    """One row, without a column of groups."""
+    code, out, err = run(capsys, "estimate", release, "--mean", "income", "--csv")
+
+    assert code == 0, err
+    assert out.splitlines()[0] == "estimate,se,low,high"
+    assert len(out.splitlines()) == 2
+
+
+def test_labels_stand_beside_the_codes_by_which_cells_are_asked_for(capsys, tmp_path):
+    """On screen: the columns and values of a Stata or SPSS file in words, and its codes."""
+    true = pa.table({"q1": [1, 2] * 200, "q2": [1, 2, 2, 9] * 100})
+    asked = Schema(
+        (
+            Column("q1", Role.KEY, Categories((1, 2))),
+            Column("q2", Role.SENSITIVE, Categories((1, 2, 9))),
+        )
+    )
+    made = api.protect(true, api.design(asked, PkAnonymity(k=2), data=true), seed=1)
+    words = Labels({"q1": "Sex"}, {"q1": {1: "Man", 2: "Woman"}, "q2": {9: "Refused"}})
+    told = replace(made.certificate, labels=words)
+    replace(made, certificate=told).save(tmp_path / "release")
+
+    code, out, err = run(capsys, "estimate", str(tmp_path / "release"), "--by", "q1,q2")
+    assert code == 0, err
+    lines = [line.split("  ")[0] for line in out.splitlines()]
+    assert "Sex (q1)" in lines
+    assert {"1 Man", "2 Woman"} <= set(lines)
+    assert "9 Refused" in out
+    code, out, err = run(
+        capsys, "estimate", str(tmp_path / "release"), "--by", "q1", "--difference", "1", "2"
+    )
+    assert code == 0, err
 
 
 def test_the_chi_square_test_in_words(capsys, release):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 
 import numpy as np
 import pyarrow as pa
@@ -269,6 +270,40 @@ def test_a_column_that_is_named_twice_is_refused_by_every_verb(method):
         for name in ("a", "ill"):
             with pytest.raises(InvalidNumber, match="asked for once"):
                 ask((name, name))
+
+
+@pytest.mark.parametrize("method", DESIGNS)
+def test_one_number_is_a_frame_of_one_row(method):
+    """A mean of everybody has no columns to lay out, and is a table all the same."""
+    release = released(method)
+    for found in (release.mean("inc"), release.total("inc"), release.quantile("inc", 0.5)):
+        frame = found.to_frame()
+        assert frame.column_names[-4:] == ["estimate", "se", "low", "high"]
+        assert frame["estimate"].to_pylist() == found.estimate.ravel().tolist()
+        assert frame.num_rows == 1
+
+
+@pytest.mark.parametrize("method", ["retention", "optimal", "reports", "resample"])
+def test_rows_count_each_record_once(method):
+    """Each row of a randomised column is estimated from all records: as many as of the table."""
+    release = released(method)
+    table = release.crosstab("a", "ill")
+    for share in ("row", "column"):
+        assert release.crosstab("a", "ill", share=share).records == table.records
+    assert table.records <= RECORDS
+
+
+@pytest.mark.parametrize("method", ["resample", "gaussian"])
+def test_without_an_interval_neither_differences_nor_ratios_have_one(method):
+    """An interval without ends would say that an error was computed."""
+    means = released(method).mean("inc", by=["a"])
+    for found in (means.difference("a0", "a1"), means.ratio("a0", "a1")):
+        assert math.isfinite(found.estimate)
+        assert all(math.isnan(number) for number in (found.se, found.low, found.high))
+        assert "no interval: How inc goes with a was weakened" in str(found)
+        assert "between" not in str(found)
+    with pytest.raises(InvalidNumber, match="level"):
+        means.difference("a0", "a1", level=0)
 
 
 def test_what_reports_say_of_their_bias():

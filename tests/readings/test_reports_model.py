@@ -67,7 +67,7 @@ def test_a_table_that_no_report_holds_is_the_models_without_an_interval(people, 
     assert np.isnan([found.se, found.low, found.high]).all()
     assert "No interval: what the model smooths away" in str(found)
     assert found.to_json()["no_interval"]
-    show_estimate(found)
+    show_estimate(found, release.certificate.labels)
     shown = capsys.readouterr().out
     assert "No interval" in shown
     assert "% interval" not in shown

@@ -50,6 +50,8 @@ __all__ = ["Comparison", "Scenario", "ScenarioOutcome", "compare_scenarios", "sc
 SEED = 20
 THREADS = 2
 LINKING = ("nearest record", "likeliest record")
+UNNOTICED = 1e-4
+"""Shares below are not told apart: nothing that anyone would notice."""
 
 
 class Design(Protocol):
@@ -159,17 +161,20 @@ class Comparison(Shown):
     def recommended(self) -> ScenarioOutcome | None:
         """The one on the frontier nearest to its corner of least risk and least loss.
 
-        Risk counts by its logarithm, loss as it is, each from its least to its greatest value. Of
-        scenarios that keep the same promise and whose risk stays within it, the one with the least
-        loss stands for all: what was asked for is met, and only loss is left to weigh.
+        Both count by their logarithms, from their least to their greatest value; as they are, one
+        scenario with a huge loss would make ten times the loss of another look small. Of scenarios
+        that keep the same promise and whose risk stays within it, the one with the least loss
+        stands for all: what was asked for is met, and only loss is left to weigh. Of two that
+        are as near, as any two alone are, the one with less risk is taken.
         """
         best = [one for one in self.frontier if not any(_spares(o, one) for o in self.frontier)]
         if not best:
             return None
-        losses = np.array([one.loss for one in best], dtype=np.float64)
-        risks = np.log10([max(one.exposure, 1e-6) for one in best])
-        scaled = [(v - v.min()) / (np.ptp(v) or 1.0) for v in (losses, risks)]
-        return best[int((scaled[0] ** 2 + scaled[1] ** 2).argmin())]
+        shares = np.array([[one.loss or 0.0, one.exposure] for one in best])
+        logs = np.log10(np.maximum(shares, UNNOTICED))
+        width = np.ptp(logs, axis=0)
+        away = (((logs - logs.min(axis=0)) / np.where(width > 0, width, 1)) ** 2).sum(axis=1)
+        return best[int(np.lexsort((shares[:, 1], away.round(9)))[0])]
 
     def sentences(self) -> list[str]:
         """The recommendation in words."""
@@ -181,7 +186,7 @@ class Comparison(Shown):
             f"{_risk(one.exposure)}{_risk_words(one)}.",
             f"Loss is averaged over what will be asked: {_loss_words(one)}.",
             "It lies on the frontier (nothing here has both less risk and less loss) and is the "
-            "nearest there to the corner of least risk and least loss, risk by its logarithm, both "
+            "nearest there to the corner of least risk and least loss, both by their logarithms, "
             "from their least to their greatest value; of those that keep the same promise, with a "
             "risk within it, the one with the least loss counts.",
         ]
@@ -278,12 +283,12 @@ def _epsilons(promises: dict[str, dict[str, Any]]) -> tuple[str, str]:
 
 
 def _risk(share: float) -> str:
-    return "less than 0.01 %" if 0 < share < 1e-4 else percent_up(share)
+    return "less than 0.01 %" if 0 < share < UNNOTICED else percent_up(share)
 
 
 def _percent(share: float) -> str:
     """Small shares as what they are: nothing that anyone would notice."""
-    return "less than 0.01 %" if 0 < share < 1e-4 else f"{100 * share:.3g} %"
+    return "less than 0.01 %" if 0 < share < UNNOTICED else f"{100 * share:.3g} %"
 
 
 def _risk_words(one: ScenarioOutcome) -> str:

@@ -115,6 +115,16 @@ def estimate(
     from pramana.cli.rendering import show_json
 
     columns = names_of(by)
+    of = {"mean": mean, "total": total, "proportion": proportion, "quantile": quantile}
+    table_only = {"share": share, "method": None if method is CountMethod.AUTO else method}
+    pair = {"difference": difference, "ratio": ratio}
+    errors = {"infer": None if infer is Infer.RECORDS else infer, "replicates": replicates}
+    if independence:
+        _refuse_beside("--independence", of | table_only | pair | errors | {"csv": as_csv or None})
+    for verb in (verb for verb, column in of.items() if column is not None):
+        _refuse_beside(f"--{verb}", table_only)
+    if difference or ratio:
+        _refuse_beside("one cell beside another", {"csv": as_csv or None})
     release = api.load(folder)
     if independence:
         if len(columns) != 2:
@@ -131,7 +141,6 @@ def estimate(
         "replicates": replicates_of(replicates, replication, fay),
     }
     shares = {"method": method.value, "share": share.value if share else False}
-    of = {"mean": mean, "total": total, "proportion": proportion, "quantile": quantile}
     found = _asked(release, columns, of, names_of(at), asked, shares)
     if difference or ratio:
         contrast = contrast_of(found, difference, ratio)
@@ -141,7 +150,14 @@ def estimate(
     elif as_csv:
         write_csv(found)
     else:
-        show_estimate(found)
+        show_estimate(found, release.certificate.labels)
+
+
+def _refuse_beside(asked: str, others: dict[str, object]) -> None:
+    """Refuse options that would say nothing here, and be passed over in silence."""
+    given = [f"--{name}" for name, value in others.items() if value is not None]
+    if given:
+        raise InputError(f"{', '.join(given)} says nothing about {asked}: leave one of them out.")
 
 
 def _asked(

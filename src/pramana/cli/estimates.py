@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pramana.estimation.regression_results import Regression
     from pramana.estimation.results import Estimate
     from pramana.matrices import Label
+    from pramana.table.labels import Labels
 
 __all__ = [
     "contrast_of",
@@ -34,9 +35,13 @@ MOST_ROWS = 200
 """So many cells are shown; --json and --csv give all of them."""
 
 
-def show_estimate(estimate: Estimate) -> None:
-    """One row a cell."""
+def show_estimate(estimate: Estimate, labels: Labels) -> None:
+    """One row a cell; codes, by which cells are asked for, with their labels."""
     console = out()
+    words = {
+        name: dict(zip(own, labels.beside_codes(column, own), strict=True))
+        for name, column, own in zip(estimate.names, estimate.by, estimate.labels, strict=True)
+    }
     cells = list(estimate.cells)
     numbers = [cell["estimate"] for cell in cells if cell["estimate"] is not None]
     longest = max((abs(number) for number in numbers), default=0.0)
@@ -44,10 +49,10 @@ def show_estimate(estimate: Estimate) -> None:
     ends = [f"{100 * estimate.level:g} % interval"]
     if estimate.no_interval:
         figures, ends = figures[:1], []
-    heads = [*estimate.by, estimate.what, *figures[1:], *ends, ""]
+    heads = [*map(labels.title, estimate.by), estimate.what, *figures[1:], *ends, ""]
     rows = [
         (
-            *(_label(cell[name]) for name in estimate.names),
+            *(words[name][cell[name]] for name in estimate.names),
             *(_number(cell[name]) for name in figures),
             *(_ends(cell["low"], cell["high"]) for _ in ends),
             _bar(cell["estimate"], longest),
@@ -93,12 +98,12 @@ def _cell(estimate: Estimate, text: str) -> tuple[Label, ...]:
 def show_contrast(found: Contrast) -> None:
     """One line."""
     console = out()
-    bullet(
-        console,
-        f"{found.what}: {_number(found.estimate)} (se {_number(found.se)}), "
-        f"{100 * found.level:g} % interval {_number(found.low)} to {_number(found.high)}.",
+    ends = (
+        f" (se {_number(found.se)}), {100 * found.level:g} % interval "
+        f"{_ends(found.low, found.high)}"
     )
-    bullet(console, found.why)
+    bullet(console, f"{found.what}: {_number(found.estimate)}{ends if found.stated else ''}.")
+    bullet(console, found.note)
 
 
 def show_regression(found: Regression) -> None:
@@ -132,6 +137,8 @@ def show_independence(test: IndependenceTest) -> None:
     told = "are not independent" if test.p_value < 0.05 else "may be independent"
     bullet(console, f"At the level of 5 %, {test.by[0]} and {test.by[1]} {told}.")
     bullet(console, f"Valid because {test.why}")
+    if test.weight:
+        bullet(console, f"Weighted by {test.weight}.")
 
 
 def write_csv(found: Estimate | Regression) -> None:

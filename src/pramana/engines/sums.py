@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from pramana.table.schema import RESERVED
 from pramana.types import FloatArray
 
 __all__ = [
+    "NOTHING",
     "SUMS",
     "Condition",
     "Operator",
@@ -32,6 +33,10 @@ SUMS = ("n", "w", "ww", "wy", "wwy", "wwyy")
 """Records, weights and their squares, and both times the value and its square."""
 
 Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
+
+
+NOTHING: Final = frozenset({"", "missing"})
+"""What may be typed for a missing value: nothing, or the word that tables have for it."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +101,15 @@ def require_number(kind: pa.DataType, condition: Condition) -> bool:
     return number
 
 
-def spelled(condition: Condition) -> tuple[list[str], bool]:
-    """The texts that a filter names, and whether it names missing, which is no text at all."""
+def spelled(condition: Condition, *, number: bool) -> tuple[list[str], bool]:
+    """The texts that a filter names, and whether it names missing, which is no text at all.
+
+    Words for missing beside it are texts too, of a column that holds texts.
+    """
     keys = [label_key(value) for value in condition.values]
-    return [key for key in keys if key is not None], None in keys
+    missing = None in keys
+    words = NOTHING if number and missing else frozenset()
+    return [key for key in keys if key is not None and key not in words], missing
 
 
 def number_in(text: str, column: str) -> float:

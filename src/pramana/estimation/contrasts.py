@@ -174,7 +174,8 @@ class Contrast:
         low: Lower end of the interval.
         high: Upper end of the interval.
         level: The level of the interval.
-        why: One sentence on the error.
+        why: One sentence on the error, or on why there is none.
+        weight: The column that weighed the records, if one did.
     """
 
     what: str
@@ -184,18 +185,31 @@ class Contrast:
     high: float
     level: float
     why: str
+    weight: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """A plain form; a bound that does not exist becomes null."""
         figures = {name: getattr(self, name) for name in ("estimate", "se", "low", "high")}
         plain = {name: own if math.isfinite(own) else None for name, own in figures.items()}
-        return {"what": self.what, **plain, "level": self.level, "why": self.why}
+        told = {"level": self.level, "why": self.why, "weight": self.weight}
+        return {"what": self.what, **plain, **told}
+
+    @property
+    def stated(self) -> bool:
+        """Whether there is an interval, be it without bounds."""
+        return not math.isnan(self.low)
+
+    @property
+    def note(self) -> str:
+        """What the error is made of, and what weighed the records."""
+        return self.why if self.weight is None else f"{self.why} Weighted by {self.weight}."
 
     def __repr__(self) -> str:
-        return (
-            f"{self.what}: {self.estimate:.4g} (se {self.se:.3g}), between {self.low:.4g} and "
-            f"{self.high:.4g} at level {self.level:g}; {self.why}"
+        ends = (
+            f" (se {self.se:.3g}), between {self.low:.4g} and {self.high:.4g} at level "
+            f"{self.level:g}"
         )
+        return f"{self.what}: {self.estimate:.4g}{ends if self.stated else ''}; {self.note}"
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(repr(self))}</p>"
@@ -257,6 +271,8 @@ def ratio_of(pair: TwoNumbers, what: str, *, level: float, misses: float = 1.0) 
     one = [np.array([value]) for value in (above, below, spread[0, 0], spread[0, 1], spread[1, 1])]
     ratio = Ratio(*one)
     low, high = ratio.interval(quantile(1 - misses * (1 - level)))
+    if not np.isfinite(spread).all():  # no error is stated, which is less than an endless interval
+        low, high = (np.array([math.nan]),) * 2
     shown = pair.shown[0] / pair.shown[1] if pair.shown[1] > 0 else math.nan
     return _taken_in(
         Contrast(what, shown, float(ratio.se[0]), float(low[0]), float(high[0]), level, pair.why)

@@ -44,6 +44,7 @@ class IndependenceTest(Shown):
         p_value: The probability of so large a statistic under independence.
         method: ``pearson``, ``likelihood-ratio``, or ``rao-scott`` with weights.
         why: One sentence on what makes the test valid.
+        weight: The column that weighed the records, if one did.
     """
 
     by: tuple[str, str]
@@ -52,6 +53,7 @@ class IndependenceTest(Shown):
     p_value: float
     method: str
     why: str
+    weight: str | None = None
 
     def shown(self) -> tuple[str, list[str]]:
         """The statistic, and what makes it valid."""
@@ -60,7 +62,7 @@ class IndependenceTest(Shown):
             f"Independence of {names}: {self.method} {self.statistic:,.4g} on {self.degrees:.4g} "
             f"degrees of freedom, p = {self.p_value:.3g}"
         )
-        return head, [self.why]
+        return head, [self.why, *([f"Weighted by {self.weight}."] if self.weight else [])]
 
     def to_json(self) -> dict[str, Any]:
         """A plain form."""
@@ -71,6 +73,7 @@ class IndependenceTest(Shown):
             "p_value": self.p_value,
             "method": self.method,
             "why": self.why,
+            "weight": self.weight,
         }
 
 

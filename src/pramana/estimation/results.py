@@ -186,7 +186,8 @@ class Estimate:
             level: Of the interval; that of the table if not given.
         """
         pair, what, misses = self._pair(first, second, "less")
-        return difference_of(pair, what, level=level or self.level, misses=misses)
+        own = self.level if level is None else level
+        return replace(difference_of(pair, what, level=own, misses=misses), weight=self.weight)
 
     def ratio(
         self,
@@ -203,7 +204,8 @@ class Estimate:
             level: Of the interval; that of the table if not given.
         """
         pair, what, misses = self._pair(first, second, "over")
-        return ratio_of(pair, what, level=level or self.level, misses=misses)
+        own = self.level if level is None else level
+        return replace(ratio_of(pair, what, level=own, misses=misses), weight=self.weight)
 
     def _pair(
         self, first: Label | tuple[Label, ...], second: Label | tuple[Label, ...], word: str
@@ -241,7 +243,7 @@ class Estimate:
     def to_arrow(self) -> pa.Table:
         """One row a cell."""
         columns: dict[str, Any] = {}
-        grid = np.indices(self.estimate.shape).reshape(len(self.by), -1)
+        grid = np.indices(self.estimate.shape).reshape(len(self.by), self.estimate.size)
         for name, labels, places in zip(self.names, self.labels, grid, strict=True):
             columns[name] = _arrow([labels[place] for place in places.tolist()])
         for name in self.figures:

@@ -137,8 +137,8 @@ class Plan(Shown):
         return [*found, *self.figures.get("households", ())]
 
     def __repr__(self) -> str:
-        attained = ", ".join(repr(guarantee) for guarantee in self.attained)
-        return f"<Plan: {self.method.name}, {self.records:,} records, {attained}>"
+        attained = "; ".join([f"{self.records:,} records", *map(str, self.attained)])
+        return f"<Plan: {self.method.name}, {attained}>"
 
     def shown(self) -> tuple[str, list[str]]:
         """As notebooks show it."""

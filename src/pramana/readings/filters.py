@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from pramana.engines.sums import Condition, Operator
+from pramana.engines.sums import NOTHING, Condition, Operator
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.matrices.transition import Label
 from pramana.table.domains import label_key, label_text
@@ -16,7 +16,8 @@ __all__ = ["Where", "conditions_of", "meets"]
 Where: TypeAlias = Mapping[str, Label | Sequence[Label]] | Sequence[str] | None
 """A filter: ``{"sex": "F", "age": ["[20, 30)", "[30, 40)"]}`` or ``["sex=F", "income>=50000"]``.
 
-In the first spelling ``None`` is missing and ``""`` an empty text; in the second, ``sex=`` is both.
+In the first spelling ``None`` is missing and ``""`` an empty text; in the second, ``sex=`` is both,
+and ``sex=missing``, as tables print it, is missing beside that word.
 """
 
 COMPARISONS: tuple[Operator, ...] = ("!=", "<=", ">=", "=", "<", ">")
@@ -45,7 +46,7 @@ def _parsed(text: str) -> Condition:
         )
     place, _, sign = min(found)
     values: tuple[Label, ...] = tuple(part.strip() for part in text[place + len(sign) :].split("|"))
-    if "" in values:  # on a command line nothing is both an empty text and none
+    if NOTHING & set(values):  # on a command line these are both texts and none
         values = (*values, None)
     return Condition(text[:place].strip(), sign, values if sign in ("=", "!=") else values[:1])
 
@@ -59,8 +60,9 @@ def meets(label: Label, condition: Condition, column: Column) -> bool:
             f"({_listed(column, 4)})."
         )
     own = {label_key(one) for one in column.labels}
-    if {"", None} <= keys and own & {"", None}:
-        keys -= {"", None} - own
+    nothing = NOTHING & keys
+    if nothing and None in keys and own & {*nothing, None}:
+        keys -= {*nothing, None} - own
     unknown = keys - own
     if unknown:
         raise InvalidNumber(

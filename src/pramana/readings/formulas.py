@@ -217,8 +217,15 @@ def fit_formula(
         covariance=solved.covariance,
         question=question,
         records=round(scores.records),
-        why=f"{event}{found.why}",
+        why=f"{event}{found.why}{_who_is_left_out(records, changed)}",
     )
+
+
+def _who_is_left_out(records: ReleasedRecords, changed: Sequence[str]) -> str:
+    """The number of records tells who lacks a value released as it is, and of no other."""
+    labels = {name: records.certificate.schema.column(name).labels for name in changed}
+    may = [n for n in changed if {None, *stand_for_missing(records, n)} & set(labels[n])]
+    return f" Who lacks {' or '.join(may)} is left out." if may else ""
 
 
 def cells_of_steps(records: ReleasedRecords, mechanism: Mechanism, asked: ModelAsked) -> ModelCells:

@@ -44,11 +44,8 @@ def shares_within(reading: Reading, asked: Asked, share: Share, *, method: Count
         _row(reading, replace(asked, by=rest, question=question), asked.by[place], label, method)
         for label in labels
     ]
-    found = _of_table(
-        _stacked(rows, asked, place, labels),
-        reading.counts(asked, method=method, share=False),
-        place,
-    )
+    table = reading.counts(asked, method=method, share=False)
+    found = _of_table(_stacked(rows, asked, place, labels, table.records), table, place)
     together = _together(reading, asked, place)
     known = together is not None and together.unbiased.shape == found.estimate.shape
     return replace(found, together=together if known else None)
@@ -94,8 +91,17 @@ def _row(
 
 
 def _stacked(
-    rows: list[Estimate | None], asked: Asked, place: int, labels: tuple[Label, ...]
+    rows: list[Estimate | None],
+    asked: Asked,
+    place: int,
+    labels: tuple[Label, ...],
+    records: int,
 ) -> Estimate:
+    """The rows as one table.
+
+    Where its values are randomised each row is estimated from all of the records, so that those of
+    the table are counted and not those of its rows.
+    """
     found = [row for row in rows if row is not None]
     if not found:
         raise InvalidTable("No released record meets the filter. Loosen it.")
@@ -118,7 +124,7 @@ def _stacked(
         se=stack("se"),
         low=stack("low"),
         high=stack("high"),
-        records=sum(row.records for row in found),
+        records=records,
     )
 
 

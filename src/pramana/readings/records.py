@@ -20,6 +20,7 @@ from pramana.readings.filters import meets
 from pramana.release.certificate import Certificate
 from pramana.table.codec import encode_released
 from pramana.table.opened import OpenedTable, is_number
+from pramana.table.schema import Column
 from pramana.types import Codes
 
 __all__ = ["Coded", "ReleasedCells", "ReleasedRecords", "Summed"]
@@ -98,6 +99,28 @@ class ReleasedRecords:
         if not is_number(self.opened.schema.field(name).type):
             raise InvalidNumber(f"'{name}' must be a column of numbers to have a mean or a total.")
 
+    def with_values(
+        self, where: Sequence[Condition], names: Sequence[str | None]
+    ) -> tuple[Condition, ...]:
+        """A filter that also leaves out who has no value in columns that are taken as numbers.
+
+        They are those named, and those that the filter compares with a number. A code by which a
+        survey says why there is no value is none.
+        """
+        compared = [c.column for c in where if c.comparison not in ("=", "!=")]
+        gone = {name: self._says_missing(name) for name in (*names, *compared) if name is not None}
+        return (*where, *(Condition(name, "!=", own) for name, own in gone.items() if own))
+
+    def _says_missing(self, name: str) -> tuple[Label, ...]:
+        """The labels of a column released as it is that stand for no value."""
+        self.require(name)
+        column = self.certificate.schema.column(name)
+        if column.domain is None or column.randomised:
+            return ()
+        number = is_number(self.opened.schema.field(name).type)
+        own = column.domain.missing_labels
+        return tuple(label for label in own if not number or isinstance(label, int | float))
+
     def cells(
         self,
         asked: Asked,
@@ -109,7 +132,7 @@ class ReleasedRecords:
         """Sums over the records, by the cells that ``mechanism`` makes it necessary to tell apart.
 
         Filters on columns that no step moves select records; the others become axes. Columns in
-        ``also`` tell cells apart and become no axis.
+        ``also`` tell cells apart by their values and become no axis.
         """
         for name in asked.names:
             self.require(name)
@@ -121,7 +144,7 @@ class ReleasedRecords:
             tuple(dict.fromkeys([*columns, *also])),
             value=value,
             weight=self.weight if asked.weighted else None,
-            where=tuple(before),
+            where=self.with_values(before, [*also, value]),
             beyond=asked.beyond,
         )
         table = grouped_sums(self.opened, wanted)
@@ -148,11 +171,13 @@ class ReleasedRecords:
         labels: dict[str, tuple[Label, ...]] = {}
         for name in columns:
             column = self.certificate.schema.column(name)
-            if column.domain is not None:
+            if column.domain is None:
+                codes[name], labels[name] = _as_found(table.column(name))
+            elif column.randomised or None in column.labels or not table.column(name).null_count:
                 codes[name] = encode_released(column, table.column(name))
                 labels[name] = column.labels
             else:
-                codes[name], labels[name] = _as_found(table.column(name))
+                codes[name], labels[name] = _with_missing(column, table.column(name))
         return codes, labels
 
     def kept(self, conditions: Sequence[Condition]) -> dict[str, tuple[Label, ...]]:
@@ -180,6 +205,13 @@ def _to_count(
 
 def _moments(layout: Layout, rows: Codes, table: pa.Table) -> Moments:
     return Moments(*(layout.table(rows, own) for own in sums_in(table).values()))
+
+
+def _with_missing(column: Column, values: pa.ChunkedArray) -> tuple[Codes, tuple[Label, ...]]:
+    """Codes and labels of a column released as it is, of which nobody said what missing means."""
+    codes = np.full(len(values), len(column.labels), dtype=np.int64)
+    codes[values.is_valid().to_numpy()] = encode_released(column, values.drop_null())
+    return codes, (*column.labels, None)
 
 
 def _as_found(column: pa.ChunkedArray) -> tuple[Codes, tuple[Label, ...]]:

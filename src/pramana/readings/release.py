@@ -359,7 +359,7 @@ class Release:
             weighted: whether the weights are used, where the release has any and its kind allows.
         """
         asked = Asked((first, second), conditions_of(where), weighted=weighted)
-        return self.reading.independence(asked)
+        return replace(self.reading.independence(asked), weight=self._weight(asked))
 
     def regress(
         self,

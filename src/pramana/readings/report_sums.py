@@ -105,7 +105,8 @@ class ReportSums:
         alone = bool(changed) and not (kept or before or extra or value or weight)
         if alone:
             before = [Condition(ASKED, "=", tuple(one.name for one in used))]
-        wanted = SumsAsked(tuple(columns), value, weight, tuple(before), asked.beyond)
+        where = records.with_values(before, [value, *extra])
+        wanted = SumsAsked(tuple(columns), value, weight, where, asked.beyond)
         table = grouped_sums(records.opened, wanted)
         if limits is not None:
             table = table.filter(pc.is_valid(table.column(limits[0])))

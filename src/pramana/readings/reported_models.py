@@ -97,11 +97,12 @@ def _summed(
     """Sums by what was asked for, by its answer and by the columns kept."""
     question = asked.asked
     records.require_without_noise([c.column for c in question.where])
+    before = [c for c in question.where if c.column not in mechanism.columns]
     wanted = SumsAsked(
         tuple(dict.fromkeys((ASKED, *names, *asked.kept))),
         value=asked.summed,
         weight=records.weight if question.weighted else None,
-        where=tuple(c for c in question.where if c.column not in mechanism.columns),
+        where=records.with_values(before, [*asked.kept, asked.summed]),
     )
     table = grouped_sums(records.opened, wanted)
     table = table.filter(pa.array(complete(table, asked.kept)))

@@ -99,6 +99,20 @@ class Labels:
             for word, code in zip(words, codes, strict=True)
         )
 
+    def beside_codes(self, column: str, values: Iterable[Label]) -> tuple[str, ...]:
+        """Codes, each with its label where there is one.
+
+        >>> Labels(values={"q1": {1: "Man", "b": "b"}}).beside_codes("q1", (1, 2, "b", None))
+        ('1 Man', '2', 'b', 'missing')
+        """
+        own = {label_key(value): text for value, text in self.values.get(column, {}).items()}
+        codes = [MISSING if value is None else label_text(value) for value in values]
+        words = [own.get(code, "").strip() for code in codes]
+        return tuple(
+            f"{code} {word}" if word and word != code else code
+            for word, code in zip(words, codes, strict=True)
+        )
+
     def __bool__(self) -> bool:
         return bool(self.variables or self.values or self.missing)
 

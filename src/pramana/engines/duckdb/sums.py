@@ -140,7 +140,7 @@ def _conditions(
 
 def _condition(condition: Condition, column: str, *, number: bool) -> tuple[str, list[Any]]:
     if condition.comparison in ("=", "!="):
-        values, missing = spelled(condition)
+        values, missing = spelled(condition, number=number)
         one = f"CAST({column} AS VARCHAR) = ?"
         if number:
             one = f"CAST({column} AS DOUBLE) = CAST(? AS DOUBLE)"

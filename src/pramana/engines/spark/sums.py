@@ -54,7 +54,7 @@ def _condition(sql: Any, condition: Condition, schema: pa.Schema) -> Any:
     """A filter as an expression; the same texts and numbers as everywhere."""
     name = condition.column
     number = require_number(schema.field(name).type, condition)
-    texts, missing = spelled(condition)
+    texts, missing = spelled(condition, number=number)
     if condition.comparison in ("=", "!="):
         if number:
             found = _number(sql, name).isin([number_in(text, name) for text in texts])
