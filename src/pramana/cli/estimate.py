@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 from pramana.cli.asking import (
@@ -153,7 +154,7 @@ def estimate(
         show_estimate(found, release.certificate.labels)
 
 
-def _refuse_beside(asked: str, others: dict[str, object]) -> None:
+def _refuse_beside(asked: str, others: Mapping[str, object]) -> None:
     """Refuse options that would say nothing here, and be passed over in silence."""
     given = [f"--{name}" for name, value in others.items() if value is not None]
     if given:
