@@ -64,7 +64,7 @@ def draw_from_model(
     blend = fit_model(evidence, keystream)
     if rich and _pairs_are_better(evidence, channels, blend, keystream):
         return draw_from_pairs(places, channels, keystream), "all estimated pairs of columns."
-    if blend.setting is None:
+    if not blend.settings:
         margins = [profile[:, 0] for profile in blend.models[0].profiles]
         return ranked(places, channels, keystream, margins=margins), blend.why
     if small and _joint_is_better(evidence, channels, blend, keystream):
@@ -136,8 +136,9 @@ def _pairs_are_better(
         return False
     rest, held = next(evidence.parts(PARTS, keystream))
     rest, held = rest[:MOST_TRIED], held[:MOST_TRIED]
-    if blend.setting is not None:
-        blend = Blend(refit(evidence.fitted(rest), blend.setting, keystream).models(), "")
+    if blend.settings:
+        climbs = refit(evidence.fitted(rest), blend.settings, keystream)
+        blend = Blend(tuple(model for climb in climbs for model in climb.models()), "")
     drawn = draw_from_pairs([codes[rest] for codes in evidence.codes], channels, keystream)
     gain = 0.0
     for pair in pairs:
@@ -158,14 +159,14 @@ def _joint_is_better(
     evidence: WholeRecords, channels: Channels, blend: Blend, keystream: Keystream
 ) -> bool:
     """Whether the joint table makes records held out more likely than the classes do."""
-    assert blend.setting is not None  # noqa: S101 - whoever calls has looked
     rest, held = next(evidence.parts(PARTS, keystream))
     if not len(rest) or not len(held):
         return False
     held = held[:MOST_HELD]
-    climb = refit(evidence.fitted(rest), blend.setting, keystream)
+    climbs = refit(evidence.fitted(rest), blend.settings, keystream)
     judged = evidence.judged(held)
-    classes = climb.held_counts(judged) @ climb.held_out(judged)
+    chances = np.mean([np.exp(climb.held_out(judged)) for climb in climbs], axis=0)
+    classes = climbs[0].held_counts(judged) @ np.log(np.maximum(chances, TINY))
     table = fit(_counted([codes[rest] for codes in evidence.codes], evidence.sizes), channels).table
     own = tuple(codes[held] for codes in evidence.codes)
     logs = np.log(np.maximum(channels.forward(table)[own], TINY))

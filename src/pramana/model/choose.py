@@ -2,17 +2,19 @@
 
 The records are parted in three; each part in turn is held out (of very many records, one part),
 and the likelihood that fits to the other two give to it is compared with that of independent
-columns. Classes are doubled as long as that pays, with the priors that were not clearly behind. Of
-all settings within one standard error of the best the one with the fewest classes is taken, and
-independence unless the gain is twice its error and, beyond that, more than the best of so many
-settings would have by chance (the logarithm of their number): a model never costs more than it is
-known to bring.
+columns. Classes are doubled as long as that pays, with the priors that were not clearly behind;
+then two traits are tried beside one. All settings that are not clearly behind the best are fitted
+and averaged: which of them is nearest to the truth is chance, and their errors are not the same.
+Where one part alone is held out, the fewest classes within one standard error are taken instead.
+Independence is taken unless the gain is twice its error and, beyond that, more than the best of so
+many settings would have by chance (the logarithm of their number): a model never costs more than it
+is known to bring.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
@@ -42,13 +44,21 @@ FLAT = 0.02
 """Steps that bring less than this share of the standard error of the gain bring nothing."""
 
 BEHIND = 3.0
-"""A prior that lies so many standard errors behind another is not tried with more classes."""
+"""What lies so many standard errors behind is clearly behind: such a prior is not tried with more
+classes, and such a number of classes is not averaged with better ones."""
 
 WORK = 4.0e6
 """About so many numbers a step: more cells, fewer fits side by side."""
 
 FITS = 12
-"""The fits that are averaged in the end, where the work allows it."""
+"""The fits of each setting that are averaged in the end, where the work allows it."""
+
+MOST_AVERAGED = 4
+"""The most settings that are averaged."""
+
+TRAITS, TRAIT_CLASSES = 2, 4
+"""Beside one trait of ever more classes, so many traits of so many classes each are tried, where no
+more classes than these have together are best: with more to go by, classes of one trait do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,28 +97,39 @@ def fit_model(evidence: FitEvidence, keystream: Keystream, *, fits: int = FITS) 
         return Blend(
             climb.models(), "independent columns: no dependence shows in what was held out."
         )
-    setting, gain = chosen
-    models = refit(observed, setting, keystream, fits=fits).models()
+    settings, gain = chosen
+    climbs = refit(observed, settings, keystream, fits=fits)
+    models = tuple(model for climb in climbs for model in climb.models())
     why = (
-        f"{setting.classes} latent classes, average of {len(models)} fits: "
+        f"{' and '.join(map(str, settings))}, average of {len(models)} fits: "
         f"the log-likelihood of records held out is {gain:.0f} above independence."
     )
-    return Blend(models, why, setting)
+    return Blend(models, why, settings)
 
 
 def refit(
-    observed: Observed, setting: FitSetting, keystream: Keystream, *, fits: int = FITS
-) -> ClassClimb:
-    """Fits with a setting already chosen."""
-    climb = ClassClimb(
-        observed,
-        margins_of(observed, keystream),
-        classes=setting.classes,
-        pull=setting.pull,
-        fits=_fits(observed, setting.classes, fits),
-        keystream=keystream,
-    )
-    return climb.run(setting.steps)
+    observed: Observed,
+    settings: Sequence[FitSetting],
+    keystream: Keystream,
+    *,
+    fits: int = FITS,
+) -> list[ClassClimb]:
+    """Fits with settings already chosen, equally many of each."""
+    most = max(setting.classes**setting.traits for setting in settings)
+    number = _fits(observed, most, fits)
+    margins = margins_of(observed, keystream)
+    return [
+        ClassClimb(
+            observed,
+            margins,
+            classes=setting.classes,
+            pull=setting.pull,
+            fits=number,
+            keystream=keystream,
+            traits=setting.traits,
+        ).run(setting.steps)
+        for setting in settings
+    ]
 
 
 def _fits(observed: Observed, classes: int, most: int) -> int:
@@ -120,28 +141,49 @@ def _size(observed: Observed) -> int:
     return sum(answers.cells.size for answers in observed.answers)
 
 
-def choose(evidence: FitEvidence, keystream: Keystream) -> tuple[FitSetting, float] | None:
-    """The setting to fit with and its gain, or ``None`` for independence."""
+def choose(
+    evidence: FitEvidence, keystream: Keystream
+) -> tuple[tuple[FitSetting, ...], float] | None:
+    """The settings to fit with and the gain of the best, or ``None`` for independence."""
     observed = evidence.whole
     large = evidence.dear or _size(observed) > LARGE or observed.records > MANY
     parts = islice(evidence.folds(FOLDS, keystream), 1 if large else FOLDS)
     folds = [_Fold(*part, keystream) for part in parts]
     if not folds:
         return None
+    scores = _one_trait(folds, observed, keystream, large=large)
+    best = max(scores, key=lambda score: score.total)
+    if not large and best.total > 0 and best.setting.classes <= TRAITS * TRAIT_CLASSES:
+        several = replace(best.setting, classes=TRAIT_CLASSES, traits=TRAITS)
+        fits = _fits(observed, TRAIT_CLASSES**TRAITS, 4)
+        scores += _scores(folds, several, fits, keystream)
+    top = max(scores, key=lambda score: score.total)
+    if top.total <= 2 * top.error() + np.log(len(scores)):
+        return None
+    taken = [_simplest(scores, top)] if large else _not_behind(scores, top)
+    return tuple(score.setting for score in taken), taken[0].total
+
+
+def _one_trait(
+    folds: list[_Fold], observed: Observed, keystream: Keystream, *, large: bool
+) -> list[HeldOut]:
+    """The scores of twice as many classes each time, until that pays no more."""
     pulls: tuple[float, ...] = PULLS[:2] if large else PULLS
     scores: list[HeldOut] = []
     classes, best = 2, 0.0
     while classes <= MOST_CLASSES:
         fits = 1 if large else _fits(observed, classes, 4)
         found = [
-            score for pull in pulls for score in _scores(folds, classes, pull, fits, keystream)
+            score
+            for pull in pulls
+            for score in _scores(folds, FitSetting(classes, pull, 0), fits, keystream)
         ]
         scores += found
         top = max(score.total for score in found)
         if top <= best:
             break
         classes, best, pulls = classes * 2, top, _in_the_race(found)
-    return _simplest(scores)
+    return scores
 
 
 def _in_the_race(found: list[HeldOut]) -> tuple[float, ...]:
@@ -156,16 +198,22 @@ def _in_the_race(found: list[HeldOut]) -> tuple[float, ...]:
     )
 
 
-def _simplest(scores: list[HeldOut]) -> tuple[FitSetting, float] | None:
-    best = max(scores, key=lambda score: score.total)
-    if best.total <= 2 * best.error() + np.log(len(scores)):
-        return None
+def _simplest(scores: list[HeldOut], best: HeldOut) -> HeldOut:
+    """Of the scores within one standard error of the best, the best one of the fewest classes."""
     near = [score for score in scores if best.total - score.total <= best.error(score)]
-    fewest = min(score.setting.classes for score in near)
-    taken = max(
-        (score for score in near if score.setting.classes == fewest), key=lambda score: score.total
-    )
-    return taken.setting, taken.total
+    return min(near, key=lambda score: (score.setting.classes, -score.total))
+
+
+def _not_behind(scores: list[HeldOut], best: HeldOut) -> list[HeldOut]:
+    """Of each number of classes and traits the best score, if not clearly behind the best of all.
+
+    That one comes first.
+    """
+    tops: dict[tuple[int, int], HeldOut] = {}
+    for score in sorted(scores, key=lambda score: -score.total):
+        if best.total - score.total <= BEHIND * best.error(score):
+            tops.setdefault((score.setting.classes, score.setting.traits), score)
+    return list(tops.values())[:MOST_AVERAGED]
 
 
 class _Fold:
@@ -179,11 +227,11 @@ class _Fold:
         self.counts = alone.held_counts(held)
 
     def path(
-        self, classes: int, pull: float, fits: int, keystream: Keystream
+        self, setting: FitSetting, fits: int, keystream: Keystream
     ) -> Iterator[tuple[int, FloatArray]]:
         """After some numbers of steps, the gain of each cell held out."""
-        climb = ClassClimb(self.rest, self.margins, classes=classes, pull=pull, fits=fits,
-                      keystream=keystream)  # fmt: skip
+        climb = ClassClimb(self.rest, self.margins, classes=setting.classes, pull=setting.pull,
+                      fits=fits, keystream=keystream, traits=setting.traits)  # fmt: skip
         done = 0
         for check in CHECKS:
             climb.run(check - done)
@@ -192,15 +240,15 @@ class _Fold:
 
 
 def _scores(
-    folds: list[_Fold], classes: int, pull: float, fits: int, keystream: Keystream
+    folds: list[_Fold], setting: FitSetting, fits: int, keystream: Keystream
 ) -> Iterator[HeldOut]:
-    """The scores along the path of one number of classes and one prior, until they rise no more."""
-    paths = [fold.path(classes, pull, fits, keystream) for fold in folds]
+    """The scores along the path of one setting, step by step, until they rise no more."""
+    paths = [fold.path(setting, fits, keystream) for fold in folds]
     counts = np.concatenate([fold.counts for fold in folds])
     best, worse = -np.inf, 0
     for parts in zip(*paths, strict=True):
         gains = np.concatenate([gain for _, gain in parts])
-        score = HeldOut(FitSetting(classes, pull, parts[0][0]), gains, counts)
+        score = HeldOut(replace(setting, steps=parts[0][0]), gains, counts)
         yield score
         worse = 0 if score.total > best + FLAT * score.error() else worse + 1
         best = max(best, score.total)

@@ -7,6 +7,11 @@ q_r prod theta to the classes and to the values seen, and adds pseudo-records in
 margins (a Dirichlet prior), so that a class about which little is known looks like everybody.
 Columns beside, released as they are, are seen whether or not the answer comes from the base.
 
+With several traits every record has a class of each, and each of its values comes from one of them:
+theta_j of a combination of classes is sum over traits t of s_jt theta_jt of the class of trait t,
+where the shares s_jt are fitted too. So what goes with age need not share its classes with what
+goes with the place, and far fewer numbers are fitted than combinations have.
+
 What comes from the base tells nothing and is left out, not shared out among all truths: the
 likelihood climbed is the same, the steps are many times longer. Several fits from different
 starts climb side by side in one array.
@@ -21,7 +26,7 @@ import numpy as np
 
 from pramana.model.latent_classes import LatentClasses
 from pramana.model.observed import Answers, Feature, Observed
-from pramana.randomness import Keystream
+from pramana.randomness import Keystream, Stream
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["ClassClimb", "margins_of"]
@@ -33,13 +38,19 @@ LEAST = 1e-3
 CLASS_PRIOR = 1.0
 """Pseudo-records of each class."""
 
+SHARE_PRIOR = 1.0
+"""Pseudo-records of each trait for each axis."""
+
 
 class ClassClimb:
     """Several fits that climb side by side.
 
     Attributes:
-        weights: Classes of all fits side by side: fits by classes.
+        weights: Classes of all fits side by side: fits by classes, or by combinations of them
+            where there are several traits.
         profiles: Values of all axes one below the other, by fits times classes.
+        parts: The same of each trait by itself: values, fits, classes.
+        shares: How much of each axis comes from each trait: axes by fits.
     """
 
     def __init__(
@@ -51,19 +62,48 @@ class ClassClimb:
         pull: float,
         fits: int,
         keystream: Keystream,
+        traits: int = 1,
     ) -> None:
         self.observed, self.pull = observed, pull
         self.margins = margins
         self.starts = np.concatenate(([0], np.cumsum(observed.sizes)[:-1])).astype(np.int64)
         self.repeats = np.asarray(observed.sizes)
-        self.weights: FloatArray = np.full((fits, classes), 1 / classes)
-        profiles = margins[:, None] * np.ones(fits * classes)
-        if classes > 1:
-            rows = len(margins)
-            uniforms = keystream.uniforms("starts", 0, rows * fits * classes)
-            profiles *= LEAST - np.log1p(-uniforms).reshape(rows, -1)
-        self.profiles: FloatArray = self._normalised(profiles)
+        self.shape = (fits, *[classes] * traits)
+        self.weights: FloatArray = np.full((fits, classes**traits), 1 / classes**traits)
+        self.parts = [self._start(Stream("starts", trait), keystream) for trait in range(traits)]
+        uniforms = keystream.uniforms("shares", 0, len(self.repeats) * fits * traits)
+        shares = 1 - np.log1p(-uniforms).reshape(traits, -1, fits)
+        self.shares: FloatArray = shares / shares.sum(axis=0)
+        self.profiles: FloatArray = self._composed()
         self.tables = tuple(tables_of(observed))
+
+    def _start(self, stream: Stream, keystream: Keystream) -> FloatArray:
+        """A random start of one trait; one class begins, and stays, at the margins."""
+        fits, classes = self.shape[:2]
+        profiles = self.margins[:, None] * np.ones(fits * classes)
+        if classes > 1:
+            rows = len(self.margins)
+            uniforms = keystream.uniforms(stream, 0, rows * fits * classes)
+            profiles *= LEAST - np.log1p(-uniforms).reshape(rows, -1)
+        return self._normalised(profiles).reshape(-1, fits, classes)
+
+    def _along(self, trait: int, array: FloatArray) -> FloatArray:
+        """Something by values, fits and classes of one trait, laid along that trait."""
+        shape = [len(array), self.shape[0], *[1] * (len(self.shape) - 1)]
+        shape[2 + trait] = array.shape[-1]
+        return array.reshape(shape)
+
+    def _shared(self, trait: int) -> FloatArray:
+        """What a trait brings: values, fits, classes."""
+        share = np.repeat(self.shares[trait], self.repeats, axis=0)
+        found: FloatArray = self.parts[trait] * share[:, :, None]
+        return found
+
+    def _composed(self) -> FloatArray:
+        """The distributions of values in each combination of classes."""
+        brought = [self._along(trait, self._shared(trait)) for trait in range(len(self.parts))]
+        whole: FloatArray = sum(brought[1:], start=brought[0])
+        return whole.reshape(len(self.margins), -1)
 
     def _normalised(self, profiles: FloatArray) -> FloatArray:
         sums = np.add.reduceat(profiles, self.starts, axis=0)
@@ -88,7 +128,7 @@ class ClassClimb:
         classes = np.zeros(self.weights.shape)
         for table in self.tables:
             classes += table.add_masses(seen, self.weights, masses)
-        moved = self.pull * self.margins[:, None] * np.ones_like(self.profiles)
+        moved = np.zeros_like(self.profiles)
         for feature, own, mass in zip(self.observed.features, seen, masses, strict=True):
             target = self._rows(moved, feature.axis)
             if feature.moves is None:
@@ -96,9 +136,28 @@ class ClassClimb:
             else:
                 ratio = np.divide(mass, own, out=np.zeros_like(mass), where=own > 0)
                 target += self._rows(self.profiles, feature.axis) * (feature.moves @ ratio)
-        self.profiles = self._normalised(moved)
-        classes += CLASS_PRIOR
-        self.weights = classes / classes.sum(axis=1, keepdims=True)
+        self._maximise(moved, classes.reshape(self.shape))
+
+    def _maximise(self, moved: FloatArray, classes: FloatArray) -> None:
+        """New shares of classes, and new distributions of values in them, from the mass handed out.
+
+        The mass of a value goes to the traits in proportion to what each brought.
+        """
+        ratio = np.divide(moved, self.profiles, out=np.zeros_like(moved), where=self.profiles > 0)
+        ratio = ratio.reshape(-1, *self.shape)
+        weights, totals = np.ones(self.shape), []
+        for trait in range(len(self.parts)):
+            others = tuple(axis for axis in range(1, len(self.shape)) if axis != 1 + trait)
+            mass = self._shared(trait) * ratio.sum(axis=tuple(axis + 1 for axis in others))
+            totals.append(np.add.reduceat(mass.sum(axis=2), self.starts, axis=0) + SHARE_PRIOR)
+            mass += self.pull * self.margins[:, None, None]
+            shape = mass.shape
+            self.parts[trait] = self._normalised(mass.reshape(len(mass), -1)).reshape(shape)
+            own = classes.sum(axis=others, keepdims=True) + CLASS_PRIOR
+            weights = weights * (own / own.sum(axis=1 + trait, keepdims=True))
+        self.shares = np.stack(totals) / sum(totals)
+        self.weights = weights.reshape(len(weights), -1)
+        self.profiles = self._composed()
 
     def run(self, steps: int) -> ClassClimb:
         """Many steps."""

@@ -14,11 +14,17 @@ __all__ = ["Blend", "FitSetting", "LatentClasses"]
 
 @dataclass(frozen=True)
 class FitSetting:
-    """How to fit: the number of classes, pseudo-records of the prior, steps."""
+    """How to fit: the classes of each trait, pseudo-records of the prior, steps, and traits."""
 
     classes: int
     pull: float
     steps: int
+    traits: int = 1
+
+    def __str__(self) -> str:
+        if self.traits == 1:
+            return f"{self.classes} latent classes"
+        return f"{self.traits} latent traits of {self.classes} classes"
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +55,12 @@ class Blend:
     Attributes:
         models: The fits.
         why: One sentence on how they were chosen.
-        setting: How they were fitted; ``None`` for independent columns.
+        settings: How they were fitted, the best first; none for independent columns.
     """
 
     models: tuple[LatentClasses, ...]
     why: str
-    setting: FitSetting | None = None
+    settings: tuple[FitSetting, ...] = ()
 
     @property
     def sizes(self) -> tuple[int, ...]:
