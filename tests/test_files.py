@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -235,6 +236,21 @@ def started(path):
     )
     assert process.stdout.readline() == "writing\n"
     return process
+
+
+def test_nothing_is_left_where_there_are_no_handles_to_remove_it_by(tmp_path, monkeypatch):
+    """Python's own way needs several at a time."""
+    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
+    with pytest.raises(OSError, match="Too many"), whole_folder(tmp_path / "release") as place:
+        written_in_part(place)
+    assert not list(tmp_path.iterdir())
+
+
+def written_in_part(place):
+    """Folders and a link, and then no more handles."""
+    (place / "a" / "b").mkdir(parents=True)
+    (place / "a" / "link").symlink_to(place)
+    raise OSError(errno.EMFILE, "Too many open files")
 
 
 @pytest.mark.parametrize("name_taken", [False, True])

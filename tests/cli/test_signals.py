@@ -222,3 +222,28 @@ def test_a_demonstration_leaves_nothing_or_is_told_of(
     assert outcome.code == 143
     assert "Written before that: " in outcome.err
     assert [path.name for path in Path("demo").iterdir()] == ["survey.toml"]
+
+
+@pytest.mark.parametrize("stream", [1, 2])
+@pytest.mark.parametrize("how", ["closed", "full"])
+def test_a_command_that_can_tell_nobody_does_what_it_was_told(
+    steward: Path, stream: int, how: str
+) -> None:
+    """No file takes the number of a stream that is closed, and no fault is made of it."""
+
+    def silence() -> None:
+        if how == "full":
+            os.dup2(os.open("/dev/full", os.O_WRONLY), stream)
+        else:
+            os.close(stream)
+
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    command = [*COMMAND, "keygen", "office"]
+    done = subprocess.run(command, preexec_fn=silence, **pipes, check=False)  # type: ignore[call-overload]
+    if (stream, how) == (1, "full"):  # what it prints is what was asked for
+        assert done.returncode == 2
+        assert b"Written before that: " in done.stderr
+    else:
+        assert (done.returncode, done.stderr.count(b"pramana: ")) == (0, 0)
+    assert b"PRIVATE" in Path("office").read_bytes()
+    assert b"PUBLIC" in Path("office.pub").read_bytes()

@@ -12,7 +12,7 @@ import pytest
 
 from pramana.collect.definition import Definition
 from pramana.collect.folder import invite, new_survey, opened_store
-from pramana.collect.store import Outcome, Sent, SqliteStore
+from pramana.collect.store import Outcome, Sent, SqliteStore, open_store
 from pramana.errors import InputError
 from tests.collect.conftest import survey_text
 
@@ -296,3 +296,10 @@ def test_a_device_is_no_store_and_is_left_as_it_is(place: str) -> None:
     with pytest.raises(InputError, match="no file"):
         SqliteStore(Path(place), identity=IDENTITY, codes=False)
     assert Path(place).stat().st_mode == before
+
+
+@pytest.mark.parametrize("place", ["mysql://host/survey", "a\0b", "\0"])
+def test_what_names_no_store_is_refused(place: str) -> None:
+    """In one line, before any library sees it."""
+    with pytest.raises(InputError, match="must be the URL"):
+        open_store(place, identity="k", codes=False)

@@ -13,7 +13,8 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
 
@@ -31,6 +32,7 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 FEW_COLLECTIONS = 100_000
 """New objects between two searches for garbage: starting makes many, and keeps them."""
+LAST_STREAM = 2
 AGAIN = 0.01
 """Seconds after which a signal that came at a bad moment comes again."""
 SILENT = logging.NullHandler()
@@ -86,6 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     forget_placed()
     if arguments is None:  # the process is ours: what starting makes is not garbage
         gc.set_threshold(FEW_COLLECTIONS)
+        _require_streams()
     logging.getLogger().addHandler(SILENT)
     told: list[int] = []
     try:
@@ -94,6 +97,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:  # all was done just then
         code = _interrupted(told)
     raise SystemExit(code)
+
+
+def _require_streams() -> None:
+    """Give the process the streams that it was started without: no file may take their numbers."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= LAST_STREAM:
+        os.set_inheritable(number, True)
+    os.close(number)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - to the end
 
 
 def _outcome(arguments: Sequence[str] | None, told: list[int]) -> int:
@@ -197,7 +210,8 @@ def _interrupted(told: list[int]) -> int:
 def _fail(message: str, code: int) -> int:
     from pramana.cli.rendering import harmless
 
-    typer.echo(f"pramana: {harmless(' '.join(message.split()))}", err=True)
+    with suppress(OSError):  # where nobody can be told, the exit code tells
+        typer.echo(f"pramana: {harmless(' '.join(message.split()))}", err=True)
     return code
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pramana.numeric import text_down, text_up
@@ -95,7 +96,8 @@ def note(message: str) -> None:
     """One line for the person at the terminal, beside the result."""
     from rich.markup import escape
 
-    _console(sys.stderr).print(escape(message), style="dim", soft_wrap=True)
+    with suppress(OSError):  # what was done is done, also where nobody can be told
+        _console(sys.stderr).print(escape(message), style="dim", soft_wrap=True)
 
 
 LONG_NAME = 32

@@ -310,6 +310,6 @@ def open_store(place: str | Path, *, identity: str, codes: bool) -> Store:
         from pramana.collect.postgres import PostgresStore
 
         return PostgresStore(str(place), identity=identity, codes=codes)
-    if "://" in str(place):
+    if "://" in str(place) or "\0" in str(place):
         raise InputError("--database must be the URL of a PostgreSQL database: postgresql://...")
     return SqliteStore(Path(place), identity=identity, codes=codes)

@@ -73,9 +73,9 @@ def hidden_folder(parent: Path) -> Iterator[Path]:
         finally:
             _clear(folder)
     finally:
-        _clear(folder)  # again, if the process was told to end just then
         if handle is not None:
             os.close(handle)
+        _clear(folder)  # again, if the process was told to end just then, or had no handle left
 
 
 def _clear(folder: Path) -> None:
@@ -84,8 +84,21 @@ def _clear(folder: Path) -> None:
         kept = _leftover(folder).former
     except OSError:
         kept = False  # it was never made
-    if not kept:
-        shutil.rmtree(folder, ignore_errors=True)
+    if kept:
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        _clear_by_names(folder)  # where that has not enough handles
+
+
+def _clear_by_names(folder: Path) -> None:
+    """Remove a folder with one open handle at a time."""
+    for place in list(folder.iterdir()):
+        if place.is_dir() and not place.is_symlink():
+            _clear_by_names(place)
+        else:
+            place.unlink()
+    folder.rmdir()
 
 
 def leftovers(parent: Path) -> list[Leftover]:
