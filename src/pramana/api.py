@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pramana.estimation.results import Estimate
     from pramana.formats.base import FORMATS
     from pramana.formats.looking import Look
-    from pramana.formats.mending import mend_names
     from pramana.guarantees.registry import GUARANTEES, asked_by_letters, letters
     from pramana.ledger.book import Budget, Ledger
     from pramana.matrices.mechanism import Mechanism
@@ -98,7 +97,6 @@ __all__ = [
     "load",
     "look",
     "lowerings",
-    "mend_names",
     "merge_values",
     "open_source",
     "options_of",
@@ -122,7 +120,6 @@ _ELSEWHERE = {
     "errors_here": "methods.errors_here",
     "complete": "table.describe",
     "lowerings": "assess.lowering",
-    "mend_names": "formats.mending",
     "merge_values": "table.merging",
     "shapes_of": "table.shapes",
     "Standing": "risk.standing",
@@ -234,6 +231,16 @@ def read(
         raise InputError(f"{word} is for files that engine local reads, not {engine}.")
     with renaming() if rename else nullcontext():
         return open_table(path, encoding=encoding)
+
+
+def parts(path: str | Path) -> tuple[str, ...]:
+    """The sheets, data frames or tables that a file holds: ``people.xlsx#NAME`` reads one of them.
+
+    A file of a format that holds one table has none.
+    """
+    from pramana.formats.looking import parts_of
+
+    return parts_of(Path(path))
 
 
 def look(table: TableLike, *, rows: int = 100, encoding: str | None = None) -> Look:

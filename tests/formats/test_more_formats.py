@@ -18,6 +18,7 @@ import pytest
 import rdata
 
 import pramana as pm
+from pramana import api
 from pramana.api import open_source
 from pramana.errors import InvalidTable, Notice
 
@@ -197,6 +198,34 @@ def test_one_of_several_frames_or_tables_must_be_named(tmp_path):
     assert open_source(f"{path}#b").schema.names == ["pay"]
     with pytest.raises(InvalidTable, match=r"2 data frames: say which, as all.rda#NAME"):
         open_source(path)
+
+
+def test_the_tables_of_a_file_are_told_by_name(tmp_path):
+    """Where a format has names for them; what else it holds is not among them."""
+    rda, base = tmp_path / "all.rda", tmp_path / "all.duckdb"
+    rdata.write_rda(rda, {"a": FRAME[["age"]], "n": 3, "b": FRAME[["pay"]]})
+    with duckdb.connect(str(base)) as made_here:
+        made_here.execute("create table one as select 1 as x; create view two as select 2 as y")
+
+    assert api.parts(rda) == ("a", "b")
+    assert api.parts(base) == ("one", "two")
+    assert api.parts(xlsx(tmp_path / "all.xlsx", intro=[("x",)], data=[("y",)])) == (
+        "intro",
+        "data",
+    )
+    assert api.parts(made("rds", tmp_path)) == api.parts(made("csv.gz", tmp_path)) == ()
+    assert api.look(f"{base}#two").parts == ("one", "two")
+    assert api.look(f"{base}#two").part == "two"
+
+
+def test_a_view_of_a_database_reads_no_other_file(tmp_path):
+    """Whoever made the database does not choose what is read from this machine."""
+    (tmp_path / "secret.txt").write_text("secret")
+    with duckdb.connect(str(tmp_path / "all.duckdb")) as base:
+        secret = tmp_path / "secret.txt"
+        base.execute(f"create view x as select * from read_text('{secret}')")  # noqa: S608
+    with pytest.raises(InvalidTable, match="a view of it reads other files"):
+        open_source(tmp_path / "all.duckdb")
 
 
 @pytest.mark.parametrize("kind", ["xlsx", "ods", "rds", "xpt", "duckdb"])

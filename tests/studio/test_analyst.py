@@ -202,6 +202,22 @@ def test_a_label_that_looks_like_a_formula_is_text_in_excel():
     assert book.get_sheet_by_name("About").to_python()[0][1] == "=2+2"
 
 
+def test_nothing_in_a_text_file_is_computed_by_a_spreadsheet():
+    """Heads and labels that would call something are texts; what is harmless stays as it is."""
+    texts = ("=cmd|' /C calc'!A0", " =1+1", "@SUM(A1)", "+A1|x", "-HYPERLINK(1)", "\t=1")
+    plain = ("-5 to 10", "+", "a=b", "mail@office", "")
+    made = Exported(("=1+1",), tuple((own,) for own in (*texts, *plain, None, -2.5)), ())
+    head, *rows = csv.reader(io.StringIO(made.write("csv").decode()))
+
+    assert head == ["'=1+1"]
+    assert [row[0] if row else "" for row in rows] == [
+        *(f"'{own}" for own in texts),
+        *plain,
+        "",
+        "-2.5",
+    ]
+
+
 def test_a_model_is_exported(analyst):
     """With the words of the terms beside their names."""
     opened(analyst, "published")

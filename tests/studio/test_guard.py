@@ -127,13 +127,21 @@ def test_uploads_lie_where_only_the_owner_reads(visitor: Visitor) -> None:
     assert place.read_bytes() == b"a,b\n1,2\n"
     assert place.stat().st_mode & 0o777 == 0o600
     assert visitor.session.uploads.stat().st_mode & 0o777 == 0o700
-    assert visitor.session.now.file == "uploaded/new one.csv"
+    assert visitor.session.now.file == "uploaded//new one.csv"
     refused = visitor.client.post(
         "/open/upload",
         content=b"x",
         headers={"origin": ORIGIN, "x-name": "x.exe", "hx-request": "true"},
     )
     assert "must end in" in refused.text
+
+
+def test_a_folder_called_uploaded_is_one_like_others(visitor: Visitor, folder: Path) -> None:
+    """Its files are those of the folder, and none that was dropped on the page."""
+    (folder / "uploaded").mkdir()
+    (folder / "uploaded" / "own.csv").write_text("a,b\n1,2\n")
+    visitor.post("/open", {"file": "uploaded/own.csv"})
+    assert visitor.session.table == folder / "uploaded" / "own.csv"
 
 
 def test_uploads_go_with_the_studio(tmp_path: Path) -> None:

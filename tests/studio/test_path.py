@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
+import threading
 import time
 from multiprocessing import Pipe
 from pathlib import Path
 
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pramana import Schema, api, load, verify
 from pramana.cli.app import main
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
-from pramana.studio.pages import choosing, risk
+from pramana.studio.pages import choosing, opening, risk
 from pramana.studio.pages.opening import table_of
+from pramana.studio.view import Studio
 from pramana.studio.worker import Shelf, Workbench
 from tests.formats.test_more_formats import xlsx
 from tests.studio.conftest import Visitor, no_room, words
@@ -73,6 +79,24 @@ def test_columns_are_proposed_with_reasons_and_can_be_changed(opened: Visitor) -
     assert [column.name for column in schema(opened).keys] == ["sex", "region"]
     opened.post("/undo", {"here": "/columns"})
     assert [column.name for column in schema(opened).keys] == ["sex", "age", "region"]
+
+
+def test_a_column_is_decided_about_and_drawn_on_the_first_visit(
+    visitor: Visitor, folder: Path
+) -> None:
+    """Also where the data had to tell what a column may hold: charts ask once."""
+    own = "".join(f"{'FM'[at % 2]},{'' if at % 9 == 0 else at % 4}\n" for at in range(200))
+    (folder / "new.csv").write_text(f"sex,class\n{own}")
+    visitor.post("/open", {"file": "new.csv"})
+    visitor.part("/open/found")
+    visitor.part("/open/codes")
+    assert visitor.get("/columns/1").status_code == 200  # led there by 'Decide'
+    assert "Who stands out" in words(visitor.get("/columns/1").text)
+    visitor.session.undo()
+    visitor.session.redo()
+    visitor.part("/columns/list")
+    for place in (0, 1):
+        assert "<svg" in visitor.get(f"/columns/{place}/drawn").text
 
 
 def test_a_recoding_is_counted_before_it_is_saved(opened: Visitor) -> None:
@@ -180,7 +204,7 @@ def test_nothing_but_a_release_and_a_schema_is_written_where_it_belongs(opened: 
     assert not opened.session.now.target
     opened.post("/choose", {"letter": "k", "k": "5", "method": ""})
     state = opened.session.now
-    for name in ("uploaded/out", "-rf", ".hidden", "people.csv", "a" * 300):
+    for name in ("uploaded//out", "-rf", ".hidden", "people.csv", "a" * 300):
         told = words(opened.post("/protect", {"release": name, "acknowledged": "yes"}).text)
         assert "--force" not in told
         assert opened.session.now == state
@@ -605,17 +629,74 @@ def test_every_page_saves_schema_and_plan_for_the_command_line(
     assert verify(folder / "by_plan").valid
 
 
-def test_names_that_are_there_twice_are_mended_by_a_click(visitor: Visitor, folder: Path) -> None:
-    """In a copy; the file itself stays as it is."""
-    text = "sex;age;sex\n" + "F;20;x\nM;30;y\n" * 40
-    (folder / "twice.csv").write_text(text)
-    visitor.post("/open", {"file": "twice.csv"})
-    assert "Mend the names" in visitor.part("/open/found")
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
+def test_names_that_are_there_twice_are_numbered_by_a_click(
+    visitor: Visitor, folder: Path, ending: str
+) -> None:
+    """Whatever the format; the file itself stays, and commands read it in the same way."""
+    place = folder / f"twice.{ending}"
+    if ending == "parquet":
+        pairs = [[20, 30] * 40, ["x", "y"] * 40]
+        pq.write_table(pa.table(pairs, names=["sex", "sex"]), place)
+    else:
+        text = "sex;age;sex\n" + "F;20;x\nM;30;y\n" * 40
+        place.write_bytes(gzip.compress(text.encode()) if ending == "csv.gz" else text.encode())
+    before = place.read_bytes()
+    visitor.post("/open", {"file": place.name})
+    assert "Number the names" in visitor.part("/open/found")
     visitor.post("/open/mend")
-    assert visitor.session.now.file == "twice.mended.csv"
     assert "sex_2" in visitor.part("/open/found")
-    assert (folder / "twice.csv").read_text() == text
-    assert "looks as if it meant missing" in words(visitor.part("/open/codes"))
+    assert place.read_bytes() == before
+    assert "missing" in words(visitor.part("/open/codes"))
+    shown = words(visitor.get("/").text)
+    assert f"pramana describe {place.name} --rename" in shown
+    assert f"pm.api.read('{place.name}', rename=True)" in shown
+
+
+def test_what_can_be_done_about_a_file_is_told_whenever_it_is_refused(
+    visitor: Visitor, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it is refused in the moment in which the page is answered."""
+    (folder / "late.csv").write_text("a,a\n1,2\n")
+    look = opening.look_job
+
+    class Late(threading.Event):
+        first = True
+
+        def wait(self, timeout: float | None = None) -> bool:
+            del timeout
+            early, self.first = self.first, False
+            return super().wait(0 if early else 30)
+
+    def refuse(job: Job) -> None:
+        job.condition = "refused"
+        job.ended.set()
+
+    def looked(studio: Studio) -> Job:
+        job = look(studio)
+        if not isinstance(job.ended, Late):
+            job.ended.wait(30)
+            job.condition, job.ended = "running", Late()
+            threading.Timer(0.2, refuse, [job]).start()
+        return job
+
+    monkeypatch.setattr(opening, "look_job", looked)
+    visitor.post("/open", {"file": "late.csv"})
+    assert "Number the names" in visitor.part("/open/found")
+
+
+def test_one_of_several_tables_of_a_file_is_chosen(visitor: Visitor, folder: Path) -> None:
+    """A database, or a file of R: which of its tables is asked for, and another can be taken."""
+    with duckdb.connect(str(folder / "all.duckdb")) as base:
+        base.execute("create table people as select i % 2 as sex from range(60) t(i)")
+        base.execute("create table towns as select i % 3 as town from range(60) t(i)")
+    visitor.post("/open", {"file": "all.duckdb"})
+    said = words(visitor.part("/open/found"))
+    assert said.startswith("all.duckdb holds 2 tables. Choose one people towns")
+    visitor.post("/open", {"part": "towns"})
+    said = words(visitor.part("/open/found"))
+    assert "Table towns Another one people towns" in said
+    assert "pramana describe 'all.duckdb#towns'" in words(visitor.get("/").text)
 
 
 def test_another_sheet_and_another_encoding_are_read(visitor: Visitor, folder: Path) -> None:

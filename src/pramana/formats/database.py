@@ -10,11 +10,16 @@ import pyarrow as pa
 from pramana.errors import InvalidTable
 from pramana.formats.base import RecordStream
 from pramana.formats.child import read_in_child
-from pramana.formats.part_of import PartOf, chosen
+from pramana.formats.part_of import PartOf, chosen, names_alone
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
 
 __all__ = ["DUCKDB_FILE", "DuckdbFileFormat", "read_here"]
+
+
+TITLE: Final = "a DuckDB database"
+ALONE: Final = {"enable_external_access": "false", "lock_configuration": "true"}
+"""A database that a stranger made may have views that read files of this machine."""
 
 
 class DuckdbFileFormat:
@@ -29,10 +34,14 @@ class DuckdbFileFormat:
     def open(self, path: Path) -> OpenedTable:
         """Open a table or a view of it, by the name behind the mark."""
         part = PartOf.of(path)
-        held, _ = read_in_child(
-            __name__, part.file, title="a DuckDB database", marked=str(path.absolute())
-        )
+        held, _ = read_in_child(__name__, part.file, title=TITLE, marked=str(path.absolute()))
         return OpenedTable.of_arrow(held, kind=self.name, source=path)
+
+    def parts(self, path: Path) -> tuple[str, ...]:
+        """The tables and views of it."""
+        file = PartOf.of(path).file
+        held, _ = read_in_child(__name__, file, title=TITLE, marked=str(file), names="yes")
+        return tuple(held.column_names)
 
     def write(self, path: Path, records: RecordStream) -> None:
         """Refused: a release is files that anyone can read."""
@@ -40,21 +49,26 @@ class DuckdbFileFormat:
         raise InvalidTable("Databases can be read but not written. Write csv or parquet.")
 
 
-def read_here(path: Path, *, marked: str) -> tuple[pa.Table, Labels]:
-    """A table of a database, read by this process."""
+def read_here(path: Path, *, marked: str, names: str = "") -> tuple[pa.Table, Labels]:
+    """A table of a database, read by this process; or of all of them the ``names`` alone.
+
+    What a view of it does with other files and the network is refused.
+    """
     import duckdb
 
     part = PartOf.of(Path(marked))
     try:
-        with duckdb.connect(str(path), read_only=True) as database:
+        with duckdb.connect(str(path), read_only=True, config=ALONE) as database:
             named = "select table_name from information_schema.tables order by table_name"
-            names = [name for (name,) in database.execute(named).fetchall()]
-            table = chosen(part, names, what="table")
+            there = [name for (name,) in database.execute(named).fetchall()]
+            if names:
+                return names_alone(there), Labels()
+            table = chosen(part, there, what="table")
             held = database.table(f'"{table.replace(chr(34), chr(34) * 2)}"').to_arrow_table()
     except duckdb.Error:
         raise InvalidTable(
-            f"{path} cannot be read as a DuckDB database: it is broken, in use, or made by "
-            "another version."
+            f"{path} cannot be read as a DuckDB database: it is broken, in use, made by another "
+            "version, or a view of it reads other files, which is refused."
         ) from None
     return held, Labels()
 

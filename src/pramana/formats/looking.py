@@ -11,14 +11,13 @@ from typing import Any
 import pyarrow as pa
 
 from pramana.errors import PramanaError
-from pramana.formats.base import FORMATS
+from pramana.formats.base import FORMATS, format_of
 from pramana.formats.csv_dialect import find_dialect
 from pramana.formats.part_of import PartOf
-from pramana.formats.spreadsheet import SpreadsheetFormat, sheets_of
 from pramana.table.domains import label_text
 from pramana.table.opened import OpenedTable, is_number
 
-__all__ = ["Look", "look_at"]
+__all__ = ["Look", "look_at", "parts_of"]
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tabulator", "|": "vertical bar"}
 
@@ -31,7 +30,7 @@ class Look:
         title: The format in words.
         records: How many there are.
         found: What was found out about the file, in words.
-        parts: The sheets that it has, where it is a spreadsheet.
+        parts: The sheets, data frames or tables that its file has, where it may have several.
         part: The one that was read.
         columns: The names of the columns.
         numbers: Whether a column holds numbers.
@@ -54,7 +53,7 @@ def look_at(opened: OpenedTable, *, rows: int, encoding: str | None = None) -> L
     """What an opened table looks like; nothing is read beyond its first records."""
     path = Path(str(opened.source)) if opened.files or isinstance(opened.source, Path) else None
     member = FORMATS.get(opened.format)
-    parts = sheets_of(path) if isinstance(member, SpreadsheetFormat) and path else ()
+    parts = _parts(member, path) if path is not None else ()
     asked = PartOf.of(path).name if path is not None else None
     names = opened.schema.names
     return Look(
@@ -68,6 +67,16 @@ def look_at(opened: OpenedTable, *, rows: int, encoding: str | None = None) -> L
         labels=tuple(opened.labels.variables.get(name) for name in names),
         rows=tuple(islice(_texts(opened, rows), rows)),
     )
+
+
+def parts_of(path: Path) -> tuple[str, ...]:
+    """The tables that a file holds by their names, where its format has names for them."""
+    return _parts(FORMATS[format_of(PartOf.of(path).file)], path)
+
+
+def _parts(member: Any, path: Path) -> tuple[str, ...]:
+    tell = getattr(member, "parts", None)
+    return () if tell is None else tuple(tell(path))
 
 
 def _found(

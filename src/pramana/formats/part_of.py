@@ -6,14 +6,16 @@ names of columns, as in ``people.xlsx#Sheet2!3``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import pyarrow as pa
 
 from pramana.errors import InvalidTable
 from pramana.shown import listed
 
-__all__ = ["PartOf", "chosen"]
+__all__ = ["PartOf", "chosen", "names_alone"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,11 @@ class PartOf:
         if row and not (row.isdigit() and int(row) > 0):
             raise InvalidTable(f"Behind the ! of {path} must stand the row of the column names.")
         return cls(path.with_name(file), name or None, int(row) if row else None)
+
+
+def names_alone(names: Iterable[str]) -> pa.Table:
+    """A table that has nothing but names, as one process tells another."""
+    return pa.table({name: pa.array([], pa.null()) for name in names})
 
 
 def chosen(part: PartOf, names: Sequence[str], *, what: str, first: bool = False) -> str:

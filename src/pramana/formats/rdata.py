@@ -13,7 +13,7 @@ from pramana.formats.base import RecordStream
 from pramana.formats.child import read_in_child
 from pramana.formats.frames import open_frame
 from pramana.formats.names import require_distinct_names
-from pramana.formats.part_of import PartOf, chosen
+from pramana.formats.part_of import PartOf, chosen, names_alone
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
 
@@ -35,15 +35,25 @@ class RFormat:
         table, _ = read_in_child(__name__, file, title=self.title, marked=str(path.absolute()))
         return OpenedTable.of_arrow(table, kind=self.name, source=path)
 
+    def parts(self, path: Path) -> tuple[str, ...]:
+        """The data frames of a file; a file of one object has no names."""
+        file = PartOf.of(path).file
+        if file.suffix.lower() == ".rds":
+            return ()
+        held, _ = read_in_child(__name__, file, title=self.title, marked=str(file), names="yes")
+        return tuple(held.column_names)
+
     def write(self, path: Path, records: RecordStream) -> None:
         """Refused: nothing here writes such files."""
         del path, records
         raise InvalidTable("Files of R can be read but not written. Write csv or parquet.")
 
 
-def read_here(path: Path, *, marked: str) -> tuple[pa.Table, Labels]:
-    """A data frame of a file, read by this process."""
+def read_here(path: Path, *, marked: str, names: str = "") -> tuple[pa.Table, Labels]:
+    """A data frame of a file, read by this process; or of all of them the ``names`` alone."""
     frames = _frames(path)
+    if names:
+        return names_alone(frames), Labels()
     frame = frames[chosen(PartOf.of(Path(marked)), list(frames), what="data frame")]
     return open_frame(frame.reset_index(drop=True)).to_arrow(), Labels()
 

@@ -26,7 +26,7 @@ from pramana.table.domains import label_text
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
 
-__all__ = ["ODS", "XLSX", "SpreadsheetFormat", "read_here", "sheets_of"]
+__all__ = ["ODS", "XLSX", "SpreadsheetFormat", "read_here"]
 
 EXACT = 2**53
 OTHERS = b"pramana.others"
@@ -71,6 +71,10 @@ class SpreadsheetFormat:
         table = table.replace_schema_metadata(None)
         return OpenedTable.of_arrow(table, kind=self.name, source=path)
 
+    def parts(self, path: Path) -> tuple[str, ...]:
+        """The sheets of a file that can be read."""
+        return tuple(_calamine().CalamineWorkbook.from_path(str(PartOf.of(path).file)).sheet_names)
+
     def write(self, path: Path, records: RecordStream) -> None:
         """Refused: nothing here writes such files."""
         del path, records
@@ -104,11 +108,6 @@ def _others(part: PartOf, sheets: Sequence[str]) -> str:
         f"{file} has {len(sheets)} sheets ({', '.join(sheets)}), and the first is read; for "
         f"another say which, such as {another}."
     )
-
-
-def sheets_of(path: Path) -> tuple[str, ...]:
-    """The names of the sheets of a file that can be read."""
-    return tuple(_calamine().CalamineWorkbook.from_path(str(PartOf.of(path).file)).sheet_names)
 
 
 def _table(rows: list[list[Any]], part: PartOf, sheet: str, *, rename: bool) -> pa.Table:

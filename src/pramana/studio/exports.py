@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,6 +17,9 @@ MEDIA: Final = {
     "csv": "text/csv; charset=utf-8",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
+
+COMPUTED: Final = re.compile(r"\s*(?:[=@]|[+-].*[(|!])", re.DOTALL)
+"""A text that a spreadsheet takes for a formula which does something."""
 
 
 def media_type(ending: str) -> str:
@@ -55,8 +59,8 @@ class Exported:
     def _csv(self) -> bytes:
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(self.heads)
-        writer.writerows(("" if one is None else one for one in row) for row in self.rows)
+        writer.writerow(map(_not_computed, self.heads))
+        writer.writerows(map(_not_computed, row) for row in self.rows)
         return out.getvalue().encode()
 
     def _excel(self) -> bytes:
@@ -83,6 +87,17 @@ class Exported:
                 more.write_string(number, 0, name, bold)
                 more.write_string(number, 1, words)
         return out.getvalue()
+
+
+def _not_computed(value: Any) -> Any:
+    """A value of a text file; one that a spreadsheet would compute has a mark before it.
+
+    >>> _not_computed("=1+1"), _not_computed("-5 to 10"), _not_computed(None), _not_computed(-2.5)
+    ("'=1+1", '-5 to 10', '', -2.5)
+    """
+    if isinstance(value, str) and COMPUTED.match(value):
+        return f"'{value}"
+    return "" if value is None else value
 
 
 def _told(result: dict[str, Any]) -> list[tuple[str, str]]:

@@ -155,6 +155,16 @@ class Jobs:
             self._jobs.pop(key, None)
         self._path(key).unlink(missing_ok=True)
 
+    def also(self, job: Job, result: Any, **arguments: Any) -> None:
+        """What came of a job answers these arguments too."""
+        known = job.arguments | arguments
+        key = _key(job.function, known)
+        other = Job(key, job.function, known, result=result, notices=job.notices, keep=job.keep)
+        self._remember(other)
+        _end(other, "done")
+        with self._turn:
+            self._jobs[key] = other
+
     def key_of(self, function: Callable[..., Any], **arguments: Any) -> str:
         """By which a task with these arguments is found."""
         return _key(function, arguments)

@@ -31,8 +31,11 @@ BY_FLAG: Final = re.compile(r"(?:;|\.)(?=[^;.]*--[a-z])[^;.]*")
 
 UNREADABLE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError,
                      RecursionError)  # fmt: skip
-UPLOADED: Final = "uploaded/"
-"""Begins the name of a file that was dropped on the page and is gone when the studio ends."""
+UPLOADED: Final = "uploaded//"
+"""Begins the name of a file that was dropped on the page and is gone when the studio ends.
+
+No file of the folder has two strokes in its name.
+"""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class Choices:
         file: The true table, by its name in the folder.
         part: The sheet, object or table in it, where it has several.
         encoding: Of a text file, where it is not to be found out.
+        rename: Whether columns that have one name are numbered.
         schema: What each column is, as TOML.
         method: The method chosen; the usual one where empty.
         wishes: What must come out well: its kind (table, mean, model) and its columns.
@@ -61,6 +65,7 @@ class Choices:
     file: str = ""
     part: str = ""
     encoding: str = ""
+    rename: bool = False
     schema: str = ""
     wishes: tuple[tuple[str, tuple[str, ...]], ...] = ()
     chances: tuple[float, ...] = ()

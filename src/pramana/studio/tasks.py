@@ -9,8 +9,8 @@ from typing import Any
 from pramana.studio.charts import drawn
 from pramana.studio.worker import TableAt, Workbench
 
-__all__ = ["advise", "audit", "check", "describe", "foresee", "load_ahead", "look", "plan",
-           "protect", "report", "search", "shapes", "standing", "wishes"]  # fmt: skip
+__all__ = ["advise", "audit", "check", "describe", "foresee", "load_ahead", "look", "parts",
+           "plan", "protect", "report", "search", "shapes", "standing", "wishes"]  # fmt: skip
 
 ROWS = 100
 LARGE = 2_000_000
@@ -39,6 +39,14 @@ def look(bench: Workbench, *, table: TableAt) -> dict[str, Any]:
     bench.say("Reading the file")
     opened = bench.table(**table)
     return asdict(api.look(opened, rows=ROWS, encoding=table["encoding"] or None))
+
+
+def parts(bench: Workbench, *, table: TableAt) -> list[str]:
+    """The names of the tables that a file holds."""
+    from pramana import api
+
+    bench.say("Looking for tables")
+    return list(api.parts(table["path"]))
 
 
 def describe(bench: Workbench, *, table: TableAt) -> dict[str, Any]:

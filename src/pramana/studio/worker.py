@@ -40,10 +40,11 @@ class Superseded(BaseException):
 
 
 class TableAt(TypedDict):
-    """A true table as tasks take it: where it lies, how it is spelled, and which of its states."""
+    """A true table as tasks take it: where it lies, how it is read, and which of its states."""
 
     path: str
     encoding: str
+    rename: bool
     stamp: str
 
 
@@ -52,18 +53,19 @@ class Shelf:
 
     def __init__(self) -> None:
         self._one_at_a_time = threading.RLock()
-        self._opened: dict[tuple[str, str, str], Any] = {}
+        self._opened: dict[tuple[str, str, bool, str], Any] = {}
         self._kept: dict[str, Any] = {}
 
-    def table(self, path: str, encoding: str, stamp: str) -> Any:
+    def table(self, path: str, encoding: str, rename: bool, stamp: str) -> Any:
         """The table there, opened once; another one takes its place."""
         from pramana import api
 
-        key = (path, encoding, stamp)
+        key = (path, encoding, rename, stamp)
         with self._one_at_a_time:
             if key not in self._opened:
                 self._opened, self._kept = {}, {}
-                source = api.read(path, encoding=encoding) if encoding else path
+                told = bool(encoding or rename)
+                source = api.read(path, encoding=encoding or None, rename=rename) if told else path
                 self._opened = {key: api.open_source(source)}
             return self._opened[key]
 

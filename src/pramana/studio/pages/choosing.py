@@ -277,13 +277,14 @@ def _same(studio: Studio) -> SameWork:
     file, told = schema_words(studio)
     now = studio.session.now
     chances = now.chances or (CHANCE,)
+    alone = ("--method", ",".join(now.tried)) if now.tried else ()
     commands = tuple(
-        ("pramana", "advise", file, *told, "--schema", "schema.toml", "--k", f"{k:.12g}")
+        ("pramana", "advise", file, *told, "--schema", "schema.toml", "--k", f"{k:.12g}", *alone)
         for k in chances
     )
-    tried = f"methods={list(now.tried)!r}"
+    tried = f", methods={list(now.tried)!r}" if now.tried else ""
     code = "\n".join(
-        f'print(pm.advise({source_code(studio)}, "schema.toml", k={k:.12g}, {tried}))'
+        f'print(pm.advise({source_code(studio)}, "schema.toml", k={k:.12g}{tried}))'
         for k in chances
     )
     return SameWork(commands, f"import pramana as pm\n\n{code}")

@@ -12,7 +12,7 @@ from pramana.errors import InputError, PramanaError
 from pramana.studio import tasks
 from pramana.studio.charts import drawn
 from pramana.studio.jobs import Job
-from pramana.studio.pages.opening import file_words, source_code, table_of
+from pramana.studio.pages.opening import file_words, read_words, source_code, table_of
 from pramana.studio.schema_form import (
     HOUSEHOLD,
     MISSING,
@@ -66,14 +66,15 @@ async def listed(request: Request) -> Response:
     unfinished = await waiting(request, looked)
     if unfinished is not None:
         return unfinished
-    if not session.now.schema:
-        session.settle(schema=looked.result["schema"])
+    _propose(studio, looked)
     job = _shapes(studio)
     unfinished = await waiting(request, job)
     if unfinished is not None:
         return unfinished
-    if job.result["completed"]:  # domains that the data had to tell become part of the schema
-        session.settle(schema=job.result["completed"])
+    whole = job.result["completed"]
+    if whole:  # domains that the data had to tell become part of the schema; its bars are the same
+        studio.jobs.also(job, job.result | {"completed": ""}, schema=whole)
+        session.settle(schema=whole)
     return await part(
         request,
         job,
@@ -138,9 +139,10 @@ def _in_role(column: Column, role: Role) -> Column:
 async def one(request: Request) -> Response:
     """The form of one column."""
     studio = studio_of(request)
+    looked = described(studio)
+    _propose(studio, looked)
     schema, place = _column_at(request)
     column = schema.columns[place]
-    looked = described(studio)
     profiles = looked.result["columns"] if looked.condition == "done" else []
     profile = next((own for own in profiles if own["column"] == column.name), None)
     return page(
@@ -173,6 +175,8 @@ async def shape_drawn(request: Request) -> Response:
     schema, place = _column_at(request)
     job = _shapes(studio)
     name = schema.columns[place].name
+    if job.condition in ("waiting", "running"):
+        return fragment(request, "parts/drawing.html", place=place)
     if job.condition != "done" or name not in job.result["shapes"]:
         return nothing_new()
     bars = tuple(tuple(own) for own in job.result["shapes"][name]["bars"])
@@ -319,9 +323,14 @@ def require_schema(toml: str) -> Schema:
 
 
 def schema_words(studio: Studio) -> tuple[str, tuple[str, ...]]:
-    """The file as commands name it, and how its letters are read."""
-    encoding = studio.session.now.encoding
-    return file_words(studio), ("--encoding", encoding) if encoding else ()
+    """The file as commands name it, and how it is read."""
+    return file_words(studio), read_words(studio)
+
+
+def _propose(studio: Studio, looked: Job) -> None:
+    """What the columns seem to be is the schema where none is stated yet."""
+    if not studio.session.now.schema and looked.condition == "done":
+        studio.session.settle(schema=looked.result["schema"])
 
 
 def _shapes(studio: Studio) -> Job:
@@ -388,12 +397,12 @@ def _same(studio: Studio) -> SameWork:
     toml = studio.session.now.schema
     code = f"import pramana as pm\n\nschema = pm.describe({source_code(studio)})\n"
     if toml:
-        code += 'schema.save("schema.toml")  # then edit it; this is how it stands here:\n\n'
         code += (
             "schema = pm.Schema.from_toml('''\n"
             + toml.replace("\\", "\\\\").replace("'", "\\'")
-            + "''')"
+            + "''')  # as it stands here\n"
         )
+    code += 'schema.save("schema.toml")'
     return SameWork((("pramana", "describe", file, *told, "-o", "schema.toml"),), code)
 
 

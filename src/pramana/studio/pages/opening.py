@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,7 +15,6 @@ from pramana.studio import tasks
 from pramana.studio.jobs import Job
 from pramana.studio.session import UPLOADED, Choices, StudioSession
 from pramana.studio.view import (
-    GLANCE,
     Entry,
     SameWork,
     Studio,
@@ -26,6 +24,7 @@ from pramana.studio.view import (
     page,
     part,
     studio_of,
+    waiting,
 )
 from pramana.studio.worker import TableAt
 
@@ -39,7 +38,15 @@ ENTRY: Final = Entry("/", "Open")
 MOST_FILES: Final = 300
 DEPTH: Final = 2
 MOST_UPLOAD: Final = 2 * 2**30
-TEXTS: Final = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+TEXTS: Final = tuple(
+    f".{text}{packed}"
+    for text in ("csv", "tsv", "tab", "txt")
+    for packed in ("", ".gz", ".bz2", ".zst")
+)
+TWICE: Final = "names must differ"
+WHICH: Final = ": say which"
+"""What messages say about names that are there twice, and about files that hold several tables."""
+
 ENCODINGS: Final = ("utf-8", "cp1252", "latin-1", "cp1250", "cp1251", "utf-16", "shift_jis")
 
 
@@ -70,7 +77,7 @@ async def choose(request: Request) -> Response:
     other = {"file": name, "part": form.get("part"), "encoding": form.get("encoding")}
     now = session.now
     if (now.file, now.part, now.encoding) != tuple(other.values()):
-        _begin(session, name, **other)
+        _begin(session, name, **other, rename=now.rename and name == now.file)
         if now.schema:
             session.notice = "Another table begins anew. Undo brings back what was decided before."
     return goto("/")
@@ -82,19 +89,26 @@ async def found(request: Request) -> Response:
     if not studio.session.now.file:
         raise InputError("Choose a file first.")
     job = look_job(studio)
-    await asyncio.to_thread(job.ended.wait, GLANCE)
-    if job.condition == "refused":
-        twice = "names must differ" in job.words
-        place = studio.session.place(studio.session.now.file)
-        text = place.stat().st_size and place.name.lower().endswith(TEXTS)
-        return fragment(
-            request,
-            "parts/unread.html",
-            words=job.words,
-            twice=twice,
-            encodings=ENCODINGS if text else (),
-        )
+    unfinished = await waiting(request, job)
+    if job.condition == "refused":  # also where that came in this moment
+        return await _unread(request, studio, job.words)
+    if unfinished is not None:
+        return unfinished
     return await part(request, job, "parts/look.html", encodings=ENCODINGS)
+
+
+async def _unread(request: Request, studio: Studio, words: str) -> Response:
+    """Why a table cannot be read, and what a click can do about it."""
+    now = studio.session.now
+    if WHICH in words:
+        job = studio.jobs.ask(tasks.parts, keep=False, table=table_of(studio))
+        return await part(request, job, "parts/several.html", words=words.partition(":")[0])
+    place = studio.session.place(now.file)
+    text = place.stat().st_size and place.name.lower().endswith(TEXTS)
+    twice = TWICE in words and not now.rename
+    return fragment(
+        request, "parts/unread.html", words=words, twice=twice, encodings=ENCODINGS if text else ()
+    )
 
 
 async def codes(request: Request) -> Response:
@@ -105,18 +119,11 @@ async def codes(request: Request) -> Response:
 
 
 async def mend(request: Request) -> Response:
-    """A copy of the file whose columns have names that differ, opened in its place."""
-    from pramana import api
-
+    """Read the file with numbers behind names that are there twice; the file itself stays."""
     session = studio_of(request).session
     await form_of(request)
-    now = session.now
-    path = session.place(now.file)
-    name = f"{Path(now.file).stem}.mended{path.suffix}"
-    place = session.place(str(Path(now.file).with_name(name)))
-    await asyncio.to_thread(api.mend_names, path, place, encoding=now.encoding or None)
-    _begin(session, name, file=str(Path(now.file).with_name(name)), part="", encoding=now.encoding)
-    session.notice = f"{name} is written: a copy in which names that were there twice have numbers."
+    session.change("Numbered columns that have one name", rename=True)
+    session.notice = "Columns that have one name are numbered. The file itself stays as it is."
     return goto("/")
 
 
@@ -145,7 +152,7 @@ async def upload(request: Request) -> Response:
     return PlainTextResponse("/")
 
 
-def _begin(session: StudioSession, name: str, **chosen: str) -> None:
+def _begin(session: StudioSession, name: str, **chosen: Any) -> None:
     """Another table: nothing that was decided about the one before holds for it."""
     fresh = {own.name: getattr(Choices(), own.name) for own in fields(Choices)}
     del fresh["did"]
@@ -166,6 +173,7 @@ def table_of(studio: Studio) -> TableAt:
     return {
         "path": str(path),
         "encoding": session.now.encoding,
+        "rename": session.now.rename,
         "stamp": f"{found.st_size} {found.st_mtime_ns}",
     }
 
@@ -204,19 +212,25 @@ def file_words(studio: Studio) -> str:
 
 
 def source_code(studio: Studio) -> str:
-    """The table as Python names it, with the way that its letters are read."""
-    encoding = studio.session.now.encoding
+    """The table as Python names it, with the way that it is read."""
+    now = studio.session.now
+    told = f", encoding={now.encoding!r}" if now.encoding else ""
+    told += ", rename=True" if now.rename else ""
     file = repr(file_words(studio))
-    return f"pm.api.read({file}, encoding={encoding!r})" if encoding else file
+    return f"pm.api.read({file}{told})" if told else file
+
+
+def read_words(studio: Studio) -> tuple[str, ...]:
+    """The way that it is read, as commands say it."""
+    now = studio.session.now
+    told = ("--encoding", now.encoding) if now.encoding else ()
+    return (*told, "--rename") if now.rename else told
 
 
 def _same(studio: Studio) -> SameWork:
-    session = studio.session
-    now = session.now
     file = file_words(studio)
-    told = ("--encoding", now.encoding) if now.encoding else ()
     return SameWork(
-        (("pramana", "describe", file, *told),),
+        (("pramana", "describe", file, *read_words(studio)),),
         f"import pramana as pm\n\nlook = pm.describe({source_code(studio)})\nprint(look)",
     )
 
