@@ -11,8 +11,10 @@ from multiprocessing import Pipe
 from pathlib import Path
 
 import duckdb
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyreadstat
 import pytest
 
 from pramana import Schema, api, load, verify
@@ -683,6 +685,24 @@ def test_what_can_be_done_about_a_file_is_told_whenever_it_is_refused(
     monkeypatch.setattr(opening, "look_job", looked)
     visitor.post("/open", {"file": "late.csv"})
     assert "Number the names" in visitor.part("/open/found")
+
+
+def test_pages_say_what_columns_are_where_the_file_does(visitor: Visitor, folder: Path) -> None:
+    """Codes such as q1 alone tell a reader nothing."""
+    own = pd.DataFrame({"q1": [1, 2] * 60, "q2": [1, 2, 3] * 40, "pay": range(120)})
+    labels = ["Sex of the person", "Satisfaction with life", "Income in euro"]
+    pyreadstat.write_sav(own, str(folder / "coded.sav"), column_labels=labels)
+    visitor.post("/open", {"file": "coded.sav"})
+    visitor.part("/columns/list")
+    visitor.post("/columns/roles", {"role-0": "key", "role-1": "key", "role-2": "sensitive"})
+    told = words(visitor.part("/risk/measured"))
+    assert "What the keys are q1 Sex of the person q2 Satisfaction with life" in told
+    assert "Nobody is unique by few keys alone." in told
+    assert "q1 Sex of the person" in words(visitor.get("/asked").text)
+    assert "q2 Satisfaction with life is one of" in words(
+        visitor.get("/columns/rules?a=0&b=1").text
+    )
+    assert "pay Income in euro" in words(visitor.get("/protect").text)
 
 
 def test_one_of_several_tables_of_a_file_is_chosen(visitor: Visitor, folder: Path) -> None:

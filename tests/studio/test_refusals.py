@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pramana import verify
@@ -88,6 +90,19 @@ def test_sliders_refuse_in_plain_words(opened: Visitor, letter: str, value: str,
     told = words(answer.text) + job.words
     assert said in told
     assert "(" + letter not in told
+
+
+def test_a_refusal_leads_to_the_column_that_it_names(visitor: Visitor, folder: Path) -> None:
+    """A weight that leaves too few people alike is rounded there; trying again would not help."""
+    rows = "".join(f"{'FM'[at % 2]},{at * 0.001 + 0.5}\n" for at in range(300))
+    (folder / "weighted.csv").write_text(f"sex,wgt\n{rows}")
+    visitor.post("/open", {"file": "weighted.csv"})
+    visitor.part("/columns/list")
+    visitor.post("/columns/roles", {"role-0": "key", "role-1": "weight"})
+    visitor.post("/choose", {"letter": "k", "k": "20", "method": ""})
+    told = visitor.part("/protect/plan")
+    assert '<a href="/columns/1">Open the column wgt</a>' in told
+    assert "Try again" not in told
 
 
 def test_nearly_all_records_are_not_counted() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, Final
 
 from pramana import Bins, Categories, Column, Recoding, Role, Schema, api
@@ -12,7 +11,7 @@ from pramana.errors import InputError
 from pramana.studio.view import OUT_OF_DATE, Form, number_in, place_in
 
 __all__ = ["HOUSEHOLD", "MISSING", "ROLES", "changed_column", "edges_text", "entries_of",
-           "role_named", "role_of", "schema_of"]  # fmt: skip
+           "role_named", "role_of"]  # fmt: skip
 
 HOUSEHOLD: Final = "household"
 ROLES: Final = {
@@ -29,12 +28,6 @@ MISSING: Final = {
     "keep": "stays missing",
     "refuse": "must not occur",
 }
-
-
-@lru_cache(maxsize=32)
-def schema_of(toml: str) -> Schema:
-    """The schema that a session keeps as text."""
-    return Schema.from_toml(toml)
 
 
 def role_of(schema: Schema, column: Column) -> str:

@@ -9,10 +9,11 @@ import shlex
 import unicodedata
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
+from pramana import Schema
 from pramana.errors import InputError, PramanaError
 from pramana.studio.jobs import Job, Jobs
 from pramana.studio.session import Choices, StudioSession
@@ -39,6 +40,7 @@ __all__ = [
     "page",
     "part",
     "place_in",
+    "schema_of",
     "studio_of",
     "visible",
     "waiting",
@@ -47,6 +49,7 @@ __all__ = [
 MOST_FORM: Final = 2**20
 OUT_OF_DATE: Final = "The page is out of date. Load it again."
 PLACE: Final = re.compile(r"[0-9]{1,9}")
+QUOTED: Final = re.compile(r"'([^']+)'")
 JOINERS: Final = "\u200c\u200d"
 LATIN: Final = 0x24F
 """The last letter of scripts in which nothing is joined."""
@@ -162,6 +165,12 @@ def place_in(text: str, size: int, words: str = OUT_OF_DATE) -> int:
     return int(text)
 
 
+@lru_cache(maxsize=32)
+def schema_of(toml: str) -> Schema:
+    """The schema that a session keeps as text."""
+    return Schema.from_toml(toml)
+
+
 def studio_of(request: Request) -> Studio:
     """The studio of a request."""
     found: Studio = request.app.state.studio
@@ -186,12 +195,12 @@ async def form_of(request: Request) -> Form:
 
 
 def visible(value: object) -> object:
-    """Control characters, and those that turn the direction of text, as visible signs.
+    r"""Control characters, and those that turn the direction of text, as visible signs.
 
     What joins letters of Persian or Hindi stays.
 
-    >>> visible("a\\u202eb\\u0000"), visible("می\\u200cروم") == "می\\u200cروم", visible("a\\u200cb")
-    ('a\ufffdb\u2400', True, 'a\ufffdb')
+    >>> visible("a\u202eb\u0000"), visible("می\u200cروم") == "می\u200cروم", visible("a\u200cb")
+    ('a�b␀', True, 'a�b')
     """
     if not isinstance(value, str) or hasattr(value, "__html__"):
         return value
@@ -264,7 +273,18 @@ def fragment(request: Request, template: str, status: int = 200, **context: Any)
 
     studio = studio_of(request)
     known = {"session": studio.session, "now": studio.session.now}
+    if template == "parts/refused.html":
+        known |= _column_in(context["job"])
     return HTMLResponse(_templates().get_template(template).render(known | context), status)
+
+
+def _column_in(job: Job | None) -> dict[str, Any]:
+    """The column of the true table that a refusal names, so that its page can be led to."""
+    toml = job.arguments.get("schema") if job is not None else None
+    names = schema_of(toml).names if toml else ()
+    found = QUOTED.findall(job.words) if job is not None else ()
+    named = next((own for own in found if own in names), "")
+    return {"named": named, "place": names.index(named) if named else None}
 
 
 def page(

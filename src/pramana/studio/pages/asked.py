@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pramana import Role, Schema
 from pramana.errors import InputError
-from pramana.studio.pages.columns import require_schema, schema_words
+from pramana.studio.pages.columns import column_labels, require_schema, schema_words
 from pramana.studio.pages.opening import source_code
 from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, place_in, studio_of
 
@@ -42,6 +42,7 @@ async def show(request: Request) -> Response:
         pairs=[*pairs, *extra],
         numbers=numbers,
         names=schema.names,
+        labels=column_labels(studio),
         keys=keys,
         others=others,
         wishes=chosen,

@@ -21,7 +21,6 @@ from pramana.studio.schema_form import (
     entries_of,
     role_named,
     role_of,
-    schema_of,
 )
 from pramana.studio.view import (
     Entry,
@@ -35,6 +34,7 @@ from pramana.studio.view import (
     page,
     part,
     place_in,
+    schema_of,
     studio_of,
     waiting,
 )
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["ENTRY", "ROUTES", "described", "require_schema", "schema_words"]
+__all__ = ["ENTRY", "ROUTES", "column_labels", "described", "require_schema", "schema_words"]
 
 ENTRY: Final = Entry("/columns", "Columns", needs="file")
 MOST_LOOKED: Final = 20_000
@@ -246,6 +246,7 @@ async def rules(request: Request) -> Response:
         schema=schema,
         places=pairs,
         texts={own: _texts(described(studio), own) for own in schema.names},
+        labels=column_labels(studio),
         chosen=chosen,
         both=both,
         same=_same(studio),
@@ -313,6 +314,13 @@ async def save_file(request: Request) -> Response:
 def described(studio: Studio) -> Job:
     """The job that looks at the columns."""
     return studio.jobs.ask(tasks.describe, table=table_of(studio))
+
+
+def column_labels(studio: Studio) -> dict[str, str]:
+    """What the file calls its columns, as far as that was looked at."""
+    looked = described(studio).result
+    rows = looked["columns"] if looked else ()
+    return {own["column"]: own["label"] for own in rows if own["label"]}
 
 
 def require_schema(toml: str) -> Schema:

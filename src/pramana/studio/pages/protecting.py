@@ -12,7 +12,7 @@ from pramana.studio import tasks
 from pramana.studio.jobs import Job
 from pramana.studio.pages.asked import wish_texts
 from pramana.studio.pages.choosing import target_words
-from pramana.studio.pages.columns import require_schema, schema_words
+from pramana.studio.pages.columns import column_labels, require_schema, schema_words
 from pramana.studio.pages.opening import source_code, table_of
 from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, part, studio_of
 
@@ -40,6 +40,7 @@ async def show(request: Request) -> Response:
         schema=schema,
         words=target_words(now.target),
         formats=COPIES,
+        labels=column_labels(studio),
         begun=job is not None,
         same=same_release(studio),
     )

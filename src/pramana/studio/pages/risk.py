@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
-from pramana.studio.pages.columns import require_schema, schema_words
+from pramana.studio.pages.columns import column_labels, require_schema, schema_words
 from pramana.studio.pages.opening import source_code, table_of
 from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, part, studio_of
 
@@ -33,7 +33,8 @@ async def show(request: Request) -> Response:
 
 async def measured(request: Request) -> Response:
     """The figures."""
-    return await part(request, _job(studio_of(request)), "parts/risk.html")
+    studio = studio_of(request)
+    return await part(request, _job(studio), "parts/risk.html", labels=column_labels(studio))
 
 
 async def apply(request: Request) -> Response:
