@@ -358,7 +358,12 @@ def counts(identity: str, name: str, bars: Sequence[tuple[str, int]], *, title: 
     alt = altair()
     rows = [{"value": label, "records": number} for label, number in bars]
     axis = alt.Axis(
-        labelAngle=0, labelOverlap="greedy", labelSeparation=9, labelLimit=SHORT, ticks=False
+        labelAngle=0,
+        labelOverlap="greedy",
+        labelSeparation=9,
+        labelLimit=SHORT,
+        ticks=False,
+        titleLimit=WIDE,
     )
     base = alt.Chart(rows_of(rows)).encode(
         x=alt.X("value:N", sort=[label for label, _ in bars], title=name, axis=axis),

@@ -51,6 +51,15 @@ OUT_OF_DATE: Final = "The page is out of date. Load it again."
 PLACE: Final = re.compile(r"[0-9]{1,9}")
 QUOTED: Final = re.compile(r"'([^']+)'")
 JOINERS: Final = "\u200c\u200d"
+LEFT: Final = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
+ANY_LEFTWARDS: Final = re.compile(f"[{LEFT}]")
+LEFTWARDS: Final = re.compile(
+    r"(<(pre|option|textarea|svg|title)\b.*?</\2>|<[^>]*>)|"
+    f"[{LEFT}](?:[{LEFT}{JOINERS} ]*[{LEFT}])?",
+    re.DOTALL,
+)
+"""Marks, with parts of a page in which none may stand; or words from right to left."""
+
 LATIN: Final = 0x24F
 """The last letter of scripts in which nothing is joined."""
 
@@ -267,6 +276,17 @@ def _duration(seconds: float | None) -> str:
     return ""
 
 
+def isolated(html: str) -> str:
+    """Words that run from right to left stand for themselves, and turn nothing around them.
+
+    >>> isolated('<p title="مدن">مدن, 12</p><svg><title>x</title>مدن</svg>')
+    '<p title="مدن"><bdi>مدن</bdi>, 12</p><svg><title>x</title>مدن</svg>'
+    """
+    if not ANY_LEFTWARDS.search(html):
+        return html
+    return LEFTWARDS.sub(lambda own: own[0] if own[1] else f"<bdi>{own[0]}</bdi>", html)
+
+
 def fragment(request: Request, template: str, status: int = 200, **context: Any) -> Response:
     """A piece of a page."""
     from starlette.responses import HTMLResponse
@@ -275,7 +295,8 @@ def fragment(request: Request, template: str, status: int = 200, **context: Any)
     known = {"session": studio.session, "now": studio.session.now}
     if template == "parts/refused.html":
         known |= _column_in(context["job"])
-    return HTMLResponse(_templates().get_template(template).render(known | context), status)
+    html = _templates().get_template(template).render(known | context)
+    return HTMLResponse(isolated(html), status)
 
 
 def _column_in(job: Job | None) -> dict[str, Any]:
