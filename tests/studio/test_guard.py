@@ -160,7 +160,10 @@ def test_another_machine_is_let_in_only_by_who_understands(tmp_path: Path) -> No
     files = {"certificate": tmp_path / "c", "key": tmp_path / "k"}
     Listening("127.0.0.1")
     Listening("localhost")
-    Listening("0.0.0.0", understood=True, **files)  # noqa: S104
+    Listening("office.example", understood=True, **files)
+    for host in ("0.0.0.0", "::", "[::]"):  # noqa: S104
+        with pytest.raises(InputError, match="State the name"):
+            Listening(host, understood=True, **files)
     for given in ({}, {"understood": True}, files):
         with pytest.raises(InputError, match="--i-understand"):
             Listening("0.0.0.0", **given)  # type: ignore[arg-type]  # noqa: S104
@@ -181,4 +184,9 @@ def test_an_origin_is_scheme_host_and_port() -> None:
     assert "http://127.0.0.1:8123" in own
     assert "https://127.0.0.1:8123" not in own
     assert "http://127.0.0.1:8124" not in own
-    assert Origin.of("office.example", 443, tls=True).hosts == ("office.example:443",)
+    assert Origin.of("::1", 8123).hosts[0] == "[::1]:8123"
+    assert "http://[::1]:8123" in Origin.of("[::1]", 8123)
+    assert Origin.of("office.example", 8443, tls=True).hosts == ("office.example:8443",)
+    usual = Origin.of("office.example", 443, tls=True)  # browsers leave out the usual port
+    assert usual.hosts == ("office.example:443", "office.example")
+    assert "https://office.example" in usual

@@ -18,7 +18,10 @@ __all__ = ["DUCKDB_FILE", "DuckdbFileFormat", "read_here"]
 
 
 TITLE: Final = "a DuckDB database"
-ALONE: Final = {"enable_external_access": "false", "lock_configuration": "true"}
+ALONE: Final[dict[str, str | bool | int | float | list[str]]] = {
+    "enable_external_access": "false",
+    "lock_configuration": "true",
+}
 """A database that a stranger made may have views that read files of this machine."""
 
 

@@ -70,9 +70,15 @@ class Origin:
 
     @classmethod
     def of(cls, host: str, port: int, *, tls: bool = False) -> Origin:
-        """Of a server that listens there; one on this machine has three names."""
-        names = dict.fromkeys([host, *LOOPBACK] if host in (*LOOPBACK, "::1") else [host])
-        return cls(tuple(f"{name}:{port}" for name in names), "https" if tls else "http")
+        """Of a server that listens there; one on this machine has three names.
+
+        Browsers leave out the usual port.
+        """
+        own = f"[{host}]" if ":" in host and not host.startswith("[") else host
+        names = dict.fromkeys([own, *LOOPBACK] if own in LOOPBACK else [own])
+        usual = port == (443 if tls else 80)
+        hosts = (*(f"{name}:{port}" for name in names), *(names if usual else ()))
+        return cls(hosts, "https" if tls else "http")
 
     def __contains__(self, origin: str) -> bool:
         return origin in (f"{self.scheme}://{host}" for host in self.hosts)

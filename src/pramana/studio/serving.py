@@ -18,6 +18,7 @@ from pramana.studio.session import StudioSession
 __all__ = ["Listening", "serve_studio"]
 
 HERE: Final = "127.0.0.1"
+ANYWHERE: Final = ("0.0.0.0", "::", "")  # noqa: S104 - refused
 DOOR: Final = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>Pramana studio</title>'
     '<meta http-equiv="refresh" content="0;url={0}"><p><a href="{0}">Open the studio</a></p></html>'
@@ -52,6 +53,11 @@ class Listening:
                 f"--host {self.host} would show the true table to whoever has the address and "
                 "the token. If that is meant, give --tls-cert FILE, --tls-key FILE and "
                 "--i-understand."
+            )
+        if self.host.strip("[]") in ANYWHERE:
+            raise InputError(
+                f"--host {self.host} is no address that anybody can open. State the name or the "
+                "number by which this machine is reached."
             )
 
 
