@@ -161,11 +161,21 @@ def _less_in_error(plan: Plan, people: People) -> Plan:
     least, more = (instead, own) if chosen is other else (own, instead)
     which = "the tables asked for" if stated else "two-way tables"
     choice = (
-        f"Method {chosen.method.name} was chosen: {which} are off by about {_percent(least)} of "
-        f"the records on average, and by {_percent(more)} for the same promise with "
+        f"Method {chosen.method.name} was chosen: {which} are off by "
+        f"{'about ' if least < 1 else ''}{_at_most_all(least)} of "
+        f"the records on average, and by {_at_most_all(more)} for the same promise with "
         f"--method {left.method.name}."
     )
     return replace(chosen, figures={**chosen.figures, "choice": choice})
+
+
+def _at_most_all(share: float) -> str:
+    """A share of records; beyond all of them a number would tell nothing.
+
+    >>> _at_most_all(0.0861), _at_most_all(5.3)
+    ('8.6 %', 'more than 100 %')
+    """
+    return _percent(share) if share < 1 else "more than 100 %"
 
 
 def _mean(errors: Sequence[float]) -> float:

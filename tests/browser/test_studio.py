@@ -369,7 +369,10 @@ def test_hostile_names_and_files_do_nothing(chromium: Any, tmp_path: Path) -> No
         page.get_by_text("until the studio ends").wait_for()
         settled(page)
         assert HOSTILE in page.locator("main").inner_text()
-        for path in ("/columns", "/columns/0", "/risk", "/asked"):
+        studio.visit(page, "/columns")
+        page.locator("#role-2").select_option("sensitive")
+        page.get_by_role("button", name="Save roles").click()
+        for path in ("/columns", "/columns/0", "/risk", "/asked", "/protect"):
             studio.visit(page, path)
             assert page.locator("main img, main script, main b").count() == 0
             assert HOSTILE in page.locator("main").inner_text() or path == "/risk"
