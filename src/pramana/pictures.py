@@ -11,7 +11,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pramana.memory import require_addresses
 
@@ -68,6 +68,10 @@ def styled(chart: Any) -> Any:
     )
 
 
+MARK: Final = re.compile(r'<(path aria-label="([^"]*)" role="graphics-symbol"[^>]*[^/>])/>')
+"""A point or a bar of a chart, with what the library calls it."""
+
+
 def inline_svg(chart: Any, *, identity: str, title: str, text: str) -> str:
     """SVG to stand in a page, with a name and a description; reports/charts.css lays it out.
 
@@ -85,8 +89,9 @@ def inline_svg(chart: Any, *, identity: str, title: str, text: str) -> str:
         f'<title id="{identity}-title">{html.escape(readable(title))}</title>'
         f'<desc id="{identity}-text">{html.escape(readable(text))}</desc>'
     )
-    # The description above says it all: marks need no names of their own.
-    rest = re.sub(r' (?:role|aria-[a-z]+|class)="[^"]*"', "", body[opening.end() :])
+    # The description above says it all to who hears it; who points at a mark is told its numbers.
+    named = MARK.sub(r"<\1><title>\2</title></path>", body[opening.end() :])
+    rest = re.sub(r' (?:role|aria-[a-z]+|class)="[^"]*"', "", named)
     return head + re.sub(r"(clip\d+|gradient_\d+)", rf"{identity}-\1", rest)
 
 

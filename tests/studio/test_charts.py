@@ -19,6 +19,11 @@ def texts(svg: str) -> list[str]:
     return re.findall(r"<text[^>]*>([^<]*)<", svg)
 
 
+def pointed(svg: str) -> list[str]:
+    """What is told of each mark to who points at it."""
+    return re.findall(r"<path[^>]*><title>([^<]*)</title></path>", svg)
+
+
 def test_methods_have_names_axes_the_chance_and_words() -> None:
     """Two axes with titles, a name each, a line for what was asked; the numbers in the words."""
     points = tuple((f"m{at} k = 20", *place, at == 3) for at, place in enumerate(PLACES))
@@ -30,7 +35,9 @@ def test_methods_have_names_axes_the_chance_and_words() -> None:
     assert "risk: links or copies that succeed" in shown
     assert "one in 20" in shown
     assert "m3 k = 20: loss 10 %, risk 0.16 %, best so far" in svg
-    assert svg.count("best so far") == 1
+    assert svg.count("best so far") == 2  # in words, and where one points at it
+    assert pointed(svg)[0] == "m3 k = 20: loss 10 %, risk 0.16 %, best so far"
+    assert len(pointed(svg)) == len(PLACES)
     assert 'role="img"' in svg
 
 
@@ -46,6 +53,7 @@ def test_bars_have_axes_and_few_of_them_their_numbers() -> None:
     assert {"sex", "records", "1,200", "0", "M"} <= set(texts(svg))
     assert "<b>" not in svg
     assert "M: 0 records" in svg
+    assert pointed(svg) == ["&lt;b&gt;F: 1,200 records", "M: 0 records"]
 
 
 def test_truth_stands_beside_estimates_with_their_intervals() -> None:
@@ -55,6 +63,8 @@ def test_truth_stands_beside_estimates_with_their_intervals() -> None:
     assert {"N", "S", "region", "estimated", "truth"} <= set(texts(svg))
     assert len(re.findall(r'<line[^>]*stroke="#0b5f8a"', svg)) == 1
     assert "N: estimated 55.0 % (50.0 % to 62.0 %), truth 60.0 %" in words(svg)
+    assert "N: estimated 55.0 % (50.0 % to 62.0 %)" in pointed(svg)
+    assert "S: truth 40.0 %" in pointed(svg)
 
 
 def test_a_chart_that_cannot_be_drawn_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,9 +111,12 @@ def _points(view: ColumnView, one: Series) -> list[dict[str, Any]]:
             "row": label if view.curve else _lines(label),
             "series": one.name,
             "share": _known(one.values, at),
+            "told": f"{label}: {one.name} {percent((one.values or ())[at])}",
         }
         if one.kind == "estimated":
             row |= {"low": _known(view.low, at), "high": _known(view.high, at)}
+            if view.low is not None and view.high is not None:
+                row["told"] = f"{row['told']} ({percent(view.low[at])} to {percent(view.high[at])})"
         rows.append(row)
     return rows
 
@@ -189,7 +192,9 @@ def _marks(
     share = {along["share"]: channel("share:Q", **own)}
     return [
         ends.mark_rule(color=COLOURS["estimated"], strokeWidth=rule).encode(**low),
-        base.mark_point(size=point, filled=True, opacity=1).encode(**share, **_shades(view)),
+        base.mark_point(size=point, filled=True, opacity=1).encode(
+            description="told:N", **share, **_shades(view)
+        ),
     ]
 
 
@@ -270,9 +275,11 @@ def frontier(
     """Loss to the right, risk upwards, the best ones filled; a line for each chance asked for."""
     alt = altair()
     rows = [
-        {"name": point.name, "loss": max(point.loss, 0.0), "risk": max(point.risk, 1e-5)}
+        {"name": point.name, "loss": max(point.loss, 0.0), "risk": max(point.risk, 1e-5),
+         "told": f"{point.name}: loss {100 * point.loss:.3g} %, risk {percent_up(point.risk)}"
+         + (f", {best}" if point.best else "")}
         for point in points
-    ]
+    ]  # fmt: skip
     most, low, high = frame = _frame(rows, chances)
     ticks = [step * 10.0**power for power in range(-5, 1) for step in (1, 2, 5)]
     base = alt.Chart().encode(
@@ -286,16 +293,13 @@ def frontier(
     for filled, colour in ((True, COLOURS["estimated"]), (False, COLOURS["truth"])):
         own = [row for row, point in zip(rows, points, strict=True) if point.best == filled]
         mark = {"size": 90, "filled": filled, "opacity": 1, "color": colour, "strokeWidth": 2}
-        layers.append(base.properties(data=rows_of(own)).mark_point(**mark))
+        dots = base.properties(data=rows_of(own)).mark_point(**mark)
+        layers.append(dots.encode(description="told:N"))
     labels = _labelled(rows, frame, chances)
     for right in (True, False):
         own = [label for label in labels if label["right"] == right]
         layers.append(_names(base, own, align="right" if right else "left", dx=-9 if right else 9))
-    text = "; ".join(
-        f"{p.name}: loss {100 * p.loss:.3g} %, risk {percent_up(p.risk)}"
-        + (f", {best}" if p.best else "")
-        for p in points
-    )
+    text = "; ".join(str(row["told"]) for row in rows)
     chart = alt.layer(*layers).properties(width=WIDER, height=TALL)
     return _drawing(chart, identity, title, text)
 
@@ -356,7 +360,10 @@ def _labelled(
 def counts(identity: str, name: str, bars: Sequence[tuple[str, int]], *, title: str) -> Drawing:
     """How many records hold each value of a column, side by side; few bars have their numbers."""
     alt = altair()
-    rows = [{"value": label, "records": number} for label, number in bars]
+    rows = [
+        {"value": label, "records": number, "told": f"{label}: {number:,} records"}
+        for label, number in bars
+    ]
     axis = alt.Axis(
         labelAngle=0,
         labelOverlap="greedy",
@@ -369,7 +376,7 @@ def counts(identity: str, name: str, bars: Sequence[tuple[str, int]], *, title: 
         x=alt.X("value:N", sort=[label for label, _ in bars], title=name, axis=axis),
         y=alt.Y("records:Q", title="records", axis=alt.Axis(tickCount=2, format=",d")),
     )
-    layers = [base.mark_bar(color=COLOURS["estimated"])]
+    layers = [base.mark_bar(color=COLOURS["estimated"]).encode(description="told:N")]
     if len(bars) <= FEW:
         layers.append(
             base.mark_text(dy=-6, fontSize=11, color="#474747").encode(
@@ -377,4 +384,4 @@ def counts(identity: str, name: str, bars: Sequence[tuple[str, int]], *, title: 
             )
         )
     chart = alt.layer(*layers).properties(width=WIDE - 10, height=LOW)
-    return _drawing(chart, identity, title, "; ".join(f"{own}: {n:,} records" for own, n in bars))
+    return _drawing(chart, identity, title, "; ".join(str(row["told"]) for row in rows))
