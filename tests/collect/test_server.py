@@ -369,6 +369,42 @@ def test_what_is_kept_is_stirred_while_answers_come(
     store.close()
 
 
+def test_an_inbox_grows_with_no_answer() -> None:
+    """Thousands of batches leave nothing in memory, and each is in an order of its own."""
+    import tracemalloc
+
+    from pramana.collect import server
+    from pramana.collect.store import Sent
+
+    orders = set()
+
+    class Forgetful:
+        def accept(self, batch: Sequence[Sent]) -> list[Outcome]:
+            orders.add("".join(one.record for one in batch))
+            return [Outcome.ACCEPTED] * len(batch)
+
+        def stir(self) -> bool:
+            return True
+
+    async def fed(inbox: server.Inbox, batches: int) -> None:
+        for _ in range(batches):
+            await asyncio.gather(*(inbox.take(Sent(own, own)) for own in "abc"))
+
+    async def grown() -> int:
+        inbox = server.Inbox(Forgetful())  # type: ignore[arg-type]
+        task = asyncio.create_task(inbox.run())
+        await fed(inbox, 50)
+        tracemalloc.start()
+        await fed(inbox, 500)
+        found = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        task.cancel()
+        return found
+
+    assert asyncio.run(grown()) < 80_000  # a key for each batch would be twice that
+    assert len([own for own in orders if len(own) == 3]) == 6
+
+
 def test_answers_that_cannot_be_kept_are_told_of_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

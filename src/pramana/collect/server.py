@@ -18,12 +18,13 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from pramana.collect.definition import Definition
 from pramana.collect.store import Outcome, Sent, Store
 from pramana.errors import InputError
-from pramana.randomness import Keystream, Stream
+from pramana.randomness import Keystream
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -136,7 +137,7 @@ class Inbox:
         self._waiting: list[_Waiting] = []
         self._some = asyncio.Event()
         self._keystream = Keystream.from_system()
-        self._batches = 0
+        self._drawn = 0
 
     async def take(self, sent: Sent) -> Outcome:
         """Keep an answer; returns when it is on the disk."""
@@ -158,9 +159,13 @@ class Inbox:
             batch, self._waiting = self._waiting[:MOST_BATCH], self._waiting[MOST_BATCH:]
             if not self._waiting:
                 self._some.clear()
-            self._batches += 1
-            order = self._keystream.permutation(len(batch), Stream("batch", self._batches)).tolist()
-            await self._written([batch[place] for place in order])
+            await self._written(self._mixed(batch))
+
+    def _mixed(self, batch: list[_Waiting]) -> list[_Waiting]:
+        """In the order of fresh words, all of one stream: its keystream keeps a key for each."""
+        words = self._keystream.words("order", self._drawn, len(batch)).tolist()
+        self._drawn += len(batch)
+        return [one for _, one in sorted(zip(words, batch, strict=True), key=itemgetter(0))]
 
     async def _written(self, batch: list[_Waiting]) -> None:
         try:

@@ -79,6 +79,11 @@
   const ours = (answer) => answer === survey.skipped || answer === survey.not_said;
   const shown = (name, answer) => plain(question(name).labels)[answer] ?? (ours(answer) ? text[answer] : answer);
 
+  // Answers and sentences keep their own direction: "[18, 30)" would be turned round in a page that
+  // runs from right to left. No line ends between a number and its percent sign.
+  const answered = (name, answer) => element("bdi", shown(name, answer));
+  const sentence = (one) => element("p", one.replace(/(\d) %/g, "$1\u00a0%"), { dir: "auto" });
+
   // Which questions are asked: all, or the set that chance has drawn once for this device.
   async function choose() {
     const known = (own) => /^\d+$/.test(own) && own in channel.asked;
@@ -127,8 +132,8 @@
     if (!survey.codes && resumed()) return;
     const parts = [];
     if (survey.about) parts.push(element("p", survey.about));
-    const card = element("section", survey.consent.slice(0, 4).map((one) => element("p", one)), { class: "card", "aria-label": text.promise });
-    card.append(element("details", [element("summary", text.more), ...survey.consent.slice(4).map((one) => element("p", one)),
+    const card = element("section", survey.consent.slice(0, 4).map(sentence), { class: "card", "aria-label": text.promise });
+    card.append(element("details", [element("summary", text.more), ...survey.consent.slice(4).map(sentence),
       element("p", [`${text.identity} `, element("code", survey.identity)])]));
     parts.push(card);
     const field = survey.codes ? codeField() : null;
@@ -188,7 +193,7 @@
   function choices(one) {
     const many = offered(one).length > 12;
     if (many) {
-      const select = element("select", [element("option", text.choose, { value: "" }), ...offered(one).map((answer) => element("option", shown(one.name, answer), { value: answer }))], { id: "answer", autocomplete: "off" });
+      const select = element("select", [element("option", text.choose, { value: "" }), ...offered(one).map((answer) => element("option", shown(one.name, answer), { value: answer, dir: "auto" }))], { id: "answer", autocomplete: "off" });
       select.value = answers[one.name] ?? "";
       return { made: element("div", [element("label", one.text, { for: "answer", class: "ask" }), select]), read: () => select.value || null, focus: () => select.focus() };
     }
@@ -197,7 +202,7 @@
       input.checked = answers[one.name] === answer || !applies(one);
       return input;
     });
-    const labels = inputs.map((input) => element("label", [input, element("span", shown(one.name, input.value))], { class: "answer" }));
+    const labels = inputs.map((input) => element("label", [input, answered(one.name, input.value)], { class: "answer" }));
     return {
       made: element("fieldset", [element("legend", one.text), ...labels]),
       read: () => inputs.find((input) => input.checked)?.value ?? null,
@@ -216,7 +221,7 @@
       return box;
     });
     input.addEventListener("input", () => boxes.forEach((box) => { box.checked = false; }));
-    const others = boxes.map((box) => element("label", [box, element("span", shown(one.name, box.value))], { class: "answer" }));
+    const others = boxes.map((box) => element("label", [box, answered(one.name, box.value)], { class: "answer" }));
     return {
       made: element("div", [element("label", one.text, { for: "answer", class: "ask" }), input, ...others]),
       hint: `${text.number} ${low} ${text.to} ${high}.`,
@@ -265,8 +270,8 @@
   function review(record) {
     const rows = valuesOf(channel, record).map(([name, value]) => element("tr", [
       element("th", question(name).text, { scope: "row" }),
-      element("td", answers[name] === undefined ? "" : shown(name, answers[name])),
-      element("td", shown(name, value)),
+      element("td", answers[name] === undefined ? "" : answered(name, answers[name])),
+      element("td", answered(name, value)),
     ]));
     const table = element("table", [
       element("thead", element("tr", [text.question, text.said, text.sent].map((one) => element("th", one, { scope: "col" })))),
@@ -280,9 +285,9 @@
       if (own === record) deliver(record, wrong, go); else review(own);
     });
     const save = button(text.save, () => saved(record), true);
-    screen(element("h2", text.review), element("p", text.review_words), element("p", chances(record)),
+    screen(element("h2", text.review), element("p", text.review_words), sentence(chances(record)),
       element("div", table, { class: "card" }),
-      element("p", [`${text.exactly} `, element("code", record)]),
+      element("p", [`${text.exactly} `, element("code", record, { dir: "ltr" })]),
       ...(field === null ? [] : [field.made]), wrong, element("div", [go, save], { class: "buttons" }));
   }
 
