@@ -463,7 +463,10 @@ def test_chance_decides_once(context: Any, served: Survey) -> None:
 def test_an_answer_given_offline_is_sent_later(
     context: Any, served_whole: Survey, tmp_path: Path
 ) -> None:
-    """Without a connection it says so; saved as a file, it is taken once the connection is back."""
+    """Without a connection it says so; saved as a file, it is taken once the connection is back.
+
+    The device that sends the file has answered by that, and may send further files.
+    """
     page = context.new_page()
     begin(page, served_whole)
     answer_all(page)
@@ -484,6 +487,14 @@ def test_an_answer_given_offline_is_sent_later(
     assert served_whole.records() == [shown]
     send(page)  # the same answer once more counts once
     assert served_whole.records() == [shown]
+    other.reload()
+    other.get_by_text("You have answered before").wait_for()
+    changed = json.loads(saved.read_text()) | {"token": "e" * 64}
+    saved.write_text(json.dumps(changed))
+    other.get_by_text("I have saved an answer").click()
+    other.set_input_files("input[type=file]", saved)
+    other.get_by_text("have arrived").wait_for()
+    assert served_whole.records() == [shown] * 2
 
 
 def test_the_page_works_from_a_file(page: Any, served_whole: Survey) -> None:

@@ -50,7 +50,9 @@ ask_if = {{ employed = ["yes"] }}
 """
 
 CONNECTIONS: Final = 16
-PATIENCE: Final = 30
+PATIENCE: Final = 120
+"""Seconds for a collector to begin and to end: on a busy machine loading alone takes long."""
+
 FEWEST: Final = 100
 MOST: Final = 1_000_000
 AGES: Final = ("[0, 18)", "[18, 30)", "[30, 45)", "[45, 65)", "[65, 120]")
@@ -128,6 +130,8 @@ def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
             time.sleep(0.05)
         else:
             return
+    if process.poll() is None:
+        raise InputError(f"The collector did not begin within {PATIENCE} seconds.")
     raise InputError("The collector could not be started: is 'pramana[collect]' installed?")
 
 

@@ -140,10 +140,13 @@
     if (field !== null) parts.push(field.made);
     const wrong = element("p", "", { class: "error", role: "alert" });
     const begin = button(text.begin, () => started(field, wrong));
+    screen(...parts, wrong, element("div", begin, { class: "buttons" }), uploading(wrong));
+  }
+
+  function uploading(wrong) {
     const upload = element("input", [], { type: "file", id: "upload", accept: "application/json,.json" });
     upload.addEventListener("change", () => uploaded(upload, wrong));
-    const later = element("details", [element("summary", text.upload), element("label", text.upload_file, { for: "upload" }), upload]);
-    screen(...parts, wrong, element("div", begin, { class: "buttons" }), later);
+    return element("details", [element("summary", text.upload), element("label", text.upload_file, { for: "upload" }), upload]);
   }
 
   // A code that was used, on whatever device, is asked nothing: no second record of a person leaves.
@@ -371,15 +374,25 @@
   async function uploaded(input, wrong) {
     if (!input.files.length) return;
     const content = await input.files[0].text();
-    let token = "";
-    try { token = JSON.parse(content).token; } catch { /* the collector refuses it */ }
-    const told = await delivered(token, () => content);
-    if (told.status === 200) finished(told.said); else wrong.textContent = told.said;
+    let sent = null;
+    try { sent = JSON.parse(content); } catch { /* the collector refuses it */ }
+    const told = await delivered(sent?.token ?? "", () => content);
+    if (told.status !== 200) { wrong.textContent = told.said; return; }
+    await adopted(sent);
+    finished(told.said);
+  }
+
+  // Who answered by a file and sends it here has answered: this device draws no second record. What
+  // was drawn here before stays.
+  async function adopted(sent) {
+    if (survey.trial || survey.codes || kept.read("record") !== null) return;
+    if (await decided(sent.token, sent.record) === sent.record) kept.write("done", "1");
   }
 
   function finished(said) {
     answers = plain({});
-    screen(element("section", [element("h2", text.thanks), element("p", said)], { class: "card" }));
+    const wrong = element("p", "", { class: "error", role: "alert" });
+    screen(element("section", [element("h2", text.thanks), element("p", said)], { class: "card" }), wrong, uploading(wrong));
   }
 
   // Who leaves the page leaves nothing of what was said on it, also where a browser keeps it whole.
