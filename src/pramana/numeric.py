@@ -16,7 +16,7 @@ True
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
@@ -39,6 +39,7 @@ __all__ = [
     "percent_down",
     "percent_up",
     "records_that",
+    "require_choice",
     "require_number",
     "share_up",
     "text_down",
@@ -153,6 +154,13 @@ def require_number(
     )
 
 
+def require_choice(name: str, value: object, choices: Iterable[object]) -> None:
+    """Refuse a word that is none of those offered."""
+    offered = list(choices)
+    if value not in offered:
+        raise InvalidNumber(f"{name} must be one of {', '.join(map(str, offered))}, got {value!r}.")
+
+
 LARGEST_DIAL = 30.0
 """Where a search along ln gamma ends: not even 10**12 records hide one that is kept so surely."""
 
@@ -200,6 +208,7 @@ def chi_square_tail(statistic: float, degrees: int) -> float:
 
 MANY = 10**6
 FEW = Decimal("0.0001")
+EXP_DIGITS = 4
 
 
 def records_that(count: int, one: str, many: str, *, of: str = "") -> str:
@@ -258,7 +267,7 @@ def floor_text(number: Number) -> str:
     return _plain(Decimal(math.floor(100 * exact)) / 100)
 
 
-def exp_text_up(exponent: float, digits: int = 4) -> str:
+def exp_text_up(exponent: float) -> str:
     """exp of a number as text that is not below it.
 
     >>> exp_text_up(0.0), exp_text_up(6.0), exp_text_up(math.inf)
@@ -266,10 +275,10 @@ def exp_text_up(exponent: float, digits: int = 4) -> str:
     """
     if exponent > MANY:
         return "inf"
-    wide = Context(prec=digits + 30)
+    wide = Context(prec=EXP_DIGITS + 30)
     near = wide.exp(Decimal(exponent))  # to the nearest, in thirty digits more than are shown
     above = near if exponent == 0 else wide.next_plus(near)
-    return _plain(Context(prec=digits, rounding=ROUND_CEILING).plus(above))
+    return _plain(Context(prec=EXP_DIGITS, rounding=ROUND_CEILING).plus(above))
 
 
 def _hundredfold(share: Number) -> Number:

@@ -29,7 +29,6 @@ __all__ = [
 COLOURS = ("#0b5f8a", "#a85400", "#3f6b1f", "#7a4a8c", "#6b5d00", "#8a1b3c", "#3d3d3d", "#006b6b")
 """Each at least 4.5 to 1 against white."""
 
-FONT = 'system-ui, "Segoe UI", Roboto, sans-serif'
 RESERVED = 72 * 2**30
 """Addresses that the library's engine reserves: it ends the process where it cannot."""
 

@@ -16,6 +16,7 @@ from pramana.methods.people import People, require_coded, require_numbers
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
 from pramana.methods.retention import whole_record_errors
+from pramana.numeric import require_choice
 from pramana.table.domains import Bins
 from pramana.table.households import largest_household, require_unlinked
 from pramana.table.schema import Schema
@@ -256,6 +257,5 @@ def _chosen(method: str | Method | None, asked: Sequence[Guarantee]) -> Method:
         return usual_method([guarantee.name for guarantee in asked])()
     if not isinstance(method, str):
         return method
-    if method not in METHODS:
-        raise InvalidNumber(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+    require_choice("method", method, METHODS)
     return METHODS[method]()

@@ -95,7 +95,7 @@ def protect(
     if seen is not None and kind.whole and not kind.grouped:  # a label in every column with labels
         watch = Watch(plan.schema, opened.rows)
         opened = watch.truth(opened)
-    keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
+    keystream = Keystream.of(seed)
     _require_ledger(ledger, budget, people, seed, to)
     with (
         _booking(ledger, booked_table, plan, people, to) as booking,

@@ -116,6 +116,11 @@ class Keystream:
         self._reproducible = reproducible
 
     @classmethod
+    def of(cls, seed: int | None) -> Keystream:
+        """From a seed, for tests and demonstrations; from the operating system where none is."""
+        return cls.from_system() if seed is None else cls.from_seed(seed)
+
+    @classmethod
     def from_system(cls) -> Keystream:
         """A fresh key from the operating system: the only kind for publication."""
         return cls(os.urandom(_KEY_BYTES), reproducible=False)

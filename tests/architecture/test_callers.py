@@ -15,10 +15,12 @@ CALLED_BY_OTHERS = {
     "_repr_html_": "notebooks",
     "by_record": "tests compare it with brute force",
     "column_prints": "tests compare it with brute force",
+    "eof_received": "asyncio",
     "exact_individual_risk": "tests compare the usual one with it",
     "format_commands": "click",
     "from_dense": "whoever has counts as an array",
     "get_feature_names_out": "scikit-learn",
+    "kl_loss": "benchmarks compare designs by it",
     "persistent_id": "pickle",
     "persistent_load": "pickle",
     "to_frame": "analysts",
@@ -36,21 +38,30 @@ def defined(tree: ast.Module) -> Iterator[str]:
 
 
 def used(tree: ast.Module) -> Iterator[str]:
-    """Every name that is looked up, also by its text: registries and templates name members so."""
+    """Every name that is looked up, also by its text: registries and templates name members so.
+
+    What a function looks up under its own name is no use of it: it calls itself, or its namesakes.
+    """
     listed = {
         id(part)
         for node in tree.body
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
         for part in ast.walk(node.value)
     }
-    for node in ast.walk(tree):
+    left: list[tuple[ast.AST, frozenset[str]]] = [(tree, frozenset())]
+    while left:
+        node, inside = left.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            inside |= {node.name}
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            yield node.id
+            yield from {node.id} - inside
         elif isinstance(node, ast.Attribute):
-            yield node.attr
+            above = ast.unparse(node.value) == "super()"  # who calls that calls this one
+            yield from {node.attr} - (frozenset() if above else inside)
         elif isinstance(node, ast.Constant) and id(node) not in listed:
             word = node.value if isinstance(node.value, str) and " " not in node.value else ""
-            yield from re.findall(r"\w+", word)
+            yield from set(re.findall(r"\w+", word)) - inside
+        left += [(child, inside) for child in ast.iter_child_nodes(node)]
 
 
 def unused(modules: dict[str, str], pages: str = "") -> set[str]:
@@ -74,3 +85,4 @@ def test_every_function_has_a_caller() -> None:
 def test_a_function_without_a_caller_is_found() -> None:
     """The test above can fail."""
     assert unused({"a": "def f(): ...\ndef g(): f()", "b": "__all__ = ['g']"}) == {"g"}
+    assert unused({"a": "class A:\n    def f(self): self.a.f()"}) == {"A", "f"}

@@ -11,7 +11,7 @@ import pramana as pm
 from pramana.errors import InputError, NotCovered
 from pramana.guarantees.base import Amplified, Evidence, Guarantee, Need, only_the_owner
 from pramana.guarantees.claim import Claim
-from pramana.guarantees.evaluate import attained, claims, lacks
+from pramana.guarantees.evaluate import attained, lacks, paired
 from pramana.guarantees.registry import GUARANTEES, asked_by_letters, letters
 from pramana.table.counts import Counts
 
@@ -42,13 +42,14 @@ def test_matrices_made_from_the_data_promise_nothing_about_other_tables():
     assert names(found) == ["pk-anonymity"]
     for guarantee in (pm.DifferentialPrivacy(epsilon=2), pm.PrivacyBreach(rho1=0.1, rho2=0.5)):
         with pytest.raises(NotCovered, match="chosen by looking at this one"):
-            claims(replace(FIXED, data_dependent=True), [guarantee])
+            attained(replace(FIXED, data_dependent=True), [guarantee])
 
 
 def test_counts_add_what_rests_on_them():
     """Those asked stand first."""
     evidence = replace(FIXED, data_dependent=True, counts=COUNTS)
-    found = claims(evidence, [pm.CorrectMatch(xi=0.5)])
+    asked = [pm.CorrectMatch(xi=0.5)]
+    found = paired(asked, attained(evidence, asked))
 
     assert found[0].asked == pm.CorrectMatch(xi=0.5)
     assert {claim.name for claim in found} == {
@@ -64,7 +65,7 @@ def test_groups_have_a_promise_of_their_own():
 
     assert attained(evidence) == (pm.KAnonymity(k=5),)
     with pytest.raises(NotCovered, match="matrix"):
-        claims(evidence, [pm.PkAnonymity(k=2)])
+        attained(evidence, [pm.PkAnonymity(k=2)])
 
 
 @pytest.mark.parametrize("name", sorted(GUARANTEES))

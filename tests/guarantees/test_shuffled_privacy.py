@@ -15,7 +15,7 @@ from pramana.errors import Infeasible, InvalidNumber, NotCovered
 from pramana.guarantees.base import Evidence, Searched
 from pramana.guarantees.claim import Claim
 from pramana.guarantees.composition import compose
-from pramana.guarantees.evaluate import attained, claims
+from pramana.guarantees.evaluate import attained
 from pramana.guarantees.registry import asked_by_letters
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy, usual_delta
 from pramana.release.disclosed import disclosed
@@ -120,7 +120,7 @@ def test_a_value_that_rules_a_truth_out_is_refused():
 def test_what_the_theory_does_not_cover_is_refused_with_the_reason(evidence, words):
     """Matrices made from the data, records in their order, groups, seeds."""
     with pytest.raises(NotCovered, match=words):
-        claims(evidence, [ShuffledPrivacy(epsilon=1)])
+        attained(evidence, [ShuffledPrivacy(epsilon=1)])
     assert "shuffled-privacy" not in {guarantee.name for guarantee in attained(evidence)}
 
 

@@ -30,11 +30,11 @@ from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.registry import GUARANTEES
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
-from pramana.methods.base import Method, require_choice
+from pramana.methods.base import Method
 from pramana.methods.people import require_coded
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
-from pramana.numeric import percent_up, text_down, text_up
+from pramana.numeric import percent_up, require_choice, text_down, text_up
 from pramana.readings.release import Release
 from pramana.reports.blocks import Row
 from pramana.reports.comparison import render_comparison

@@ -155,7 +155,6 @@ def audit_release(
     k: float = 2,
     mechanism: Mechanism | None = None,
     sensitive: Sequence[str] | None = None,
-    seed: int = SEED,
     belongs: bool = False,
     household: str | None = None,
     progress: Say | None = None,
@@ -168,7 +167,6 @@ def audit_release(
         k: a frequency below it is a violation, in the tables before and after.
         mechanism: the matrices, where the certificate withholds them.
         sensitive: columns to infer; by default those of role sensitive.
-        seed: for the runs of the mechanism and for ties.
         belongs: whether the truth is known to belong to the release, so that it is not checked.
         household: the column of the truth that numbers households.
         progress: is told what is being done.
@@ -187,7 +185,7 @@ def audit_release(
     )
     seen = measure_verbatim(certificate.true_schema, truth, release.opened)
     suggested = certificate.suggested_share
-    keystream = Keystream.from_seed(seed)
+    keystream = Keystream.from_seed(SEED)
     if certificate.nature.grouped:
         say("Forming groups and linking records")
         linked = grouped_linkage(
@@ -231,11 +229,11 @@ def _households(name: str, truth: OpenedTable, links: Links) -> HouseholdRisk:
 
 
 def link_risks(
-    release: Release, truth: OpenedTable, *, mechanism: Mechanism | None = None, seed: int = SEED
+    release: Release, truth: OpenedTable, *, mechanism: Mechanism | None = None
 ) -> tuple[Measured, ...]:
     """The attacks that look for whose record is whose, and no others: they are the quickest."""
     certificate = release.certificate
-    keystream, bound = Keystream.from_seed(seed), linking_bound(certificate)
+    keystream, bound = Keystream.from_seed(SEED), linking_bound(certificate)
     if certificate.nature.grouped:
         return (grouped_linkage(certificate, truth, bound=bound, keystream=keystream, most=QUICK),)
     matrices = mechanism or certificate.mechanism

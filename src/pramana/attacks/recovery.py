@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidNumber
-from pramana.numeric import percent_down
+from pramana.numeric import percent_down, require_choice
 from pramana.types import FloatArray, Form
 
 __all__ = ["METHODS", "Recovery", "kept_components", "recover", "recovery_attack"]
@@ -85,8 +85,7 @@ def recover(
     data = np.asarray(released, dtype=np.float64)
     if data.ndim != 2 or len(data) < 2:
         raise InvalidNumber("Recovery needs a table of at least two records, one row each.")
-    if method not in METHODS:
-        raise InvalidNumber(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+    require_choice("method", method, METHODS)
     noise = np.broadcast_to(np.asarray(variance, dtype=np.float64), (data.shape[1],))
     if not (noise > 0).all():
         raise InvalidNumber("The variance of the noise must be above 0 in every column.")

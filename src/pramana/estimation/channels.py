@@ -60,9 +60,6 @@ class Channel(Protocol):
     def squared(self, table: FloatArray) -> FloatArray:
         """True counts times the squared entries of the matrix."""
 
-    def backward_squared(self, table: FloatArray) -> FloatArray:
-        """The adjoint of ``squared``."""
-
 
 @dataclass(frozen=True)
 class Same:
@@ -75,7 +72,7 @@ class Same:
         """Nothing happens."""
         return table
 
-    backward = squared = backward_squared = forward
+    backward = squared = forward
 
     def solve(self, table: FloatArray) -> FloatArray:
         """Merge into groups."""
@@ -111,10 +108,6 @@ class General:
     def squared(self, table: FloatArray) -> FloatArray:
         """Counts times the squared matrix."""
         return times_along(table, self._squares, self.place)
-
-    def backward_squared(self, table: FloatArray) -> FloatArray:
-        """The squared matrix times values of released cells."""
-        return times_along(table, self._squares.T, self.place)
 
     def solve(self, table: FloatArray) -> FloatArray:
         """Counts times the inverse, then merged."""
@@ -185,8 +178,6 @@ class UniformChannel(General):
         own = (kept + other) ** 2 - other**2
         return sum_along(table, self.place) * other**2 + own * table
 
-    backward_squared = squared
-
     def solve(self, table: FloatArray) -> FloatArray:
         """By the closed form of the inverse, or its merged columns."""
         if self.axis.whole:
@@ -226,10 +217,6 @@ class Stratified:
     def squared(self, table: FloatArray) -> FloatArray:
         """Stratum by stratum."""
         return self._each("squared", table)
-
-    def backward_squared(self, table: FloatArray) -> FloatArray:
-        """Stratum by stratum."""
-        return self._each("backward_squared", table)
 
     def solve(self, table: FloatArray) -> FloatArray:
         """Stratum by stratum."""
@@ -310,12 +297,6 @@ class Channels:
         """True counts times the squared probabilities of what they are released as."""
         for channel in self.each:
             table = channel.squared(table)
-        return table
-
-    def backward_squared(self, table: FloatArray) -> FloatArray:
-        """The adjoint of ``squared``."""
-        for channel in self.each:
-            table = channel.backward_squared(table)
         return table
 
     def solve(self, table: FloatArray) -> FloatArray:

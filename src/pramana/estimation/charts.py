@@ -143,10 +143,10 @@ def _colours(number: int) -> list[str]:
     return [COLOURS[at % len(COLOURS)] for at in range(number)]
 
 
-def _lines(note: str, *, width: int = 90) -> list[str]:
+def _lines(note: str) -> list[str]:
     from textwrap import wrap
 
-    return wrap(note, width)
+    return wrap(note, 90)
 
 
 def _interval(estimate: Estimate) -> str:

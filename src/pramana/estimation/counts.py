@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from pramana.errors import InvalidNumber, InvalidTable
+from pramana.errors import InvalidTable
 from pramana.estimation.channels import Channels
 from pramana.estimation.contrasts import Influence, SharesWithin
 from pramana.estimation.layout import Layout
@@ -35,6 +35,7 @@ from pramana.estimation.variance import (
     count_covariance,
     total_covariance,
 )
+from pramana.numeric import require_choice
 from pramana.types import BoolArray, FloatArray
 
 __all__ = [
@@ -55,8 +56,7 @@ METHODS: tuple[CountMethod, ...] = ("auto", "inverse", "clipped", "em")
 
 def require_method(method: str) -> None:
     """Refuse a name that is no method."""
-    if method not in METHODS:
-        raise InvalidNumber(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+    require_choice("method", method, METHODS)
 
 
 SMALL_ERROR = 0.05

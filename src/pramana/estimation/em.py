@@ -43,13 +43,10 @@ def margin_of(table: FloatArray, keep: tuple[int, ...]) -> FloatArray:
     return margin
 
 
-def fit_margins(
-    table: FloatArray, targets: Sequence[FloatArray], margins: Margins, *, rounds: int = 1
-) -> FloatArray:
-    """Scale ``table`` to the given margins in turn: iterative proportional fitting."""
-    for _ in range(rounds):
-        for target, keep in zip(targets, margins, strict=True):
-            table = table * divide(target, margin_of(table, keep))
+def fit_margins(table: FloatArray, targets: Sequence[FloatArray], margins: Margins) -> FloatArray:
+    """Scale ``table`` to the given margins in turn: a round of iterative proportional fitting."""
+    for target, keep in zip(targets, margins, strict=True):
+        table = table * divide(target, margin_of(table, keep))
     return table
 
 

@@ -19,11 +19,12 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
-from pramana.errors import InvalidNumber, InvalidTable
+from pramana.errors import InvalidTable
 from pramana.estimation.channels import Channels
 from pramana.estimation.layout import Layout
 from pramana.estimation.modelled import draw_from_model
 from pramana.estimation.ranked import ranked
+from pramana.numeric import require_choice
 from pramana.randomness import Keystream
 from pramana.types import IntArray
 
@@ -58,8 +59,7 @@ def rebuild_records(
     method: Rebuild = "posterior",
 ) -> Rebuilt:
     """Rebuild records that are given as one array of released codes a column of ``layout``."""
-    if method not in REBUILDS:
-        raise InvalidNumber(f"method must be one of {', '.join(REBUILDS)}, got {method!r}.")
+    require_choice("method", method, REBUILDS)
     if not codes or len(codes[0]) == 0:
         raise InvalidTable("There are no released records to rebuild.")
     channels = Channels(layout.only(range(len(layout.axes))))

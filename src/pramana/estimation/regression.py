@@ -25,8 +25,9 @@ from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from pramana.errors import InvalidNumber, NotCovered
+from pramana.errors import NotCovered
 from pramana.estimation.variance import Inference
+from pramana.numeric import require_choice
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["FAMILIES", "CorrectedScores", "Family", "Solution", "require_family", "solve_scores"]
@@ -48,8 +49,7 @@ LARGEST = 30.0
 
 def require_family(family: str) -> None:
     """Refuse a name that is no family."""
-    if family not in FAMILIES:
-        raise InvalidNumber(f"family must be one of {', '.join(FAMILIES)}, got {family!r}.")
+    require_choice("family", family, FAMILIES)
 
 
 class _Link(Protocol):

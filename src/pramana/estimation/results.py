@@ -17,6 +17,7 @@ from pramana.estimation.contrasts import Contrast, TwoNumbers, VaryTogether, dif
 from pramana.estimation.layout import Layout
 from pramana.estimation.variance import Inference, Question
 from pramana.matrices import Label
+from pramana.numeric import require_choice
 from pramana.table.domains import label_text
 from pramana.types import FloatArray
 
@@ -264,9 +265,7 @@ class Estimate:
         Args:
             figure: ``estimate``, ``se``, ``low`` or ``high``.
         """
-        if figure not in SHRUNK_FIGURES:
-            names = ", ".join(SHRUNK_FIGURES)
-            raise InvalidNumber(f"figure must be one of {names}, got {figure!r}.")
+        require_choice("figure", figure, SHRUNK_FIGURES)
         if len(self.by) < 2:
             raise InvalidNumber("A wide table has two columns or more; to_frame gives this one.")
         values = getattr(self, figure)

@@ -65,10 +65,6 @@ class Sparse:
         """Counts times the squared matrix."""
         return times_along(table, self.matrix.sparse.power(2), self.place)
 
-    def backward_squared(self, table: FloatArray) -> FloatArray:
-        """The squared matrix times values of released cells."""
-        return times_along(table, self.matrix.sparse.power(2).T, self.place)
-
     def solve(self, table: FloatArray) -> FloatArray:
         """Counts times merged columns of the inverse."""
         return times_along(table, self._merged, self.place)

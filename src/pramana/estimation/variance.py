@@ -20,9 +20,8 @@ from typing import Final, Literal
 
 import numpy as np
 
-from pramana.errors import InvalidNumber
 from pramana.estimation.channels import Channels
-from pramana.numeric import require_number
+from pramana.numeric import require_choice, require_number
 from pramana.types import FloatArray
 
 __all__ = [
@@ -61,8 +60,7 @@ class Question:
 
     def __post_init__(self) -> None:
         require_number("level", self.level, low=0, high=1, low_open=True, high_open=True)
-        if self.infer not in ("records", "population"):
-            raise InvalidNumber(f"infer must be 'records' or 'population', got {self.infer!r}.")
+        require_choice("infer", self.infer, ("records", "population"))
 
     def z(self, numbers: int, *, misses: float = 1.0) -> float:
         """The Normal quantile, for a table of so many numbers; ``misses`` scales 1 - level."""

@@ -54,18 +54,16 @@ def try_grid(
     bins: Sequence[int],
     seed: int,
     cut: Cut = "width",
-    repeats: int = 1,
     advance: Callable[[int], None] | None = None,
 ) -> list[Trial]:
-    """Every data set at every point, averaged over ``repeats`` releases."""
+    """Every data set at every point."""
     trials = []
     for place, data in enumerate(sets):
         for number in bins:
             schema = bin_schema(data, number, cut=cut)
             for gamma in gammas:
                 base = seed + 10_007 * place + 101 * number + int(13 * gamma)
-                tried = [_try(data, schema, number, gamma, base + 31 * r) for r in range(repeats)]
-                trials.append(_mean(tried))
+                trials.append(_try(data, schema, number, gamma, base))
                 if advance is not None:
                     advance(1)
     return trials
@@ -98,7 +96,7 @@ def reference_sets(*, quick: bool = False) -> list[LearningSet]:
 
 
 def table_sets(
-    table: TableLike, *, target: str, test: TableLike | None = None, seed: int = 2026
+    table: TableLike, *, target: str, test: TableLike | None = None
 ) -> list[LearningSet]:
     """A table of the steward's own, with a file to test on or a third of the records held out."""
     rows = open_source(table).to_arrow()
@@ -108,7 +106,7 @@ def table_sets(
         _require_numbers(clean.select([n for n in rows.column_names if n in clean.column_names]),
                          target)  # fmt: skip
         return [LearningSet("table", rows, clean, target=target)]
-    order = Keystream.from_seed(seed).permutation(rows.num_rows, "held out")
+    order = Keystream.from_seed(2026).permutation(rows.num_rows, "held out")
     held = rows.num_rows // 3
     return [LearningSet("table", rows.take(order[held:]), rows.take(order[:held]), target=target)]
 
@@ -158,19 +156,6 @@ def _try(data: LearningSet, schema: Schema, bins: int, gamma: float, seed: int) 
         found[method] = mined.accuracy.value if mined.accuracy else float("nan")
     error = _estimation_error(data, schema, release)
     return Trial(data.name, gamma, bins, found["posterior"], found["rank"], error)
-
-
-def _mean(trials: Sequence[Trial]) -> Trial:
-    first = trials[0]
-    return Trial(
-        first.name,
-        first.gamma,
-        first.bins,
-        *(
-            float(np.mean([getattr(trial, name) for trial in trials]))
-            for name in ("posterior", "rank", "error")
-        ),
-    )
 
 
 def _estimation_error(data: LearningSet, schema: Schema, release: Release) -> float:

@@ -129,14 +129,12 @@ def _tables(
     return {key: mean_score(found) for key, found in scores.items()}
 
 
-def _size_of_bias(
-    shifted: dict[tuple[str, ...], Score], protection: str, shift: str, form: str = "dummy"
-) -> float:
+def _size_of_bias(shifted: dict[tuple[str, ...], Score], protection: str, shift: str) -> float:
     """The mean over markets of the size of the relative bias."""
     chosen = [
         abs(found.bias)
         for (own, _, by, kind), found in shifted.items()
-        if (own, by, kind) == (protection, shift, form)
+        if (own, by, kind) == (protection, shift, "dummy")
     ]
     return float(np.mean(chosen))
 

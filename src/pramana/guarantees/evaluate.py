@@ -9,12 +9,7 @@ from pramana.guarantees.base import Evidence, Guarantee, Need
 from pramana.guarantees.claim import Claim
 from pramana.guarantees.registry import GUARANTEES
 
-__all__ = ["attained", "claims", "lacks", "never_offered", "paired", "recomputed"]
-
-
-def claims(evidence: Evidence, asked: Sequence[Guarantee] = ()) -> tuple[Claim, ...]:
-    """Every guarantee that the evidence covers, beside what was asked; see :func:`attained`."""
-    return paired(asked, attained(evidence, asked))
+__all__ = ["attained", "lacks", "never_offered", "paired", "recomputed"]
 
 
 def attained(

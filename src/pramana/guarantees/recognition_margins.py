@@ -221,7 +221,8 @@ class _Margin:
 
 def codes_of(step: Step, counts: Counts) -> IntArray:
     """The cells of a step as codes of the counted columns, in the order of the counts."""
-    cells = step.cells
+    # A design of one key lists its cells as tuples of one value.
+    cells = [label if isinstance(label, tuple) else (label,) for label in step.labels]
     codes = np.zeros((len(cells), len(step.columns)), dtype=np.int64)
     wanted = [name for name in counts.columns if name in step.columns]
     for place, name in enumerate(wanted):

@@ -34,6 +34,7 @@ from pramana.kanonymity.groups import compact, within
 from pramana.kanonymity.mdav import mdav
 from pramana.kanonymity.numbers import number_columns
 from pramana.kanonymity.refine import LARGE, chop, improve, improve_large
+from pramana.numeric import require_choice
 from pramana.randomness import Address, Keystream, Stream
 from pramana.types import Columnar, FloatArray, IntArray, Values
 
@@ -306,8 +307,7 @@ def _strata(k: int, strata: Values | None) -> Sequence[IntArray | slice]:
 
 
 def _check(n: int, k: int, method: str, max_size: int | None, weight: float) -> None:
-    if method not in METHODS:
-        raise InvalidNumber(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+    require_choice("method", method, METHODS)
     if isinstance(k, bool) or int(k) != k or k < 1:
         raise InvalidNumber(f"k must be an integer >= 1, got {k!r}.")
     if k > n:

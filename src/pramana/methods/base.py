@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pramana.methods.people import People
     from pramana.methods.plan import Plan
 
-__all__ = ["Method", "Option", "option", "options_of", "require_choice", "require_kinds"]
+__all__ = ["Method", "Option", "option", "options_of", "require_kinds"]
 
 
 class Method(Protocol):
@@ -187,9 +187,3 @@ def require_kinds(method: type[Method], options: Mapping[str, Any]) -> None:
             good = type(value) in kinds or (value is None and one.default is None)
         if not good:
             raise InvalidNumber(f"{one.name} must be of another kind, got {type(value).__name__}.")
-
-
-def require_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    """Refuse a word that is none of those offered."""
-    if value not in choices:
-        raise InvalidNumber(f"{name} must be one of {', '.join(choices)}, got {value!r}.")

@@ -20,11 +20,11 @@ from pramana.guarantees.evaluate import attained
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.kanonymity.choices import Clustering, Draw
 from pramana.matrices.mechanism import Mechanism
-from pramana.methods.base import Method, option, require_choice, require_kinds
+from pramana.methods.base import Method, option, require_kinds
 from pramana.methods.counted import the_only
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
-from pramana.numeric import coarse_up, require_number
+from pramana.numeric import coarse_up, require_choice, require_number
 from pramana.randomness import Keystream, Stream
 from pramana.release.certificate import Certificate
 from pramana.release.makers import NewKeys

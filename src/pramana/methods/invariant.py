@@ -31,7 +31,7 @@ from pramana.methods.given import MATRIX_FILES, Matrices, files_of, matrices_for
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.symmetric_flows import balanced
-from pramana.numeric import require_number
+from pramana.numeric import require_choice, require_number
 from pramana.table.schema import require_keys
 from pramana.types import FloatArray
 
@@ -102,8 +102,7 @@ def invariant_design(
     require_number("alpha", alpha, low=0, high=1)
     if (matrix is None) == (pd is None):
         raise InvalidNumber("Give a matrix or pd, and not both.")
-    if zeros not in ("refuse", "respect"):
-        raise InvalidNumber(f"zeros must be 'refuse' or 'respect', got {zeros!r}.")
+    require_choice("zeros", zeros, ("refuse", "respect"))
     name, labels, tables = _tables(frequencies, tuple(strata), column)
     start = matrix if matrix is not None else None
     if start is not None and set(labels) - set(start.labels):

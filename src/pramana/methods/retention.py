@@ -26,13 +26,13 @@ from pramana.guarantees.base import Guarantee, Searched
 from pramana.matrices.families import with_fixed
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import TransitionMatrix
-from pramana.methods.base import Method, option, require_choice
+from pramana.methods.base import Method, option
 from pramana.methods.descent import least
 from pramana.methods.expected_error import ErrorModel, ExpectedError
 from pramana.methods.people import People, nothing_left
 from pramana.methods.plan import Plan
 from pramana.methods.steps import StepDomain, joint_of, step_domains, tables_of
-from pramana.numeric import LARGEST_DIAL, largest_dial, require_number
+from pramana.numeric import LARGEST_DIAL, largest_dial, require_choice, require_number
 from pramana.release.certificate import Certificate
 from pramana.table.schema import require_domains, require_keys
 from pramana.types import FloatArray

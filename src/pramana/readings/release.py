@@ -31,6 +31,7 @@ from pramana.files import require_free
 from pramana.formats.base import format_of
 from pramana.formats.door import write_table
 from pramana.formats.opening import open_table
+from pramana.numeric import require_choice
 from pramana.randomness import Keystream
 from pramana.readings.base import Asked, Reading, reading_of
 from pramana.readings.distributions import beyond_of
@@ -210,10 +211,7 @@ class Release:
             weighted: whether the weights are used, where the release has any.
             replicates: columns of replicate weights for the errors about the population.
         """
-        if share not in SHARES:
-            raise InvalidNumber(
-                f"share must be one of {', '.join(map(str, SHARES))}, got {share!r}."
-            )
+        require_choice("share", share, SHARES)
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
 
         def ask(reading: Reading, how: CountMethod) -> Estimate:
@@ -415,13 +413,12 @@ class Release:
             method: ``posterior`` brings dependence between columns back, ``rank`` margins only.
             seed: makes the draw reproducible.
         """
-        keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
+        keystream = Keystream.of(seed)
         return as_kind(open_table(self.rebuilt(keystream, method=method)), self.like)
 
     def rebuilt(self, keystream: Keystream, *, method: Rebuild = "posterior") -> pa.Table:
         """The rebuilt records as an Arrow table, with a note in its metadata."""
-        if method not in REBUILDS:
-            raise InvalidNumber(f"method must be one of {', '.join(REBUILDS)}, got {method!r}.")
+        require_choice("method", method, REBUILDS)
         return self.reading.rebuild(keystream, method=method)
 
     def write_rebuilt(
@@ -436,7 +433,7 @@ class Release:
         place = Path(path)
         require_free(place, force=force)
         file_format = format_of(place)
-        keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
+        keystream = Keystream.of(seed)
         table = self.rebuilt(keystream, method=method)
         write_table(table, place, file_format=file_format, force=force)
         return {"records": table.num_rows, "note": REBUILT}

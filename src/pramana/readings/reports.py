@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.engines.sums import Condition
-from pramana.errors import InvalidNumber, NotCovered
+from pramana.errors import NotCovered
 from pramana.estimation.companions import Companion, company_of
 from pramana.estimation.counts import (
     SMALL_ERROR,
@@ -40,6 +40,7 @@ from pramana.model.beside import ReportsBeside, SetAnswers
 from pramana.model.choose import fit_model
 from pramana.model.drawing import draw_beside, draw_records
 from pramana.model.observed import Feature
+from pramana.numeric import require_choice
 from pramana.randomness import Keystream, Stream
 from pramana.readings.base import Asked
 from pramana.readings.distributions import proportion_by_mean
@@ -232,8 +233,7 @@ class ReportsReading:
 
     def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:
         """Whole records drawn from the model, given columns released as they are, which stay."""
-        if method not in REBUILDS:
-            raise InvalidNumber(f"method must be one of {', '.join(REBUILDS)}, got {method!r}.")
+        require_choice("method", method, REBUILDS)
         if method == "rank":
             raise NotCovered(
                 "Reports are not whole records, which rank sorts and hands values to: leave the "

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.errors import InvalidNumber
+from pramana.numeric import require_choice
 from pramana.risk.coded_table import AlikeRecords, CodedTable
 from pramana.types import Codes, FloatArray
 
@@ -54,10 +54,7 @@ class Frequencies:
         grouping: AlikeRecords | None = None,
     ) -> Frequencies:
         """Count, in all columns of ``table``."""
-        if missing not in MISSING_POLICIES:
-            raise InvalidNumber(
-                f"missing must be one of {', '.join(MISSING_POLICIES)}, got {missing!r}."
-            )
+        require_choice("missing", missing, MISSING_POLICIES)
         groups = grouping or AlikeRecords.of(table.codes, table.sizes)
         people = None if weights is None else groups.total(weights)
         everyone = None if weights is None else float(weights.sum())

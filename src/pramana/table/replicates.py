@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from pramana.errors import InvalidNumber, UnknownColumn
-from pramana.numeric import require_number
+from pramana.numeric import require_choice, require_number
 
 __all__ = ["Replicates", "Replication"]
 
@@ -46,9 +46,7 @@ class Replicates:
     def __post_init__(self) -> None:
         if not isinstance(self.columns, str):
             object.__setattr__(self, "columns", tuple(self.columns))
-        if self.kind not in get_args(Replication):
-            names = ", ".join(get_args(Replication))
-            raise InvalidNumber(f"kind of replicates must be one of {names}, got {self.kind!r}.")
+        require_choice("kind of replicates", self.kind, get_args(Replication))
         if (self.kind == "fay") != (self.fay is not None):
             raise InvalidNumber("fay is stated for kind fay, and for no other.")
         if self.fay is not None:

@@ -117,7 +117,7 @@ def learn(
     require_rebuild(rebuild)
     opened = release if isinstance(release, Release) else load_release(release)
     features = ReleasedFeatures.of(opened, target=target)
-    keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
+    keystream = Keystream.of(seed)
     own = _attribute(opened, target)
     if own.labels is None:
         x, y, weight = _numbers(opened, target, features, rebuild, keystream)

@@ -15,11 +15,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
+from pramana.errors import InvalidTable, NotCovered, UnknownColumn
 from pramana.estimation.channels import Channels
 from pramana.estimation.layout import Axis, Layout
 from pramana.estimation.rebuild import rebuild_records
 from pramana.matrices.mechanism import Mechanism
+from pramana.numeric import require_choice
 from pramana.randomness import Keystream
 from pramana.readings.release import Release, load_release
 from pramana.risk.measured import wilson
@@ -181,7 +182,7 @@ def mine_tree(
     """
     require_rebuild(rebuild)
     opened = release if isinstance(release, Release) else load_release(release)
-    keystream = Keystream.from_system() if seed is None else Keystream.from_seed(seed)
+    keystream = Keystream.of(seed)
     columns = ReleasedColumns.of(opened, target, rebuild, keystream)
     tables = columns.rebuilt(rebuild, draws_for(columns.records, rebuild, draws), keystream)
     x = np.concatenate([feature_table(columns.attributes, own) for own, _ in tables])
@@ -200,8 +201,7 @@ def mine_tree(
 
 def require_rebuild(rebuild: LearnFrom) -> None:
     """Refuse a word that is no way to rebuild."""
-    if rebuild not in REBUILDS:
-        raise InvalidNumber(f"rebuild must be one of {', '.join(REBUILDS)}, got {rebuild!r}.")
+    require_choice("rebuild", rebuild, REBUILDS)
 
 
 def draws_for(records: int, rebuild: LearnFrom, draws: int | None) -> int:

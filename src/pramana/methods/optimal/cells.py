@@ -146,8 +146,6 @@ class KeyCells:
 
 def as_counts(
     counts: Counts | Mapping[tuple[Label, ...], int] | NDArray[Any],
-    *,
-    columns: Sequence[str] | None = None,
 ) -> Counts:
     """Counts as they are, from a mapping of cells, or from an array with one axis a key."""
     if isinstance(counts, Counts):
@@ -156,9 +154,7 @@ def as_counts(
     labels, codes, numbers = _of_array(counts) if given else _of_mapping(dict(counts))
     if (numbers < 0).any() or (numbers != np.floor(numbers)).any():
         raise InvalidNumber("Counts must be whole numbers at or above 0.")
-    names = columns if columns is not None else [f"key{i + 1}" for i in range(len(labels))]
-    if len(names) != len(labels):
-        raise InvalidNumber(f"{len(labels)} keys need as many names, got {len(names)}.")
+    names = [f"key{i + 1}" for i in range(len(labels))]
     occurs = numbers > 0
     counter = Counter(tuple(names), labels)
     kept = [code[occurs].astype(np.uint32) for code in codes]

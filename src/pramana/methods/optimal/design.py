@@ -133,7 +133,6 @@ def optimal_design(
     choices: Sequence[Sequence[str]] = (),
     possible: Sequence[tuple[Label, ...]] | None = None,
     fixed: Collection[tuple[Label, ...]] = (),
-    columns: Sequence[str] | None = None,
     listed: KeyCells | None = None,
     keep: float = LEAST_KEPT,
 ) -> OptimalDesign:
@@ -147,13 +146,12 @@ def optimal_design(
         choices: instead of all choices of that width, the ones to protect.
         possible: the cells that can exist; all combinations by default.
         fixed: cells that must stay as they are, and that nothing may become.
-        columns: names of the keys, where the counts have none.
         listed: the cells that matter, where the joint cells are too many to write out.
         keep: the least chance of each record to stay as it is. Near 1 only frequent cells move, as
             in the paper; the least loss lets rare records move too.
     """
     require_number("keep", keep, low=0, high=1, high_open=True)
-    table = as_counts(counts, columns=columns)
+    table = as_counts(counts)
     require_alpha(alpha, table.total)
     cells = listed or KeyCells.of(
         table, width=width, choices=choices, possible=possible, fixed=fixed

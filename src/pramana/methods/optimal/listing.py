@@ -58,7 +58,6 @@ def listed_cells(
     rules: CellRules,
     width: int,
     choices: Sequence[Sequence[str]] = (),
-    keep: float = LEAST_KEPT,
 ) -> KeyCells:
     """The cells that occur, and empty ones that are good targets.
 
@@ -68,7 +67,6 @@ def listed_cells(
         rules: which cells can exist, and which must stay.
         width: how many keys a user looks at together.
         choices: instead of all choices of that width, the ones to protect.
-        keep: the least chance of each record to stay.
     """
     _require_numbered(counts)
     asked = choices_of_keys(counts.columns, width=width, choices=choices)
@@ -83,11 +81,13 @@ def listed_cells(
     # First as if no rare record left: that program is many times quicker, and its cells are good.
     if len(own) > FEW:
         cells = _grown(cells, alpha, left, keep=1.0, rounds=ROUNDS, enough=ENOUGH)
-        return _grown(cells, alpha, left, keep=keep, rounds=ROUNDS, enough=ENOUGH)
+        return _grown(cells, alpha, left, keep=LEAST_KEPT, rounds=ROUNDS, enough=ENOUGH)
     enough = 0.1 * ENOUGH
     cells = _grown(cells, alpha, left, keep=1.0, rounds=QUICK_ROUNDS, enough=enough)
-    cells = _grown(cells, alpha, left, keep=keep, rounds=OFTEN, enough=enough)
-    return _grown(cells, alpha, left, keep=keep, rounds=OFTEN, enough=enough, empty_targets=False)
+    cells = _grown(cells, alpha, left, keep=LEAST_KEPT, rounds=OFTEN, enough=enough)
+    return _grown(
+        cells, alpha, left, keep=LEAST_KEPT, rounds=OFTEN, enough=enough, empty_targets=False
+    )
 
 
 def _require_numbered(counts: Counts) -> None:
