@@ -1,8 +1,8 @@
 """Ways to a better release at the same promise, found before any record is touched.
 
 The promise and the number of people stay; the schema changes: a key less, or a key with about half
-as many values; or keys go through one matrix together. Each way is designed anew, and told with
-what the tables that both have are off by.
+as many values; a column less that leaves few people alike, as weights do; or keys go through one
+matrix together. Each way is designed anew, and told with what the tables that both have are off by.
 """
 
 from __future__ import annotations
@@ -136,10 +136,20 @@ def ways_of(plan: Plan, *, opened: OpenedTable | None = None) -> list[Way]:
         for what, entry, column in changed_columns(key, opened)
         if column.randomised or key.name not in asked
     ]
+    if opened is not None and plan.crowd < plan.records:
+        tried += [_tried(plan, *own, opened) for own in _splitting(plan.schema)]
     found = [way for way in tried if way is not None and way.error <= WORTH * way.was]
     best = sorted(found, key=lambda way: way.error / way.was)
     together = _together(plan)  # changes no table that is asked for, so it is told in any case
     return [*best[: MOST_WAYS - len(together)], *together]
+
+
+def _splitting(schema: Schema) -> Iterator[tuple[str, str, Column]]:
+    """Columns released as they are that others may know: they split the crowd to hide in."""
+    for name in schema.known:
+        if not schema.column(name).randomised and name not in schema.strata:
+            what = f"Without '{name}', which leaves fewer people alike"
+            yield what, DROPPED, Column(name, Role.IDENTIFIER)
 
 
 def _together(plan: Plan) -> list[Way]:
@@ -234,21 +244,28 @@ def _rarest(name: str, domain: Categories, opened: OpenedTable | None) -> tuple[
     return tuple(value for value in domain.values if value in order)
 
 
-def _tried(plan: Plan, what: str, entry: str, column: Column) -> Way | None:
+def _tried(
+    plan: Plan, what: str, entry: str, column: Column, counted: OpenedTable | None = None
+) -> Way | None:
+    """A way, if the plan can be made; the crowd is counted anew where a table is given for it."""
     schema = with_column(plan.schema, column)
     both = frozenset(own.name for own in schema.randomised)
     was = typical_error(plan, both)
-    other = _designed(plan, schema, plan.method)
+    other = _designed(plan, schema, plan.method, counted)
     error = None if other is None else typical_error(other, both)
     if was is None or error is None or not was > 0:
         return None
     return Way(what, column.name, entry, error, was)
 
 
-def _designed(plan: Plan, schema: Schema, method: Method) -> Plan | None:
+def _designed(
+    plan: Plan, schema: Schema, method: Method, counted: OpenedTable | None = None
+) -> Plan | None:
     """The same promise to the same people by another schema or method, if it can be made."""
     group = None if plan.crowd == plan.records else plan.crowd
     try:
+        if counted is not None:
+            return design(schema, *plan.asked, data=counted, method=method)
         return design(
             schema, *plan.asked, records=plan.records, smallest_group=group, method=method
         )
