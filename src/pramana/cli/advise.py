@@ -92,9 +92,12 @@ def _show(found: Advice, commands: list[str], *, schema: str, read: str) -> None
         bullet(console, sentence, style="green")
     for way in found.ways:
         bullet(console, f"Better still at the same promise. {way.sentence(schema, read)}")
+    notes: dict[str, list[str]] = {}
     for one in found.tried:
         if one.note:
-            bullet(console, f"{one.scenario.name}: {one.note}")
+            notes.setdefault(one.note, []).append(one.scenario.method)
+    for said, methods in notes.items():
+        bullet(console, f"{', '.join(methods)}: {said}")
     if found.used < found.records:
         bullet(
             console,

@@ -43,6 +43,9 @@ CORNERS = 20
 ENOUGH = 4e-3
 """The relative gap at which the last stage stops."""
 
+NEAR = 0.5
+"""A loss below this share of the records is near: other starts end in the same place."""
+
 FAR = 1e300
 """The loss of a mixture that has no inverse, as a search for the least one takes it."""
 
@@ -182,20 +185,39 @@ def _holds(P: FloatArray, member: FloatArray, numbers: FloatArray, alpha: float)
 
 
 def _stages(programs: _Programs, numbers: FloatArray, keep: float) -> DenseAnswer | None:
+    """The best of the answers from several starts; the first one where it stays near.
+
+    Far from the identity the loss bends both ways, and where one ends depends on where one starts.
+    """
+    best: DenseAnswer | None = None
+    for floor in FLOORS:
+        found = _from_floor(programs, numbers, keep, floor)
+        if found is None:
+            continue
+        loss = dense_loss(found.matrix, numbers)
+        if best is None or loss < dense_loss(best.matrix, numbers):
+            best = found
+        if loss < NEAR * numbers.sum():
+            break
+    return best
+
+
+def _from_floor(
+    programs: _Programs, numbers: FloatArray, keep: float, floor: float
+) -> DenseAnswer | None:
     # A cell without records costs a little too, so that its row is left alone.
     fewest = numbers + 1e-3
     # Where the corner of fewest changes is singular, its mixture with another one need not be.
     other = fewest * (0.5 + np.arange(len(numbers)) * 0.618 % 1)
-    for floor in FLOORS:
-        least, start = max(floor / 10, keep), None
-        for cost in (fewest, other):
-            corner = programs.solve(-np.diag(cost), floor=max(floor, keep))
-            if corner is None:
-                break
-            start = corner if start is None else (start + corner) / 2
-            if dense_loss(start, numbers) < SINGULAR * numbers.sum():
-                P = _short_steps(programs, start, numbers, floor=least)
-                return _corners(programs, P, numbers, floor=least)
+    least, start = max(floor / 10, keep), None
+    for cost in (fewest, other):
+        corner = programs.solve(-np.diag(cost), floor=max(floor, keep))
+        if corner is None:
+            break
+        start = corner if start is None else (start + corner) / 2
+        if dense_loss(start, numbers) < SINGULAR * numbers.sum():
+            P = _short_steps(programs, start, numbers, floor=least)
+            return _corners(programs, P, numbers, floor=least)
     return None
 
 
