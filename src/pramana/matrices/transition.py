@@ -49,8 +49,13 @@ def check_labels(labels: tuple[Label, ...]) -> None:
 
 
 def as_cells(labels: Sequence[Label], width: int) -> tuple[tuple[Label, ...], ...]:
-    """The labels of a matrix on so many columns, each as a tuple with one value a column."""
-    return tuple(labels) if width > 1 else tuple((label,) for label in labels)
+    """The labels of a matrix on so many columns, each as a tuple with one value a column.
+
+    Those of one column may be tuples already, as the cells of a search are.
+    """
+    if width > 1:
+        return tuple(labels)
+    return tuple(label if isinstance(label, tuple) else (label,) for label in labels)
 
 
 def label_to_json(label: Label) -> Any:
