@@ -293,8 +293,8 @@ def _judge(box, before, verb, when, ends, wrong):
         found.append(f"leftover not removed: {rest[0]}")
     if any((box / "tmp").iterdir()):
         found.append("a temporary file was left")
-    wrong += [f"{verb.name}, {when}: {one}" for one in found]
-    _tell(ends, wrong[len(wrong) - len(found) :])
+    wrong += (found := [f"{verb.name}, {when}: {one}" for one in found])
+    _tell(ends, found)
 
 
 def _left(after, before, verb, left):
@@ -338,7 +338,8 @@ def _signals(share, verbs, options):
         code = os.waitstatus_to_exitcode(status)
         found = faults(box, before, verb) + _after_signal(box, before, code, one)
         ends[f"{verb.name}: exit {code}"] += 1
-        wrong += [f"{verb.name}, {when}: {what}" for what in found]
+        wrong += (found := [f"{verb.name}, {when}: {what}" for what in found])
+        _tell(ends, found)
     return ends, wrong
 
 
@@ -384,7 +385,8 @@ def _pairs(share, verbs, options):
             found.append(f"the second says {told(box)[:200]!r}")
         if any(hidden(name) and name not in before for name in content(box)):
             found.append("something was left")
-        wrong += [f"{verb.name}, pair {number}: {one}" for one in found]
+        wrong += (found := [f"{verb.name}, pair {number}: {one}" for one in found])
+        _tell(ends, found)
     return ends, wrong
 
 
@@ -439,7 +441,8 @@ def _on_disk(share, disk, verb, room, ends, wrong):
         found.append(f"says that nothing was written: {set(content(box)) - set(before)}")
     if any(hidden(name) and name not in before for name in content(box)):
         found.append("something was left")
-    wrong += [f"{verb.name}, room for {room} bytes: {one}" for one in found]
+    wrong += (found := [f"{verb.name}, room for {room} bytes: {one}" for one in found])
+    _tell(ends, found)
     return max(took, _used(disk) - used)
 
 
