@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -97,3 +99,34 @@ def test_values_outside_are_one_line(home, tmp_path):
     one_line(done, "1 record of 'sex' holds values outside the schema")
     assert "CELLVALUE" not in done.stderr
     assert [place.name for place in tmp_path.iterdir()] == ["people.parquet"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_told_to_end_while_spark_works_it_says_so_in_one_line(home, number):
+    """Also where the whole group hears it, as from a terminal; no process and no file is left."""
+    before = sorted(home.iterdir())
+    words = ["protect", home / "people", "--schema", home / "schema.toml", "--k", "20"]
+    words += ["--engine", "spark", "--master", "local[1]", "-o", home / "ended"]
+    process = subprocess.Popen(
+        [str(BINARY), *map(str, words)], stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    while process.poll() is None and not list(home.glob(f".pramana-{process.pid}-*")):
+        time.sleep(0.01)
+    os.killpg(process.pid, number)
+    _, told = process.communicate(timeout=120)
+    assert process.returncode == 128 + number
+    assert told.count("\n") == 1
+    assert "leaves nothing behind" in told
+    assert sorted(home.iterdir()) == before
+    deadline = time.monotonic() + 60
+    while _group_lives(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not _group_lives(process.pid)
+
+
+def _group_lives(number):
+    try:
+        os.killpg(number, 0)
+    except ProcessLookupError:
+        return False
+    return True
