@@ -27,6 +27,7 @@ from pramana.estimation.regression_results import Regression
 from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.transition import Label
 from pramana.readings.base import Asked
+from pramana.readings.coarse import recoded_words, require_values
 from pramana.readings.records import ReleasedRecords
 from pramana.table.domains import Bins
 from pramana.table.opened import is_number
@@ -191,6 +192,8 @@ def fit_formula(
     names = (*model.response, *model.covariates)
     records.require_without_noise(model.covariates)
     changed = records.changed(names)
+    own = {name: records.certificate.schema.column(name) for name in names}
+    require_values(*([own[n] for n in side] for side in (model.response, model.covariates)))
     summed = _summed_response(records, model, changed, family)
     kept = tuple(name for name in dict.fromkeys(names) if name not in changed and name != summed)
     found = cells(ModelAsked(model, family, tuple(changed), kept, summed, asked))
@@ -217,7 +220,7 @@ def fit_formula(
         covariance=solved.covariance,
         question=question,
         records=round(scores.records),
-        why=f"{event}{found.why}{_who_is_left_out(records, changed)}",
+        why=f"{event}{found.why}{_who_is_left_out(records, changed)}{recoded_words(own.values())}",
     )
 
 

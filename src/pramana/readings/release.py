@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.engines.choose import as_kind, write_opened
+from pramana.engines.sums import Condition
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
 from pramana.estimation.counts import CountMethod
 from pramana.estimation.independence import IndependenceTest
@@ -34,6 +35,7 @@ from pramana.formats.opening import open_table
 from pramana.numeric import require_choice
 from pramana.randomness import Keystream
 from pramana.readings.base import Asked, Reading, reading_of
+from pramana.readings.coarse import of_values, recoded_words, require_told
 from pramana.readings.distributions import beyond_of
 from pramana.readings.filters import Where, conditions_of
 from pramana.readings.percentages import SHARES, Share, shares_within
@@ -252,7 +254,7 @@ class Release:
         """
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
 
-        return self._told(lambda reading: reading.mean(asked, of), asked, replicates)
+        return self._told(lambda reading: reading.mean(asked, of), asked, replicates, of)
 
     def total(
         self,
@@ -272,7 +274,7 @@ class Release:
         """
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
 
-        return self._told(lambda reading: reading.total(asked, of), asked, replicates)
+        return self._told(lambda reading: reading.total(asked, of), asked, replicates, of)
 
     def proportion(
         self,
@@ -300,6 +302,7 @@ class Release:
         """
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
         self._require_without_noise(beyond_of(beyond).column)
+        require_told(self.certificate.schema, [beyond_of(beyond)])
         return self._told(
             lambda reading: reading.proportion(asked, beyond_of(beyond)), asked, replicates
         )
@@ -342,7 +345,7 @@ class Release:
             )
         self._require_without_noise(of)
         return self._told(
-            lambda reading: reading.quantile(asked, of, shares=shares), asked, replicates
+            lambda reading: reading.quantile(asked, of, shares=shares), asked, replicates, of
         )
 
     def independence(
@@ -356,8 +359,10 @@ class Release:
             where: which records, by their true values.
             weighted: whether the weights are used, where the release has any and its kind allows.
         """
-        asked = Asked((first, second), conditions_of(where), weighted=weighted)
-        return replace(self.reading.independence(asked), weight=self._weight(asked))
+        asked = Asked((first, second), self._conditions(where), weighted=weighted)
+        found = self.reading.independence(asked)
+        why = f"{found.why}{self._of_weight(asked)}"
+        return replace(found, weight=self._weight(asked), why=why)
 
     def regress(
         self,
@@ -394,7 +399,8 @@ class Release:
                 for name in self._replicates(replicates, asked)
             ]
             found = replicated_regression(found, others, replicates)
-        return replace(found, weight=self._weight(asked), like=self.like)
+        why = f"{found.why}{self._of_weight(asked)}"
+        return replace(found, weight=self._weight(asked), why=why, like=self.like)
 
     def in_words(self, found: Estimate) -> Estimate:
         """The same numbers, their columns and values named by the labels of the true file."""
@@ -449,13 +455,26 @@ class Release:
     ) -> Asked:
         question = Question(level=level, infer=infer, simultaneous=simultaneous)
         names = (by,) if isinstance(by, str) else tuple(by)
-        return Asked(names, conditions_of(where), question, weighted)
+        return Asked(names, self._conditions(where), question, weighted)
+
+    def _conditions(self, where: Where) -> tuple[Condition, ...]:
+        """A filter that the release can tell."""
+        found = conditions_of(where)
+        require_told(self.certificate.schema, found)
+        return found
 
     def _told(
-        self, ask: Callable[[Reading], Estimate], asked: Asked, replicates: Replicates | None
+        self,
+        ask: Callable[[Reading], Estimate],
+        asked: Asked,
+        replicates: Replicates | None,
+        of: str | None = None,
     ) -> Estimate:
-        """An answer that is asked for in the same way with each replicate."""
-        return self._answer(ask(self.reading), asked, replicates, ask)
+        """An answer that is asked for in the same way with each replicate; ``of`` whose values."""
+        found = ask(self.reading)
+        if of is not None:
+            found = of_values(found, self.certificate.schema.column(of))
+        return self._answer(found, asked, replicates, ask)
 
     def _answer(
         self,
@@ -472,7 +491,8 @@ class Release:
             ]
             figures = [np.asarray(own.unbiased) for own in others]
             found = replicated_estimate(found, figures, replicates, asked.question)
-        return replace(found, weight=self._weight(asked), like=self.like)
+        why = f"{found.why}{self._of_weight(asked)}"
+        return replace(found, weight=self._weight(asked), why=why, like=self.like)
 
     def _stated(
         self, replicates: Replicates | None, asked: Asked, found: Estimate | None = None
@@ -511,6 +531,11 @@ class Release:
                 "about the records alone."
             )
         return names
+
+    def _of_weight(self, asked: Asked) -> str:
+        """What was done to the weights before they left, where they are used."""
+        weight = self.certificate.schema.weight
+        return recoded_words([weight]) if weight is not None and asked.weighted else ""
 
     def _weight(self, asked: Asked) -> str | None:
         weight = self.certificate.schema.weight
