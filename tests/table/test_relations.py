@@ -149,6 +149,17 @@ def test_amounts_and_measures_are_no_weights():
         assert role(found, "v9")[0] != "weight", values[:3]
 
 
+def test_what_is_called_an_amount_is_no_weight():
+    """Wages that are spread as weights are stay sensitive, and leave the crowd whole."""
+    values = RNG.integers(100, 9_000, 400)
+    for name in ("income", "yearly wage", "health_score"):
+        found = pm.describe(pa.table({"sex": RNG.integers(0, 2, 400), name: values}))
+        assert role(found, name)[0] == "sensitive", name
+    assert role(pm.describe(pa.table({"sex": RNG.integers(0, 2, 400), "v9": values})), "v9")[0] == (
+        "weight"
+    )
+
+
 def test_places_within_places_are_known_by_their_codes():
     """The finer one is a key before others, whatever it is called; the coarser one follows."""
     state = RNG.integers(1, 9, N)

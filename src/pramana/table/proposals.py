@@ -18,8 +18,8 @@ from pramana.table.domains import Bins, Categories, Domain, Label
 from pramana.table.schema import CATEGORY_LIMIT, Role
 from pramana.table.tally import Tally
 
-__all__ = ["BODIES", "Proposal", "distribution", "in_plain_letters", "propose_bins",
-           "propose_domain", "propose_role", "visibility", "visible"]  # fmt: skip
+__all__ = ["BODIES", "HEALTH", "MONEY", "Proposal", "distribution", "in_plain_letters",
+           "propose_bins", "propose_domain", "propose_role", "visibility", "visible"]  # fmt: skip
 
 FEW_NUMBERS = 20  # distinct numbers up to which each is a category
 FEW_TEXTS = 100  # distinct texts up to which they are surely categories

@@ -8,7 +8,15 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from pramana.table.proposals import BODIES, FEW_CODES, FEW_NUMBERS, distribution, visible
+from pramana.table.proposals import (
+    BODIES,
+    FEW_CODES,
+    FEW_NUMBERS,
+    HEALTH,
+    MONEY,
+    distribution,
+    visible,
+)
 from pramana.table.tally import Tally
 
 __all__ = ["behaves_as_weight"]
@@ -29,9 +37,11 @@ def behaves_as_weight(name: str, tally: Tally, records: int) -> str:
 
     Weights are above zero, unlike each other by about their own size, seldom round, and sum up to
     a population, or to the records where they were scaled so. Measures of bodies are not so spread;
-    amounts are round, have zeros, or would be of more people than there are.
+    amounts are round, have zeros, or would be of more people than there are. What is called an
+    amount is one, however it behaves.
     """
-    if not tally.complete or BODIES.search(name) or visible(name) or tally.missing:
+    called = any(words.search(name) for words in (BODIES, HEALTH, MONEY)) or visible(name)
+    if not tally.complete or called or tally.missing:
         return ""
     values, _ = distribution(tally)
     numbers = tally.numbers[np.argsort(tally.values.to_numpy(zero_copy_only=False))]
