@@ -41,10 +41,15 @@ def _turnout(definition: Definition) -> list[str]:
     if not names:
         return []
     numbers = " and ".join(names)
+    once = (
+        ""
+        if definition.panel is None
+        else (" They are of one time by itself: who sees what was sent several times may be surer.")
+    )
     return [
         f"{numbers[0].upper()}{numbers[1:]} above hold if {definition.survey.expected:,} people "
         "answer. If fewer do, they are weaker, and the release says by how much. What is said "
-        "of one record by itself (epsilon) holds however many answer."
+        f"of one record by itself (epsilon) holds however many answer.{once}"
     ]
 
 

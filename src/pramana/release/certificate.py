@@ -99,10 +99,13 @@ class Panel:
     def sentence(self) -> str:
         """What all waves tell, in plain words."""
         return (
-            f"This is wave {self.wave} of {self.waves} of a panel: the epsilon above is of one "
-            f"wave. All waves together tell no more than an epsilon of {text_up(self.epsilon, 3)} "
-            "of who gave the same answers in all of them on one device, and no more than "
-            f"{text_up(self.changing_epsilon, 3)} of anybody."
+            f"This is wave {self.wave} of {self.waves} of a panel: all numbers above are of one "
+            "wave, and hold against who sees no other one. All waves together tell no more than an "
+            f"epsilon of {text_up(self.epsilon, 3)} of who gave the same answers in all of them on "
+            f"one device, and no more than {text_up(self.changing_epsilon, 3)} of anybody. Who "
+            "sees them all pins a record on a person up to 1 in 1 + (n - 1) * exp(-2 epsilon), of "
+            "the n people who took part in all of them: with the latter epsilon, and with the "
+            "former only if all n gave the same answers throughout."
         )
 
 

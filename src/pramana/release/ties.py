@@ -297,8 +297,13 @@ def _collected(certificate: Certificate) -> Iterator[Check]:
     panel, mechanism = certificate.collected.panel, certificate.mechanism
     if panel is not None and mechanism is not None:
         one = log_of(Fraction(mechanism.gamma)) if mechanism.gamma != math.inf else math.inf
-        words = "all waves together tell no less than one"
-        yield Check.of("waves of the panel", panel.epsilon >= one, words)
+        words = "all waves together tell no less than one, and of who changes each no less"
+        # Every wave's own draw tells at least what passes both: its share, up to the last digits.
+        least = panel.waves * one * (1 - 1e-12)
+        good = panel.epsilon >= one and panel.changing_epsilon >= least
+        yield Check.of("waves of the panel", good, words)
+        told = "what all waves together tell is stated by the office, whose definition shows it"
+        yield Check.stated("all waves of the panel", told)
 
 
 def _copies(certificate: Certificate) -> Iterator[Check]:
