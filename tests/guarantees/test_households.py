@@ -227,6 +227,25 @@ def test_a_column_that_numbers_households_again_is_refused():
     assert pm.design(rounded, pm.PkAnonymity(5), data=table, method="retention").attained
 
 
+def test_a_slip_in_one_record_does_not_hide_that_incomes_number_the_households():
+    """One of them differs in its household, and all others are still told apart; what is rare is
+    the same in most households, and is none of theirs."""
+    table = people()
+    homes = [int(h[1:]) for h in table["hhid"].to_pylist()]
+    income = [1000 + home for home in homes]
+    second = next(at for at in range(1, len(homes)) if homes[at] == homes[at - 1])
+    income[second] = 7
+    rare = [int(at % 70 == 0) for at in range(len(homes))]
+    table = table.append_column("income", pa.array(income)).append_column("ill", pa.array(rare))
+    text = SCHEMA + '[columns.ill]\nrole = "sensitive"\n'
+
+    without = table.drop_columns(["income"])
+    assert pm.design(Schema.from_toml(text), pm.PkAnonymity(5), data=without).attained
+    text += '[columns.income]\nrole = "sensitive"\n'
+    with pytest.raises(Infeasible, match="'income'.*tell .* households from all others"):
+        pm.design(Schema.from_toml(text), pm.PkAnonymity(5), data=table, method="retention")
+
+
 @pytest.mark.parametrize("method", ["retention", "reports", "resample"])
 def test_columns_of_the_household_are_refused_as_keys_with_the_reason(method):
     """Region is theirs: drawn for each person they would disagree, drawn once they are linked."""

@@ -309,3 +309,59 @@ def test_nothing_is_said_to_be_recomputable_that_is_not(releases, name):
     """With the original, whatever is still only stated does not refer to the owner."""
     for check in pm.verify(releases[name].folder, original=people()).checks:
         assert "owner can" not in check.detail or str(check.state) != "stated"
+
+
+# -- words that would say more than holds ------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", HOW)
+def test_what_no_folder_shows_is_the_owners_word(releases, name):
+    """That records were drawn and shuffled at all; beside the original both are looked at."""
+    release = releases[name]
+    stated = {check.name for check in verify_folder(release.folder).of_state("stated")}
+    assert "order" in stated
+    assert ("draws" in stated) == (release.certificate.mechanism is not None)
+
+    details = {check.name: check.detail for check in pm.verify(release.folder).checks}
+    found = pm.verify(release.folder, original=people()).checks
+    assert [check.detail for check in found if check.name == "order"] != [details["order"]]
+    assert "draws" not in {check.name for check in found}
+
+
+@pytest.mark.parametrize("name", HOW)
+def test_a_promise_about_linking_says_whom_it_does_not_speak_of(releases, name, tmp_path):
+    """Sensitive columns stay with their record: who knows them finds it, at whatever k."""
+    told = "It holds against who does not know a person's s: it stays with the record."
+    certificate = releases[name].certificate
+    for claim in certificate.claims:
+        linking = claim.name in ("pk-anonymity", "k-anonymity")
+        hidden = claim.attained.link_bound is not None and claim.attained.link_bound < 0.99
+        assert (told in claim.sentence(certificate.true_schema)) == (linking and hidden)
+    form = json.dumps(certificate.to_json(), ensure_ascii=False)
+    readme = (releases[name].folder / "README.md").read_text()
+    assert form.count(told) == readme.count(told)
+
+
+def test_nothing_is_said_of_the_unknown_where_all_is_randomised():
+    """Nor of many columns one by one."""
+    schema = pm.Schema(SCHEMA.columns[:2])
+    (claim,) = pm.design(schema, pm.PkAnonymity(5), records=500, method="retention").claims[:1]
+    assert "does not know" not in claim.sentence(schema)
+    more = tuple(pm.Column(f"s{at}", pm.Role.SENSITIVE) for at in range(9))
+    told = claim.sentence(pm.Schema((*schema.columns, *more)))
+    assert "a person's s0, s1, s2, s3 and 5 more: they stay with the record" in told
+
+
+@pytest.mark.parametrize("name", HOW)
+def test_a_crowd_is_no_promise_and_records_may_read_as_the_truth(releases, name):
+    """Neither is said: a crowd of 500 hides nobody by itself, and whole records may be copied."""
+    certificate = releases[name].certificate
+    for text in (
+        certificate.to_bytes().decode(),
+        (releases[name].folder / "README.md").read_text(),
+    ):
+        assert "hides among" not in text
+        assert "no row" not in text
+        assert "not its own" not in text
+    if certificate.kind != "groups":
+        assert "is what is promised, and no more" in certificate.to_json()["crowd"]["statement"]

@@ -138,7 +138,7 @@ def show_plan(plan: Plan) -> None:
     form = plan.to_json()
     console.print(f"Method [bold]{escape(plan.method.name)}[/], {plan.records:,} records.")
     if plan.crowd != plan.records:
-        console.print(f"A person hides among at least {plan.crowd:,} of them.")
+        console.print(f"At least {plan.crowd:,} of them share what may be known of a person.")
     console.print()
     console.print(_sets(form["sets"]) if "sets" in form else _columns(plan, form))
     console.print()

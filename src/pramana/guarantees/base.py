@@ -209,6 +209,11 @@ class Guarantee(Protocol):
         return None
 
     @property
+    def against_outsiders(self) -> bool:
+        """Whether it speaks of who does not know sensitive columns of a person."""
+        return False
+
+    @property
     def suggests(self) -> float | None:
         """The share of unique records that a reader expects to find word for word, at most."""
         return self.link_bound

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["Claim", "guarantee_from_json", "read_off", "takes_as_public"]
 
 
+NAMED = 4
+"""Columns that a sentence names; the scope of a certificate lists them all."""
+
+
 @dataclass(frozen=True)
 class Claim:
     """One guarantee as claimed: attained, and asked if it was."""
@@ -40,12 +44,16 @@ class Claim:
         return "the owner only" if only_the_owner(type(self.attained)) else "anyone"
 
     def sentence(self, schema: Schema) -> str:
-        """The promise in plain words, with the lists of values that it takes as public.
+        """The promise in plain words, with what it takes as public and what as unknown.
 
-        What compares this table with others compares it with those that have the same lists: one
-        that was read off the data would be another one for them.
+        Columns that are released as they are and called sensitive stay with their record: who
+        knows them of a person finds it, whatever is promised about linking. What compares this
+        table with others compares it with those that have the same lists: one that was read off
+        the data would be another one for them.
         """
         words = self.attained.sentence() + self.missed
+        if self.attained.against_outsiders:
+            words += _taken_as_unknown(schema)
         if Need.FIXED_MATRICES not in self.attained.needs:
             return words
         return words + takes_as_public(read_off(schema))
@@ -90,6 +98,17 @@ def takes_as_public(columns: Sequence[str]) -> str:
         return ""
     lists = "list" if len(columns) == 1 else "lists"
     return f" It takes as public the {lists} of values of {', '.join(columns)}, read off the data."
+
+
+def _taken_as_unknown(schema: Schema) -> str:
+    """Whom a promise about linking does not speak of, as a sentence to go after it."""
+    names = [name for name in schema.attached if name not in schema.known]
+    if not names:
+        return ""
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    listed = ", ".join(names[:NAMED]) + more
+    stay = "it stays" if len(names) == 1 else "they stay"
+    return f" It holds against who does not know a person's {listed}: {stay} with the record."
 
 
 def guarantee_from_json(name: str, numbers: Mapping[str, Any]) -> Guarantee:

@@ -91,6 +91,11 @@ class KAnonymity(Guarantee):
         """1/k, rounded up."""
         return float_up(Fraction(1, self.k))
 
+    @property
+    def against_outsiders(self) -> bool:
+        """What is no key stays with its record."""
+        return self.k > 1
+
     def sentence(self) -> str:
         """The promise in plain words."""
         if self.k == 1:

@@ -106,6 +106,11 @@ class PkAnonymity(Guarantee):
         return float_up(1 / Fraction(self.k)) if self.k < math.inf else 0.0
 
     @property
+    def against_outsiders(self) -> bool:
+        """Its theorem takes sensitive columns as unknown."""
+        return self.hides_anybody
+
+    @property
     def hides_anybody(self) -> bool:
         """Whether there is something to promise: "1 in 1" would sound like it."""
         return self.k >= 1.01

@@ -274,7 +274,7 @@ class Certificate:
                 "published": self.nature.shows_matrices,
                 "depend_on_the_data": self.data_dependent,
             },
-            "guarantees": [claim.to_json(self.schema) for claim in self.claims],
+            "guarantees": [claim.to_json(self.true_schema) for claim in self.claims],
             "scope": {
                 "randomised": [column.name for column in self.schema.randomised],
                 "released_as_they_are": left,
@@ -395,7 +395,7 @@ class Certificate:
 
     def sentences(self) -> list[str]:
         """The promises in plain words, and beside them what stands in the release word for word."""
-        promises = [claim.sentence(self.schema) for claim in self.claims] or [NO_PROMISE]
+        promises = [claim.sentence(self.true_schema) for claim in self.claims] or [NO_PROMISE]
         if self.collected is not None:
             promises.append(self.collected.sentence())
         return promises if "verbatim" not in self.figures else [*promises, _verbatim(self)]
@@ -442,12 +442,13 @@ def _crowd(certificate: Certificate) -> str:
     if certificate.nature.grouped:
         inside = f"all {size:,} records" if not known else f"records that share {', '.join(known)}"
         return f"Groups are formed within {inside}; a person hides in a group, of at least k."
-    text = f"A person hides among all {size:,} records."
+    text = f"The crowd of a person is all {size:,} records"
     if known:
         text = (
-            f"{', '.join(known)} may be known to an adversary and are released as they are: a "
-            f"person hides among at least {size:,} records with the same values there."
+            f"{', '.join(known)} may be known to an adversary and are released as they are: the "
+            f"crowd of a person is the records with the same values there, at least {size:,}"
         )
+    text += "; how well anyone hides in it is what is promised, and no more."
     if certificate.attached is not None:
         text += f" At least {certificate.attached:,} share all columns released as they are."
     return text

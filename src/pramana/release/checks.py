@@ -72,9 +72,13 @@ class Verdict(Shown):
         return tuple(check for check in self.checks if check.state == state)
 
     def with_checks(self, more: Iterable[Check]) -> Verdict:
-        """The same verdict with further checks, which settle what was only stated before."""
+        """The same verdict with further checks, which settle what was only stated before.
+
+        A check is settled by one of its name, or by those that look at parts of it: ``draws`` by
+        ``draws: age left as it was``.
+        """
         found = tuple(more)
-        settled = {check.name for check in found}
+        settled = {part for check in found for part in (check.name, check.name.split(": ")[0])}
         kept = (c for c in self.checks if c.state is not State.STATED or c.name not in settled)
         return Verdict((*kept, *found), self.notes)
 

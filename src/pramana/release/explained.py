@@ -75,7 +75,10 @@ def _limits(certificate: Certificate) -> Iterator[str]:
 
 def _warnings(certificate: Certificate) -> Iterator[str]:
     yield "Do not count, average or fit models to the records as they stand; see the first line."
-    yield "Do not take a record for a person: which rows are true of anyone, nobody can tell."
+    yield (
+        "Do not take a record for a person: what it says was drawn by chance or exchanged, and one "
+        "that reads like somebody's need not be theirs."
+    )
     yield "Do not try to find out who is in it, nor link it with other files about people."
     if not certificate.nature.whole:
         yield (

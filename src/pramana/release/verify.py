@@ -74,6 +74,7 @@ def verify_folder(
         _explained(folder, certificate),
         *_signature(certificate, key),
         *ties(certificate),
+        *_owners_word(certificate),
     ]
     if data.ok:
         try:
@@ -84,6 +85,14 @@ def verify_folder(
         except UNFORESEEN:
             checks.append(Check.of("table", False, "it cannot be read"))
     return Verdict(tuple(checks), tuple(_notes(certificate, key)))
+
+
+def _owners_word(certificate: Certificate) -> Iterator[Check]:
+    """What no folder can show: that its records came about as the certificate says."""
+    if certificate.mechanism is not None:
+        told = "that each record was drawn by these matrices, afresh and by itself, no folder shows"
+        yield Check.stated("draws", told)
+    yield Check.stated("order", "that the records were put in a random order no folder shows")
 
 
 def _fingerprint(folder: Path, certificate: Certificate) -> Check:

@@ -68,7 +68,7 @@ def _promises(content: ReportContent) -> list[Block]:
     certificate = content.certificate
     together = dials(claim.attained for claim in certificate.claims)
     blocks: list[Block] = [] if together is None else [Words(together, "strong")]
-    blocks += [_promise(claim, certificate.schema) for claim in certificate.claims]
+    blocks += [_promise(claim, certificate.true_schema) for claim in certificate.claims]
     if not certificate.claims:
         blocks.append(Words(certificate.sentences()[0]))
     form = certificate.to_json()

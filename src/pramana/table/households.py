@@ -16,12 +16,16 @@ from pramana.errors import Infeasible
 from pramana.table.cells import joint_groups
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
-from pramana.types import IntArray
+from pramana.types import BoolArray, IntArray
 
 __all__ = ["households_of", "largest_household", "require_unlinked"]
 
 BY_CHANCE = 1e-3
 """A column is of the household if people agree by chance in all of them less often than that."""
+
+
+SLIPS = 0.02
+"""A column is of the household, too, if no more of them differ, and ten times as many by chance."""
 
 
 def households_of(table: OpenedTable, name: str) -> IntArray:
@@ -40,8 +44,9 @@ def largest_household(table: OpenedTable, name: str) -> int:
 def require_unlinked(schema: Schema, table: OpenedTable) -> None:
     """Refuse columns of the household that are drawn anew, or that tell which records are of one.
 
-    They are those that are the same for all of every household; those that leave as they are must
-    not together tell a household of several people from every other one.
+    They are those that are the same for all of every household, or of all but a few: a slip in one
+    record must not hide that incomes number the rest. Those that leave as they are must not
+    together tell a household of several people from every other one.
     """
     if schema.household is None:
         return
@@ -50,22 +55,27 @@ def require_unlinked(schema: Schema, table: OpenedTable) -> None:
     if not several.any():
         return
     drawn, told, own = [], [], []
+    linked = several
     for column in (*schema.randomised, *schema.released_as_is):
         codes = _codes(table, column.name)
-        if len(np.unique(codes)) == 1 or not _constant(homes[several], codes[several]):
+        agree = _agreeing(homes, codes)
+        whole = bool(agree[several].all())
+        if len(np.unique(codes)) == 1 or not (whole or _slips(homes, codes, several, agree)):
             continue
         if column.randomised or column.noisy:
-            drawn += [column.name] if _rarely_alike(homes[several], codes[several]) else []
+            rarely = whole and _rarely_alike(homes[several], codes[several])
+            drawn += [column.name] if rarely else []
         else:
             told.append(column.name)
             own.append(codes)
+            linked = linked & agree
     if drawn:
         raise Infeasible(_disagreeing(drawn))
     if not told:
         return
     together = joint_groups(own)
     pairs = np.unique(np.column_stack([together, homes]), axis=0)[:, 0]
-    alone = several & (np.bincount(pairs)[together] == 1)
+    alone = linked & (np.bincount(pairs)[together] == 1)
     if alone.any():
         raise Infeasible(_linked(told, len(np.unique(homes[alone]))))
 
@@ -104,9 +114,23 @@ def _rarely_alike(homes: IntArray, codes: IntArray) -> bool:
     return bool(sum(chance) < np.log(BY_CHANCE))
 
 
-def _constant(homes: IntArray, codes: IntArray) -> bool:
-    """Whether each household has one value."""
-    return int(joint_groups([homes, codes]).max()) + 1 == len(np.unique(homes))
+def _slips(homes: IntArray, codes: IntArray, several: BoolArray, agree: BoolArray) -> bool:
+    """Whether so few households disagree, and so many fewer than by chance, that these are slips.
+
+    What is rare, as a disease, is the same in most households without being of the household.
+    """
+    _, first, people = np.unique(homes[several], return_index=True, return_counts=True)
+    off = 1 - agree[several][first].mean()
+    shares = np.unique(codes[several], return_counts=True)[1] / np.count_nonzero(several)
+    chance = [(shares**size).sum() for size in np.unique(people)]
+    by_chance = 1 - np.average(chance, weights=np.unique(people, return_counts=True)[1])
+    return bool(off <= SLIPS and 10 * off <= by_chance)
+
+
+def _agreeing(homes: IntArray, codes: IntArray) -> BoolArray:
+    """For each record, whether all of its household have one value."""
+    values = np.unique(np.column_stack([homes, codes]), axis=0)[:, 0]
+    return np.bincount(values)[homes] == 1
 
 
 def _codes(table: OpenedTable, name: str) -> IntArray:
