@@ -17,7 +17,7 @@ from pramana.formats.opening import open_table
 from pramana.kanonymity.clustering import form_groups
 from pramana.kanonymity.tables import key_of
 from pramana.methods.reports import Reports
-from pramana.randomness import Keystream
+from pramana.randomness import Keystream, Stream
 from tests.judge.law import Case, Cell, Grouped, Matrix, Record, SetView, StepView
 
 __all__ = ["GROUPED", "KINDS", "World", "case_of", "grouped_of", "worlds"]
@@ -287,7 +287,9 @@ def grouped_of(world: World, *, seed: int) -> tuple[Grouped, Any] | None:
         return None
     keys = [column.name for column in world.schema.randomised]
     known = case_of(world, plan).known
-    order = _by_value(world.table)  # which is that of the groups
+    order = _by_value(world.table)  # from which chance makes that of the groups
+    stirred = Keystream.from_seed(seed).permutation(len(order), Stream("grouping", "order"))
+    order = [order[at] for at in stirred]
     table = world.table.take(order)
     groups = form_groups(
         [key_of(column, table.column(column.name)) for column in plan.schema.randomised],

@@ -10,9 +10,12 @@ from collections import Counter
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy import stats
 
+import pramana as pm
+from pramana.formats.opening import open_table
 from pramana.kanonymity.distance import Key
 from pramana.kanonymity.release import donors
 from pramana.kanonymity.sequential import draw_keys
@@ -214,3 +217,26 @@ def test_keys_drawn_around_a_group_have_the_law_of_the_paper(width):
         assert two_sample(own, simulated(keys, kinds, kind, 60_000)) > LEVEL
     wrong = simulated(keys, kinds, 0, 60_000, load=(0.8, 0.5)[width - 1] / 3)
     assert two_sample(keys[source[kinds == 0]], wrong) < LEVEL
+
+
+@pytest.mark.parametrize("beside", [(1, 5, 7, 9), (7, 9, 5, 1)])
+def test_who_joins_whom_does_not_hang_on_what_stands_beside_the_keys(beside):
+    """Three people of one key and one of another: chance alone decides who goes with the fourth.
+
+    Whoever knows all keys and how groups are formed would else work back who has which value. Of
+    120 draws some 60 hand the fourth one's key to its partner, each of three in a third of them;
+    fewer than 8 for one of them happen once in ten thousand.
+    """
+    schema = pm.Schema(
+        (
+            pm.Column("a", pm.Role.KEY, pm.Categories(("1", "2")), missing="refuse"),
+            pm.Column("s", pm.Role.SENSITIVE),
+        )
+    )
+    table = open_table(pa.table({"a": ["1", "1", "1", "2"], "s": list(beside)}), schema=schema)
+    partners = [0] * 4
+    for seed in range(120):
+        words = Keystream.from_seed(seed)
+        made = pm.Permute().regrouped(schema, table, k=2, keystream=words).table
+        partners[made["a"].to_pylist().index("2")] += 1
+    assert min(partners[:3]) >= 8, partners

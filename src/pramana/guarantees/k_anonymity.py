@@ -43,8 +43,9 @@ class KAnonymity(Guarantee):
     name: ClassVar[str] = "k-anonymity"
     needs: ClassVar[frozenset[Need]] = frozenset({Need.GROUPS, Need.SHUFFLE})
     assumption: ClassVar[str] = (
-        "Records are shuffled; the adversary may know all true keys and the groups, and knows none "
-        "of the other columns that travel with a record."
+        "Records are shuffled; the adversary may know all true keys and the groups, knows none of "
+        "the other columns that travel with a record, and does not work back from groups that were "
+        "formed by those (response, distinct, closeness)."
     )
     not_promised: ClassVar[str] = (
         "It bounds linking by the keys. If all members of a group share a sensitive value, that "

@@ -171,13 +171,15 @@ class Grouped(Method):
     ) -> Anonymised:
         """The records with new keys, in their old order, and what may be said of their groups.
 
-        The order of the truth decides nothing. Groups never cross the values of columns that an
-        adversary may know and that are released as they are.
+        The order of the truth decides nothing, and among records of the same keys chance does: were
+        it the values beside them, groups would tell who has which. Groups never cross the values of
+        columns that an adversary may know and that are released as they are.
         """
         from pramana.kanonymity.tables import anonymise
 
         table = opened.to_arrow([column.name for column in schema.released])
         order = _order_of_values(table)
+        order = order.take(keystream.permutation(len(order), Stream("grouping", "order")))
         table = table.take(order)
         binned = _binned(schema, table, keystream)
         made = anonymise(
