@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ from pramana.formats.opening import open_table
 from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.k_anonymity import KAnonymity
-from pramana.numeric import SHARES
+from pramana.numeric import SHARES, share_up
 from pramana.risk import verbatim
 from pramana.risk.verbatim import (
     Verbatim,
@@ -208,3 +209,13 @@ def test_nothing_to_compare():
     nothing = verbatim_of(np.zeros(0, np.uint64), np.zeros(0, np.uint64))
 
     assert nothing.share == nothing.unique_share == 0
+
+
+def test_a_share_of_a_sample_is_no_bound_on_that_of_all():
+    """What is published says "at most": of a sample, with room for what chance left out."""
+    exact = Verbatim(records=10_000, found=4_000, uniques=10_000, uniques_found=0)
+    sample = replace(exact, sampled=True)
+    assert exact.coarse == (0.4, 0.0)
+    assert sample.coarse == (share_up(0.43), share_up(0.004))
+    assert min(sample.coarse) > 0
+    assert replace(sample, uniques=0).coarse[1] == 1.0

@@ -12,6 +12,7 @@ records. Two different records share a number with a chance of about one in 10^1
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -92,7 +93,18 @@ class Verbatim:
     @property
     def coarse(self) -> tuple[float, float]:
         """Both shares rounded up to the grid: what may be published."""
-        return share_up(self.share), share_up(self.unique_share)
+        return (
+            share_up(self._at_most(self.share, self.records)),
+            share_up(self._at_most(self.unique_share, self.uniques)),
+        )
+
+    def _at_most(self, share: float, looked_at: int) -> float:
+        """The share itself; of a sample, what it may be of all: six standard deviations more."""
+        if not self.sampled:
+            return share
+        if not looked_at:
+            return 1.0
+        return min(1.0, share + 6 * math.sqrt(share * (1 - share) / looked_at) + 36 / looked_at)
 
     def above(self, bound: float | None) -> bool:
         """Whether more of the unique records are there than a reader of the promise expects."""
