@@ -130,7 +130,8 @@ def _slips(homes: IntArray, codes: IntArray, several: BoolArray, agree: BoolArra
 def _agreeing(homes: IntArray, codes: IntArray) -> BoolArray:
     """For each record, whether all of its household have one value."""
     values = np.unique(np.column_stack([homes, codes]), axis=0)[:, 0]
-    return np.bincount(values)[homes] == 1
+    agree: BoolArray = np.bincount(values)[homes] == 1
+    return agree
 
 
 def _codes(table: OpenedTable, name: str) -> IntArray:
