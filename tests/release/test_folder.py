@@ -123,21 +123,23 @@ def _claim(form, letter):
 
 def _forged(content, change):
     import hashlib
+    import re
 
-    from pramana.release.certificate import canonical
+    from pramana.guarantees.claim import Claim
+    from pramana.release.certificate import Certificate, canonical
 
     form = json.loads(content)
+    schema = Certificate.from_bytes(content).true_schema
     del form["digest"]
     change(form)
     for claim in form["guarantees"]:  # the words of a claim follow its numbers
         if "k" in claim["attained"]:
             from pramana.guarantees.pk_anonymity import PkAnonymity
 
-            claim["sentence"] = PkAnonymity(**claim["attained"]).sentence()
+            claim["sentence"] = Claim(PkAnonymity(**claim["attained"])).sentence(schema)
     if form["crowd"]["size"] == 3000:
-        form["crowd"]["statement"] = form["crowd"]["statement"].replace(
-            form["crowd"]["statement"].split("at least ")[1].split(" ")[0], "3,000"
-        )
+        said = form["crowd"]["statement"]
+        form["crowd"]["statement"] = re.sub("at least [0-9,]+", "at least 3,000", said, count=1)
     return canonical(form | {"digest": hashlib.sha256(canonical(form)).hexdigest()})
 
 
