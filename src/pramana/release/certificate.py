@@ -420,7 +420,9 @@ def _verbatim(certificate: Certificate) -> str:
     )
     suggested = certificate.suggested_share
     if suggested is not None and unique > suggested:
-        text += ": nobody can tell whose a record is, but records are there to be read"
+        text += (
+            ": whose they are is known no better than promised, but records are there to be read"
+        )
     return f"{text}."
 
 

@@ -64,8 +64,8 @@ WITHHELD = Kind(
 GROUPS = Kind(
     reading="pramana.readings.groups:GroupsReading",
     made="Keys were drawn anew within groups; there are no matrices.",
-    why_not="The keys of a record come from its group, and need not be its own. Tables of keys with "
-    "other columns are weaker than in truth.",
+    why_not="The keys of a record come from its group, and need not be its own. Tables of keys "
+    "with other columns are weaker than in truth.",
     grouped=True,
     owner_knows=frozenset({Need.GROUPS}),
 )
