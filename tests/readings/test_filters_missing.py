@@ -65,3 +65,12 @@ def test_a_text_that_reads_missing_is_found_beside_it(release):
     assert conditions_of(["pay>=missing"])[0].values == ("missing",)
     with pytest.raises(InvalidNumber, match="cannot be compared with text"):
         release.crosstab("key", where=["pay>=missing"])
+
+
+def test_a_wide_table_keeps_both(release):
+    """A column for the text and one for none, though both read alike."""
+    wide = release.crosstab("key", "kept", method="inverse").to_wide()
+    assert wide.column_names == ["key", "kept=missing", "kept=x", "kept missing"]
+    assert sum(map(sum, (wide[name].to_pylist() for name in wide.column_names[1:]))) == (
+        pytest.approx(200)
+    )

@@ -274,7 +274,10 @@ class Estimate:
         for name, labels, places in zip(self.by[:-1], self.labels[:-1], grid, strict=True):
             columns[name] = _arrow([labels[place] for place in places.tolist()])
         for at, label in enumerate(self.labels[-1]):
-            columns[f"{self.by[-1]}={_text(label)}"] = pa.array(values[..., at].ravel())
+            name = f"{self.by[-1]}={_text(label)}"
+            if name in columns:  # a value that reads as the word for missing
+                name = f"{self.by[-1]} {_text(label)}"
+            columns[name] = pa.array(values[..., at].ravel())
         return frame_of(pa.table(columns), self.like)
 
     def plot(self) -> Any:
