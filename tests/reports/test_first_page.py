@@ -12,7 +12,7 @@ from tests.reports.editions import released_to, truth
 from pramana import api
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.release.checks import Check, Verdict
-from pramana.reports.annex import MOST_ROWS
+from pramana.reports.annex import FEW_CHECKS, MOST_ROWS, _checks
 from pramana.reports.blocks import Drawing, Figures, Grid, Group, Signature, Words
 from pramana.reports.content import Attacks, ColumnView, ReportContent
 from pramana.reports.management import first_page, verdict_words
@@ -146,3 +146,15 @@ def released(content: ReportContent):
         method="retention",
     )
     return api.protect(truth().select(["sex"]), plan, seed=1)
+
+
+def test_what_failed_is_always_seen_and_many_stated_checks_are_folded():
+    """A reader looks for what is wrong; a list of fifty that nobody can decide hides it."""
+    failed = [Check.of(f"f{at}", False, "d") for at in range(FEW_CHECKS + 1)]
+    stated = [Check.stated(f"s{at}", "d") for at in range(FEW_CHECKS + 1)]
+    few = [own for own in _checks(Verdict(tuple(stated[1:]))) if isinstance(own, Grid)]
+    many = [own for own in _checks(Verdict((*failed, *stated))) if isinstance(own, Grid)]
+
+    assert [own.folded for own in few] == [""]
+    assert [own.folded for own in many] == ["", "The 13 checks that rest on the owner's word"]
+    assert [len(own.rows) for own in many] == [13, 13]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from pramana.guarantees.claim import Claim
@@ -27,6 +28,9 @@ __all__ = ["report_document"]
 
 MOST_ROWS = 60
 """Rows of a table that are shown."""
+
+FEW_CHECKS = 12
+"""Checks that rest on the owner's word: more of them are shown on a click."""
 
 ROLES = (
     "Roles: by a key a person could be recognised; a plain column may be known to outsiders, a "
@@ -226,16 +230,18 @@ def _making(content: ReportContent) -> list[Block]:
 
 
 def _checks(verdict: Verdict) -> list[Block]:
-    """What failed or was only stated at once, all the rest on a click."""
+    """What failed and the few that were only stated at once, all the rest on a click."""
     blocks: list[Block] = [Words(verdict.shown()[0] + ".")]
     heads = ("check", "verdict", "detail")
-    for proven in (False, True):
-        own = [c for c in verdict.checks if (c.state is State.PROVEN) == proven]
-        rows = tuple((c.name, STATES[c.state], c.detail) for c in own)
+    for state, words, open_to in (
+        (State.FAILED, "that failed", math.inf),
+        (State.STATED, "that rest on the owner's word", FEW_CHECKS),
+        (State.PROVEN, "that were computed again here", 0),
+    ):
+        rows = tuple((c.name, STATES[state], c.detail) for c in verdict.checks if c.state is state)
         if not rows:
             continue
-        caption = "Checks that were computed again here" if proven else "Checks to look at"
-        caption += _left_out(min(len(rows), MOST_ROWS), len(rows), "checks")
-        folded = f"The {len(rows)} checks that were computed again here" if proven else ""
+        caption = f"Checks {words}{_left_out(min(len(rows), MOST_ROWS), len(rows), 'checks')}"
+        folded = f"The {len(rows)} checks {words}" if len(rows) > open_to else ""
         blocks.append(Grid(heads, rows[:MOST_ROWS], caption, numbers=9, folded=folded))
     return blocks
