@@ -15,6 +15,9 @@ from typing import Any
 PLACE = Path(__file__).parents[1] / "docs" / "pictures"
 COMMAND = [sys.executable, "-c", "from pramana.cli.app import main; main()", "studio"]
 WIDE, PHONE = {"width": 1200, "height": 860}, {"width": 400, "height": 860}
+UNDRAWN = "(own) => own.getBoundingClientRect().top < innerHeight && !own.querySelector('svg')"
+"""A chart in sight that is not there yet."""
+
 METHODS = ("optimal", "gaussian", "centroid", "inverse-frequency")
 
 
@@ -95,6 +98,7 @@ def _done(page: Any) -> None:
     page.wait_for_timeout(500)
     while page.locator(".working, .htmx-request").count():
         page.wait_for_timeout(200)
+    page.wait_for_function(f"() => ![...document.querySelectorAll('.spark')].some({UNDRAWN})")
     page.wait_for_timeout(300)
 
 
