@@ -200,6 +200,13 @@ def test_protect_warns_in_one_line_of_releases_beside_it(release: Path, run: Run
     command = warned.split("pramana ")[-1]
     assert "grouped" not in command
     assert run(command).code == 0
+    for place in ("third", "fourth"):
+        assert run(PROTECT.format(place)).code == 0
+    many = run(PROTECT.format("fifth")).err
+    assert "and 2 more have the same columns" in many
+    assert "..." not in many
+    assert all(f"/{place}" in many for place in ("release", "again", "third", "fourth"))
+    assert run(many.split("pramana ")[-1]).code == 0
 
 
 def test_attacks_say_what_they_lack(release: Path, run: Run) -> None:

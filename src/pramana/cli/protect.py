@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import threading
 from importlib import import_module
 from pathlib import Path
@@ -264,9 +265,8 @@ def _warn_of_others(release: Release, place: Path) -> None:
     if not known:
         note(f"{said}; how much less cannot be computed from what their certificates state.")
         return
-    folders = " ".join(str(other) for other in known[:MOST_NAMED])
-    folders += " ..." if len(known) > MOST_NAMED else ""
-    note(f"{said}: pramana attack composition {place} {folders}")
+    words = ["pramana", "attack", "composition", str(place), *map(str, known)]
+    note(f"{said}: {shlex.join(words)}")
 
 
 def _place(to: Path | None) -> Path:
