@@ -36,11 +36,14 @@ def numbered_names(names: Sequence[str]) -> tuple[str, ...]:
     >>> numbered_names(["a", "b", "a", "a_2"])
     ('a', 'b', 'a_3', 'a_2')
     """
+    given, taken, numbers = set(names), set[str](), dict[str, int]()
     found: list[str] = []
     for name in names:
-        number, own = 2, name
-        while own in found or (own != name and own in names):
+        own, number = name, numbers.get(name, 2)
+        while own in taken or (own != name and own in given):
             own, number = f"{name}_{number}", number + 1
+        numbers[name] = number
+        taken.add(own)
         found.append(own)
     return tuple(found)
 
