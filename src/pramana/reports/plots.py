@@ -367,7 +367,7 @@ def counts(identity: str, name: str, bars: Sequence[tuple[str, int]], *, title: 
     axis = alt.Axis(
         labelAngle=0,
         labelOverlap="greedy",
-        labelSeparation=9,
+        labelSeparation=4,
         labelLimit=SHORT,
         ticks=False,
         titleLimit=WIDE,
