@@ -279,8 +279,8 @@ def _duration(seconds: float | None) -> str:
 def isolated(html: str) -> str:
     """Words that run from right to left stand for themselves, and turn nothing around them.
 
-    >>> isolated('<p title="مدن">مدن, 12</p><svg><title>x</title>مدن</svg>')
-    '<p title="مدن"><bdi>مدن</bdi>, 12</p><svg><title>x</title>مدن</svg>'
+    >>> isolated('<p title="مدن">مدن, 12</p><pre>مدن</pre>')
+    '<p title="مدن"><bdi>مدن</bdi>, 12</p><pre>مدن</pre>'
     """
     if not ANY_LEFTWARDS.search(html):
         return html
