@@ -90,7 +90,7 @@ def test_from_the_folder_to_a_file(chromium: Any, studio: str, name: str, tmp_pa
     choose_release(page, name)
     assert page.get_by_text("Proven here").count()
     page.get_by_role("link", name="Codebook").first.click()
-    page.get_by_text("Meaning").first.wait_for()
+    page.get_by_text("Values of").first.wait_for()
     assert page.get_by_text(asked["words"], exact=True).count()
     page.get_by_role("link", name="Table", exact=True).click()
     page.get_by_label("Rows", exact=True).select_option(asked["row"])
@@ -152,7 +152,7 @@ def test_no_page_has_a_barrier(chromium: Any, studio: str, width: int, scheme: s
     choose_release(page, "survey")
     for path, ready in (
         ("/release", "text=What is promised"),
-        ("/codebook", "text=Meaning"),
+        ("/codebook", "text=Values of"),
         ("/table", "text=Show the table"),
         ("/table?row=school&column=sex&what=column&level=0.9", "table.estimates"),
         ("/model?formula=income+~+C(sex)", "#found-title + :not(:has(p.quiet:only-child))"),
