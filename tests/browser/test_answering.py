@@ -497,6 +497,53 @@ def test_an_answer_given_offline_is_sent_later(
     assert served_whole.records() == [shown] * 2
 
 
+@pytest.mark.parametrize("codes", [False, True])
+def test_no_file_leaves_but_an_answer_that_the_page_saved(
+    context: Any, tmp_path: Path, codes: bool
+) -> None:
+    """A diary, a picture, an answer to another survey or with one word more: nothing is sent."""
+    extra = f"codes = {str(codes).lower()}\n"
+    for survey in serving(tmp_path, survey_text("retention", extra=extra)):
+        channel = survey.definition.channel
+        token = "AAAAA" if codes else "e" * 64
+        record = ".".join("0" * width for width in channel.widths)
+        good = {"survey": survey.definition.key, "record": record, "token": token, "work": ""}
+        high = ".".join("9" * width for width in channel.widths)
+        bad = [
+            good | {"diary": "mine"},
+            {name: own for name, own in good.items() if name != "work"},
+            good | {"survey": "0" * 64},
+            good | {"token": "My diary of today" if codes else "E" * 64},
+            good | {"work": "mine"},
+            good | {"work": 1},
+            *(good | {"record": own} for own in (high, f"{record} ", f"{record}.0", "mine", [])),
+            [good],
+            "mine",
+            None,
+        ]
+        texts = [json.dumps(own).encode() for own in bad]
+        texts += [
+            b"My diary of today.",
+            b"",
+            bytes(range(256)),
+            json.dumps(good).encode() + b" " * 4096,
+        ]
+        page = context.new_page()
+        page.goto(survey.address)
+        page.get_by_text("I have saved an answer").click()
+        requests = watched(page)
+        for text in texts:
+            page.locator("[role=alert]").evaluate("(own) => { own.textContent = ''; }")
+            page.set_input_files("#upload", {"name": "a.json", "mimeType": "application/json",
+                                             "buffer": text})  # fmt: skip
+            page.get_by_text("Nothing of it was sent").wait_for()
+        assert requests == []
+        page.set_input_files("#upload", {"name": "a.json", "mimeType": "application/json",
+                                         "buffer": json.dumps(good).encode()})  # fmt: skip
+        page.get_by_text("not known here" if codes else "have arrived").wait_for()
+        assert len(survey.records()) == (0 if codes else 1)
+
+
 def test_the_page_works_from_a_file(page: Any, served_whole: Survey) -> None:
     """It is one file: opened from the disk it asks, draws and shows what would be sent."""
     page.goto((served_whole.folder / "survey.html").as_uri())

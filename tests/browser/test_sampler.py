@@ -14,6 +14,7 @@ from scipy.stats import chi2
 
 from pramana.collect.definition import Definition
 from pramana.collect.folder import new_survey
+from pramana.errors import InputError
 from tests.browser.conftest import Survey, free_port
 from tests.collect.conftest import survey_text
 
@@ -70,6 +71,35 @@ def test_browser_and_python_send_the_same_record(page: Any, served: Survey) -> N
     found = page.evaluate(COMPUTE, [[answers, list(map(str, own))] for answers, own in vectors])
     expected = [channel.send(a, own).spelled(widths=channel.widths) for a, own in vectors]
     assert found == expected
+
+
+REFUSE = """(texts) => {
+  const own = readSurvey().channel;
+  return texts.map((text) => sendable(own, text));
+}"""
+
+
+def test_browser_and_python_refuse_the_same_records(page: Any, served: Survey) -> None:
+    """Cells that are there, that are not, and what is spelled otherwise."""
+    rng, channel = random.Random(22), served.definition.channel
+    texts = ["", ".", "0", "-1", "constructor", "1e1"]
+    for _ in range(2000):
+        own = [str(rng.randrange(10**width)).zfill(width) for width in channel.widths]
+        own[0] = str(rng.randrange(len(channel.asked) + 1)).zfill(channel.widths[0])
+        text = ".".join(own)
+        texts += [text, text[:-1], f"{text}0", text.replace("0", "\u0660"), f" {text[1:]}"]
+
+    def taken(text: str) -> bool:
+        try:
+            channel.read(text)
+        except InputError:
+            return False
+        return True
+
+    page.goto(served.address)
+    found = page.evaluate(REFUSE, texts)
+    assert found == list(map(taken, texts))
+    assert 10 < sum(found) < 5000
 
 
 TALLY = """([draw, place, count]) => {

@@ -40,6 +40,8 @@ WORDS: Final = {
     "save": "Save it as a file and send it later",
     "upload": "I have saved an answer as a file",
     "upload_file": "The file",
+    "upload_wrong": "This file is not an answer to this survey that its page has saved. Nothing of "
+    "it was sent.",
     "offline": "There is no connection. Try again, or save it as a file and send it later.",
     "offline_wave": "There is no connection to ask which wave it is. Try again later.",
     "insecure": "This page must be opened at an address that begins with https.",

@@ -8,6 +8,7 @@
   const KEY = `pramana.${survey.identity}`;
   const FOR_LIFE = ["set", "permanent"];
   const PATIENCE = 3000;
+  const MOST_BYTES = 4096;
   const plain = (own) => Object.assign(Object.create(null), own);
   let answers = plain({});
   let asked = null;
@@ -122,10 +123,12 @@
     return true;
   }
 
+  const codeOf = (typed) => typed.replace(/[\s-]/g, "").toUpperCase();
+
   function codeField() {
     const field = element("input", [], { type: "text", id: "code", autocomplete: "off", autocapitalize: "characters", spellcheck: "false" });
     field.value = code;
-    return { field, made: element("p", [element("label", text.code, { for: "code", class: "ask" }), field]), read: () => field.value.replace(/[\s-]/g, "").toUpperCase() };
+    return { field, made: element("p", [element("label", text.code, { for: "code", class: "ask" }), field]), read: () => codeOf(field.value) };
   }
 
   function welcome() {
@@ -371,12 +374,27 @@
     URL.revokeObjectURL(address);
   }
 
+  // The answer in a file, if it is one that this page has saved: nothing else that lies on a device
+  // may leave it, whatever somebody chooses by mistake.
+  async function savedIn(file) {
+    if (file.size > MOST_BYTES) return null;
+    let own = null;
+    try { own = JSON.parse(await file.text()); } catch { return null; }
+    if (own === null || Object.keys(own).sort().join() !== "record,survey,token,work") return null;
+    if (!Object.values(own).every((one) => typeof one === "string")) return null;
+    const { survey: key, record, token, work: spelt } = own;
+    const known = survey.codes ? /^[!-~]{1,64}$/.test(token) && codeOf(token) === token : /^[0-9a-f]{64}$/.test(token);
+    const worked = survey.work ? /^[0-9]{12,20}$/.test(spelt) : spelt === "";
+    if (key !== survey.keys[wave - 1] || !known || !worked || !sendable(channel, record)) return null;
+    return { survey: key, record, token, work: spelt };
+  }
+
   async function uploaded(input, wrong) {
     if (!input.files.length) return;
-    const content = await input.files[0].text();
-    let sent = null;
-    try { sent = JSON.parse(content); } catch { /* the collector refuses it */ }
-    const told = await delivered(sent?.token ?? "", () => content);
+    wrong.textContent = "";
+    const sent = await savedIn(input.files[0]);
+    if (sent === null) { input.value = ""; wrong.textContent = text.upload_wrong; return; }
+    const told = await delivered(sent.token, () => JSON.stringify(sent));
     if (told.status !== 200) { wrong.textContent = told.said; return; }
     await adopted(sent);
     finished(told.said);

@@ -74,6 +74,16 @@ function send(channel, asked, answers, words, permanent = null) {
   return spelled(channel, asked, cells);
 }
 
+// Whether a text is a record that the channel can send.
+function sendable(channel, record) {
+  const parts = record.split(".");
+  if (parts.length !== channel.widths.length) return false;
+  if (!parts.every((part, at) => /^[0-9]+$/.test(part) && part.length === channel.widths[at])) return false;
+  const [asked, ...cells] = parts.map(Number);
+  const draws = channel.asked[asked]?.draws;
+  return draws !== undefined && cells.every((cell, at) => cell < (draws[at]?.cells.length ?? 1));
+}
+
 function valuesOf(channel, record) {
   const [asked, ...cells] = record.split(".").map(Number);
   const found = [];
