@@ -26,7 +26,7 @@ from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.reporting import Reporting
 from pramana.matrices.uniform_mixture import UniformMixture
 from pramana.release.ties import ties
-from tests.collect.conftest import PERSON, small_survey
+from tests.collect.conftest import PERSON, small_survey, survey_text
 
 OTHER = {"age": "[65, 120]", "sex": "m", "employed": "no", "travel": "does not apply"}
 
@@ -235,6 +235,17 @@ def test_anybody_can_check_a_survey_before_they_answer(
     found = {check.name: check for check in check_survey(survey_folder).checks}
     assert found["definition"].ok
     assert not found["page"].ok
+
+
+def test_words_of_the_office_are_said_to_be_its_own(tmp_path: Path) -> None:
+    """Every one that differs is named, and none of them is said to be checked."""
+    source = tmp_path / "survey.toml"
+    own = '[words]\nconsent = "Nothing is sent."\nsaid = "Sent"\nnext = "Next"\n'
+    source.write_text(survey_text().replace("[[questions]]", f"{own}[[questions]]", 1))
+    new_survey(source, tmp_path / "survey")
+    found = {check.name: check for check in check_survey(tmp_path / "survey").checks}
+    assert (found["words"].state, found["page"].state) == ("stated", "proven")
+    assert "own words, which are not checked: consent, said; all else" in found["words"].detail
 
 
 def test_people_are_told_that_the_promise_hangs_on_who_comes(definition: Definition) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 from collections import Counter
@@ -13,7 +14,7 @@ import pytest
 
 import pramana as pm
 from pramana.attacks.composition import compose_releases
-from pramana.collect.channel import Draw
+from pramana.collect.channel import Draw, Remembered
 from pramana.collect.closing import close_survey
 from pramana.collect.definition import Definition, define, remember, respond
 from pramana.collect.folder import answers, load, new_survey
@@ -99,16 +100,38 @@ def test_the_permanent_answer_stays_and_the_wave_moves(panel: Path) -> None:
         assert abs(counts[permanent] - 300 * chance) < 6 * sd
 
 
+def remembered_by(definition: Definition, seed: int) -> Remembered:
+    """What a person keeps whose words come from a seed."""
+    stream, begin = Keystream.from_seed(seed), 0
+
+    def words(count: int) -> list[int]:
+        nonlocal begin
+        begin += count
+        return list(map(int, stream.words("remember", begin - count, count)))
+
+    return definition.channel.remember(words)
+
+
+def test_no_two_calls_share_their_chance(panel: Path) -> None:
+    """Neither what is kept nor a record takes a keystream that another call would draw from too."""
+    definition = load(panel, wave=1)
+    for call in (remember, respond):
+        assert "keystream" not in inspect.signature(call).parameters
+    kept = [remember(definition) for _ in range(20)]
+    assert len(set(kept)) > 1
+    assert len({respond(definition, PERSON, remembered=kept[0]) for _ in range(300)}) > 1
+
+
 def test_what_is_kept_depends_on_chance_alone(panel: Path) -> None:
     """Drawn before anything was answered; the same seed, the same; a cell stays as P says."""
     definition = load(panel)
-    seeded = [remember(definition, keystream=Keystream.from_seed(seed)) for seed in (1, 1, 2)]
+    seeded = [remembered_by(definition, seed) for seed in (1, 1, 2)]
     assert seeded[0] == seeded[1] != seeded[2]
     draw = definition.channel.asked[0].draws[0]
     assert draw.stages is not None
     stays = total = 0
     for seed in range(400):
-        kept = remember(definition, keystream=Keystream.from_seed(seed))
+        kept = remembered_by(definition, seed)
         if kept.asked == 0:
             table = kept.cells[0]
             stays += sum(place == own for place, own in enumerate(table))

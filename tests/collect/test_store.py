@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pramana.cli.app import main
 from pramana.collect.definition import Definition
 from pramana.collect.folder import invite, new_survey, opened_store
 from pramana.collect.store import Outcome, Sent, SqliteStore, open_store
@@ -234,6 +235,39 @@ def test_codes_that_cannot_answer_are_not_written(
     with pytest.raises(InputError, match="cannot be opened as a store"):
         invite(folder, definition, 5, tmp_path / "codes")
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_nobody_is_invited_to_a_survey_that_is_closed(
+    tmp_path: Path, coded: tuple[Path, Definition], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No code is drawn that could not answer; one code is told as one."""
+    folder, definition = coded
+    with pytest.raises(SystemExit):
+        main(["collect", "invite", str(folder), "1", "-o", str(tmp_path / "one")])
+    assert "1 code stands in" in capsys.readouterr().err
+    with opened_store(folder, definition) as kept:
+        kept.finish()
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(InputError, match="closed"):
+        invite(folder, definition, 5, tmp_path / "codes")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_who_joins_a_panel_answers_in_the_waves_that_are_open(tmp_path: Path) -> None:
+    """A wave that is closed does not keep people out of the next one."""
+    source, folder = tmp_path / "survey.toml", tmp_path / "survey"
+    panel = "codes = true\nwaves = 2\nall_waves_epsilon = 4.0\n"
+    source.write_text(survey_text(extra=panel))
+    definition = new_survey(source, folder)[0]
+    with opened_store(folder, definition.of_wave(1)) as kept:
+        kept.finish()
+    invite(folder, definition, 1, tmp_path / "codes")
+    code = (tmp_path / "codes").read_text().strip()
+    with opened_store(folder, definition.of_wave(2)) as kept:
+        assert kept.look_up(code) is Outcome.FREE
+        kept.finish()
+    with pytest.raises(InputError, match="closed"):
+        invite(folder, definition, 1, tmp_path / "more")
 
 
 def test_a_damaged_store_is_said_in_one_line_without_an_answer(

@@ -164,7 +164,8 @@ def invite(
     if as_json:
         show_json({"codes": number, "file": str(to)})
         return
-    note(f"{number:,} codes stand in {to}. Send one to each person, and then remove the file.")
+    codes = "1 code stands" if number == 1 else f"{number:,} codes stand"
+    note(f"{codes} in {to}. Send one to each person, and then remove the file.")
 
 
 def status(

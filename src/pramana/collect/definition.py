@@ -396,10 +396,10 @@ def _error(plan: Plan) -> float:
     return sum(own) / len(own) if own else float("inf")
 
 
-def remember(definition: Definition, *, keystream: Keystream | None = None) -> Remembered:
+def remember(definition: Definition) -> Remembered:
     """Draw what a person of a panel keeps for life, before the first wave."""
     definition.require_kept()
-    stream = keystream or Keystream.from_system()
+    stream = Keystream.from_system()  # of this person's own: nobody shares chance with another
     begin = 0
 
     def words(count: int) -> list[int]:
@@ -414,7 +414,6 @@ def respond(
     definition: Definition,
     answers: Mapping[str, str],
     *,
-    keystream: Keystream | None = None,
     remembered: Remembered | None = None,
 ) -> SentRecord:
     """Randomise the answers of one person: what may be sent, and all that may be kept.
@@ -423,7 +422,7 @@ def respond(
     they remember goes into the record of every wave.
     """
     definition.require_kept()
-    stream = keystream or Keystream.from_system()
+    stream = Keystream.from_system()  # of this record's own: two that share chance can be compared
     if (definition.stages is None) != (remembered is None):
         raise InputError("A panel, and nothing else, needs what the person keeps: remember(...).")
     if remembered is not None:

@@ -14,6 +14,7 @@ from pramana.collect.definition import DEFINITION, PAGE, TRIAL, Definition, defi
 from pramana.collect.page import pages_of
 from pramana.collect.store import DAMAGED, Store, database_errors, open_store, reason_of
 from pramana.collect.survey import Survey
+from pramana.collect.words import WORDS
 from pramana.errors import AlteredRelease, InputError, OutputExists
 from pramana.files import (
     read_file,
@@ -79,12 +80,10 @@ def check_survey(folder: Path, *, key: Path | None = None) -> Verdict:
     """
     definition, page = load_survey(folder)
     same = page == pages_of(definition)[0]
-    words = definition.consent() == consent_of(definition)
     by = f"made by pramana {definition.maker}" if definition.maker else "made by an earlier pramana"
     checks = [
         Check.of("definition", True, f"promises and channel follow; survey {definition.identity}"),
-        Check.of("words", words, "what people are told is what this version says" if words
-                 else f"this version tells people something else; {by}: check it with that one"),
+        _words(definition, by),
         Check.of("page", same, f"{'' if same else 'not '}the page that this version makes of it; "
                  f"SHA-256 {definition.page}{'' if same else f'; {by}: check it with that one'}"),
     ]  # fmt: skip
@@ -94,6 +93,19 @@ def check_survey(folder: Path, *, key: Path | None = None) -> Verdict:
     elif definition.signature is not None:
         checks.append(Check.stated("signature", "there is one; give the key of the office"))
     return Verdict(tuple(checks))
+
+
+def _words(definition: Definition, by: str) -> Check:
+    """Whether people are told what this version says; nobody can check the office's own."""
+    own = definition.survey.words
+    changed = [word for word, text in own.items() if text != WORDS[word]]
+    theirs = f"in the office's own words, which are not checked: {', '.join(changed)}"
+    if definition.consent() != consent_of(definition):
+        other = f"this version tells people something else; {by}: check it with that one"
+        return Check.of("words", False, f"{other}; {theirs}" if changed else other)
+    if changed:
+        return Check.stated("words", f"{theirs}; all else is what this version says")
+    return Check.of("words", True, "what people are told is what this version says")
 
 
 def _require_fitting(definition: Definition) -> None:
@@ -159,13 +171,19 @@ def answers(
         yield store
 
 
+def _finished(folder: Path, definition: Definition, database: str | None) -> bool:
+    with opened_store(folder, definition, database) as store:
+        return store.finished()
+
+
 def invite(
     folder: Path, definition: Definition, number: int, to: Path, *, database: str | None = None
 ) -> None:
     """Draw invitation codes, let them answer, and write them down for who sends the invitations.
 
     The store keeps their hashes only, and the file is for the office's eyes. It gets its name when
-    all of its codes can answer: a file that stands never has one that would be refused.
+    all of its codes can answer: a file that stands never has one that would be refused. Of a panel
+    they may answer in the waves that are not closed.
     """
     if not 1 <= number <= MOST_CODES:
         raise InputError(f"The number of codes must lie between 1 and {MOST_CODES:,}.")
@@ -180,11 +198,14 @@ def invite(
     if not definition.survey.codes:
         raise InputError("This survey takes no codes: its file must say codes = true.")
     require_free(to, force=False)
+    waves = [definition.changed(wave=wave) for wave in range(1, definition.survey.waves + 1)]
+    waves = [own for own in waves if not _finished(folder, own, database)]
+    if not waves:
+        raise InputError("This survey is closed: no more answers are taken, and no code is drawn.")
     with whole_file(to, mode=0o600) as place:
         place.touch(mode=0o600)
         place.write_bytes("".join(f"{code}\n" for code in spelled).encode())
-        for wave in range(1, definition.survey.waves + 1):
-            own = definition.changed(wave=wave)
+        for own in waves:
             with opened_store(folder, own, database) as store, undisturbed():
                 store.invite(spelled)
                 stands(folder)
