@@ -146,7 +146,8 @@ def _drawn(plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table
     made, plan = plan.method.release(plan, opened, keystream)
     made = with_noise(made, plan.schema, keystream)
     made = leaving(made, plan.method.published_schema(plan.schema), plan.mechanism.marks)
-    if KINDS[plan.method.kind].withholds_matrices and engine_for(opened).on_one_machine:
+    kind = KINDS[plan.method.kind]
+    if kind.grouped or (kind.withholds_matrices and engine_for(opened).on_one_machine):
         return _copies_counted(made, plan, opened)
     return made, plan
 
@@ -239,9 +240,10 @@ def _booking(
 def _copies_counted(made: Table, plan: Plan, opened: OpenedTable) -> tuple[Table, Plan]:
     """The records, drawn once, and the plan with what stands in them word for word.
 
-    Matrices that were made from the data say nothing in advance about how much they change, so it
-    is counted, and published on a coarse grid. Those that do not look at the data are their own
-    statement, and a figure of the truth beside them would break a promise of epsilon.
+    Groups and matrices that were made from the data say nothing in advance about how much they
+    change, so it is counted in what leaves, with its noise, and published on a coarse grid.
+    Matrices that do not look at the data are their own statement, and a figure of the truth beside
+    them would break a promise of epsilon.
     """
     from pramana.engines.local.table import LocalTable
 

@@ -9,10 +9,9 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.engines.choose import leaving, open_source
+from pramana.engines.choose import open_source
 from pramana.methods.registry import METHODS
-from pramana.protecting import _certificate
-from pramana.randomise.noise import with_noise
+from pramana.protecting import _certificate, _drawn
 from pramana.randomness import Keystream, Stream
 from pramana.release.stored import write_release
 
@@ -112,9 +111,7 @@ def written(folder, table, rows, method, asked, schema, file_format) -> dict[str
     opened = open_source(table, schema=plan.schema)
     keystream = ToPeople(bytes(range(32)), reproducible=False)  # no seed: central promises hold
     keystream.rows = rows
-    made, plan = plan.method.release(plan, opened, keystream)
-    made = with_noise(made, plan.schema, keystream)
-    made = leaving(made, plan.method.published_schema(plan.schema))
+    made, plan = _drawn(plan, opened, keystream)
     write_release(
         _certificate(plan, keystream, opened.labels), partial(made.write, file_format=file_format),
         folder=folder, file_format=file_format,

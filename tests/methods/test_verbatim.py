@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from pramana.numeric import SHARES
 from pramana.risk.verbatim import measure_verbatim, numbers_of
 from pramana.risk.watching import Watch
 from pramana.table.domains import Categories
+from pramana.table.recoding import Noise, Recoding
 from pramana.table.schema import Column, Impossible, Role, Schema
 
 NAMES = ("a", "b", "c", "d")
@@ -88,6 +90,33 @@ def test_with_a_column_beside_the_keys_little_is_copied():
 
     assert seen["unique_records_at_most"] <= 0.2
     assert seen["unique_records_at_most"] in SHARES
+
+
+@pytest.mark.parametrize("method", ["resample", "permute", "gaussian", "centroid"])
+@pytest.mark.parametrize("noisy", [True, False])
+def test_copies_are_counted_in_what_leaves(method, noisy):
+    """Noise counts: certificate, warning and what the owner is told are of one count."""
+    ages, pay = np.arange(600) % 3, np.arange(600) // 100
+    table = pa.table({"a": ages, "pay": pay, "note": np.arange(600) // 3})
+    noise = Noise("laplace", scale=1000) if noisy else None
+    described = Schema(
+        (
+            Column("a", Role.KEY, Categories((0, 1, 2))),
+            Column("pay", Role.SENSITIVE, recoding=Recoding(noise=noise)),
+            Column("note", Role.SENSITIVE),
+        )
+    )
+    plan = pm.design(described, pm.KAnonymity(k=5), data=table, method=method)
+    told = []
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        release = pm.protect(table, plan, seed=1, seen=told.append)
+
+    (seen,) = told
+    copies = [str(own.message) for own in said if issubclass(own.category, Copies)]
+    assert seen.above(1 / 5) is not noisy
+    assert release.certificate.figures["verbatim"] == seen.public()
+    assert copies == [] if noisy else copies == [seen.warning(1 / 5)]
 
 
 def test_key_after_key_copies_less():

@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 
 from pramana.engines.base import Table
 from pramana.engines.choose import engine_for
-from pramana.errors import Copies, Infeasible, InvalidNumber, InvalidSchema, Notice
+from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, Notice
 from pramana.formats.door import plain
-from pramana.formats.opening import open_table
 from pramana.guarantees.base import Evidence, Guarantee
 from pramana.guarantees.evaluate import attained
 from pramana.guarantees.k_anonymity import KAnonymity
@@ -28,7 +27,6 @@ from pramana.numeric import coarse_up, require_choice, require_number
 from pramana.randomness import Keystream, Stream
 from pramana.release.certificate import Certificate
 from pramana.release.makers import NewKeys
-from pramana.risk.verbatim import measure_verbatim
 from pramana.table.alike import comparable
 from pramana.table.cells import joint_groups
 from pramana.table.codec import decode, encode
@@ -148,21 +146,14 @@ class Grouped(Method):
         target = the_only(plan.asked, KAnonymity, method=self.name)
         made = self.regrouped(plan.schema, opened, k=target.k, keystream=keystream)
         evidence = Evidence(people.schema, people.records, people.crowd, group_sizes=made.sizes)
-        seen = measure_verbatim(plan.schema, opened, open_table(made.table))
-        warning = seen.warning(1 / target.k)
-        if warning is not None:
-            warnings.warn(warning, Copies, stacklevel=3)
         plan = replace(
             plan,
             records=people.records,
             crowd=people.crowd,
             attained=attained(evidence, plan.asked),
             public=self._told(target.k)
-            | {
-                # Below a billionth it is what rounding leaves of nothing.
-                "within_group_share": coarse_up(made.share) if made.share > 1e-9 else 0.0,
-                "verbatim": seen.public(),
-            },
+            # Below a billionth it is what rounding leaves of nothing.
+            | {"within_group_share": coarse_up(made.share) if made.share > 1e-9 else 0.0},
         )
         return LocalTable.of(made.table).shuffle(keystream=keystream), plan
 
