@@ -18,7 +18,7 @@ from pramana.ledger.book import Budget
 from pramana.ledger.booking import Booking, booked, require_apart
 from pramana.ledger.chain import require_file
 from pramana.matrices.mechanism import Mechanism
-from pramana.methods.people import refused_in_all
+from pramana.methods.people import refused_in_all, require_numbers
 from pramana.methods.plan import Plan
 from pramana.randomise.noise import with_noise
 from pramana.randomness import Keystream
@@ -31,6 +31,7 @@ from pramana.risk.verbatim import Verbatim, measure_verbatim
 from pramana.risk.watching import Watch
 from pramana.table.domains import Label
 from pramana.table.groups import group_sizes
+from pramana.table.households import require_unlinked
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
 from pramana.types import Progress, TableLike
@@ -88,6 +89,7 @@ def protect(
     if kept is not None:
         require_apart_from(kept, None if to is None else Path(to))
     opened = open_source(table, schema=plan.schema)
+    _require_fit(plan, opened)
     if not engine_for(opened).on_one_machine:
         seen = None
     watch, booked_table = None, opened
@@ -123,6 +125,16 @@ def protect(
     release = release if to is None else _as_read(Path(to))
     _tell(seen, watch, release, opened)
     return release
+
+
+def _require_fit(plan: Plan, opened: OpenedTable) -> None:
+    """Refuse for this very table what a design with it would refuse, whatever the plan has seen.
+
+    A plan may be made for a number of records, or from another table. What a method asks of each
+    value and of its crowd, it asks itself while it releases.
+    """
+    require_numbers(plan.schema, opened)
+    require_unlinked(plan.schema, opened)
 
 
 def _as_read(folder: Path) -> Release:

@@ -246,6 +246,42 @@ def test_a_slip_in_one_record_does_not_hide_that_incomes_number_the_households()
         pm.design(Schema.from_toml(text), pm.PkAnonymity(5), data=table, method="retention")
 
 
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [
+        ("retention", pm.PkAnonymity(4)),
+        ("reports", pm.PkAnonymity(4)),
+        ("resample", pm.KAnonymity(3)),
+    ],
+)
+def test_protect_refuses_what_links_a_household_whatever_the_plan_has_seen(
+    tmp_path, method, target
+):
+    """A plan for a number of records, or from a table that tells nobody: this table is asked."""
+    homes, words = np.arange(40) // 2, np.random.default_rng(1)
+    table = pa.table(
+        {
+            "home": homes,
+            "sex": ["F", "M"] * 20,
+            "age": words.integers(0, 2, 40),
+            "income": 1000.5 + homes * 17.3,
+        }
+    )
+    schema = Schema.from_toml(
+        'household = "home"\n[columns.home]\nrole = "identifier"\n'
+        '[columns.sex]\nrole = "key"\ncategories = ["F", "M"]\n'
+        '[columns.age]\nrole = "key"\ncategories = [0, 1]\n'
+        '[columns.income]\nrole = "sensitive"\n'
+    )
+    apart = table.set_column(3, "income", pa.array(words.integers(0, 3, 40) * 1.0))
+
+    for seen in ({"records": 40}, {"data": apart}):
+        plan = pm.design(schema, target, method=method, **seen)
+        with pytest.raises(Infeasible, match="'income'.*tell 20 households from all others"):
+            pm.protect(table, plan, to=tmp_path / "release")
+    assert not any(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("method", ["retention", "reports", "resample"])
 def test_columns_of_the_household_are_refused_as_keys_with_the_reason(method):
     """Region is theirs: drawn for each person they would disagree, drawn once they are linked."""

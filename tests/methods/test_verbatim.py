@@ -60,6 +60,19 @@ def test_columns_that_go_with_the_keys_part_nothing(method, role, same):
         pm.design(described, pm.KAnonymity(k=5), data=table, method=method)
 
 
+@pytest.mark.parametrize("method", ["resample", "permute"])
+def test_a_plan_that_saw_no_data_copies_no_table_either(method):
+    """Nothing differs beside the keys of this table: refused where it is released."""
+    table = people(income=True)
+    same = table.set_column(4, "income", pa.array(np.ones(600)))
+    by_number = pm.design(schema(income=True), pm.KAnonymity(k=5), records=600, method=method)
+    by_others = pm.design(schema(income=True), pm.KAnonymity(k=5), data=table, method=method)
+
+    for plan in (by_number, by_others):
+        with pytest.raises(InvalidSchema, match="word for word"):
+            pm.protect(same, plan, seed=1)
+
+
 def test_the_library_warns_as_the_command_line_does():
     """More of the unique records as they were than 1 in k suggests: a notice says so."""
     plan = pm.design(

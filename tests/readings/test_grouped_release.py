@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pytest
 
 from pramana import api
-from pramana.errors import Infeasible, InvalidSchema, NotCovered
+from pramana.errors import Infeasible, InvalidSchema, NotCovered, OutsideDomain
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.methods.grouped import Resample
@@ -85,6 +85,21 @@ def test_impossible_records_are_never_made():
     assert set(children["marital"].to_pylist()) == {"single"}
     with pytest.raises(InvalidSchema, match="impossible"):
         api.design(SCHEMA, KAnonymity(k=5), data=PEOPLE, method="centroid")
+
+
+@pytest.mark.parametrize("method", ["resample", "permute", "gaussian"])
+@pytest.mark.parametrize("seen", [{"records": 3000, "smallest_group": 1000}, {"looked_at": True}])
+def test_impossible_records_of_the_truth_are_refused_where_they_are_released(method, seen):
+    """Keys are copied: a plan that did not look at them releases none that cannot exist."""
+    single = PEOPLE["marital"].to_pylist()
+    young = np.flatnonzero(np.asarray(PEOPLE["age"]) < 16)[:3]
+    wrong = ["widowed" if at in young else own for at, own in enumerate(single)]
+    table = PEOPLE.set_column(3, "marital", pa.array(wrong))
+    data = {"data": table} if "looked_at" in seen else {}
+    plan = api.design(SCHEMA, KAnonymity(k=5), method=method, **data, **seen)
+
+    with pytest.raises(OutsideDomain, match="3 records hold a combination of 'age' and 'marital'"):
+        api.protect(table, plan, seed=2)
 
 
 def test_sensitive_values_can_be_made_diverse():

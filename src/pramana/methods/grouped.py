@@ -21,7 +21,7 @@ from pramana.kanonymity.choices import Clustering, Draw
 from pramana.matrices.mechanism import Mechanism
 from pramana.methods.base import Method, option, require_kinds
 from pramana.methods.counted import the_only
-from pramana.methods.people import People
+from pramana.methods.people import People, require_coded
 from pramana.methods.plan import Plan
 from pramana.numeric import coarse_up, require_choice, require_number
 from pramana.randomness import Keystream, Stream
@@ -120,6 +120,7 @@ class Grouped(Method):
                 f"records that share known columns. {people.crowd_advice(target.k)}"
             )
         self._require_room(people.schema, k=target.k, most=people.crowd)
+        self._require_parted(people)
         if people.schema.impossible and not self.real_keys:
             raise InvalidSchema(
                 f"Method {self.name} can make combinations that the schema calls impossible. Use "
@@ -142,7 +143,9 @@ class Grouped(Method):
 
         if not engine_for(opened).on_one_machine:
             warnings.warn(ON_THE_DRIVER, Notice, stacklevel=4)
+        require_coded(plan.schema, opened)  # keys are copied: nothing below looks at their rules
         people = People.of(plan.schema, opened)
+        self._require_parted(people)
         target = the_only(plan.asked, KAnonymity, method=self.name)
         made = self.regrouped(plan.schema, opened, k=target.k, keystream=keystream)
         evidence = Evidence(people.schema, people.records, people.crowd, group_sizes=made.sizes)
@@ -189,6 +192,10 @@ class Grouped(Method):
         )
         released = _with_columns(made.table, binned, schema.binned)
         return replace(made, table=released.take(pc.sort_indices(order)))
+
+    def _require_parted(self, people: People) -> None:
+        """Refuse people whose records would leave as they are, where the method copies keys."""
+        del people  # most draw keys that no member need have
 
     def _require_room(self, schema: Schema, *, k: int, most: int) -> None:
         """Refuse what no group can be: too large for all records, or too small for its values."""
@@ -285,12 +292,10 @@ class Resample(Grouped):
         """Key after key can make combinations that no record has."""
         return self.draw == "whole"
 
-    def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
-        """As for any groups; refused where most records would be released as they are."""
-        plan = super().design(people, asked)
+    def _require_parted(self, people: People) -> None:
+        """Refused where most records would be released as they are."""
         if self.draw == "whole" and not self.allow_verbatim:
             _refuse_copies(self.name, people)
-        return plan
 
 
 @dataclass(frozen=True)
@@ -303,12 +308,10 @@ class Permute(Grouped):
 
     allow_verbatim: bool = option(False, ALLOW)
 
-    def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
-        """As for any groups; refused where all records would be released as they are."""
-        plan = super().design(people, asked)
+    def _require_parted(self, people: People) -> None:
+        """Refused where all records would be released as they are."""
         if not self.allow_verbatim:
             _refuse_copies(self.name, people)
-        return plan
 
     name: ClassVar[str] = "permute"
     new_keys: ClassVar[NewKeys] = NewKeys.HANDED_ROUND
