@@ -282,6 +282,22 @@ def test_protect_refuses_what_links_a_household_whatever_the_plan_has_seen(
     assert not any(tmp_path.iterdir())
 
 
+def test_zeros_of_either_sign_do_not_hide_that_a_column_is_of_the_household():
+    """Minus zero leaves as zero: the household that has both is told from all others."""
+    homes = np.arange(40) // 2
+    income = homes * 17.5
+    income[1] = -0.0
+    table = pa.table({"home": homes, "sex": ["F", "M"] * 20, "income": income})
+    schema = Schema.from_toml(
+        'household = "home"\n[columns.home]\nrole = "identifier"\n'
+        '[columns.sex]\nrole = "key"\ncategories = ["F", "M"]\n'
+        '[columns.income]\nrole = "sensitive"\n'
+    )
+
+    with pytest.raises(Infeasible, match="'income'.*tell 20 households from all others"):
+        pm.design(schema, pm.PkAnonymity(4), data=table, method="retention")
+
+
 @pytest.mark.parametrize("method", ["retention", "reports", "resample"])
 def test_columns_of_the_household_are_refused_as_keys_with_the_reason(method):
     """Region is theirs: drawn for each person they would disagree, drawn once they are linked."""

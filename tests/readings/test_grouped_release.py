@@ -102,6 +102,48 @@ def test_impossible_records_of_the_truth_are_refused_where_they_are_released(met
         api.protect(table, plan, seed=2)
 
 
+@pytest.mark.parametrize("method", ["resample", "permute", "gaussian", "centroid"])
+@pytest.mark.parametrize(
+    "stays",
+    [{"missing": "keep"}, {"missing": "category", "exempt": ("F",)}],
+    ids=["keep", "exempt"],
+)
+def test_values_that_must_stay_are_refused_with_the_reason(method, stays):
+    """New keys come from other records: nothing of the old ones would stay."""
+    sex = Column("sex", Role.KEY, Categories(("F", "M")), **stays)
+    schema = FREE.replace_columns([sex])
+
+    with pytest.raises(InvalidSchema, match="Values of sex are exempt or kept missing"):
+        api.design(schema, KAnonymity(k=5), records=3000, smallest_group=1000, method=method)
+
+
+@pytest.mark.parametrize("method", ["resample", "permute", "gaussian", "centroid"])
+def test_a_key_that_stays_a_number_refuses_missing_values_too(method):
+    """Null or nan, when designed with data and when released by a plan that saw none."""
+    numbers = [*map(float, range(56)), None, None, float("nan"), float("nan")]
+    table = pa.table({"x": pa.array(numbers, from_pandas=False), "v": np.arange(60) % 9})
+    schema = Schema((Column("x", Role.KEY, missing="refuse"), Column("v", Role.SENSITIVE)))
+    plan = api.design(schema, KAnonymity(k=3), records=60, method=method)
+
+    with pytest.raises(OutsideDomain, match="4 records of 'x' are missing"):
+        api.design(schema, KAnonymity(k=3), data=table, method=method)
+    with pytest.raises(OutsideDomain, match="4 records of 'x' are missing"):
+        api.protect(table, plan, seed=1)
+    assert api.protect(table.slice(0, 56), plan, seed=1).records == 56
+
+
+@pytest.mark.parametrize("same", [(0.0, -0.0), (None, float("nan"))], ids=["zero", "missing"])
+def test_groups_know_one_zero_and_one_missing(same):
+    """What is released alike parts no crowd: a plan that was made is released."""
+    known = pa.array([*[1.0] * 20, *[same[0]] * 19, same[1]], from_pandas=False)
+    table = pa.table({"x": np.arange(40.0), "known": known, "v": np.arange(40) % 9})
+    columns = Column("x", Role.KEY), Column("known", Role.PLAIN), Column("v", Role.SENSITIVE)
+    plan = api.design(Schema(columns), KAnonymity(k=3), data=table, method="resample")
+
+    assert plan.crowd == 20
+    assert api.protect(table, plan, seed=1).certificate.crowd == 20
+
+
 def test_sensitive_values_can_be_made_diverse():
     """At least two distinct diagnoses in every group."""
     random = np.random.default_rng(5)

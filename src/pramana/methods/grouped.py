@@ -27,7 +27,8 @@ from pramana.numeric import coarse_up, require_choice, require_number
 from pramana.randomness import Keystream, Stream
 from pramana.release.certificate import Certificate
 from pramana.release.makers import NewKeys
-from pramana.table.alike import comparable
+from pramana.shown import listed
+from pramana.table.alike import alike, comparable
 from pramana.table.cells import joint_groups
 from pramana.table.codec import decode, encode
 from pramana.table.groups import group_sizes
@@ -113,6 +114,7 @@ class Grouped(Method):
     def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
         """A promise of k; which groups there are is found when records are released."""
         require_keys(people.schema)
+        self._require_free(people.schema)
         target = the_only(asked, KAnonymity, method=self.name)
         if target.k > people.crowd:
             raise Infeasible(
@@ -192,6 +194,16 @@ class Grouped(Method):
         )
         released = _with_columns(made.table, binned, schema.binned)
         return replace(made, table=released.take(pc.sort_indices(order)))
+
+    def _require_free(self, schema: Schema) -> None:
+        """Refuse values that must stay: records get the keys of others, whatever these are."""
+        fixed = [column.name for column in schema.randomised if column.fixed]
+        if fixed:
+            raise InvalidSchema(
+                f"Values of {listed(fixed)} are exempt or kept missing, and would not stay: method "
+                f"{self.name} gives every record new keys, missing ones too. Drop the exemption, "
+                'or set missing = "category".'
+            )
 
     def _require_parted(self, people: People) -> None:
         """Refuse people whose records would leave as they are, where the method copies keys."""
@@ -407,5 +419,6 @@ def _strata(table: pa.Table, known: Sequence[str]) -> IntArray | None:
     """One number a record, the same for records that agree in all known columns."""
     if not known:
         return None
-    coded = [plain(table.column(name).combine_chunks()).dictionary_encode() for name in known]
+    values = (alike(plain(table.column(name).combine_chunks())) for name in known)
+    coded = [own.dictionary_encode() for own in values]
     return joint_groups([own.indices.fill_null(len(own.dictionary)).to_numpy() for own in coded])

@@ -19,6 +19,7 @@ from pramana.guarantees.evaluate import attained, lacks
 from pramana.matrices.mechanism import Mechanism
 from pramana.methods.steps import step_domains
 from pramana.numeric import records_that, require_number
+from pramana.table.alike import alike
 from pramana.table.codec import Refused, count_refused, encode, refuse
 from pramana.table.counts import Counts
 from pramana.table.groups import smallest_group
@@ -233,7 +234,7 @@ def require_coded(schema: Schema, opened: OpenedTable) -> None:
     """Refuse what no method can release: values outside their domains, impossible combinations."""
     require_numbers(schema, opened)
     for column in (*schema.randomised, *schema.binned):
-        if column.domain is not None:
+        if column.domain is not None or column.missing == "refuse":
             parts = opened.summaries(partial(_refused, column), [column.name])
             refuse(column, sum(parts, start=Refused()))
     for step in step_domains(schema) if schema.impossible else ():
@@ -273,5 +274,7 @@ def _impossible(schema: Schema, names: Sequence[str], batches: Iterable[pa.Recor
 
 
 def _refused(column: Column, batches: Iterable[pa.RecordBatch]) -> Refused:
-    counts = (count_refused(column, batch.column(column.name)) for batch in batches)
-    return sum(counts, start=Refused())
+    values = (batch.column(column.name) for batch in batches)
+    if column.domain is None:  # a number that stays one has no value outside
+        return Refused(missing=sum(alike(own).null_count for own in values))
+    return sum((count_refused(column, own) for own in values), start=Refused())

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.errors import Infeasible
+from pramana.table.alike import alike
 from pramana.table.cells import joint_groups
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
@@ -138,5 +139,5 @@ def _codes(table: OpenedTable, name: str) -> IntArray:
     """A number for each value, -1 where it is missing."""
     parts = [batch.column(0) for batch in table.batches([name])]
     plain = [p.dictionary_decode() if pa.types.is_dictionary(p.type) else p for p in parts]
-    indices = pa.chunked_array(plain).combine_chunks().dictionary_encode().indices
+    indices = alike(pa.chunked_array(plain).combine_chunks()).dictionary_encode().indices
     return np.asarray(indices.fill_null(-1), dtype=np.int64)
