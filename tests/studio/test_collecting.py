@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from pramana import collect
+import pytest
+
+from pramana import api, collect
+from pramana.cli.app import main
 from tests.collect.conftest import survey_text
 from tests.collect.test_closing import answered
 from tests.studio.conftest import Visitor, words
@@ -55,3 +58,36 @@ def test_the_figures_are_those_of_a_release(tmp_path: Path) -> None:
         for (_, share, low, high), cell in zip(table.rows, cells, strict=True):
             for mine, own in ((share, "estimate"), (low, "low"), (high, "high")):
                 assert abs(mine - min(max(cell[own] / 300, 0), 1)) < 1e-9
+
+
+def test_looking_at_a_survey_makes_nothing(tmp_path: Path) -> None:
+    """Neither the figures nor the command make a store where no answer came yet."""
+    source = tmp_path / "survey.toml"
+    source.write_text(survey_text("retention"))
+    collect.new_survey(source, tmp_path / "survey")
+    before = sorted((tmp_path / "survey").iterdir())
+    assert collect.live(tmp_path / "survey").status.answers == 0
+    with pytest.raises(SystemExit) as left:
+        main(["collect", "status", str(tmp_path / "survey")])
+    assert left.value.code == 0
+    assert sorted((tmp_path / "survey").iterdir()) == before
+
+
+def test_links_out_of_the_folder_are_not_listed(tmp_path: Path) -> None:
+    """A linked survey, or one whose answers are a link; links within the folder are followed."""
+    source = tmp_path / "survey.toml"
+    source.write_text(survey_text("retention"))
+    for name in ("outside", "folder"):
+        (tmp_path / name).mkdir()
+    definition, _ = collect.new_survey(source, tmp_path / "outside" / "hidden")
+    answered(tmp_path / "outside" / "hidden", definition, 2)
+    folder = tmp_path / "folder"
+    for name in ("own", "borrowing"):
+        collect.new_survey(source, folder / name)
+    (folder / "borrowing" / "answers.sqlite").symlink_to(
+        tmp_path / "outside" / "hidden" / "answers.sqlite"
+    )
+    (folder / "linked").symlink_to(tmp_path / "outside" / "hidden")
+    (folder / "above").symlink_to(tmp_path / "outside")
+    (folder / "second").symlink_to(folder / "own")
+    assert [own.name for own in api.surveys(folder)] == ["own", "second"]

@@ -186,11 +186,11 @@ def status(
     from pramana.cli.options import names_of
     from pramana.cli.rendering import bullet, out, show_json
     from pramana.collect.closing import collected_release, status_of
-    from pramana.collect.folder import load, opened_store
+    from pramana.collect.folder import load, seen_store
 
     definition = load(folder).of_wave(wave)
     names = names_of(by)
-    with opened_store(folder, definition, database) as store:
+    with seen_store(folder, definition, database) as store:
         found = status_of(definition, store)
         table = collected_release(definition, store).crosstab(*names) if names else None
     if as_json:

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from pramana.collect.consent import consent_of
@@ -28,7 +29,8 @@ from pramana.methods.plan import Plan
 from pramana.randomness import Keystream
 from pramana.release.checks import Check, Verdict
 
-__all__ = ["answers", "check_survey", "invite", "load", "load_survey", "new_survey", "opened_store"]
+__all__ = ["answers", "check_survey", "invite", "load", "load_survey", "new_survey", "opened_store",
+           "seen_store"]  # fmt: skip
 
 ANSWERS: Final = "answers.sqlite"
 CODE_WORDS: Final = 2
@@ -136,10 +138,11 @@ def opened_store(
     folder: Path, definition: Definition, database: str | None = None
 ) -> Iterator[Store]:
     """The answers to a survey or a wave, in its folder or at the URL of a database."""
-    name = ANSWERS if definition.wave == 1 else f"answers-{definition.wave}.sqlite"
     try:
         store = open_store(
-            database or folder / name, identity=definition.key, codes=definition.survey.codes
+            database or folder / _answers_of(definition),
+            identity=definition.key,
+            codes=definition.survey.codes,
         )
         try:
             yield store
@@ -151,6 +154,23 @@ def opened_store(
         why = reason_of(error, folder)
         where = folder if database is None else "the database"
         raise InputError(f"The answers in {where} cannot be read or written: {why}.") from None
+
+
+@contextmanager
+def seen_store(
+    folder: Path, definition: Definition, database: str | None = None
+) -> Iterator[Store]:
+    """The answers for somebody who looks: where none came yet, nothing is made to keep them."""
+    if database is not None or (folder / _answers_of(definition)).exists():
+        with opened_store(folder, definition, database) as store:
+            yield store
+        return
+    with TemporaryDirectory() as apart, opened_store(Path(apart), definition) as store:
+        yield store
+
+
+def _answers_of(definition: Definition) -> str:
+    return ANSWERS if definition.wave == 1 else f"answers-{definition.wave}.sqlite"
 
 
 def load(folder: str | Path, *, wave: int | None = None) -> Definition:

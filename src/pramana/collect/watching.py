@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pramana.collect.closing import Status, collected_release, status_of
 from pramana.collect.definition import DEFINITION, Definition
-from pramana.collect.folder import load, opened_store
+from pramana.collect.folder import load, seen_store
 from pramana.collect.store import Store
 from pramana.errors import PramanaError
 from pramana.guarantees.pk_anonymity import PkAnonymity
@@ -39,10 +39,13 @@ class SurveyPlace:
 
 
 def surveys(folder: str | Path) -> list[SurveyPlace]:
-    """The surveys in a folder or one below it that can be read, and each wave of a panel."""
+    """The surveys in a folder or one below it that can be read, and each wave of a panel.
+
+    What is a link out of the folder, or holds one, is not looked at.
+    """
     base, found = Path(folder), list[SurveyPlace]()
     places = sorted([*base.glob(f"*/{DEFINITION}"), *base.glob(f"*/*/{DEFINITION}")])
-    for path in places[:MOST]:
+    for path in [own for own in places if _stays(own.parent, base)][:MOST]:
         try:
             survey = load(path.parent).survey
         except PramanaError:
@@ -51,6 +54,15 @@ def surveys(folder: str | Path) -> list[SurveyPlace]:
         name = str(path.parent.relative_to(base))
         found += [SurveyPlace(name, survey.title, wave) for wave in waves]
     return found
+
+
+def _stays(survey: Path, base: Path) -> bool:
+    """Whether a survey folder and all that is in it lie in another folder, links followed."""
+    try:
+        files, top = [survey, *survey.iterdir()], base.resolve()
+        return all(own.resolve().is_relative_to(top) for own in files)
+    except (OSError, RuntimeError):  # gone meanwhile, closed to us, or a link in a circle
+        return False
 
 
 @dataclass(frozen=True)
@@ -104,7 +116,7 @@ def live(
     It is for the office: who sees two moments can compare them.
     """
     definition = load(folder).of_wave(wave)
-    with opened_store(Path(folder), definition, database) as store:
+    with seen_store(Path(folder), definition, database) as store:
         return _live(definition, store, questions)
 
 
