@@ -67,6 +67,12 @@ def words(html: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
 
 
+def same(html: str) -> tuple[str, str]:
+    """What a page shows to paste: its commands and its Python."""
+    shell, code = re.findall(r'<pre[^>]* aria-label="(?:Com|Py)[^>]*>(.*?)</pre>', html, re.DOTALL)
+    return unescape(shell), unescape(code)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two tables, for all tests of a module: its worker is started once."""

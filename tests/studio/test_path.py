@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 
-from pramana import Schema, api, load, verify
+from pramana import Role, Schema, api, load, verify
 from pramana.cli.app import main
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
@@ -26,7 +26,7 @@ from pramana.studio.pages.opening import table_of
 from pramana.studio.view import Studio
 from pramana.studio.worker import Shelf, Workbench
 from tests.formats.test_more_formats import xlsx
-from tests.studio.conftest import Visitor, no_room, words
+from tests.studio.conftest import Visitor, no_room, same, words
 
 
 @pytest.fixture
@@ -633,6 +633,43 @@ def test_every_page_saves_schema_and_plan_for_the_command_line(
         main(["protect", "people.csv", "--plan", "plan.toml", "-o", "by_plan"])
     assert left.value.code == 0
     assert verify(folder / "by_plan").valid
+
+
+def test_the_commands_of_columns_write_the_schema_as_it_stands(
+    opened: Visitor, tmp_path: Path
+) -> None:
+    """What was changed is in them, and in Python; neither replaces a file."""
+    opened.post("/columns/roles", {"role-3": "identifier"})
+    for number, path in enumerate(("/columns", "/columns/3", "/columns/rules")):
+        shell, code = same(opened.get(path).text)
+        assert "describe" not in shell + code
+        for command, place in (
+            (["sh", "-c", shell.partition("\npramana ")[0]], tmp_path / f"shell-{number}"),
+            ([sys.executable, "-c", code], tmp_path / f"python-{number}"),
+        ):
+            place.mkdir()
+            subprocess.run(command, cwd=place, check=True)
+            assert Schema.load(place / "schema.toml") == schema(opened)
+            (place / "schema.toml").write_text("mine")
+            assert subprocess.run(command, cwd=place, check=False, capture_output=True).returncode
+            assert (place / "schema.toml").read_text() == "mine"
+    assert schema(opened).columns[3].role is Role.IDENTIFIER
+
+
+def test_commands_and_python_write_the_same_editions_of_a_report(opened: Visitor) -> None:
+    """Each under the name that the page gives it; the one for everybody never sees the truth."""
+    shell, code = same(opened.get("/report").text)
+    for edition, flag, given in (
+        ("public", "--external", "external=True"),
+        ("owner", "--original people.csv", "original='people.csv'"),
+    ):
+        for ending in ("html", "pdf"):
+            name = f"release-report-{edition}.{ending}"
+            assert f"pramana report release {flag} -o {name}" in shell.splitlines()
+            assert f"report.save({name!r})" in code.splitlines()
+        (made,) = [part for part in code.split("report = ") if f"report-{edition}.pdf" in part]
+        assert made.startswith(f"pm.report('release', {given}, name=")
+    assert shell.count("-o ") == code.count(".save(") == 4
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])

@@ -93,15 +93,38 @@ class Entry:
 
 @dataclass(frozen=True)
 class SameWork:
-    """The same by the command line and by Python."""
+    """The same by the command line and by Python.
+
+    Attributes:
+        commands: Words of each command.
+        python: A program.
+        files: Texts by the names of the files that are written first; none is replaced.
+    """
 
     commands: tuple[tuple[str, ...], ...]
     python: str
+    files: tuple[tuple[str, str], ...] = ()
 
     @property
     def shell(self) -> str:
         """Commands to paste."""
-        return "\n".join(shlex.join(words) for words in self.commands)
+        first = (_written(name, text) for name, text in self.files)
+        return "\n".join([*first, *(shlex.join(words) for words in self.commands)])
+
+
+def _written(name: str, text: str) -> str:
+    """A command that writes a text into a new file, letter by letter.
+
+    >>> print(_written("a.txt", "$HOME"))
+    (set -C; cat > a.txt) <<'EOF'
+    $HOME
+    EOF
+    """
+    end = "EOF"
+    while end in text:
+        end += "_"
+    body = text.removesuffix("\n")
+    return f"(set -C; cat > {shlex.quote(name)}) <<'{end}'\n{body}\n{end}"
 
 
 @dataclass(frozen=True)

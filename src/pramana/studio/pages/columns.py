@@ -401,17 +401,19 @@ def _describes(path: Path) -> bool:
 
 
 def _same(studio: Studio) -> SameWork:
+    """The schema as it stands here; only one that is as proposed is proposed again."""
     file, told = schema_words(studio)
     toml = studio.session.now.schema
-    code = f"import pramana as pm\n\nschema = pm.describe({source_code(studio)})\n"
-    if toml:
-        code += (
-            "schema = pm.Schema.from_toml('''\n"
-            + toml.replace("\\", "\\\\").replace("'", "\\'")
-            + "''')  # as it stands here\n"
-        )
-    code += 'schema.save("schema.toml")'
-    return SameWork((("pramana", "describe", file, *told, "-o", "schema.toml"),), code)
+    looked = described(studio).result
+    if not toml or (looked and toml == looked["schema"]):
+        code = f"schema = pm.describe({source_code(studio)})"
+        commands, files = (("pramana", "describe", file, *told, "-o", "schema.toml"),), ()
+    else:
+        text = toml.replace("\\", "\\\\").replace("'", "\\'")
+        code = f"schema = pm.Schema.from_toml('''\n{text}''')"
+        commands, files = (("pramana", "schema", "schema.toml"),), (("schema.toml", toml),)
+    code = f'import pramana as pm\n\n{code}\nschema.save("schema.toml")'
+    return SameWork(commands, code, files)
 
 
 ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (

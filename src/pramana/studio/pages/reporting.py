@@ -133,26 +133,19 @@ def _same(studio: Studio) -> SameWork:
     now = studio.session.now
     about = [word for flag, own in (("--name", now.name), ("--office", now.office)) if own
              for word in (flag, own)]  # fmt: skip
-    return SameWork(
-        (
-            (
-                "pramana",
-                "report",
-                now.release,
-                "--original",
-                file,
-                *told,
-                *about,
-                "-o",
-                "report.html",
-            ),
-            ("pramana", "report", now.release, "--external", *about, "-o", "report.pdf"),
-        ),
-        "import pramana as pm\n\n"
-        f"report = pm.report({now.release!r}, original={source_code(studio)}, name={now.name!r}, "
-        f"office={now.office!r})\n"
-        'report.save("report.html")\nreport.save("report.pdf")',
-    )
+    ways = {
+        "public": (("--external",), "external=True"),
+        "owner": (("--original", file, *told), f"original={source_code(studio)}"),
+    }
+    commands: list[tuple[str, ...]] = []
+    code = "import pramana as pm\n"
+    for edition, (flags, given) in ways.items():
+        names = [f"{now.release}-report-{edition}{ending}" for ending in (".html", ".pdf")]
+        commands += [("pramana", "report", now.release, *flags, *about, "-o", own) for own in names]
+        saved = "".join(f"report.save({own!r})\n" for own in names)
+        told_of = f"name={now.name!r}, office={now.office!r}"
+        code += f"\nreport = pm.report({now.release!r}, {given}, {told_of})\n{saved}"
+    return SameWork(tuple(commands), code)
 
 
 ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (
