@@ -203,12 +203,16 @@ def test_a_label_that_looks_like_a_formula_is_text_in_excel():
 
 
 def test_nothing_in_a_text_file_is_computed_by_a_spreadsheet():
-    """Heads and labels that would call something are texts; what is harmless stays as it is."""
-    texts = ("=cmd|' /C calc'!A0", " =1+1", "@SUM(A1)", "+A1|x", "-HYPERLINK(1)", "\t=1")
-    plain = ("-5 to 10", "+", "a=b", "mail@office", "")
+    """Heads and labels that begin as a formula are marked; numbers and other texts stay."""
+    texts = ("=cmd|' /C calc'!A0", " =1+1", "@SUM(A1)", "+A1|x", "-HYPERLINK(1)", "\t=1", "+1+1",
+             "-5-10", "-2+3", "+A1", "-A1*B2", "\uff1d1+1", "\uff0bA1", "-5 to 10", "+",
+             "\rx")  # fmt: skip
+    plain = ("-5", "+1.5", "-2e-3", "a=b", "mail@office", "x;=1+1", 'a "b", c', "")
     made = Exported(("=1+1",), tuple((own,) for own in (*texts, *plain, None, -2.5)), ())
-    head, *rows = csv.reader(io.StringIO(made.write("csv").decode()))
+    written = made.write("csv").decode()
+    head, *rows = csv.reader(io.StringIO(written, newline=""))
 
+    assert '\n"x;=1+1"\n' in written
     assert head == ["'=1+1"]
     assert [row[0] if row else "" for row in rows] == [
         *(f"'{own}" for own in texts),

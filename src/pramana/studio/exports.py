@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from collections.abc import Sequence
@@ -18,8 +17,12 @@ MEDIA: Final = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 
-COMPUTED: Final = re.compile(r"\s*(?:[=@]|[+-].*[(|!])", re.DOTALL)
-"""A text that a spreadsheet takes for a formula which does something."""
+COMPUTED: Final = re.compile(r"[\t\r]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+"""How a text begins that a spreadsheet may take for a formula, also in wide letters."""
+
+NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+PARTING: Final = re.compile(r"[,;\t\r\n\"]")
+"""What may part cells: spreadsheets of some countries take semicolons."""
 
 
 def media_type(ending: str) -> str:
@@ -57,11 +60,8 @@ class Exported:
         return self._csv() if ending == "csv" else self._excel()
 
     def _csv(self) -> bytes:
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(map(_not_computed, self.heads))
-        writer.writerows(map(_not_computed, row) for row in self.rows)
-        return out.getvalue().encode()
+        lines = (",".join(map(_cell, row)) for row in (self.heads, *self.rows))
+        return "".join(f"{line}\n" for line in lines).encode()
 
     def _excel(self) -> bytes:
         """Texts are written as texts: a label that looks like a formula is none."""
@@ -92,12 +92,23 @@ class Exported:
 def _not_computed(value: Any) -> Any:
     """A value of a text file; one that a spreadsheet would compute has a mark before it.
 
-    >>> _not_computed("=1+1"), _not_computed("-5 to 10"), _not_computed(None), _not_computed(-2.5)
-    ("'=1+1", '-5 to 10', '', -2.5)
+    >>> _not_computed("=1+1"), _not_computed("-5"), _not_computed(None), _not_computed(-2.5)
+    ("'=1+1", '-5', '', -2.5)
     """
-    if isinstance(value, str) and COMPUTED.match(value):
+    if isinstance(value, str) and COMPUTED.match(value) and not NUMBER.fullmatch(value):
         return f"'{value}"
     return "" if value is None else value
+
+
+def _cell(value: Any) -> str:
+    """A cell of a text file, between quotes where something in it could part it.
+
+    >>> _cell("x;=1+1"), _cell(0.5), _cell("plain")
+    ('"x;=1+1"', '0.5', 'plain')
+    """
+    text = str(_not_computed(value))
+    doubled = text.replace('"', '""')
+    return f'"{doubled}"' if PARTING.search(text) else text
 
 
 def _told(result: dict[str, Any]) -> list[tuple[str, str]]:
