@@ -13,7 +13,7 @@ from pramana.errors import InputError
 from pramana.studio.guard import Origin, new_token
 from pramana.studio.serving import Listening
 from pramana.studio.session import StudioSession
-from tests.studio.conftest import ORIGIN, TOKEN, Visitor
+from tests.studio.conftest import ORIGIN, PEOPLE, TOKEN, Visitor, same
 
 
 def test_without_the_token_nothing_is_shown(outsider: TestClient) -> None:
@@ -134,6 +134,31 @@ def test_uploads_lie_where_only_the_owner_reads(visitor: Visitor) -> None:
         headers={"origin": ORIGIN, "x-name": "x.exe", "hx-request": "true"},
     )
     assert "must end in" in refused.text
+
+
+def test_commands_name_a_dropped_file_where_it_lies(visitor: Visitor, folder: Path) -> None:
+    """Never a file of the folder that has the same name; and that it will be gone is said."""
+    visitor.client.post(
+        "/open/upload", content=PEOPLE.encode(), headers={"origin": ORIGIN, "x-name": "people.csv"}
+    )
+    visitor.part("/columns/list")
+    for path in ("/", "/risk", "/choose", "/protect", "/report"):
+        page = visitor.get(path).text
+        for own in same(page):
+            (named,) = set(re.findall(r"[^\s'\"]*people\.csv", own))
+            assert (folder / named).resolve() == visitor.session.table
+        assert "its copy goes when the studio ends" in page
+    visitor.post("/open", {"file": "people.csv"})
+    assert "its copy goes when the studio ends" not in visitor.get("/").text
+
+
+def test_only_files_of_the_studio_are_kept_by_a_browser(visitor: Visitor) -> None:
+    """A page that says that there is none may show what is open."""
+    assert "max-age" in visitor.get("/assets/studio.css").headers["cache-control"]
+    for path in ("/assets/none", "/assets/", "/assets/../session.json", "/none"):
+        answer = visitor.get(path)
+        assert answer.status_code >= 400
+        assert answer.headers["cache-control"] == "no-store"
 
 
 def test_a_folder_called_uploaded_is_one_like_others(visitor: Visitor, folder: Path) -> None:

@@ -25,6 +25,8 @@ Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 READING: Final = ("GET", "HEAD")
 STATIC: Final = "/assets/"
+KEPT: Final = (200, 206, 304)
+"""Answers that are a file of ours, or say that it is the same; a browser may keep them."""
 
 HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -162,7 +164,8 @@ def _with_headers(send: Send, *, static: bool) -> Send:
     async def sending(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             said = {name.lower() for name, _ in message["headers"]}
-            own = {**HEADERS, "Cache-Control": "private, max-age=3600"} if static else HEADERS
+            kept = static and message["status"] in KEPT
+            own = {**HEADERS, "Cache-Control": "private, max-age=3600"} if kept else HEADERS
             message["headers"] = [
                 *message["headers"],
                 *(

@@ -115,6 +115,11 @@ class StudioSession:
         return self._states[self._at]
 
     @property
+    def dropped(self) -> bool:
+        """Whether the table was dropped on the page, and is gone when the studio ends."""
+        return self.now.file.startswith(UPLOADED)
+
+    @property
     def undoes(self) -> str:
         """What undo would take back; nothing where there is nothing."""
         return self.now.did if self._at else ""
@@ -190,7 +195,7 @@ class StudioSession:
         place = self.place(now.file)
         if not place.exists():
             gone = " Files that were dropped on the page are removed when the studio ends."
-            hint = gone if now.file.startswith(UPLOADED) else ""
+            hint = gone if self.dropped else ""
             raise InputError(f"The file is no longer there.{hint} Choose it again.")
         if not now.part:
             return place

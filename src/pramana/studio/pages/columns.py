@@ -405,15 +405,13 @@ def _same(studio: Studio) -> SameWork:
     file, told = schema_words(studio)
     toml = studio.session.now.schema
     looked = described(studio).result
+    code = 'import pramana as pm\n\nschema = {}\nschema.save("schema.toml")'
     if not toml or (looked and toml == looked["schema"]):
-        code = f"schema = pm.describe({source_code(studio)})"
-        commands, files = (("pramana", "describe", file, *told, "-o", "schema.toml"),), ()
-    else:
-        text = toml.replace("\\", "\\\\").replace("'", "\\'")
-        code = f"schema = pm.Schema.from_toml('''\n{text}''')"
-        commands, files = (("pramana", "schema", "schema.toml"),), (("schema.toml", toml),)
-    code = f'import pramana as pm\n\n{code}\nschema.save("schema.toml")'
-    return SameWork(commands, code, files)
+        made = code.format(f"pm.describe({source_code(studio)})")
+        return SameWork((("pramana", "describe", file, *told, "-o", "schema.toml"),), made)
+    text = toml.replace("\\", "\\\\").replace("'", "\\'")
+    made = code.format(f"pm.Schema.from_toml('''\n{text}''')")
+    return SameWork((("pramana", "schema", "schema.toml"),), made, (("schema.toml", toml),))
 
 
 ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (

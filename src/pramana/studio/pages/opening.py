@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
-from pramana.studio.session import UPLOADED, Choices, StudioSession
+from pramana.studio.session import HOME, UPLOADED, Choices, StudioSession
 from pramana.studio.view import (
     Entry,
     SameWork,
@@ -204,9 +204,11 @@ def _files(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def file_words(studio: Studio) -> str:
-    """The table as commands name it."""
+    """The table as commands name it; one that was dropped on the page lies with the studio."""
     now = studio.session.now
-    file = now.file.removeprefix(UPLOADED)
+    file = now.file
+    if file.startswith(UPLOADED):
+        file = f"{HOME}/{studio.session.uploads.name}/{file.removeprefix(UPLOADED)}"
     named = f"{file}#{now.part}" if now.part else file
     return f"./{named}" if named.startswith("-") else named
 
