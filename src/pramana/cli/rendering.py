@@ -280,7 +280,7 @@ def show_promises(console: Console, plan: Plan, made: Certificate | None = None)
             bullet(console, words)
             continue
         asked = "" if claim.asked is None else f"Asked: {claim.asked}. "
-        bullet(console, asked + claim.sentence(plan.schema), style="green")
+        bullet(console, asked + plan.promise(claim), style="green")
     if plan.expected_error is not None:
         bullet(console, plan.expected_error.sentence())
     for sentence in plan.choice:

@@ -5,20 +5,51 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pramana.errors import NotARelease
 from pramana.guarantees.base import Guarantee, Need, only_the_owner
 from pramana.guarantees.registry import GUARANTEES
+from pramana.table.schema import Role
 
 if TYPE_CHECKING:
     from pramana.table.schema import Schema
 
-__all__ = ["Claim", "guarantee_from_json", "read_off", "takes_as_public"]
+__all__ = ["Claim", "Made", "guarantee_from_json", "read_off", "takes_as_public"]
 
 
 NAMED = 4
 """Columns that a sentence names; the scope of a certificate lists them all."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """How records were made, as far as the words of a promise hang on it.
+
+    Attributes:
+        looked_at: the columns beside the keys by which groups were formed.
+    """
+
+    looked_at: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, schema: Schema, options: Mapping[str, Any]) -> Made:
+        """From the options of a method, which may be those of another package."""
+        named = options.get("responses")
+        responses = named if isinstance(named, list | tuple) else ()
+        if options.get("response_weight", 1) == 0:
+            responses = ()
+        by_values = options.get("distinct", 1) != 1 or options.get("closeness", 1) != 1
+        looked_at = tuple(
+            column.name
+            for column in schema.released_as_is
+            if column.name not in schema.known
+            and (column.name in responses or (by_values and column.role is Role.SENSITIVE))
+        )
+        return cls(looked_at)
+
+
+AS_USUAL: Final = Made()
 
 
 @dataclass(frozen=True)
@@ -43,17 +74,20 @@ class Claim:
         """Who can compute the number again."""
         return "the owner only" if only_the_owner(type(self.attained)) else "anyone"
 
-    def sentence(self, schema: Schema) -> str:
+    def sentence(self, schema: Schema, made: Made = AS_USUAL) -> str:
         """The promise in plain words, with what it takes as public and what as unknown.
 
         Columns that are released as they are and called sensitive stay with their record: who
         knows them of a person finds it, whatever is promised about linking. What compares this
         table with others compares it with those that have the same lists: one that was read off
-        the data would be another one for them.
+        the data would be another one for them. Groups that were formed by other columns than keys
+        tell of these to who knows how that is done.
         """
         words = self.attained.sentence() + self.missed
         if self.attained.against_outsiders:
             words += _taken_as_unknown(schema)
+            if Need.GROUPS in self.attained.needs:
+                words += _worked_back(made.looked_at)
         if Need.FIXED_MATRICES not in self.attained.needs:
             return words
         return words + takes_as_public(read_off(schema))
@@ -65,14 +99,14 @@ class Claim:
             return ""
         return f" The target was missed: {self.asked} had been asked for."
 
-    def to_json(self, schema: Schema) -> dict[str, Any]:
+    def to_json(self, schema: Schema, made: Made = AS_USUAL) -> dict[str, Any]:
         """With the promise in words, what it assumes, and who can check it."""
         return {
             "name": self.name,
             "asked": None if self.asked is None else self.asked.to_json(),
             "attained": self.attained.to_json(),
             "holds": self.holds,
-            "sentence": self.sentence(schema),
+            "sentence": self.sentence(schema, made),
             "assumption": self.attained.assumption,
             "checked_by": self.checked_by,
         }
@@ -105,10 +139,26 @@ def _taken_as_unknown(schema: Schema) -> str:
     names = [name for name in schema.attached if name not in schema.known]
     if not names:
         return ""
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    listed = ", ".join(names[:NAMED]) + more
     stay = "it stays" if len(names) == 1 else "they stay"
-    return f" It holds against who does not know a person's {listed}: {stay} with the record."
+    return (
+        f" It holds against who does not know a person's {_listed(names)}: {stay} with the record."
+    )
+
+
+def _worked_back(columns: Sequence[str]) -> str:
+    """Whom groups that were formed by these columns do not hide from."""
+    if not columns:
+        return ""
+    return (
+        f" Groups were formed by looking at {_listed(columns)} too: it does not hold against who "
+        "knows how that is done, and works back from the groups to what somebody has there."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
 
 
 def guarantee_from_json(name: str, numbers: Mapping[str, Any]) -> Guarantee:

@@ -49,7 +49,9 @@ class KAnonymity(Guarantee):
     )
     not_promised: ClassVar[str] = (
         "It bounds linking by the keys. If all members of a group share a sensitive value, that "
-        "value is told of each of them; and the other columns must not be known to the adversary."
+        "value is told of each of them; and the other columns must not be known to the adversary. "
+        "Where groups were formed by other columns too (response, distinct, closeness), it does "
+        "not hold against who knows how and works back from the groups."
     )
     letters: ClassVar[tuple[Letter, ...]] = (
         Letter("--k", "Pin no released record on a person beyond 1 in k.", up=False, first=True),

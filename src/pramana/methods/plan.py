@@ -12,7 +12,7 @@ from typing import Any
 
 from pramana.errors import DoesNotHold
 from pramana.guarantees.base import Guarantee, Need
-from pramana.guarantees.claim import Claim, read_off
+from pramana.guarantees.claim import Claim, Made, read_off
 from pramana.guarantees.dials import dials
 from pramana.guarantees.evaluate import paired
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
@@ -100,9 +100,18 @@ class Plan(Shown):
         """k, local and central epsilon in one line, where all three hold."""
         return dials(self.attained)
 
+    @property
+    def made(self) -> Made:
+        """How records will be made, as far as the words of a promise hang on it."""
+        return Made.of(self.schema, self.method.disclosed())
+
+    def promise(self, claim: Claim) -> str:
+        """One of the promises in plain words, with whom it does not speak of."""
+        return claim.sentence(self.schema, self.made)
+
     def sentences(self) -> list[str]:
         """The promises and the price in plain words, and what weakens them."""
-        promises = [claim.sentence(self.schema) for claim in self.claims]
+        promises = [self.promise(claim) for claim in self.claims]
         error = [self.expected_error.sentence()] if self.expected_error else []
         return [*promises, *error, *self.choice, *self.notices]
 
@@ -158,7 +167,7 @@ class Plan(Shown):
             "columns": {
                 name: _parameters(step) for step in self.mechanism for name in step.columns
             },
-            "guarantees": [claim.to_json(self.schema) for claim in self.claims],
+            "guarantees": [claim.to_json(self.schema, self.made) for claim in self.claims],
             "expected_error": None if error is None else finite(error.mean),
             "data_dependent": self.method.data_dependent,
             "dials": self.dials,

@@ -18,7 +18,7 @@ from typing import Any
 from pramana.errors import AlteredRelease, NotARelease, PramanaError
 from pramana.formats.base import FORMATS
 from pramana.guarantees.base import Evidence
-from pramana.guarantees.claim import Claim
+from pramana.guarantees.claim import Claim, Made
 from pramana.matrices.mechanism import Mechanism
 from pramana.numeric import SHARES, percent_up, text_up
 from pramana.release.forms import (
@@ -274,7 +274,7 @@ class Certificate:
                 "published": self.nature.shows_matrices,
                 "depend_on_the_data": self.data_dependent,
             },
-            "guarantees": [claim.to_json(self.true_schema) for claim in self.claims],
+            "guarantees": [claim.to_json(self.true_schema, self.made) for claim in self.claims],
             "scope": {
                 "randomised": [column.name for column in self.schema.randomised],
                 "released_as_they_are": left,
@@ -393,9 +393,18 @@ class Certificate:
         files = {own.format: own for own in (*self.copies, self.data) if own is not None}
         return next((files[own] for own in formats if own in files), self.data)
 
+    @property
+    def made(self) -> Made:
+        """How records were made, as far as the words of a promise hang on it."""
+        return Made.of(self.true_schema, self.options)
+
+    def promise(self, claim: Claim) -> str:
+        """One of the promises in plain words, with whom it does not speak of."""
+        return claim.sentence(self.true_schema, self.made)
+
     def sentences(self) -> list[str]:
         """The promises in plain words, and beside them what stands in the release word for word."""
-        promises = [claim.sentence(self.true_schema) for claim in self.claims] or [NO_PROMISE]
+        promises = [self.promise(claim) for claim in self.claims] or [NO_PROMISE]
         if self.collected is not None:
             promises.append(self.collected.sentence())
         return promises if "verbatim" not in self.figures else [*promises, _verbatim(self)]

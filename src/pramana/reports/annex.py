@@ -22,7 +22,6 @@ from pramana.reports.blocks import (
 from pramana.reports.content import Attacks, ColumnView, Measures, ReportContent
 from pramana.reports.management import first_page
 from pramana.reports.plots import percent, shares
-from pramana.table.schema import Schema
 
 __all__ = ["report_document"]
 
@@ -72,7 +71,7 @@ def _promises(content: ReportContent) -> list[Block]:
     certificate = content.certificate
     together = dials(claim.attained for claim in certificate.claims)
     blocks: list[Block] = [] if together is None else [Words(together, "strong")]
-    blocks += [_promise(claim, certificate.true_schema) for claim in certificate.claims]
+    blocks += [_promise(claim, certificate.promise(claim)) for claim in certificate.claims]
     if not certificate.claims:
         blocks.append(Words(certificate.sentences()[0]))
     form = certificate.to_json()
@@ -84,7 +83,7 @@ def _promises(content: ReportContent) -> list[Block]:
     return blocks
 
 
-def _promise(claim: Claim, schema: Schema) -> Group:
+def _promise(claim: Claim, sentence: str) -> Group:
     guarantee = claim.attained
     numbers = ", ".join(f"{key} = {text}" for key, text in guarantee.shown().items())
     asked = "not asked for; it follows from the matrices"
@@ -101,7 +100,7 @@ def _promise(claim: Claim, schema: Schema) -> Group:
     )
     name = guarantee.name.replace("-", " ")
     head = Heading(name[:1].upper() + name[1:])
-    return Group("promise", (head, Words(claim.sentence(schema)), facts))
+    return Group("promise", (head, Words(sentence), facts))
 
 
 # -- columns -------------------------------------------------------------------------------

@@ -96,7 +96,7 @@ def _promise(content: ReportContent) -> tuple[str, str]:
         return "none", content.certificate.sentences()[0]
     bound = claim.attained.suggests
     number = str(claim.attained) if bound is None else f"at most {percent_up(bound)}"
-    return number, f"Promised. {claim.attained.sentence()}"
+    return number, f"Promised. {content.certificate.promise(claim)}"
 
 
 def _measured(content: ReportContent) -> list[tuple[str, str]]:

@@ -177,7 +177,7 @@ def _advice(advice: Any, k: float) -> dict[str, Any]:
     claims = {
         one.scenario.method: []
         if one.plan is None
-        else [claim.sentence(one.plan.schema) for claim in one.plan.claims]
+        else [one.plan.promise(claim) for claim in one.plan.claims]
         for one in advice.tried
     }
     form: dict[str, Any] = advice.to_json()
@@ -293,7 +293,7 @@ def _told(plan: Any, *, opened: Any) -> dict[str, Any]:
         "data_dependent": plan.method.data_dependent,
         "promises": [
             {
-                "words": claim.sentence(plan.schema),
+                "words": plan.promise(claim),
                 "asked": claim.asked is not None,
                 "assumption": claim.attained.assumption,
             }
