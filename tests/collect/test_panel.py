@@ -347,6 +347,26 @@ def test_who_stays_is_found_among_those_who_change(panel: Path) -> None:
     assert "They are of one time by itself" in " ".join(definition.consent())
 
 
+def test_all_waves_are_promised_to_who_answers_once_a_wave(panel: Path) -> None:
+    """Two devices in each of two waves tell more than one: what is said of all waves says so."""
+    life, each = mixture(2, 24), mixture(2, 1)
+
+    def twice(truth: int) -> Fraction:
+        """Both devices send 0 in both waves."""
+        return sum((life[truth][b] * each[b][0] ** 2 for b in range(2)), Fraction(0)) ** 2
+
+    assert twice(0) / twice(1) > gamma(life)
+    assert twice(0) / twice(1) <= gamma(each) ** 4
+
+    definition = load(panel, wave=1)
+    assert definition.panel is not None
+    said = definition.panel.sentence()
+    assert "of anybody who answered at most once a wave" in said
+    assert "who answered m times in each is covered by m times the latter" in said
+    assert "took part in all of them, each once a wave" in said
+    assert "That holds if you answer once each time" in " ".join(definition.consent())
+
+
 TWO_WAVES = small_survey(
     ("q", ["yes", "no"], ""),
     head='waves = 2\nall_waves_epsilon = 1.6\nexpected = 2\nepsilon = 1.5\nmethod = "retention"',

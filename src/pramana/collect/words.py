@@ -67,7 +67,8 @@ WORDS: Final = {
     "consent_panel": "You will be asked {waves} times. This device keeps a changed answer for each "
     "true one, for good, and changes it once more each time. One time by itself tells no more than "
     "an epsilon of {one}; all {waves} together no more than {alike} while your answers stay the "
-    "same, and no more than {changing} if they change or you change the device.",
+    "same, and no more than {changing} if they change or you change the device. That holds if you "
+    "answer once each time: to answer on several devices the same time tells more.",
     "consent_code": "Your code lets you answer once. It is kept as a mark that it was used, and "
     "not beside your answers.",
     "consent_once": "Answer once only. This device keeps what it sent, changed as it was, and "

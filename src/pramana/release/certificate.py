@@ -87,7 +87,7 @@ class Panel:
     Attributes:
         wave: which one this is.
         waves: how many there are.
-        epsilon: of all waves together, for who gives the same answers in all of them.
+        epsilon: of all waves together, for who gives the same answers in all of them, once a wave.
         changing_epsilon: the same for whoever else.
     """
 
@@ -102,10 +102,12 @@ class Panel:
             f"This is wave {self.wave} of {self.waves} of a panel: all numbers above are of one "
             "wave, and hold against who sees no other one. All waves together tell no more than an "
             f"epsilon of {text_up(self.epsilon, 3)} of who gave the same answers in all of them on "
-            f"one device, and no more than {text_up(self.changing_epsilon, 3)} of anybody. Who "
-            "sees them all pins a record on a person up to 1 in 1 + (n - 1) * exp(-2 epsilon), of "
-            "the n people who took part in all of them: with the latter epsilon, and with the "
-            "former only if all n gave the same answers throughout."
+            f"one device, and no more than {text_up(self.changing_epsilon, 3)} of anybody who "
+            "answered at most once a wave: who answered m times in each is covered by m times the "
+            "latter. Who sees them all pins a record on a person up to 1 in 1 + (n - 1) * exp(-2 "
+            "epsilon), of the n people who took part in all of them, each once a wave: with the "
+            "latter epsilon, and with the former only if all n gave the same answers throughout, "
+            "on one device each."
         )
 
 
