@@ -8,6 +8,7 @@ import re
 import pytest
 
 from pramana import api
+from pramana.collect.closing import certificate_of
 from pramana.collect.definition import define
 from pramana.collect.survey import Survey, read_survey
 from pramana.collect.words import NOT_SAID, SKIPPED
@@ -15,6 +16,7 @@ from pramana.errors import InvalidNumber, InvalidSchema
 from pramana.guarantees.registry import asked_by_letters
 from pramana.methods.steps import step_domains
 from pramana.numeric import TOTAL
+from pramana.release.certificate import Certificate
 from tests.collect.conftest import small_survey, survey_text
 
 
@@ -165,6 +167,22 @@ def test_nobody_is_told_that_chance_chooses_all_questions() -> None:
     sizes = {len(one.columns) for one in definition.channel.asked}
     assert sizes == {2}
     assert not any("which 2 of the 2" in one for one in definition.consent())
+
+
+@pytest.mark.parametrize("method", ["reports", "retention"])
+def test_people_and_certificate_say_that_the_questions_of_a_person_are_secret(method: str) -> None:
+    """k is counted for who does not know them; epsilon is not."""
+    definition, _ = define(read_survey(survey_text(method)), survey_text(method))
+    certificate = certificate_of(definition, 400)
+    told, said = " ".join(definition.consent()), certificate.sentences()
+    picked = method == "reports"
+    assert ("Tell nobody which they were: who knows it looks for you in a" in told) == picked
+    for text in (told, *said[:1], str(certificate.to_json()["guarantees"])):
+        assert ("does not know which columns a person was asked for" in text) == picked
+    for text in (" ".join(said), certificate.to_json()["collected"]["statement"]):
+        assert ("People saw which questions chance had picked" in text) == picked
+    again = Certificate.from_bytes(certificate.to_bytes())
+    assert again.sentences() == said
 
 
 @pytest.mark.parametrize("method", ["reports", "retention"])

@@ -198,7 +198,7 @@ def status_of(definition: Definition, store: Store) -> Status:
     answers = store.count()
     promised = definition.promised(answers) if answers >= 2 else ()
     k = next((one.k for one in promised if isinstance(one, PkAnonymity)), None)
-    sentences = tuple(one.sentence() for one in promised)
+    sentences = tuple(definition.promises(promised))
     sentences += _not_covered(definition, answers) if promised else ()
     odd = _told(suspicions(definition.channel, store.tally()))
     short = tuple(definition.short_of(answers)) if promised else ()

@@ -24,7 +24,7 @@ def consent_of(definition: Definition) -> list[str]:
     """What this version of pramana tells people of a survey."""
     survey = definition.survey
     said = [survey.said("consent"), *_chances(definition), survey.said("consent_use")]
-    said += [one.sentence() for one in definition.promised()]
+    said += definition.promises(definition.promised())
     said += _panel(definition)
     said += _turnout(definition)
     return [*said, survey.said("consent_code" if survey.codes else "consent_once")]

@@ -8,7 +8,7 @@ people, and the page that people open is the very file whose digest stands here.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version as version_of
@@ -23,7 +23,7 @@ from pramana.collect.survey import Survey, read_survey
 from pramana.errors import AlteredRelease, InputError, InvalidNumber, NotARelease, PramanaError
 from pramana.files import read_file
 from pramana.guarantees.base import Evidence, Guarantee
-from pramana.guarantees.claim import guarantee_from_json
+from pramana.guarantees.claim import Claim, Made, guarantee_from_json
 from pramana.guarantees.evaluate import attained
 from pramana.guarantees.registry import asked_by_letters
 from pramana.matrices.mechanism import Mechanism
@@ -111,6 +111,12 @@ class Definition:
     def _for(self, people: int) -> tuple[Guarantee, ...]:
         evidence = Evidence(self.survey.schema, people, people, self.mechanism)
         return attained(evidence, self.asked)
+
+    def promises(self, found: Sequence[Guarantee]) -> list[str]:
+        """What holds in plain words, as the certificate says it."""
+        schema = self.survey.schema
+        made = Made.of(schema, {}, self.mechanism.marks)
+        return [Claim(one).sentence(schema, made) for one in found]
 
     @cached_property
     def identity(self) -> str:

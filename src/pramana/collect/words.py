@@ -56,7 +56,7 @@ WORDS: Final = {
     "consent": "Your answers are changed by chance on this device before anything is sent. The "
     "changed answers are all that leaves it: nobody, not even the office, gets the true ones.",
     "consent_sets": "Chance also decides which {number} of the {questions} questions you are "
-    "asked.",
+    "asked. Tell nobody which they were: who knows it looks for you in a smaller crowd.",
     "consent_together": "With a probability of {chance} all that is sent is what you said; "
     "otherwise at least one answer is another one, drawn by chance.",
     "consent_each": "With a probability of {chance} an answer is sent as you gave it; otherwise "

@@ -214,6 +214,11 @@ class Guarantee(Protocol):
         return False
 
     @property
+    def in_a_crowd(self) -> bool:
+        """Whether it rests on the number of records among which a person's is not known."""
+        return False
+
+    @property
     def suggests(self) -> float | None:
         """The share of unique records that a reader expects to find word for word, at most."""
         return self.link_bound

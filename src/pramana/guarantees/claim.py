@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["Claim", "Made", "guarantee_from_json", "read_off", "takes_as_public"]
 
 
+PICKED: Final = (
+    " It holds against who does not know which columns a person was asked for: who does looks at a "
+    "smaller crowd."
+)
+
 NAMED = 4
 """Columns that a sentence names; the scope of a certificate lists them all."""
 
@@ -28,13 +33,15 @@ class Made:
 
     Attributes:
         looked_at: the columns beside the keys by which groups were formed.
+        picked: whether chance picked the columns that each person was asked for.
     """
 
     looked_at: tuple[str, ...] = ()
+    picked: bool = False
 
     @classmethod
-    def of(cls, schema: Schema, options: Mapping[str, Any]) -> Made:
-        """From the options of a method, which may be those of another package."""
+    def of(cls, schema: Schema, options: Mapping[str, Any], marks: Sequence[str] = ()) -> Made:
+        """From the options of a method, perhaps of another package, and the marks of records."""
         named = options.get("responses")
         responses = named if isinstance(named, list | tuple) else ()
         if options.get("response_weight", 1) == 0:
@@ -46,7 +53,7 @@ class Made:
             if column.name not in schema.known
             and (column.name in responses or (by_values and column.role is Role.SENSITIVE))
         )
-        return cls(looked_at)
+        return cls(looked_at, picked=len(marks) > 1)
 
 
 AS_USUAL: Final = Made()
@@ -81,13 +88,16 @@ class Claim:
         knows them of a person finds it, whatever is promised about linking. What compares this
         table with others compares it with those that have the same lists: one that was read off
         the data would be another one for them. Groups that were formed by other columns than keys
-        tell of these to who knows how that is done.
+        tell of these to who knows how that is done. Of reports, who knows what a person was asked
+        for looks at fewer of them.
         """
         words = self.attained.sentence() + self.missed
         if self.attained.against_outsiders:
             words += _taken_as_unknown(schema)
             if Need.GROUPS in self.attained.needs:
                 words += _worked_back(made.looked_at)
+        if made.picked and self.attained.in_a_crowd:
+            words += PICKED
         if Need.FIXED_MATRICES not in self.attained.needs:
             return words
         return words + takes_as_public(read_off(schema))

@@ -111,6 +111,11 @@ class PkAnonymity(Guarantee):
         return self.hides_anybody
 
     @property
+    def in_a_crowd(self) -> bool:
+        """k is of all records."""
+        return self.hides_anybody
+
+    @property
     def hides_anybody(self) -> bool:
         """Whether there is something to promise: "1 in 1" would sound like it."""
         return self.k >= 1.01

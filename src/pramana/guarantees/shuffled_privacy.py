@@ -144,6 +144,11 @@ class ShuffledPrivacy(Guarantee):
         most = usual_delta(1) if other.delta is None else other.delta
         return self.epsilon <= other.epsilon and self.delta <= most
 
+    @property
+    def in_a_crowd(self) -> bool:
+        """Without a delta it is the epsilon of one record by itself."""
+        return self.delta != 0 and not math.isinf(self.epsilon)
+
     def sentence(self) -> str:
         """The promise in plain words, with all that it rests on."""
         if math.isinf(self.epsilon):

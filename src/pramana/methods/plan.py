@@ -103,7 +103,7 @@ class Plan(Shown):
     @property
     def made(self) -> Made:
         """How records will be made, as far as the words of a promise hang on it."""
-        return Made.of(self.schema, self.method.disclosed())
+        return Made.of(self.schema, self.method.disclosed(), self.mechanism.marks)
 
     def promise(self, claim: Claim) -> str:
         """One of the promises in plain words, with whom it does not speak of."""

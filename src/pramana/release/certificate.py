@@ -127,14 +127,21 @@ class Collected:
     codes: bool
     panel: Panel | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, *, picked: bool = False) -> dict[str, Any]:
         """A plain form."""
-        form = vars(self) | {"statement": self.sentence()}
+        form = vars(self) | {"statement": self.sentence(picked=picked)}
         own = form.pop("panel")
         return form if own is None else form | {"panel": dict(vars(own))}
 
-    def sentence(self) -> str:
-        """What it rests on, in plain words."""
+    def sentence(self, *, picked: bool = False) -> str:
+        """What it rests on, in plain words; also where chance ``picked`` a person's questions."""
+        secret = (
+            "People saw which questions chance had picked for them: of who told it, or was seen "
+            "to answer, k and the central epsilon are those of the records of the same questions "
+            "only. "
+            if picked
+            else ""
+        )
         once = (
             "Each person had a code that could be used once."
             if self.codes
@@ -147,7 +154,7 @@ class Collected:
             f"by survey {self.survey}. That rests on the page that they opened being the one of "
             "this survey, and on a channel that does not say who sent what. Who invented m of the "
             "n records, or was told them, stands before a crowd of the other n - m: k and the "
-            f"central epsilon are those of n - m. {once}"
+            f"central epsilon are those of n - m. {secret}{once}"
             + ("" if self.panel is None else f" {self.panel.sentence()}")
         )
 
@@ -301,7 +308,7 @@ class Certificate:
         """What only some certificates have."""
         extras: dict[str, Any] = {"labels": labels_to_json(self.labels)} if self.labels else {}
         if self.collected is not None:
-            extras["collected"] = self.collected.to_json()
+            extras["collected"] = self.collected.to_json(picked=self.made.picked)
         if self.copies:
             extras["copies"] = [vars(own) for own in self.copies]
         return extras
@@ -398,7 +405,7 @@ class Certificate:
     @property
     def made(self) -> Made:
         """How records were made, as far as the words of a promise hang on it."""
-        return Made.of(self.true_schema, self.options)
+        return Made.of(self.true_schema, self.options, self.marks)
 
     def promise(self, claim: Claim) -> str:
         """One of the promises in plain words, with whom it does not speak of."""
@@ -408,7 +415,7 @@ class Certificate:
         """The promises in plain words, and beside them what stands in the release word for word."""
         promises = [self.promise(claim) for claim in self.claims] or [NO_PROMISE]
         if self.collected is not None:
-            promises.append(self.collected.sentence())
+            promises.append(self.collected.sentence(picked=self.made.picked))
         return promises if "verbatim" not in self.figures else [*promises, _verbatim(self)]
 
     def __repr__(self) -> str:
