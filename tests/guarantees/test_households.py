@@ -298,6 +298,64 @@ def test_zeros_of_either_sign_do_not_hide_that_a_column_is_of_the_household():
         pm.design(schema, pm.PkAnonymity(4), data=table, method="retention")
 
 
+PAY = SCHEMA + '[columns.pay]\nrole = "sensitive"\n'
+
+
+def first_two(of_home, of_others, seed=2):
+    """What two of each household have alike, and what each of its other people has instead."""
+    table = people(seed=seed)
+    homes = [int(h[1:]) for h in table["hhid"].to_pylist()]
+    before = [homes[:at].count(home) for at, home in enumerate(homes)]
+    pay = [of_home(h) if before[at] < 2 else of_others(at) for at, h in enumerate(homes)]
+    return table.append_column("pay", pa.array(pay))
+
+
+@pytest.mark.parametrize(
+    "of_others", [lambda _: None, lambda _: 0, lambda at: at % 5, lambda at: 9000 + at]
+)
+def test_two_people_who_share_what_nobody_else_has_are_linked(of_others):
+    """An income of the household that is empty, nothing, a code or an own one for its children."""
+    table = first_two(lambda home: 1000 + home, of_others)
+
+    with pytest.raises(Infeasible, match="'pay'.* same for all or some .*tell .* from all others"):
+        pm.design(Schema.from_toml(PAY), pm.PkAnonymity(5), data=table, method="retention")
+
+
+def test_two_columns_empty_for_different_people_do_not_hide_each_other():
+    """One is empty for the first of a household, one for its last: each links the others."""
+    table = first_two(lambda home: 1000 + home, lambda _: None)
+    last = first_two(lambda home: 5000 + home, lambda _: None)["pay"].to_pylist()
+    homes = table["hhid"].to_pylist()
+    other = [None if homes.index(h) == at else last[at] for at, h in enumerate(homes)]
+    table = table.append_column("rent", pa.array(other))
+    text = PAY + '[columns.rent]\nrole = "sensitive"\n'
+
+    with pytest.raises(Infeasible, match="'pay'.*tell .* households from all others"):
+        pm.design(Schema.from_toml(text), pm.PkAnonymity(5), data=table, method="retention")
+
+
+@pytest.mark.parametrize("name", ["age", "alike", "sex", "own", "gaps", "shared", "one each"])
+def test_what_varies_within_households_or_is_common_passes(name):
+    """Ages, of couples alike in every tenth; incomes of each one; what many households share."""
+    generator = np.random.default_rng(4)
+    homes = np.array([int(h[1:]) for h in people()["hhid"].to_pylist()])
+    ages = generator.integers(0, 91, len(homes))
+    alike = np.where((homes % 10 == 0) & (ages > 20), ages[homes], ages) // 5
+    made = {
+        "age": ages,
+        "alike": alike,
+        "sex": ages % 2,
+        "own": generator.lognormal(10, 1, len(homes)).round(2),
+        "gaps": [int(age) if at % 3 else None for at, age in enumerate(ages)],
+        "shared": [int(h) % 6 if at % 3 else None for at, h in enumerate(homes)],
+        "one each": [at if at % 4 == 0 else None for at in range(len(homes))],
+    }
+    table = people().append_column("pay", pa.array(made[name]))
+
+    plan = pm.design(Schema.from_toml(PAY), pm.PkAnonymity(5), data=table, method="retention")
+    assert plan.attained
+
+
 @pytest.mark.parametrize("method", ["retention", "reports", "resample"])
 def test_columns_of_the_household_are_refused_as_keys_with_the_reason(method):
     """Region is theirs: drawn for each person they would disagree, drawn once they are linked."""

@@ -45,9 +45,11 @@ def largest_household(table: OpenedTable, name: str) -> int:
 def require_unlinked(schema: Schema, table: OpenedTable) -> None:
     """Refuse columns of the household that are drawn anew, or that tell which records are of one.
 
-    They are those that are the same for all of every household, or of all but a few: a slip in one
-    record must not hide that incomes number the rest. Those that leave as they are must not
-    together tell a household of several people from every other one.
+    They are those that are the same for all of every household who have a value, or of all but a
+    few: neither a slip in one record nor an empty field must hide that incomes number the rest. So
+    are those whose values are often shared by people of one household and by nobody else, whatever
+    its other people have. Those that leave as they are must not together tell several people of a
+    household from all of every other one.
     """
     if schema.household is None:
         return
@@ -55,30 +57,72 @@ def require_unlinked(schema: Schema, table: OpenedTable) -> None:
     several = np.bincount(homes)[homes] > 1
     if not several.any():
         return
-    drawn, told, own = [], [], []
-    linked = several
+    drawn: list[str] = []
+    told: dict[str, IntArray] = {}
+    partly: list[str] = []
     for column in (*schema.randomised, *schema.released_as_is):
         codes = _codes(table, column.name)
+        if len(np.unique(codes)) == 1:
+            continue
         agree = _agreeing(homes, codes)
         whole = bool(agree[several].all())
-        if len(np.unique(codes)) == 1 or not (whole or _slips(homes, codes, several, agree)):
-            continue
         if column.randomised or column.noisy:
             rarely = whole and _rarely_alike(homes[several], codes[several])
             drawn += [column.name] if rarely else []
-        else:
-            told.append(column.name)
-            own.append(codes)
-            linked = linked & agree
+        elif whole or _slips(homes, codes, several, agree) or _partly(homes, codes):
+            told[column.name] = codes
+            partly += [] if whole else [column.name]
     if drawn:
         raise Infeasible(_disagreeing(drawn))
     if not told:
         return
-    together = joint_groups(own)
-    pairs = np.unique(np.column_stack([together, homes]), axis=0)[:, 0]
-    alone = linked & (np.bincount(pairs)[together] == 1)
+    # where people differ in one column they may agree in another, so these are looked at by one
+    ways = [[name for name in told if name not in partly or name == own] for own in partly]
+    alone = np.any([_only_theirs(homes, [told[n] for n in w]) for w in (list(told), *ways)], axis=0)
     if alone.any():
-        raise Infeasible(_linked(told, len(np.unique(homes[alone]))))
+        raise Infeasible(_linked(list(told), len(np.unique(homes[alone]))))
+
+
+def _only_theirs(homes: IntArray, columns: list[IntArray]) -> BoolArray:
+    """For each record, whether others of its household, and nobody else, are equal in all these."""
+    together = joint_groups(columns)
+    pairs = np.unique(np.column_stack([together, homes]), axis=0)[:, 0]
+    alone: BoolArray = (np.bincount(pairs) == 1) & (np.bincount(together) > 1)
+    return alone[together]
+
+
+def _partly(homes: IntArray, codes: IntArray) -> bool:
+    """Whether those who have a value agree, or some of a household share what nobody else has."""
+    known = codes >= 0
+    homes, codes = homes[known], codes[known]
+    if not len(codes):
+        return False
+    several = np.bincount(homes)[homes] > 1
+    if not several.any():
+        return False
+    agree = _agreeing(homes, codes)
+    same = bool(agree[several].all()) or _slips(homes, codes, several, agree)
+    if same and _rarely_alike(homes[several], codes[several]):
+        return True
+    return _often_only_theirs(homes, codes, several)
+
+
+def _often_only_theirs(homes: IntArray, codes: IntArray, several: BoolArray) -> bool:
+    """Whether more than a few households have a value of their own, and more than by chance.
+
+    A value on several records falls on one household at most as often as two records do; a few
+    households have one anyway, as the oldest couple has its age.
+    """
+    from scipy.special import pdtrc
+
+    alone = _only_theirs(homes, [codes])
+    found = len(np.unique(homes[alone]))
+    if found <= SLIPS * len(np.unique(homes[several])):
+        return False
+    people = np.bincount(homes).astype(np.float64)
+    pair = float((people * (people - 1)).sum()) / (len(homes) * (len(homes) - 1))
+    repeated = int(np.count_nonzero(np.unique(codes, return_counts=True)[1] > 1))
+    return bool(pdtrc(found - 1, repeated * pair) < BY_CHANCE)
 
 
 def _linked(told: list[str], households: int) -> str:
@@ -87,8 +131,8 @@ def _linked(told: list[str], households: int) -> str:
     are, they, them = ("is", "it", "it") if len(told) == 1 else ("are", "they", "them")
     many = "1 household" if households == 1 else f"{households:,} households"
     return (
-        f"{names} {are} the same for all of a household, and {they} would tell {many} from all "
-        f"others: left as {they} {are}, their records would stay linked. Round or bin {them}, "
+        f"{names} {are} the same for all or some of a household, and {they} would tell {many} from "
+        f"all others: left as {they} {are}, their records would stay linked. Round or bin {them}, "
         f"or drop {them}."
     )
 
