@@ -9,9 +9,10 @@ from pramana.assess.release_audit import ReleaseAudit, audit_release
 from pramana.errors import InvalidNumber
 from pramana.matrices.mechanism import Mechanism
 from pramana.readings.release import Release
+from pramana.risk.asked import AskedRecords
 from pramana.risk.table_audit import TableAudit, audit_table
 from pramana.table.opened import OpenedTable
-from pramana.table.schema import Role, Schema
+from pramana.table.schema import ASKED, Role, Schema
 from pramana.types import Say
 
 __all__ = ["audit_any"]
@@ -41,18 +42,25 @@ def audit_any(
         )  # fmt: skip
     if original is not None:
         raise InvalidNumber("--original goes with a release folder, and a table was given.")
+    asked = None
+    if release is not None:
+        asked = AskedRecords.of(release.certificate.mechanism, release.opened)
     described = schema if release is None or schema is not None else release.certificate.schema
+    hidden = list(sensitive or ())
+    if sensitive is None:
+        hidden = _sensitive(described, marked=asked is not None)
     return audit_table(
         given.opened if isinstance(given, Release) else given,
         keys=list(keys) if keys else _keys(described),
         k=k,
-        sensitive=_sensitive(described) if sensitive is None else list(sensitive),
+        sensitive=hidden,
         weight=weight or _weight(described),
         missing=missing.value,
         width=width,
         schema=described,
         released=release is not None,
         household=household or (None if described is None else described.household),
+        asked=asked,
     )
 
 
@@ -65,9 +73,11 @@ def _keys(schema: Schema | None) -> list[str]:
     return found
 
 
-def _sensitive(schema: Schema | None) -> list[str]:
+def _sensitive(schema: Schema | None, *, marked: bool) -> list[str]:
+    """Those of the schema; what a record was asked for is nothing that a person has."""
     columns = () if schema is None else schema.columns
-    return [column.name for column in columns if column.role is Role.SENSITIVE]
+    found = [column.name for column in columns if column.role is Role.SENSITIVE]
+    return [name for name in found if not (marked and name == ASKED)]
 
 
 def _weight(schema: Schema | None) -> str | None:

@@ -33,6 +33,7 @@ from pramana.randomness import Keystream
 from pramana.readings.release import Release
 from pramana.release.against_truth import against_truth
 from pramana.release.certificate import Certificate
+from pramana.risk.asked import AskedRecords
 from pramana.risk.diversity import sensitive_codes
 from pramana.risk.households import HouseholdRisk
 from pramana.risk.measured import FEWEST_TRIALS, Measured
@@ -41,7 +42,7 @@ from pramana.risk.verbatim import Verbatim, measure_verbatim
 from pramana.shown import Shown
 from pramana.table.households import households_of
 from pramana.table.opened import OpenedTable
-from pramana.table.schema import Role, Schema
+from pramana.table.schema import Role
 from pramana.types import Say
 
 __all__ = ["ReleaseAudit", "audit_release", "link_risks", "linking_bound"]
@@ -97,6 +98,20 @@ class ReleaseAudit(Shown):
         warning = self.verbatim.warning(self.suggested)
         homes = [] if self.households is None else [self.households.sentence()]
         return [*homes, self.verbatim.sentence(), *([] if warning is None else [warning])]
+
+    @property
+    def standing_out(self) -> str:
+        """How many records no other looks like, before and after; of reports, among their set."""
+        after = f", {self.after.uniques:,} after"
+        if self.after.by_set:
+            after = (
+                f"; after, {self.after.uniques:,} on the keys that they were asked, among the "
+                "records that were asked for the same set"
+            )
+        return (
+            f"Unique on their keys: {self.before.uniques:,} records before{after}; a released "
+            "unique is a random one."
+        )
 
     @property
     def holds(self) -> bool:
@@ -176,12 +191,10 @@ def audit_release(
     say("Checking that the original belongs to the release")
     _require_truth(certificate, release.opened, truth, belongs=belongs)
     keys = [column.name for column in certificate.schema.keys]
+    asked = AskedRecords.of(certificate.mechanism, release.opened)
     before, after = (
-        audit_table(t, keys=keys, k=k, schema=described, released=side)
-        for t, side, described in (
-            (truth, False, certificate.schema),
-            (release.opened, True, _as_told(certificate)),
-        )
+        audit_table(t, keys=keys, k=k, schema=certificate.schema, released=side, asked=sets)
+        for t, side, sets in ((truth, False, None), (release.opened, True, asked))
     )
     seen = measure_verbatim(certificate.true_schema, truth, release.opened)
     suggested = certificate.suggested_share
@@ -273,14 +286,6 @@ def _people(
         known=certificate.known_columns,
     )
     return people
-
-
-def _as_told(certificate: Certificate) -> Schema:
-    """The schema of the released records: reports are empty where nothing was asked."""
-    schema = certificate.schema
-    if certificate.nature.whole:
-        return schema
-    return schema.replace_columns(replace(c, missing="category") for c in schema.randomised)
 
 
 def _attacks(

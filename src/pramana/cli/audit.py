@@ -158,11 +158,7 @@ def _show_release(found: ReleaseAudit) -> None:
         bullet(console, note)
     for sentence in found.seen:
         bullet(console, sentence)
-    before, after = found.before, found.after
-    console.print(
-        f"Unique on their keys: {before.uniques:,} records before, {after.uniques:,} after; a "
-        "released unique is a random one."
-    )
+    console.print(found.standing_out)
     verdict = "No promise is broken." if found.holds else "A promise is broken: do not publish."
     if not found.tested:
         verdict = "No promise was put to the test: none of these attacks is bounded by one."

@@ -15,11 +15,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
+from pramana.risk.asked import AskedRecords
 from pramana.table.codec import encode, encode_released
 from pramana.table.domains import Bins
 from pramana.table.opened import OpenedTable
-from pramana.table.schema import Schema
-from pramana.types import Codes, IntArray
+from pramana.table.schema import ASKED, Schema
+from pramana.types import BoolArray, Codes, IntArray
 
 __all__ = ["AlikeRecords", "CodedTable", "code_column", "number_column"]
 
@@ -45,15 +46,22 @@ class CodedTable:
         *,
         schema: Schema | None = None,
         released: bool = False,
+        asked: AskedRecords | None = None,
     ) -> CodedTable:
-        """Read and code some columns of a table; those that a schema cuts into bins, in bins."""
+        """Read and code some columns of a table; those that a schema cuts into bins, in bins.
+
+        A cell that was not asked has a code that says nothing: see ``by_set``.
+        """
         require_present(table, names)
         if not names:
             raise InvalidNumber("Name at least one key: a column by which a person is recognised.")
         coded = [
-            _coded(table.to_arrow([name]).column(0), name, schema, released=released)
+            _coded(
+                table.to_arrow([name]).column(0), name, schema, released=released,
+                told=None if asked is None else asked.told([name]),
+            )
             for name in names
-        ]
+        ]  # fmt: skip
         codes, sizes, missing = zip(*coded, strict=True)
         return cls(tuple(names), codes, sizes, missing)
 
@@ -61,6 +69,15 @@ class CodedTable:
     def records(self) -> int:
         """The number of records."""
         return len(self.codes[0])
+
+    def by_set(self, asked: AskedRecords) -> CodedTable:
+        """With one more column, the set of each record: only those of one set are alike."""
+        return CodedTable(
+            (*self.names, ASKED),
+            (*self.codes, asked.of_record.astype(np.int32)),
+            (*self.sizes, len(asked.sets)),
+            (*self.missing, -1),
+        )
 
     def subset(self, places: Sequence[int]) -> CodedTable:
         """Some of the columns."""
@@ -78,9 +95,19 @@ class CodedTable:
 
 
 def _coded(
-    values: pa.ChunkedArray, name: str, schema: Schema | None, *, released: bool
+    values: pa.ChunkedArray,
+    name: str,
+    schema: Schema | None,
+    *,
+    released: bool,
+    told: BoolArray | None = None,
 ) -> tuple[NDArray[np.int32], int, int]:
-    """As ``code_column``, of bins where they are declared."""
+    """As ``code_column``, of bins where they are declared; of the cells that were asked for."""
+    if told is not None and not told.all():
+        some, size, missing = _coded(values.filter(pa.array(told)), name, schema, released=released)
+        every = np.zeros(len(values), np.int32)
+        every[told] = some
+        return every, max(size, 1), missing
     column = schema.column(name) if schema is not None and name in schema.names else None
     if column is None or not isinstance(column.domain, Bins) or not column.coded:
         return code_column(values)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pramana.risk.asked import AskedRecords
 from pramana.risk.coded_table import AlikeRecords, CodedTable
 from pramana.risk.frequencies import Frequencies, MissingPolicy
 from pramana.risk.population import PopulationRisk
@@ -46,21 +47,31 @@ def subset_risks(
     width: int,
     weights: NDArray[np.float64] | None = None,
     missing: MissingPolicy = "category",
+    asked: AskedRecords | None = None,
 ) -> tuple[SubsetRisk, ...]:
     """The risk of every subset of at most ``width`` keys.
 
-    Records that share all keys share every subset, so that only groups are counted again.
+    Records that share all keys share every subset, so that only groups are counted again. Of
+    reports those count that were asked for the whole subset; one that none tells is left out.
     """
     cells = table.at(groups.first)
     people = None if weights is None else groups.total(weights)
+    sets = None if asked is None else asked.at(groups.first)
     found = []
     for size in range(1, min(width, len(table.names)) + 1):
         for places in itertools.combinations(range(len(table.names)), size):
             part = cells.subset(places)
+            rows = np.arange(part.records)
+            if sets is not None:
+                rows = np.flatnonzero(sets.told(part.names))
+                part = part.at(rows)
+            if not len(rows):
+                continue
             merged = AlikeRecords.of(part.codes, part.sizes)
-            numbers = merged.total(groups.numbers).round().astype(np.int64)
+            numbers = merged.total(groups.numbers[rows]).round().astype(np.int64)
             whole = AlikeRecords(merged.of_record, numbers, merged.first)
-            found.append(_risk(part, whole, people, k=k, missing=missing))
+            own = None if people is None else people[rows]
+            found.append(_risk(part, whole, own, k=k, missing=missing))
     return tuple(sorted(found, key=_worst_first))
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
+from pramana.errors import NotCovered
 from pramana.numeric import percent_up, require_number, text_up
-from pramana.risk.coded_table import CodedTable, number_column, require_present
+from pramana.risk.asked import AskedRecords
+from pramana.risk.coded_table import AlikeRecords, CodedTable, number_column, require_present
 from pramana.risk.diversity import Diversity, diversity_of, sensitive_codes
 from pramana.risk.frequencies import Frequencies, MissingPolicy
 from pramana.risk.households import HouseholdRisk
@@ -18,10 +19,15 @@ from pramana.shown import Shown
 from pramana.table.domains import Bins
 from pramana.table.households import households_of
 from pramana.table.opened import OpenedTable
-from pramana.table.schema import Schema
-from pramana.types import Form
+from pramana.table.schema import ASKED, Schema
+from pramana.types import BoolArray, Form
 
 __all__ = ["TableAudit", "audit_table"]
+
+IN_PART = (
+    "The risk in the population and that of households are those of whole records, and reports "
+    "tell a few columns each: they were not measured."
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,6 +49,8 @@ class TableAudit(Shown):
         subsets: the risk by few keys, worst first.
         households: the risk of households, where something numbers them.
         binned: keys that were counted in the bins of a schema.
+        by_set: whether records tell some keys each, and are alike only with those of their set.
+        notes: what was not measured, and why.
     """
 
     records: int
@@ -59,6 +67,8 @@ class TableAudit(Shown):
     subsets: tuple[SubsetRisk, ...]
     households: HouseholdRisk | None = None
     binned: tuple[str, ...] = ()
+    by_set: bool = False
+    notes: tuple[str, ...] = ()
 
     def shown(self) -> tuple[str, list[str]]:
         """As the prompt and notebooks show it."""
@@ -70,6 +80,7 @@ class TableAudit(Shown):
             "records": self.records,
             "keys": list(self.keys),
             "binned": list(self.binned),
+            "by_set": self.by_set,
             "missing": self.missing,
             "k_asked": self.asked,
             "k": self.k,
@@ -81,6 +92,7 @@ class TableAudit(Shown):
             "sensitive": [entry.to_json() for entry in self.diversity],
             "subsets": [subset.to_json() for subset in self.subsets],
             "households": None if self.households is None else self.households.to_json(),
+            "notes": list(self.notes),
         }
 
     def _in_bins(self) -> str:
@@ -96,9 +108,11 @@ class TableAudit(Shown):
     def sentences(self) -> list[str]:
         """The findings in plain words."""
         share = percent_up(Fraction(self.uniques, self.records))
+        on = "what they were asked of " if self.by_set else ""
+        among = ", among the records that were asked for the same set" if self.by_set else ""
         lines = [
-            f"{self.uniques:,} of {self.records:,} records ({share}) are unique on "
-            f"{', '.join(self.keys)}{self._in_bins()}{self._violations()}.",
+            f"{self.uniques:,} of {self.records:,} records ({share}) are unique on {on}"
+            f"{', '.join(self.keys)}{self._in_bins()}{among}{self._violations()}.",
         ]
         if self.population is not None:
             lines.append(
@@ -108,8 +122,11 @@ class TableAudit(Shown):
             )
         if self.households is not None:
             lines.append(self.households.sentence())
+        alike = (
+            "was asked for the same set and tells the same" if self.by_set else "shares all keys"
+        )
         lines += [
-            f"Who shares all keys has at least {entry.distinct} value"
+            f"Who {alike} has at least {entry.distinct} value"
             f"{'s' if entry.distinct != 1 else ''} of '{entry.column}'; {entry.exposed:,} records "
             "lie in groups with one value only."
             for entry in self.diversity
@@ -123,9 +140,9 @@ class TableAudit(Shown):
             )
             lines.append(
                 f"The worst few keys are {', '.join(worst.keys)}: {few}{worst.uniques:,} unique by "
-                "these alone."
+                f"these alone{', among the records asked for all of them' if self.by_set else ''}."
             )
-        return lines
+        return [*lines, *self.notes]
 
 
 def audit_table(
@@ -140,6 +157,7 @@ def audit_table(
     schema: Schema | None = None,
     released: bool = False,
     household: str | None = None,
+    asked: AskedRecords | None = None,
 ) -> TableAudit:
     """Measure the risk of a table.
 
@@ -154,15 +172,22 @@ def audit_table(
         schema: keys with a domain in it are looked at in its bins and categories.
         released: whether the table is a release, whose values are those of the domains.
         household: the column that numbers households.
+        asked: where records tell some columns each: which. They are alike only within their set.
     """
     require_number("k", k, low=1)
     require_number("width", width, low=0)
     others = [name for name in (weight, household) if name is not None]
     require_present(table, [*keys, *sensitive, *others])
-    coded = CodedTable.of(table, keys, schema=schema, released=released)
+    if asked is not None:
+        _require_attributes([*keys, *sensitive, *others])
+    in_part = (IN_PART,) if asked is not None and others else ()
+    weight, household = (None, None) if in_part else (weight, household)
+    coded = CodedTable.of(table, keys, schema=schema, released=released, asked=asked)
     weights = None if weight is None else number_column(table, weight, what="The weight")
-    counted = Frequencies.of(coded, weights=weights, missing=missing)
+    alike = coded if asked is None else coded.by_set(asked)
+    counted = Frequencies.of(alike, weights=weights, missing=missing)
     groups = counted.grouping
+    told = [name for name in sensitive if asked is None or asked.told([name]).any()]
     return TableAudit(
         records=coded.records,
         keys=tuple(keys),
@@ -174,11 +199,24 @@ def audit_table(
         combinations=len(groups.numbers),
         histogram=counted.histogram(),
         population=PopulationRisk.of(counted),
-        diversity=tuple(_diversity(table, name, groups) for name in sensitive),
-        subsets=subset_risks(coded, groups, k=k, width=width, weights=weights, missing=missing),
+        diversity=tuple(_diversity(table, name, *_telling(name, groups, asked)) for name in told),
+        subsets=subset_risks(
+            coded, groups, k=k, width=width, weights=weights, missing=missing, asked=asked
+        ),
         households=None if household is None else _households(table, household, counted),
         binned=() if schema is None else _binned(schema, keys),
+        by_set=asked is not None,
+        notes=in_part,
     )
+
+
+def _require_attributes(names: Sequence[str]) -> None:
+    """Refuse the column of sets: it is nothing that a person has."""
+    if ASKED in names:
+        raise NotCovered(
+            f"'{ASKED}' says what a record was asked for, which chance alone decided: it is no "
+            "attribute of a person. Leave it out."
+        )
 
 
 def _binned(schema: Schema, keys: Sequence[str]) -> tuple[str, ...]:
@@ -194,6 +232,19 @@ def _households(table: OpenedTable, name: str, counted: Frequencies) -> Househol
     return HouseholdRisk.of(name, households_of(table, name), risk[counted.grouping.of_record])
 
 
-def _diversity(table: OpenedTable, name: str, groups: Any) -> Diversity:
+def _telling(
+    name: str, groups: AlikeRecords, asked: AskedRecords | None
+) -> tuple[AlikeRecords, BoolArray | None]:
+    """The groups of the records that were asked for a column, and which records these are."""
+    if asked is None:
+        return groups, None
+    rows = asked.told([name])
+    return AlikeRecords.of([groups.of_record[rows]], [len(groups.numbers)]), rows
+
+
+def _diversity(
+    table: OpenedTable, name: str, groups: AlikeRecords, rows: BoolArray | None
+) -> Diversity:
     codes, size, ordered, missing = sensitive_codes(table, name)
-    return diversity_of(name, groups, codes, size, ordered=ordered, missing=missing)
+    some = codes if rows is None else codes[rows]
+    return diversity_of(name, groups, some, size, ordered=ordered, missing=missing)

@@ -375,6 +375,7 @@ def check(
         "seen": [*attacked.seen, *attacked.notes],
         "before": attacked.before.uniques,
         "after": attacked.after.uniques,
+        "by_set": attacked.after.by_set,
         "beside": _beside(made, opened),
     }
 
