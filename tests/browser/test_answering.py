@@ -307,6 +307,7 @@ def test_a_browser_is_told_to_remember_nothing_that_is_typed(
 ) -> None:
     """Every form and every field: neither suggestions nor a restored session hold an answer."""
     begin(page, served_whole)
+    page.locator(".progress").wait_for()
     while not page.get_by_role("button", name="Send", exact=True).count():
         fields = "[...document.querySelectorAll('form, input, select')].map((f) => f.autocomplete)"
         assert set(page.evaluate(fields)) == {"off"}

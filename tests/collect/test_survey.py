@@ -211,6 +211,29 @@ def test_an_office_tells_of_the_chances_in_its_own_language(method: str) -> None
     assert f"With a probability of {chance} " in same
 
 
+def test_nothing_is_said_to_be_certain_that_is_not() -> None:
+    """Who is employed stays so with all but one cell in hundreds, and that is not always."""
+    text = small_survey(
+        ("employed", ["yes", "no"], ""),
+        ("job", [f"j{at}" for at in range(300)], "ask_if = { employed = ['yes'] }"),
+        head="expected = 1000\nepsilon = 8\nmethod = 'retention'",
+    )
+    definition, _ = define(read_survey(text), text)
+    (line,) = [one for one in definition.consent() if one.startswith("With a probability of ")]
+    assert " % to more than 99.9 % an answer is sent as you gave it" in line
+    assert "100 %" not in line
+
+
+@pytest.mark.parametrize("codes", ["true", "false"])
+def test_a_panel_is_told_to_answer_once_each_time(codes: str) -> None:
+    """And nowhere that it answers once only."""
+    text = survey_text(extra=f"codes = {codes}\nwaves = 4\nall_waves_epsilon = 4.0\n")
+    definition, _ = define(read_survey(text), text)
+    *rest, last = definition.consent()
+    assert "nswer once each time" in last
+    assert not any("once only" in one for one in (*rest, last))
+
+
 def test_a_survey_without_chance_is_refused() -> None:
     """An epsilon of 50 for yes or no: whatever is sent is the truth, and people are told other."""
     text = small_survey(("smokes", ["yes", "no"], ""), head="expected = 1000\nepsilon = 50")

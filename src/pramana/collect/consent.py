@@ -11,6 +11,7 @@ from pramana.numeric import log_up, percent_down, percent_up, text_up
 
 if TYPE_CHECKING:
     from pramana.collect.definition import Definition
+    from pramana.collect.survey import Survey
 
 __all__ = ["consent_of"]
 
@@ -27,7 +28,8 @@ def consent_of(definition: Definition) -> list[str]:
     said += definition.promises(definition.promised())
     said += _panel(definition)
     said += _turnout(definition)
-    return [*said, survey.said("consent_code" if survey.codes else "consent_once")]
+    last = "consent_code" if survey.codes else "consent_once"
+    return [*said, survey.said(last if survey.waves == 1 else f"{last}_each")]
 
 
 def _turnout(definition: Definition) -> list[str]:
@@ -60,8 +62,8 @@ def _chances(definition: Definition) -> list[str]:
     draws = [draw for one in asked for draw in one.draws]
     if not definition.channel.reports:
         each = [chance for draw in draws for chance in draw.kept_answers]
-        return [survey.said("consent_each", chance=_between(each, to))]
-    together = _between([draw.kept for draw in draws], to)
+        return [survey.said("consent_each", chance=_between(each, survey))]
+    together = _between([draw.kept for draw in draws], survey)
     said = [survey.said("consent_together", chance=together)]
     fewest, most = (end(len(one.columns) for one in asked) for end in (min, max))
     if fewest == questions:  # everybody is asked all of them
@@ -84,7 +86,14 @@ def _panel(definition: Definition) -> list[str]:
     return [definition.survey.said("consent_panel", waves=definition.survey.waves, **told)]
 
 
-def _between(kept: Sequence[float], to: str) -> str:
-    """The smallest and the largest chance, each rounded so that no more is said than holds."""
-    low, high = percent_down(min(kept)), percent_up(max(kept))
-    return high if low == high else f"{low} {to} {high}"
+def _between(kept: Sequence[float], survey: Survey) -> str:
+    """The smallest and the largest chance, each rounded so that no more is said than holds.
+
+    What is not certain is never said to be.
+    """
+    most = max(kept)
+    low, high = percent_down(min(kept)), percent_up(most)
+    if most < 1 and high == percent_up(1):
+        high = survey.said("consent_above", chance=percent_down(most))
+        return high if low == percent_down(most) else f"{low} {survey.said('to')} {high}"
+    return high if low == high else f"{low} {survey.said('to')} {high}"

@@ -73,6 +73,11 @@ WORDS: Final = {
     "not beside your answers.",
     "consent_once": "Answer once only. This device keeps what it sent, changed as it was, and "
     "sends the same again; answers from several devices would tell more about you.",
+    "consent_code_each": "Your code lets you answer once each time. It is kept as a mark that it "
+    "was used, and not beside your answers.",
+    "consent_once_each": "Answer once each time, and always on this device. What it has sent it "
+    "keeps, changed as it was, and until the next time it sends nothing else.",
+    "consent_above": "more than {chance}",
     SKIPPED: "Does not apply to me",
     NOT_SAID: "I prefer not to say",
 }
