@@ -5,8 +5,9 @@ Names load when they are used, so that ``import pramana`` costs next to nothing.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pramana.doors import door
 
 if TYPE_CHECKING:
     from pramana.api import (
@@ -153,6 +154,9 @@ __all__ = [
 ]
 
 _PLACES = {
+    "errors": "AlteredRelease DoesNotHold Infeasible InputError InvalidMatrix InvalidNumber "
+    "InvalidSchema InvalidTable MissingExtra NotARelease NotCovered OutputExists "
+    "OutsideDomain PramanaError SingularMatrix TooLarge UnknownColumn",
     "api": "advise attack audit compare describe load report verbatim verify",
     "planning": "design",
     "protecting": "protect",
@@ -189,14 +193,8 @@ _PLACES = {
     "workloads.learning": "ReleasedFeatures learn",
     "workloads.trees": "mine_tree",
 }
-_PLACE_OF = {name: place for place, names in _PLACES.items() for name in names.split()}
 
-
-def __getattr__(name: str) -> Any:
-    """Load a public name from its place; what has no other place is an error class."""
-    if name not in __all__:
-        raise AttributeError(f"module 'pramana' has no attribute '{name}'")
-    return getattr(import_module(f"pramana.{_PLACE_OF.get(name, 'errors')}"), name)
+__getattr__ = door(__name__, _PLACES)
 
 
 def __dir__() -> list[str]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
+from pramana.doors import door
 from pramana.types import Progress, Say, TableLike
 
 if TYPE_CHECKING:
@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from pramana.matrices.mechanism import Mechanism
     from pramana.methods.base import options_of
     from pramana.methods.errors_here import errors_here
+    from pramana.methods.guide import parse_range
     from pramana.methods.plan_file import PlanFile
     from pramana.methods.registry import METHODS
+    from pramana.methods.steps import tables_of
     from pramana.planning import (
         design,
         design_for,
@@ -57,10 +59,12 @@ if TYPE_CHECKING:
     from pramana.risk.table_audit import TableAudit
     from pramana.risk.verbatim import Verbatim
     from pramana.table.describe import Description, complete
+    from pramana.table.json_schema import json_schema
     from pramana.table.merging import merge_values
     from pramana.table.opened import OpenedTable
     from pramana.table.schema import Schema
     from pramana.table.shapes import shapes_of
+    from pramana.table.toml_form import text_of
 
 __all__ = [
     "CHART_STYLE",
@@ -68,9 +72,12 @@ __all__ = [
     "FORMATS",
     "GUARANTEES",
     "METHODS",
+    "AttackName",
     "Budget",
     "Ledger",
+    "MissingValues",
     "PlanFile",
+    "ReleaseAudit",
     "Standing",
     "SurveyPlace",
     "advise",
@@ -92,6 +99,7 @@ __all__ = [
     "earlier_releases",
     "errors_here",
     "foreseen_changes",
+    "json_schema",
     "letters",
     "live",
     "load",
@@ -100,6 +108,7 @@ __all__ = [
     "merge_values",
     "open_source",
     "options_of",
+    "parse_range",
     "people_of",
     "protect",
     "read",
@@ -108,6 +117,8 @@ __all__ = [
     "require_free",
     "shapes_of",
     "surveys",
+    "tables_of",
+    "text_of",
     "usual_method",
     "verbatim",
     "verify",
@@ -115,49 +126,37 @@ __all__ = [
 ]
 
 _ELSEWHERE = {
-    "beforehand": "assess.beforehand",
-    "changed_file": "assess.ways",
-    "errors_here": "methods.errors_here",
-    "complete": "table.describe",
-    "lowerings": "assess.lowering",
-    "merge_values": "table.merging",
-    "shapes_of": "table.shapes",
-    "Standing": "risk.standing",
-    "SurveyPlace": "collect.watching",
-    "live": "collect.watching",
-    "surveys": "collect.watching",
-    "Budget": "ledger.book",
-    "Ledger": "ledger.book",
-    "CHART_STYLE": "reports.style",
-    "drawn_beside": "reports.inline",
-    "drawn_methods": "reports.inline",
-    "drawn_shape": "reports.inline",
-    "ENGINES": "engines.choose",
-    "FORMATS": "formats.base",
-    "GUARANTEES": "guarantees.registry",
-    "METHODS": "methods.registry",
-    "PlanFile": "methods.plan_file",
-    "asked_by_letters": "guarantees.registry",
-    "design": "planning",
-    "design_for": "planning",
-    "foreseen_changes": "planning",
-    "people_of": "planning",
-    "letters": "guarantees.registry",
-    "open_source": "engines.choose",
-    "options_of": "methods.base",
-    "protect": "protecting",
-    "require_free": "release.folder",
-    "reports_instead": "planning",
-    "usual_method": "planning",
-    "ways_out": "assess.ways",
+    "assess.beforehand": "beforehand",
+    "assess.choices": "AttackName MissingValues",
+    "assess.lowering": "lowerings",
+    "assess.release_audit": "ReleaseAudit",
+    "assess.ways": "changed_file ways_out",
+    "collect.watching": "SurveyPlace live surveys",
+    "engines.choose": "ENGINES open_source",
+    "formats.base": "FORMATS",
+    "guarantees.registry": "GUARANTEES asked_by_letters letters",
+    "ledger.book": "Budget Ledger",
+    "methods.base": "options_of",
+    "methods.errors_here": "errors_here",
+    "methods.guide": "parse_range",
+    "methods.plan_file": "PlanFile",
+    "methods.registry": "METHODS",
+    "methods.steps": "tables_of",
+    "planning": "design design_for foreseen_changes people_of reports_instead usual_method",
+    "protecting": "protect",
+    "release.folder": "require_free",
+    "reports.inline": "drawn_beside drawn_methods drawn_shape",
+    "reports.style": "CHART_STYLE",
+    "risk.standing": "Standing",
+    "table.describe": "complete",
+    "table.json_schema": "json_schema",
+    "table.merging": "merge_values",
+    "table.shapes": "shapes_of",
+    "table.toml_form": "text_of",
 }
 
-
-def __getattr__(name: str) -> Any:
-    """What is written in another room, loaded when it is used: checking a release is quick."""
-    if name not in _ELSEWHERE:
-        raise AttributeError(f"module 'pramana.api' has no attribute '{name}'")
-    return getattr(import_module(f"pramana.{_ELSEWHERE[name]}"), name)
+__getattr__ = door(__name__, _ELSEWHERE, inside="pramana")
+"""What is written in another room, loaded when it is used: checking a release is quick."""
 
 
 def describe(

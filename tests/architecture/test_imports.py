@@ -8,6 +8,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -251,10 +252,60 @@ def test_public_verbs_say_what_they_take() -> None:
             assert ast.unparse(argument.annotation) != "Any", f"{node.name} {argument.arg}"
 
 
-@pytest.mark.parametrize("verb", ["attack", "audit", "compare", "report"])
-def test_commands_of_assessment_call_the_verbs_only(verb: str) -> None:
-    """A shell over ``api``: no room is called past it."""
-    tree = ast.parse((SOURCE / "cli" / f"{verb}.py").read_text())
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            assert ast.unparse(node.func.value) not in {"assess", "verbs", "risk", "attacks"}
+# -- doors -----------------------------------------------------------------------------------
+
+DOORS = ("pramana", "pramana.api", "pramana.collect", "pramana.experiments", "pramana.studio")
+TOOLS = tuple(
+    f"pramana.{name}"
+    for name in ("errors", "files", "memory", "numeric", "servers", "shown", "types")
+)
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """What a module loads of this package when it runs; types alone cost and tie nothing."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("pramana"):
+            yield str(node.module)
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith("pramana"))
+        yield from imported(node)
+
+
+def beside_doors(code: str) -> set[str]:
+    """The rooms that some code of the command line enters without a door."""
+    return {
+        module
+        for module in imported(ast.parse(code))
+        if module not in (*DOORS, *TOOLS, "pramana.cli") and not module.startswith("pramana.cli.")
+    }
+
+
+@pytest.mark.parametrize("path", sorted((SOURCE / "cli").glob("*.py")), ids=lambda path: path.name)
+def test_the_command_line_goes_through_doors_only(path: Path) -> None:
+    """What a command does, a Python user can call: no room is entered past its public names."""
+    assert beside_doors(path.read_text()) == set()
+
+
+def test_a_command_that_goes_past_a_door_would_be_found() -> None:
+    """In a function as well as at the top, by either kind of import."""
+    assert beside_doors("def f():\n    from pramana.release.verify import verify_folder")
+    assert beside_doors("import pramana.assess.compare")
+    assert not beside_doors("from pramana import api\nfrom pramana.collect import live")
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_a_door_gives_every_name_that_it_lists(name: str) -> None:
+    """``__all__``, what type checkers see under TYPE_CHECKING, and what loads are one list."""
+    module = import_module(name)
+    guarded: set[str] = set()
+    for node in ast.parse(Path(str(module.__file__)).read_text()).body:
+        if isinstance(node, ast.If):
+            guarded |= {alias.name for own in node.body for alias in own.names}  # type: ignore[attr-defined]
+    listed = set(module.__all__)
+    assert all(getattr(module, one) is not None for one in listed)
+    own = {one for one in listed if one in vars(module)}
+    assert listed - own <= guarded
+    with pytest.raises(AttributeError, match=f"'{name}' has no attribute 'frobnicate'"):
+        module.frobnicate  # noqa: B018

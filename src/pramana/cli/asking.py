@@ -113,7 +113,7 @@ def replicates_of(
     columns: list[str] | None, kind: ReplicationKind, fay: float | None
 ) -> Replicates | None:
     """Replicate weights as they were named, or none."""
-    from pramana.table.replicates import Replicates
+    from pramana import Replicates
 
     names = names_of(columns)
     if not names:

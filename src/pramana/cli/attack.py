@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pramana.assess.choices import AttackName
+from pramana.api import AttackName
 from pramana.cli.options import AsJson, Encoding, Rename, argument, option, told
 
 __all__ = ["attack"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pramana.assess.choices import MissingValues
+from pramana.api import MissingValues
 from pramana.cli.options import (
     AsJson,
     Encoding,
@@ -86,7 +86,6 @@ def audit(
       pramana audit release/ --original people.csv
     """
     from pramana import api
-    from pramana.assess.release_audit import ReleaseAudit
     from pramana.cli.rendering import show_json
     from pramana.cli.stages import stages
 
@@ -107,11 +106,11 @@ def audit(
         )
     if as_json:
         show_json(found.to_json())
-    elif isinstance(found, ReleaseAudit):
+    elif isinstance(found, api.ReleaseAudit):
         _show_release(found)
     else:
         _show_table(found)
-    if isinstance(found, ReleaseAudit) and not found.holds:
+    if isinstance(found, api.ReleaseAudit) and not found.holds:
         raise typer.Exit(DOES_NOT_HOLD)
 
 

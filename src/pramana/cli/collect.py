@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -10,7 +10,6 @@ import typer
 
 from pramana.cli.options import AsJson, argument, option
 from pramana.cli.verbs import help_of
-from pramana.errors import OutputExists
 
 if TYPE_CHECKING:
     from pramana.collect.definition import Definition
@@ -64,7 +63,7 @@ def new(
       pramana collect new survey.toml -o survey/
     """
     from pramana.cli.rendering import bullet, note, out, show_json
-    from pramana.collect.folder import new_survey
+    from pramana.collect import new_survey
 
     definition, plan = new_survey(survey, to, sign_with=sign)
     if as_json:
@@ -99,7 +98,7 @@ def check(
     """
     from pramana.cli.rendering import show_json, show_verdict
     from pramana.cli.verify import DOES_NOT_HOLD
-    from pramana.collect.folder import check_survey
+    from pramana.collect import check_survey
 
     verdict = check_survey(folder, key=key)
     if as_json:
@@ -125,9 +124,13 @@ def serve(
       pramana collect serve survey/ --port 8000
     """
     from pramana.cli.rendering import note, out
-    from pramana.collect.consent import consent_of
-    from pramana.collect.folder import load_survey, opened_store
-    from pramana.collect.serving import require_server, serve_survey
+    from pramana.collect import (
+        consent_of,
+        load_survey,
+        opened_store,
+        require_server,
+        serve_survey,
+    )
     from pramana.servers import listener_at
 
     require_server()
@@ -157,10 +160,10 @@ def invite(
     Example:
       pramana collect invite survey/ 5000 -o codes.txt
     """
+    from pramana import collect as office
     from pramana.cli.rendering import note, show_json
-    from pramana.collect import folder as rooms
 
-    rooms.invite(folder, rooms.load(folder), number, to, database=database)
+    office.invite(folder, office.load(folder), number, to, database=database)
     if as_json:
         show_json({"codes": number, "file": str(to)})
         return
@@ -185,8 +188,7 @@ def status(
     """
     from pramana.cli.options import names_of
     from pramana.cli.rendering import bullet, out, show_json
-    from pramana.collect.closing import collected_release, status_of
-    from pramana.collect.folder import load, seen_store
+    from pramana.collect import collected_release, load, seen_store, status_of
 
     definition = load(folder).of_wave(wave)
     names = names_of(by)
@@ -221,8 +223,7 @@ def close(
       pramana collect close survey/ -o release/
     """
     from pramana.cli.rendering import bullet, note, out, show_json
-    from pramana.collect.closing import close_survey, status_of
-    from pramana.collect.folder import load, opened_store
+    from pramana.collect import close_survey, load, opened_store, status_of
 
     definition = load(folder).of_wave(wave)
     with opened_store(folder, definition, database) as store:
@@ -260,54 +261,37 @@ def demo(
     Example:
       pramana collect demo
     """
-    from pramana.cli.rendering import bullet, note, out, show_json, table_of
-    from pramana.collect import demo as play
-    from pramana.collect.closing import close_survey
-    from pramana.collect.folder import new_survey, opened_store
-    from pramana.collect.serving import require_server
-    from pramana.collect.watching import live
-    from pramana.files import whole_folder, write_whole
-    from pramana.release.verify import verify_folder
+    from pramana.cli.rendering import note, out, show_json, table_of
+    from pramana.collect import demonstrate
 
-    require_server()
-    play.require_enough(number)
-    source, survey, release = to / "survey.toml", to / "survey", to / "release"
-    if os.path.lexists(to):
-        raise OutputExists(f"{to} exists already. Choose another place.")
-    with whole_folder(to) as place:
-        write_whole(place / source.name, play.SURVEY.format(expected=number))
-    definition, _ = new_survey(source, survey)
-    simulated = play.people(number, seed=2026)
-    with play.serving(survey) as (port, _):
-        if not as_json:
-            out().print("A survey of people who do not exist. Each is told:", markup=False)
-            for sentence in definition.consent()[:3]:
-                bullet(out(), sentence)
-            out().print(f"{number:,} people answer at http://127.0.0.1:{port}/ ...", markup=False)
-        statuses = play.answer_all(definition, simulated[: number // 2], port=port)
-        half = live(survey, questions=["travel"])
-        if not as_json:
-            _half_way(half)
-        statuses += play.answer_all(definition, simulated[number // 2 :], port=port)
-    with opened_store(survey, definition) as store:
-        closed = close_survey(definition, store, release)
-    valid = verify_folder(release).valid
-    truth = play.truth_of(simulated, "travel")
+    if as_json:
+        done = demonstrate(number, to)
+    else:
+        done = demonstrate(number, to, begun=partial(_begun, number), half_way=_half_way)
     rows = [
-        (cell["travel"], f"{truth.get(cell['travel'], 0):,}", f"{cell['estimate']:,.0f}",
+        (cell["travel"], f"{done.truth.get(cell['travel'], 0):,}", f"{cell['estimate']:,.0f}",
          f"{cell['low']:,.0f} to {cell['high']:,.0f}")
-        for cell in closed.crosstab("travel").cells
+        for cell in done.estimate.cells
     ]  # fmt: skip
     if as_json:
-        accepted = statuses.count(200)
-        show_json({"people": number, "accepted": accepted, "half": half.to_json(), "valid": valid,
-                   "release": str(release), "travel": rows})  # fmt: skip
+        show_json({"people": number, "accepted": done.accepted, "half": done.half.to_json(),
+                   "valid": done.valid, "release": str(done.release), "travel": rows})  # fmt: skip
         return
-    out().print(f"{statuses.count(200):,} were accepted. How they get to work:", markup=False)
+    out().print(f"{done.accepted:,} were accepted. How they get to work:", markup=False)
     out().print(table_of(("travel", "truth", "estimate", "95 % interval"), rows,
                          right=("truth", "estimate", "95 % interval")))  # fmt: skip
-    out().print("The release verifies." if valid else "The release does NOT verify.")
-    note(f"Look at it: pramana verify {release}; pramana studio {to} shows the survey.")
+    out().print("The release verifies." if done.valid else "The release does NOT verify.")
+    note(f"Look at it: pramana verify {done.release}; pramana studio {to} shows the survey.")
+
+
+def _begun(number: int, definition: Definition, port: int) -> None:
+    """What people are told, and where they answer."""
+    from pramana.cli.rendering import bullet, out
+
+    out().print("A survey of people who do not exist. Each is told:", markup=False)
+    for sentence in definition.consent()[:3]:
+        bullet(out(), sentence)
+    out().print(f"{number:,} people answer at http://127.0.0.1:{port}/ ...", markup=False)
 
 
 def _half_way(seen: Live) -> None:

@@ -40,7 +40,7 @@ def demo(
     """
     from pramana.cli.progress import progress_bar
     from pramana.cli.rendering import plan_made, show_json
-    from pramana.experiments.demonstration import demonstrate
+    from pramana.experiments import demonstrate
 
     with progress_bar("Protecting", total=PASSES * records) as advance:
         done = demonstrate(data=DATA, to=RELEASE, records=records, k=k, progress=advance)

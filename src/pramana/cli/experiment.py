@@ -63,7 +63,7 @@ def experiment(
 
 def _list(*, as_json: bool) -> None:
     from pramana.cli.rendering import out, show_json, table_of
-    from pramana.experiments.harness import EXPERIMENTS, title
+    from pramana.experiments import EXPERIMENTS, title
 
     titles = {name: title(name) for name in EXPERIMENTS}
     if as_json:
@@ -77,7 +77,7 @@ def _run(
 ) -> None:
     from pramana.cli.progress import progress_bar
     from pramana.cli.rendering import bullet, note, out, show_json
-    from pramana.experiments.harness import count_steps, run_experiment
+    from pramana.experiments import count_steps, run_experiment
 
     with progress_bar(f"Experiment {name}", total=count_steps(name, quick=quick)) as advance:
         outcome = run_experiment(

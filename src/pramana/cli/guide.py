@@ -73,12 +73,12 @@ class GuideOptions:
 
 def show_guide(asked: GuideOptions, *, as_json: bool) -> None:
     """Try the grid, choose, and show the table behind the choice."""
+    from pramana import api
     from pramana.cli.progress import progress_bar
     from pramana.cli.rendering import show_json
-    from pramana.experiments.tree_grid import guide_of, reference_sets, table_sets, try_grid
-    from pramana.methods.guide import parse_range
+    from pramana.experiments import guide_of, reference_sets, table_sets, try_grid
 
-    ends = parse_range(asked.gamma)
+    ends = api.parse_range(asked.gamma)
     if asked.table is not None and asked.target is None:
         raise InputError("The guide needs to know the class: add --target NAME.")
     sets = (

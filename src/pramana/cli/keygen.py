@@ -25,8 +25,8 @@ def keygen(
       pramana protect people.csv --schema schema.toml --k 100 -o release/ --sign office.key
       pramana verify release/ --key office.key.pub
     """
+    from pramana import make_keys
     from pramana.cli.rendering import show_json
-    from pramana.release.signing import make_keys
 
     private, public = make_keys(name)
     if as_json:

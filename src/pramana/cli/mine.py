@@ -50,8 +50,8 @@ def mine(
     Example:
       pramana mine release/ --target class --test clean.csv
     """
+    from pramana import mine_tree
     from pramana.cli.rendering import show_json
-    from pramana.workloads.trees import mine_tree
 
     mined = mine_tree(
         folder,

@@ -49,11 +49,8 @@ def schema(
       pramana schema schema.toml --without town --coarsen age --table people.csv -o better.toml
       pramana schema --json-schema > pramana.schema.json
     """
-    from pramana import api
+    from pramana import Schema, api
     from pramana.cli.rendering import note, out, show_json
-    from pramana.table.json_schema import json_schema
-    from pramana.table.schema import Schema
-    from pramana.table.toml_form import text_of
 
     dropped, coarser = names_of(without), names_of(coarsen)
     if form == (path is not None):
@@ -61,7 +58,7 @@ def schema(
     if bool(dropped or coarser) != (to is not None):
         raise InputError("What is changed by --without or --coarsen is written to --output.")
     if path is None:
-        show_json(json_schema())
+        show_json(api.json_schema())
         return
     found = Schema.load(path)
     if to is not None:
@@ -69,7 +66,7 @@ def schema(
         opened = None
         if table is not None:
             opened = api.open_source(told(table, encoding, rename), schema=found)
-        text = api.changed_file(text_of(path), without=dropped, coarsen=coarser, opened=opened)
+        text = api.changed_file(api.text_of(path), without=dropped, coarsen=coarser, opened=opened)
         write_whole(to, text, force=force)
         found = Schema.load(to)
         note(f"{to} is written.")

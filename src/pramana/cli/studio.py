@@ -40,7 +40,7 @@ def studio(
       pramana studio
       pramana studio survey/ --no-browser
     """
-    from pramana.studio.serving import Listening, serve_studio
+    from pramana.studio import Listening, serve_studio
 
     at = Listening(host, port, certificate, key, understood)
 

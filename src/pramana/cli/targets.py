@@ -91,8 +91,7 @@ def plan_for(
     looked_at: bool = False,
 ) -> tuple[Plan, Any]:
     """The plan, and the table that it was made for: opened, to be handed on."""
-    from pramana import api
-    from pramana.table.schema import Schema
+    from pramana import Schema, api
 
     asked, schema, method = stated.wishes, stated.schema, stated.method
     if method is not None and method not in api.METHODS:
@@ -126,11 +125,11 @@ def plan_for(
 
 def _with_tables(schema: Schema, texts: Sequence[str]) -> Schema:
     """The schema with the tables that will be asked for; the word pairs stands for all pairs."""
-    from pramana.methods.steps import tables_of
+    from pramana import api
 
     names = [column.name for column in schema.randomised]
     tables: list[tuple[str, ...]] = []
-    for table in tables_of(texts):
+    for table in api.tables_of(texts):
         all_pairs = table == (PAIRS,) and PAIRS not in names
         tables += itertools.combinations(names, 2) if all_pairs else [table]
     return replace(schema, tables=tuple(tables))

@@ -6,40 +6,47 @@ randomised records only -> a release folder like any other.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pramana.doors import door
 
 if TYPE_CHECKING:
     from pramana.collect.channel import Remembered
-    from pramana.collect.closing import close_survey, status_of
+    from pramana.collect.closing import close_survey, collected_release, status_of
+    from pramana.collect.consent import consent_of
     from pramana.collect.definition import Definition, remember, respond
-    from pramana.collect.folder import answers, load, new_survey
+    from pramana.collect.demo import demonstrate
+    from pramana.collect.folder import (
+        answers,
+        check_survey,
+        invite,
+        load,
+        load_survey,
+        new_survey,
+        opened_store,
+        seen_store,
+    )
+    from pramana.collect.serving import require_server, serve_survey
     from pramana.collect.store import Sent
     from pramana.collect.survey import Survey
     from pramana.collect.watching import Live, live
 
-__all__ = ["Definition", "Live", "Remembered", "Sent", "Survey", "answers", "close_survey", "live",
-           "load", "new_survey", "remember", "respond", "status_of"]  # fmt: skip
+__all__ = ["Definition", "Live", "Remembered", "Sent", "Survey", "answers", "check_survey",
+           "close_survey", "collected_release", "consent_of", "demonstrate", "invite", "live",
+           "load", "load_survey", "new_survey", "opened_store", "remember", "require_server",
+           "respond", "seen_store", "serve_survey", "status_of"]  # fmt: skip
 
-_ELSEWHERE = {
-    "Definition": "definition",
-    "Live": "watching",
-    "Remembered": "channel",
-    "Sent": "store",
-    "Survey": "survey",
-    "answers": "folder",
-    "close_survey": "closing",
-    "live": "watching",
-    "load": "folder",
-    "new_survey": "folder",
-    "remember": "definition",
-    "respond": "definition",
-    "status_of": "closing",
+_PLACES = {
+    "channel": "Remembered",
+    "closing": "close_survey collected_release status_of",
+    "consent": "consent_of",
+    "definition": "Definition remember respond",
+    "demo": "demonstrate",
+    "folder": "answers check_survey invite load load_survey new_survey opened_store seen_store",
+    "serving": "require_server serve_survey",
+    "store": "Sent",
+    "survey": "Survey",
+    "watching": "Live live",
 }
 
-
-def __getattr__(name: str) -> Any:
-    """What is used is loaded."""
-    if name not in _ELSEWHERE:
-        raise AttributeError(f"module 'pramana.collect' has no attribute '{name}'")
-    return getattr(import_module(f"pramana.collect.{_ELSEWHERE[name]}"), name)
+__getattr__ = door(__name__, _PLACES)

@@ -9,22 +9,32 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
+from pramana.collect.closing import close_survey
 from pramana.collect.definition import Definition, respond
+from pramana.collect.folder import new_survey, opened_store
+from pramana.collect.serving import require_server
+from pramana.collect.watching import Live, live
 from pramana.collect.words import SKIPPED
-from pramana.errors import InputError
+from pramana.errors import InputError, OutputExists
+from pramana.estimation.results import Estimate
+from pramana.files import whole_folder, write_whole
 from pramana.randomness import Keystream
+from pramana.release.verify import verify_folder
 
-__all__ = ["SURVEY", "answer_all", "people", "require_enough", "serving", "truth_of"]
+__all__ = ["SURVEY", "Demonstrated", "answer_all", "demonstrate", "people", "serving"]
 
 SURVEY: Final = """title = "How we live"
 office = "Office of a town that does not exist"
@@ -59,7 +69,72 @@ AGES: Final = ("[0, 18)", "[18, 30)", "[30, 45)", "[45, 65)", "[65, 120]")
 SHARES: Final = {"age": (0.18, 0.33, 0.52, 0.8), "travel": (0.15, 0.4, 0.7)}
 
 
-def require_enough(number: int) -> None:
+@dataclass(frozen=True)
+class Demonstrated:
+    """A survey from its file to its release, beside the truth that only the simulation knows.
+
+    Attributes:
+        accepted: how many answers were taken.
+        half: what an office saw when half of the people had answered.
+        release: the folder.
+        valid: whether it verifies.
+        truth: how many people travel how.
+        estimate: the same, from the release.
+    """
+
+    accepted: int
+    half: Live
+    release: Path
+    valid: bool
+    truth: Mapping[str, int]
+    estimate: Estimate
+
+
+def demonstrate(
+    number: int,
+    to: Path,
+    *,
+    begun: Callable[[Definition, int], None] | None = None,
+    half_way: Callable[[Live], None] | None = None,
+) -> Demonstrated:
+    """Make a survey in a new folder, let people answer it through HTTP, close and verify it.
+
+    Args:
+        number: how many people.
+        to: the folder.
+        begun: is told the definition and the port when people begin to answer.
+        half_way: is told what an office sees when half of them have.
+    """
+    require_server()
+    _require_enough(number)
+    source, survey, release = to / "survey.toml", to / "survey", to / "release"
+    if os.path.lexists(to):
+        raise OutputExists(f"{to} exists already. Choose another place.")
+    with whole_folder(to) as place:
+        write_whole(place / source.name, SURVEY.format(expected=number))
+    definition, _ = new_survey(source, survey)
+    simulated = people(number, seed=2026)
+    with serving(survey) as (port, _):
+        if begun is not None:
+            begun(definition, port)
+        statuses = answer_all(definition, simulated[: number // 2], port=port)
+        half = live(survey, questions=["travel"])
+        if half_way is not None:
+            half_way(half)
+        statuses += answer_all(definition, simulated[number // 2 :], port=port)
+    with opened_store(survey, definition) as store:
+        closed = close_survey(definition, store, release)
+    return Demonstrated(
+        accepted=statuses.count(HTTPStatus.OK),
+        half=half,
+        release=release,
+        valid=verify_folder(release).valid,
+        truth=Counter(person["travel"] for person in simulated),
+        estimate=closed.crosstab("travel"),
+    )
+
+
+def _require_enough(number: int) -> None:
     """Refuse a demonstration whose promise so few people cannot be given."""
     if not FEWEST <= number <= MOST:
         raise InputError(f"A demonstration needs between {FEWEST} and {MOST:,} people.")
@@ -83,11 +158,6 @@ def people(number: int, *, seed: int) -> list[dict[str, str]]:
             }
         )
     return found
-
-
-def truth_of(simulated: Sequence[Mapping[str, str]], name: str) -> dict[str, int]:
-    """How many gave which answer."""
-    return dict(Counter(person[name] for person in simulated))
 
 
 PROGRAM: Final = """

@@ -1,5 +1,26 @@
 """Experiments: populations of our own, and the papers' tables and figures made again."""
 
-from pramana.experiments.population import make_population, population_schema
+from __future__ import annotations
 
-__all__ = ["make_population", "population_schema"]
+from typing import TYPE_CHECKING
+
+from pramana.doors import door
+
+if TYPE_CHECKING:
+    from pramana.experiments.demonstration import demonstrate
+    from pramana.experiments.harness import EXPERIMENTS, count_steps, run_experiment, title
+    from pramana.experiments.population import make_population, population_schema
+    from pramana.experiments.tree_grid import guide_of, reference_sets, table_sets, try_grid
+
+__all__ = ["EXPERIMENTS", "count_steps", "demonstrate", "guide_of", "make_population",
+           "population_schema", "reference_sets", "run_experiment", "table_sets", "title",
+           "try_grid"]  # fmt: skip
+
+_PLACES = {
+    "demonstration": "demonstrate",
+    "harness": "EXPERIMENTS count_steps run_experiment title",
+    "population": "make_population population_schema",
+    "tree_grid": "guide_of reference_sets table_sets try_grid",
+}
+
+__getattr__ = door(__name__, _PLACES)

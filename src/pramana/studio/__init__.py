@@ -22,3 +22,16 @@ button that cancels it. Whatever a handler changes goes through ``session.change
 undone. Names and labels are hostile: templates escape everything, forms name columns by number,
 and nothing of a table stands in an address, a title or a log.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pramana.doors import door
+
+if TYPE_CHECKING:
+    from pramana.studio.serving import Listening, serve_studio
+
+__all__ = ["Listening", "serve_studio"]
+
+__getattr__ = door(__name__, {"serving": "Listening serve_studio"})
