@@ -75,20 +75,20 @@ class Survey:
             [*COMMAND, "collect", "serve", str(self.folder), "--port", str(self.port),
              *self._wave]
         )  # fmt: skip
-        for _ in range(300):
+        while self._process.poll() is None:  # however long a busy machine takes
             try:
                 socket.create_connection(("127.0.0.1", self.port), timeout=5).close()
             except OSError:
                 time.sleep(0.1)
             else:
                 return
-        raise AssertionError("The collector does not answer.")
+        raise AssertionError("The collector has ended.")
 
     def stop(self) -> None:
         """End it."""
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(timeout=30)
+            self._process.wait(timeout=300)
             self._process = None
 
     def records(self) -> list[str]:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyreadstat
 import pytest
+from playwright.sync_api import expect
 
 from pramana import api
 from pramana.experiments.population import make_population, population_schema
@@ -88,19 +89,19 @@ def test_from_the_folder_to_a_file(chromium: Any, studio: str, name: str, tmp_pa
     asked = PATHS[name]
     page, _ = enter(chromium, studio)
     choose_release(page, name)
-    assert page.get_by_text("Proven here").count()
+    page.get_by_text("Proven here").first.wait_for()
     page.get_by_role("link", name="Codebook").first.click()
     page.get_by_text("Values of").first.wait_for()
-    assert page.get_by_text(asked["words"], exact=True).count()
+    expect(page.get_by_text(asked["words"], exact=True)).not_to_have_count(0)
     page.get_by_role("link", name="Table", exact=True).click()
     page.get_by_label("Rows", exact=True).select_option(asked["row"])
     page.get_by_label("Columns", exact=True).select_option(asked["column"])
     page.get_by_label("Numbers", exact=True).select_option("row")
     page.get_by_role("button", name="Show the table").click()
     page.locator("table.estimates").wait_for()
-    assert "%" in page.locator("table.estimates").inner_text()
-    assert page.locator(".drawn svg").count() == 1
-    assert page.get_by_text("Weighted by w." if name == "survey" else "Not weighted.").count()
+    expect(page.locator("table.estimates")).to_contain_text("%")
+    expect(page.locator(".drawn svg")).to_have_count(1)
+    page.get_by_text("Weighted by w." if name == "survey" else "Not weighted.").first.wait_for()
     for ending in ("csv", "xlsx"):
         with page.expect_download() as waiting:
             page.get_by_role("link", name={"csv": "CSV", "xlsx": "Excel"}[ending]).click()
@@ -117,7 +118,7 @@ def test_from_the_folder_to_a_file(chromium: Any, studio: str, name: str, tmp_pa
     page.get_by_role("button", name="Fit the model").click()
     page.locator("table.estimates").or_(page.locator(".warning")).wait_for()
     page.get_by_text("The same without the studio").click()
-    assert "pramana regress" in page.get_by_label("Commands").inner_text()
+    expect(page.get_by_label("Commands")).to_contain_text("pramana regress")
     page.context.close()
 
 
@@ -129,11 +130,11 @@ def test_columns_are_dragged_into_the_table(chromium: Any, studio: str) -> None:
     page.locator(".chip", has_text="Sex").drag_to(page.get_by_label("Rows", exact=True))
     page.wait_for_url("**/table?row=sex*")
     page.locator("table.estimates").wait_for()
-    assert "Woman" in page.locator("table.estimates").inner_text()
+    expect(page.locator("table.estimates")).to_contain_text("Woman")
     page.goto(f"{address}/model")
     for name in ("income", "sex"):
         page.locator(f".chip[data-column={name}]").drag_to(page.get_by_label("Formula"))
-    assert page.get_by_label("Formula").input_value() == "income ~ sex"
+    expect(page.get_by_label("Formula")).to_have_value("income ~ sex")
     page.context.close()
 
 

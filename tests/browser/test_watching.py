@@ -39,7 +39,7 @@ def test_the_figures_follow_the_answers_and_have_no_barrier(chromium: Any, tmp_p
         page.goto(f"{studio.address}/surveys")
         page.get_by_role("link", name=LONG).click()
         page.get_by_text("100 of 5,000 expected have answered").wait_for()
-        assert page.evaluate(WIDTHS) is True
+        page.wait_for_function(WIDTHS)  # a moment after the figures
         found = []
         for width, scheme in ((1280, "light"), (320, "dark")):
             page.set_viewport_size({"width": width, "height": 900})

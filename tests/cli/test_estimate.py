@@ -17,7 +17,7 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.table.domains import Categories
 from pramana.table.labels import Labels
 from pramana.table.schema import Column, Role, Schema
-from tests.release.people import people, plan
+from tests.release.people import SCHEMA, people, plan
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +118,19 @@ def test_a_number_of_everybody_is_a_line_of_csv(capsys, release):
     assert code == 0, err
     assert out.splitlines()[0] == "estimate,se,low,high"
     assert len(out.splitlines()) == 2
+
+
+@pytest.mark.parametrize("only", ["single", "widowed"])
+def test_a_group_of_nobody_is_a_row_without_a_number(capsys, tmp_path, only):
+    """Wherever it stands: of reports, who is filtered out has no mean."""
+    reports = api.design(SCHEMA, PkAnonymity(k=3), data=people(2_000), method="reports")
+    api.protect(people(2_000), reports, to=tmp_path / "release", seed=5)
+    asked = ("--by", '"marital"', "--mean", "income", "--where", f"marital={only}")
+    code, out, err = run(capsys, "estimate", str(tmp_path / "release"), *asked)
+
+    assert code == 0, err
+    assert out.count(" - ") == 4
+    assert out.count("█" * 20) == 1
 
 
 def test_labels_stand_beside_the_codes_by_which_cells_are_asked_for(capsys, tmp_path):

@@ -10,16 +10,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 from pramana.collect.closing import close_survey
 from pramana.collect.definition import respond
-from pramana.collect.folder import new_survey, opened_store
+from pramana.collect.folder import invite, new_survey, opened_store
 from pramana.collect.postgres import PostgresStore
 from pramana.collect.store import Outcome, Sent, open_store
+from pramana.collect.watching import live
 from pramana.errors import InputError
 from pramana.release.verify import verify_folder
+from pramana.studio.app import studio_application
+from pramana.studio.guard import Origin
+from pramana.studio.session import StudioSession
 from tests.collect.collectors import Collector, Nursery
 from tests.collect.conftest import PERSON, survey_text
+from tests.studio.conftest import ORIGIN, TOKEN
 
 NUMBERS = itertools.count()
 OPENED: list[PostgresStore] = []
@@ -206,6 +212,40 @@ def test_a_survey_in_postgres_becomes_a_release(postgres: str, tmp_path: Path) -
     )
     close_survey(definition, kept, tmp_path / "release")
     assert verify_folder(tmp_path / "release").valid
+
+
+def test_a_folder_knows_that_its_answers_are_elsewhere(postgres: str, tmp_path: Path) -> None:
+    """No empty store is looked at, invited into or closed instead; the studio is told where."""
+    source, folder = tmp_path / "survey.toml", tmp_path / "survey"
+    source.write_text(survey_text("retention", extra='codes = true\nlanguage = "pt"\n'))
+    definition, _ = new_survey(source, folder)
+    invite(folder, definition, 40, tmp_path / "codes.txt", database=postgres)
+    codes = (tmp_path / "codes.txt").read_text().split()
+    widths = definition.channel.widths
+    sent = [Sent(respond(definition, PERSON).spelled(widths=widths), code) for code in codes]
+    with opened_store(folder, definition, postgres) as kept:
+        assert set(kept.accept(sent)) == {Outcome.ACCEPTED}
+    left = sorted(folder.iterdir())
+    for verb in (
+        lambda: invite(folder, definition, 1, tmp_path / "more.txt"),
+        lambda: live(folder),
+        lambda: opened_store(folder, definition).__enter__(),
+    ):
+        with pytest.raises(InputError, match="kept in a database: say in which one"):
+            verb()
+    assert sorted(folder.iterdir()) == left
+    assert live(folder, database=postgres).status.answers == 40
+    for known, said in ((None, "kept in a database"), (postgres, "</strong> of 5,000")):
+        session = StudioSession(tmp_path)
+        app = studio_application(
+            session, token=TOKEN, origin=Origin.of("127.0.0.1", 8123), database=known
+        )
+        with TestClient(app, base_url=ORIGIN) as client:
+            client.get(f"/?token={TOKEN}")
+            assert said in client.get("/surveys/0/live", headers={"hx-request": "true"}).text
+            page = client.get("/surveys/0").text
+            assert "--database postgresql://..." in page
+            assert postgres not in page
 
 
 @pytest.mark.parametrize("end", ["127.0.0.1:9/x", "127.0.0.1:9/x?odd=1", "%zz", "h:\u00e9/x"])

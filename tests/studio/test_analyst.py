@@ -7,6 +7,7 @@ import html
 import io
 import re
 import shlex
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
@@ -21,7 +22,7 @@ from pramana.studio.exports import Exported
 from pramana.studio.guard import Origin
 from pramana.studio.session import StudioSession
 from tests.reports.editions import METHODS, released_to
-from tests.studio.conftest import ORIGIN, TOKEN, Visitor, words
+from tests.studio.conftest import ORIGIN, TOKEN, Visitor, same, words
 
 
 @pytest.fixture(scope="module")
@@ -259,6 +260,51 @@ def test_every_table_shows_what_does_the_same(analyst, query, command, python, r
     exec(compile(code, "shown", "exec"), {})  # noqa: S102 - as an analyst would
 
 
+ODD = {"dash": "-x", "comma": "pets, if any", "unseen": "in\u200bvisible", "edge": " edge "}
+NUMBER = "-inc,ome"
+
+
+@pytest.fixture(scope="module")
+def odd(place: Path) -> str:
+    """A release whose names and values no list and no shell takes as they are."""
+    import pyarrow as pa
+
+    from pramana import PkAnonymity, api
+
+    values = {name: ["a;b", "c d", "e"] for name in ODD.values()}
+    people = pa.table(
+        {name: [own[at // 3**n % 3] for at in range(3000)] for n, (name, own) in
+         enumerate(values.items())} | {NUMBER: [float(at % 7) for at in range(3000)]}
+    )  # fmt: skip
+    schema = api.describe(people, keys=list(values), sensitive=[NUMBER])
+    plan = api.design(schema, PkAnonymity(k=2), data=people, method="retention")
+    api.protect(people, plan, to=place / "-odd", seed=1)
+    return "-odd"
+
+
+@pytest.mark.parametrize("row", ODD)
+def test_what_is_shown_can_be_pasted_whatever_a_column_is_called(analyst, odd, row, run_here):
+    """Commas, spaces, letters that nobody sees and strokes; a condition may hold a semicolon."""
+    other = ODD["comma" if row == "dash" else "dash"]
+    query = {"row": ODD[row], "column": other, "only": f'"{other}=a;b"; {ODD["comma"]}!=e',
+             "what": "mean", "of": NUMBER}  # fmt: skip
+    opened(analyst, odd)
+    assert "a;b" in words(analyst.part(f"/table/found?{urlencode(query)}"))
+    chosen = analyst.part(f"/table/choices?{urlencode(query)}")
+    assert chosen.count(" selected>") == 6
+    formula = f"`{NUMBER}` ~ `{ODD[row]}`"
+    for page, part in (
+        (f"/table?{urlencode(query)}", "/table"),
+        (f"/model?{urlencode({'formula': formula})}", "/model"),
+    ):
+        shell, code = same(analyst.get(page).text)
+        assert shell.isprintable()
+        spelled = ["bash", "-c", f'printf "%s\\0" {shell}']
+        typed = subprocess.run(spelled, capture_output=True, check=True).stdout.decode()
+        assert run_here(typed.split("\0")[1:-1]) == 0, (part, shell)
+        exec(compile(code, "shown", "exec"), {})  # noqa: S102 - as an analyst would
+
+
 @pytest.fixture
 def run_here(place: Path, monkeypatch: pytest.MonkeyPatch):
     """The command line in the folder of the studio."""
@@ -314,4 +360,6 @@ def test_pages_without_a_release_say_what_to_do(visitor):
     """Nothing is opened: the parts say so."""
     for path in ("/release/checked", "/codebook/listed", "/table/choices", "/model/choices"):
         assert "Open a release first" in visitor.part(path)
+    for path in ("/release", "/codebook", "/table", "/model"):
+        assert "The same without the studio" not in visitor.get(path).text
     assert "There is no release in this folder yet" in visitor.get("/release").text

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import re
 import subprocess
 import sys
 import threading
 import time
+from html import unescape
 from multiprocessing import Pipe
 from pathlib import Path
 
@@ -775,6 +777,23 @@ def test_another_sheet_and_another_encoding_are_read(visitor: Visitor, folder: P
     assert "Read it as" in visitor.part("/open/found")
     visitor.post("/open", {"file": "old.csv", "encoding": "cp1250"})
     assert "Łódź" in visitor.part("/open/found")
+
+
+def test_a_code_may_begin_with_a_space(visitor: Visitor, folder: Path) -> None:
+    """It is shown in quotes, and stays as it is when the form is saved again."""
+    rows = "".join(f"{('a', 'b', ' N', 'N')[at % 4]},{at % 3}\n" for at in range(200))
+    (folder / "spaces.csv").write_text(f"answer,b\n{rows}")
+    visitor.post("/open", {"file": "spaces.csv"})
+    visitor.part("/columns/list")
+    form = {"role": "key", "missing": "category", "codes": '" N"'}
+    for _ in range(2):
+        visitor.post("/columns/0", form)
+        assert schema(visitor).columns[0].recoding.missing_codes == (" N",)
+        shown = re.search(r'name="codes"[^>]*>(.*?)</textarea>', visitor.get("/columns/0").text)
+        assert shown is not None
+        form["codes"] = unescape(shown[1])
+    visitor.post("/columns/0", form | {"codes": "a\r\n N\r\n", "code": " N"})
+    assert schema(visitor).columns[0].recoding.missing_codes == ("a", "N", " N")
 
 
 def test_a_date_becomes_its_year_and_a_code_missing(visitor: Visitor, folder: Path) -> None:

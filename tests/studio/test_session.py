@@ -79,6 +79,33 @@ def test_a_form_of_an_older_page_is_not_taken(visitor: Visitor) -> None:
     assert visitor.session.now.file == "people.csv"
 
 
+def test_undo_of_an_older_page_is_not_taken(visitor: Visitor) -> None:
+    """What another tab has done meanwhile is not taken back unseen, nor brought back."""
+    visitor.post("/open", {"file": "people.csv"})
+    shown = visitor.session.number
+    assert f'action="/undo"><input type="hidden" name="state" value="{shown}">' in (
+        visitor.get("/").text
+    )
+    visitor.post("/open", {"file": "other.csv", "state": shown})
+    assert "changed meanwhile" in visitor.post("/undo", {"state": shown, "here": "/"}).text
+    assert visitor.session.now.file == "other.csv"
+    shown = visitor.session.number
+    visitor.post("/undo", {"state": shown, "here": "/"})
+    assert "changed meanwhile" in visitor.post("/redo", {"state": shown, "here": "/"}).text
+    assert visitor.session.now.file == "people.csv"
+
+
+def test_what_is_filled_in_makes_no_page_old(own: Path) -> None:
+    """Nobody has changed anything: what a page showed can still be taken back."""
+    session = StudioSession(own)
+    session.change("Opened", file="a.csv")
+    shown = session.number
+    session.settle(schema="proposed")
+    assert session.number == shown
+    session.close()
+    assert StudioSession(own).now.schema == "proposed"
+
+
 def test_undo_leads_back_to_the_page_and_nowhere_else(visitor: Visitor) -> None:
     """An address of another place is not followed."""
     visitor.post("/open", {"file": "people.csv"})

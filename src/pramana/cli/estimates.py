@@ -43,8 +43,8 @@ def show_estimate(estimate: Estimate, labels: Labels) -> None:
         for name, column, own in zip(estimate.names, estimate.by, estimate.labels, strict=True)
     }
     cells = list(estimate.cells)
-    numbers = [cell["estimate"] for cell in cells if cell["estimate"] is not None]
-    longest = max((abs(number) for number in numbers), default=0.0)
+    numbers = (abs(cell["estimate"]) for cell in cells if cell["estimate"] is not None)
+    longest = max(filter(math.isfinite, numbers), default=0.0)
     figures = [name for name in estimate.figures if name not in ("low", "high")]
     ends = [f"{100 * estimate.level:g} % interval"]
     if estimate.no_interval:
@@ -170,6 +170,6 @@ def _number(value: float | None) -> str:
 
 
 def _bar(value: float | None, longest: float) -> str:
-    if value is None or not longest or value <= 0 or math.isnan(value):
+    if value is None or not longest or value <= 0 or not math.isfinite(value):
         return ""
     return "█" * max(1, round(BAR * value / longest))

@@ -11,6 +11,7 @@ import typer
 
 from pramana.cli.steward import SELDOM, method_names
 from pramana.errors import InputError
+from pramana.shown import parts_of
 
 __all__ = [
     "AsJson",
@@ -121,10 +122,10 @@ def reading(encoding: str | None, rename: bool) -> str:
 def names_of(lists: list[str] | None) -> list[str]:
     """Column names from options that may repeat and may hold several, separated by commas.
 
-    >>> names_of(["sex, age", "region"])
-    ['sex', 'age', 'region']
+    >>> names_of(["sex, age", "region", '"pets, if any"'])
+    ['sex', 'age', 'region', 'pets, if any']
     """
-    return [name.strip() for part in lists or () for name in part.split(",") if name.strip()]
+    return [name for part in lists or () for name in parts_of(part)]
 
 
 def require_schema(schema: Path | None, table: object) -> Path:

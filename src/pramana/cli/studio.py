@@ -18,6 +18,10 @@ def studio(
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the browser.")
     ] = True,
+    database: Annotated[
+        str | None,
+        option("--database", "Where surveys keep answers that no folder has.", metavar="URL"),
+    ] = None,
     host: Annotated[
         str, option("--host", "Where to listen, if not on this machine alone.", metavar="NAME")
     ] = "127.0.0.1",
@@ -48,4 +52,4 @@ def studio(
         typer.echo(f"Pramana studio: {address}")
         typer.echo("Press Ctrl+C to close it.")
 
-    serve_studio(folder, at, browser=browser, tell=tell)
+    serve_studio(folder, at, browser=browser, tell=tell, database=database)

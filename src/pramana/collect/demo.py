@@ -192,16 +192,14 @@ def serving(folder: Path) -> Iterator[tuple[int, int]]:
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end and process.poll() is None:
+    """Until it listens, however long a busy machine takes, or has ended."""
+    while process.poll() is None:
         try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            socket.create_connection(("127.0.0.1", port), timeout=5).close()
         except OSError:
             time.sleep(0.05)
         else:
             return
-    if process.poll() is None:
-        raise InputError(f"The collector did not begin within {PATIENCE} seconds.")
     raise InputError("The collector could not be started: is 'pramana[collect]' installed?")
 
 

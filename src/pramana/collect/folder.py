@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -29,10 +29,13 @@ from pramana.methods.plan import Plan
 from pramana.randomness import Keystream
 from pramana.release.checks import Check, Verdict
 
-__all__ = ["answers", "check_survey", "invite", "load", "load_survey", "new_survey", "opened_store",
-           "seen_store"]  # fmt: skip
+__all__ = ["answers", "check_survey", "invite", "kept_elsewhere", "load", "load_survey",
+           "new_survey", "opened_store", "seen_store"]  # fmt: skip
 
 ANSWERS: Final = "answers.sqlite"
+ELSEWHERE: Final = "answers.elsewhere"
+"""A file that says that the answers are kept in a database, and not in which one."""
+
 CODE_WORDS: Final = 2
 MOST_CODES: Final = 10_000_000
 
@@ -133,11 +136,39 @@ def _require_fitting(definition: Definition) -> None:
         )
 
 
+def kept_elsewhere(folder: Path) -> bool:
+    """Whether the answers of a survey folder are kept in a database."""
+    return (folder / ELSEWHERE).exists()
+
+
+def _require_here(folder: Path) -> None:
+    if kept_elsewhere(folder):
+        raise InputError(
+            f"The answers to the survey in {folder} are kept in a database: say in which one, by "
+            f"--database URL. (If that is no longer so, remove {folder / ELSEWHERE}.)"
+        )
+
+
 @contextmanager
 def opened_store(
     folder: Path, definition: Definition, database: str | None = None
 ) -> Iterator[Store]:
-    """The answers to a survey or a wave, in its folder or at the URL of a database."""
+    """The answers to a survey or a wave, in its folder or at the URL of a database.
+
+    That they are in a database is noted in the folder: nobody who leaves it out later opens an
+    empty store instead, and lets codes answer there or closes it.
+    """
+    if database is None:
+        _require_here(folder)
+    with _opened(folder, definition, database) as store:
+        if database is not None and not kept_elsewhere(folder):
+            with suppress(OSError):  # a folder that this one may only read
+                (folder / ELSEWHERE).write_text("The answers are kept in a database.\n")
+        yield store
+
+
+@contextmanager
+def _opened(folder: Path, definition: Definition, database: str | None) -> Iterator[Store]:
     try:
         store = open_store(
             database or folder / _answers_of(definition),
@@ -161,11 +192,13 @@ def seen_store(
     folder: Path, definition: Definition, database: str | None = None
 ) -> Iterator[Store]:
     """The answers for somebody who looks: where none came yet, nothing is made to keep them."""
+    if database is None:
+        _require_here(folder)
     if database is not None or (folder / _answers_of(definition)).exists():
-        with opened_store(folder, definition, database) as store:
+        with _opened(folder, definition, database) as store:
             yield store
         return
-    with TemporaryDirectory() as apart, opened_store(Path(apart), definition) as store:
+    with TemporaryDirectory() as apart, _opened(Path(apart), definition, None) as store:
         yield store
 
 

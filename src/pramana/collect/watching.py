@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pramana.collect.closing import Status, collected_release, status_of
 from pramana.collect.definition import DEFINITION, Definition
-from pramana.collect.folder import load, seen_store
+from pramana.collect.folder import kept_elsewhere, load, seen_store
 from pramana.collect.store import Store
 from pramana.errors import PramanaError
 from pramana.guarantees.pk_anonymity import PkAnonymity
@@ -31,11 +31,13 @@ class SurveyPlace:
         name: the folder, as seen from the one that it was looked for in.
         title: of the survey.
         wave: which one, of a panel.
+        elsewhere: whether its answers are kept in a database.
     """
 
     name: str
     title: str
     wave: int | None
+    elsewhere: bool = False
 
 
 def surveys(folder: str | Path) -> list[SurveyPlace]:
@@ -52,7 +54,8 @@ def surveys(folder: str | Path) -> list[SurveyPlace]:
             continue
         waves = [None] if survey.waves == 1 else list(range(1, survey.waves + 1))
         name = str(path.parent.relative_to(base))
-        found += [SurveyPlace(name, survey.title, wave) for wave in waves]
+        elsewhere = kept_elsewhere(path.parent)
+        found += [SurveyPlace(name, survey.title, wave, elsewhere) for wave in waves]
     return found
 
 

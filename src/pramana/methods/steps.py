@@ -17,6 +17,7 @@ import numpy as np
 from pramana.errors import InvalidSchema, TooLarge
 from pramana.matrices.mechanism import Step
 from pramana.matrices.transition import Label
+from pramana.shown import parts_of
 from pramana.table.rules import CellRules, tied_columns
 from pramana.table.schema import CATEGORY_LIMIT, Schema
 
@@ -34,8 +35,7 @@ def tables_of(stated: str | Sequence[str | Set]) -> tuple[Set, ...]:
     found: list[Set] = []
     for one in [stated] if isinstance(stated, str) else stated:
         if isinstance(one, str):
-            texts = [text for text in one.split(",") if text.strip()]
-            found += [tuple(name.strip() for name in text.split("*")) for text in texts]
+            found += [tuple(name.strip() for name in text.split("*")) for text in parts_of(one)]
         else:
             found.append(tuple(one))
     return tuple(found)

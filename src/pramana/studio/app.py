@@ -48,9 +48,14 @@ PAGES: Final = (
 
 
 def studio_application(
-    session: StudioSession, *, token: str, origin: Origin, cookie: str = "pramana-studio"
+    session: StudioSession,
+    *,
+    token: str,
+    origin: Origin,
+    cookie: str = "pramana-studio",
+    database: str | None = None,
 ) -> Guard:
-    """The studio of one folder, behind its guard."""
+    """The studio of one folder, behind its guard; some surveys keep their answers in a database."""
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
     from starlette.routing import Mount, Route
@@ -85,7 +90,7 @@ def studio_application(
         },
     )
     entries = tuple(module.ENTRY for module in PAGES if module.ENTRY is not None)
-    app.state.studio = Studio(session, jobs, entries)
+    app.state.studio = Studio(session, jobs, entries, database)
     return Guard(app, token=token, origin=origin, cookie=cookie)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pramana import Bins, Categories, Column, Recoding, Role, Schema, api
 from pramana.errors import InputError
+from pramana.shown import as_part, parts_of
 from pramana.studio.view import OUT_OF_DATE, Form, number_in, place_in
 
 __all__ = ["HOUSEHOLD", "MISSING", "ROLES", "changed_column", "edges_text", "entries_of",
@@ -52,7 +53,8 @@ def entries_of(column: Column) -> dict[str, Any]:
         "release": domain.release if isinstance(domain, Bins) else "label",
         "categories": [_text(v) for v in domain.values] if isinstance(domain, Categories) else [],
         "merged": [(new, [_text(v) for v in old]) for new, old in own.merged],
-        "codes": "\n".join(_text(code) for code in own.missing_codes),
+        "coded": [_text(code) for code in own.missing_codes],
+        "codes": "\n".join(as_part(_text(code), "\n") for code in own.missing_codes),
         "date": own.date or "",
         "bottom": own.bottom,
         "top": own.top,
@@ -89,8 +91,8 @@ def changed_column(column: Column, form: Form) -> Column:
 def _recoding(column: Column, form: Form) -> Recoding:
     before = column.recoding
     date: Any = form.get("date") or None
-    codes = [line.strip() for line in form.get("codes").splitlines() if line.strip()]
-    codes += form.all("code")
+    lines = form.get("codes").replace("\r\n", "\n")
+    codes = [*parts_of(lines, "\n"), *form.exact("code")]
     return replace(
         before,
         missing_codes=tuple(_label(text, before.missing_codes) for text in dict.fromkeys(codes)),

@@ -62,7 +62,12 @@ class Listening:
 
 
 def serve_studio(
-    folder: Path, at: Listening, *, browser: bool, tell: Callable[[str], None]
+    folder: Path,
+    at: Listening,
+    *,
+    browser: bool,
+    tell: Callable[[str], None],
+    database: str | None = None,
 ) -> None:
     """Listen until the process is told to stop, and leave nothing but the session."""
     try:
@@ -80,7 +85,8 @@ def serve_studio(
     session = StudioSession(folder)
     token, origin = new_token(), Origin.of(at.host, port, tls=tls)
     address = f"{origin.scheme}://{origin.hosts[0]}/?token={token}"
-    app = studio_application(session, token=token, origin=origin, cookie=f"pramana-studio-{port}")
+    cookie = f"pramana-studio-{port}"
+    app = studio_application(session, token=token, origin=origin, cookie=cookie, database=database)
     server = uvicorn.Server(
         uvicorn.Config(
             app,

@@ -136,10 +136,10 @@ class StudioSession:
             return
         kept = self._states[: self._at + 1][-MOST_STATES:]
         self._states, self._at = [*kept, new], len(kept)
-        self._save()
+        self._step()
 
     def settle(self, **choices: Any) -> None:
-        """Fill in what follows from the present state, as part of it."""
+        """Fill in what follows from the present state, as part of it: no page is out of date."""
         self._states[self._at] = replace(self.now, **choices)
         self._save()
 
@@ -162,7 +162,7 @@ class StudioSession:
     def _move(self, at: int) -> None:
         if at != self._at:
             self._at = at
-            self._save()
+            self._step()
 
     def place(self, name: str) -> Path:
         """A file of the folder, or one that was uploaded, by the name that a page gave it."""
@@ -225,8 +225,12 @@ class StudioSession:
             path.replace(path.with_suffix(".unreadable"))
             return [Choices()], 0, 0
 
-    def _save(self) -> None:
+    def _step(self) -> None:
+        """What pages showed before is out of date."""
         self.number += 1
+        self._save()
+
+    def _save(self) -> None:
         form = {
             "number": self.number,
             "at": self._at,

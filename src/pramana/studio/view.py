@@ -109,7 +109,22 @@ class SameWork:
     def shell(self) -> str:
         """Commands to paste."""
         first = (_written(name, text) for name, text in self.files)
-        return "\n".join([*first, *(shlex.join(words) for words in self.commands)])
+        return "\n".join([*first, *(" ".join(map(_word, words)) for words in self.commands)])
+
+
+def _word(word: str) -> str:
+    r"""A word of a command; what nobody can see is spelled, as bash and zsh read it.
+
+    >>> print(_word("a b"), _word("a\u200b'b"))
+    'a b' $'a\u200b\'b'
+    """
+    if visible(word) == word:
+        return shlex.quote(word)
+    spelled = "".join(
+        f"\\{own}" if own in "'\\" else own if own.isprintable() else f"\\U{ord(own):08x}"
+        for own in word
+    )
+    return f"$'{spelled}'"
 
 
 def _written(name: str, text: str) -> str:
@@ -134,6 +149,7 @@ class Studio:
     session: StudioSession
     jobs: Jobs
     entries: tuple[Entry, ...]
+    database: str | None = None
 
 
 class Form:
@@ -149,9 +165,13 @@ class Form:
         """A text, without spaces around it."""
         return next((v.strip() for n, v in reversed(self._pairs) if n == name), default)
 
+    def exact(self, name: str) -> list[str]:
+        """Every value of a name as it was sent, with spaces around it."""
+        return [value for own, value in self._pairs if own == name]
+
     def all(self, name: str) -> list[str]:
-        """Every value of a name."""
-        return [value.strip() for own, value in self._pairs if own == name]
+        """Every value of a name, without spaces around it."""
+        return [value.strip() for value in self.exact(name)]
 
     def number(self, name: str) -> float | None:
         """A number, or nothing where the field is empty."""

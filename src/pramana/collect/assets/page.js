@@ -7,7 +7,7 @@
   const main = document.getElementById("main");
   const KEY = `pramana.${survey.identity}`;
   const FOR_LIFE = ["set", "permanent"];
-  const PATIENCE = 3000;
+  const PATIENCE = 10000;
   const MOST_BYTES = 4096;
   const plain = (own) => Object.assign(Object.create(null), own);
   let answers = plain({});
@@ -32,18 +32,20 @@
   };
 
   // What may be drawn once only, however many tabs draw in the same moment: whoever writes first into
-  // a database has drawn for all. Other storage is told to other tabs some time later.
+  // a database has drawn for all. Other storage is told to other tabs some time later. A database that
+  // never opens is not waited for; one that has opened is, however slow a device may be.
   function first(name, value) {
     if (survey.trial) return Promise.resolve(value);
     const key = kept.key(name);
     return new Promise((done) => {
       const without = () => done(value);
-      setTimeout(without, PATIENCE);
+      const patience = setTimeout(without, PATIENCE);
       try {
         const opened = indexedDB.open("pramana", 1);
         opened.onupgradeneeded = () => opened.result.createObjectStore("first");
         opened.onerror = without;
         opened.onsuccess = () => {
+          clearTimeout(patience);
           const change = opened.result.transaction("first", "readwrite");
           const store = change.objectStore("first");
           const before = store.get(key);

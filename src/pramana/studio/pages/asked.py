@@ -122,14 +122,15 @@ def _names(text: str, schema: Schema) -> tuple[str, ...]:
 def _same(studio: Studio) -> SameWork:
     file, told = schema_words(studio)
     schema = require_schema(studio.session.now.schema)
-    words: list[str] = []
-    for table in schema.tables:
-        words += ["--tables", "*".join(table)]
-    entry = ", ".join(repr("*".join(table)) for table in schema.tables)
     asked = wish_texts(studio.session.now.wishes)
     known = (file, *told, "--schema", "schema.toml", "--k", "20")
-    commands = [("pramana", "design", *known, *words)]
-    code = f"# in schema.toml:\n# tables = [{entry}]\nimport pramana as pm\n"
+    commands = [("pramana", "design", *known)]
+    tables = ", ".join(repr("*".join(table)) for table in schema.tables)
+    code = (
+        'import pramana as pm\n\nschema = pm.Schema.load("schema.toml")'
+        f"{f'  # tables = [{tables}]' if tables else ''}\n"
+        f"print(pm.design(schema, pm.PkAnonymity(k=20), data={source_code(studio)}))"
+    )
     if asked:
         flags = (word for text in asked for word in ("--ask", text))
         commands.append(("pramana", "compare", *known, *flags))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from pramana.studio import analyst
-from pramana.studio.pages.release import release_of
+from pramana.studio.pages.release import folder_word, release_of
 from pramana.studio.view import Entry, SameWork, page, part, studio_of
 
 if TYPE_CHECKING:
@@ -20,11 +20,15 @@ ENTRY: Final = Entry("/codebook", "Codebook", needs="release", group="analyst")
 async def show(request: Request) -> Response:
     """The page; the columns come when they are read."""
     name = studio_of(request).session.now.analysed
+    return page(request, "codebook.html", same=_same(name) if name else None)
+
+
+def _same(name: str) -> SameWork:
     python = (
         f"import pramana as pm\n\nrelease = pm.load({name!r})\n"
         "print(release)\nprint(release.certificate.labels)"
     )
-    return page(request, "codebook.html", same=SameWork((("cat", f"{name}/codebook.csv"),), python))
+    return SameWork((("cat", f"{folder_word(name)}/codebook.csv"),), python)
 
 
 async def listed(request: Request) -> Response:

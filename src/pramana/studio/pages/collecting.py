@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
+from pramana.errors import InputError
 from pramana.studio.view import Entry, SameWork, fragment, page, place_in, studio_of
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["ENTRY", "ROUTES"]
 
 ENTRY: Final = Entry("/surveys", "Surveys", step=False)
+ADDRESS: Final = "postgresql://..."
+"""Of a database, where a page tells how to use it: the true one may hold a password."""
 
 
 async def show(request: Request) -> Response:
@@ -34,10 +37,16 @@ async def figures(request: Request) -> Response:
     """The figures at this moment."""
     from pramana import api
 
-    found = await _surveys(request)
+    studio, found = studio_of(request), await _surveys(request)
     place = _place(request, len(found))
-    folder = studio_of(request).session.folder / found[place].name
-    seen = await asyncio.to_thread(api.live, folder, wave=found[place].wave)
+    own = found[place]
+    if own.elsewhere and studio.database is None:
+        raise InputError(
+            "The answers to this survey are kept in a database. Open the studio with its address "
+            "to see them here, or use the command below."
+        )
+    folder, database = studio.session.folder / own.name, studio.database if own.elsewhere else None
+    seen = await asyncio.to_thread(api.live, folder, wave=own.wave, database=database)
     return fragment(request, "parts/live.html", live=seen, place=place)
 
 
@@ -56,6 +65,9 @@ def _same(survey: SurveyPlace) -> SameWork:
     name, wave = survey.name, survey.wave
     told = () if wave is None else ("--wave", str(wave))
     given = "" if wave is None else f", wave={wave}"
+    if survey.elsewhere:
+        told = (*told, "--database", ADDRESS)
+        given += f", database={ADDRESS!r}"
     return SameWork(
         (("pramana", "collect", "status", name, *told),),
         f"from pramana import api\n\nprint(api.live({name!r}{given}))",

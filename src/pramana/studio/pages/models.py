@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pramana.errors import InputError
 from pramana.studio import analyst
 from pramana.studio.exports import Exported
-from pramana.studio.pages.release import release_of
+from pramana.studio.pages.release import folder_word, release_of
 from pramana.studio.pages.tables import (
     LEVELS,
     Asking,
@@ -82,9 +82,11 @@ def _job(request: Request) -> Any:
 def _same(form: Form, name: str) -> SameWork:
     asking = _asking(form)
     formula, family = form.get("formula"), form.get("family") or "linear"
-    told = ("--family", family) if family != "linear" else ()
-    words = ("pramana", "regress", name, formula, *told, *asking.words(infer="population"))
-    own = f", family={family!r}" if told else ""
+    other = family != "linear"
+    told = [*(("--family", family) if other else ()), *asking.words(infer="population")]
+    last = [*told, "--", formula] if formula.startswith("-") else [formula, *told]
+    words = ("pramana", "regress", folder_word(name), *last)
+    own = f", family={family!r}" if other else ""
     call = f"release.regress({formula!r}{own}{asking.python(infer='population')})"
     python = f"import pramana as pm\n\nrelease = pm.load({name!r})\nmodel = {call}\nprint(model)"
     return SameWork((words,), python)

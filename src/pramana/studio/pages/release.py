@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["ENTRY", "ROUTES", "release_of"]
+__all__ = ["ENTRY", "ROUTES", "folder_word", "release_of"]
 
 ENTRY: Final = Entry("/release", "Release", group="analyst")
 CERTIFICATE: Final = "certificate.json"
@@ -105,9 +105,14 @@ def _folders(folder: Path) -> list[str]:
     return found
 
 
+def folder_word(name: str) -> str:
+    """A release folder as commands name it: none is taken for an option."""
+    return f"./{name}" if name.startswith("-") else name
+
+
 def _same(name: str) -> SameWork:
     return SameWork(
-        (("pramana", "verify", name),),
+        (("pramana", "verify", folder_word(name)),),
         f"import pramana as pm\n\nverdict = pm.verify({name!r})\nprint(verdict)\n"
         "for check in verdict.checks:\n    print(check.state, check.name, check.detail)",
     )

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from pramana.errors import InputError
+from pramana.shown import as_part, parts_of
 from pramana.studio import analyst
 from pramana.studio.exports import Exported, media_type
-from pramana.studio.pages.release import release_of
+from pramana.studio.pages.release import folder_word, release_of
 from pramana.studio.view import Entry, Form, SameWork, Studio, page, part, studio_of, waiting
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Asking:
     @property
     def conditions(self) -> list[str]:
         """Which records, one condition after the other."""
-        return [one.strip() for one in self.only.split(";") if one.strip()]
+        return parts_of(self.only, ";")
 
     def arguments(self) -> dict[str, Any]:
         """As tasks take them."""
@@ -95,12 +96,11 @@ class TableAsked:
         what = form.get("what") or "count"
         if what not in WHAT:
             raise InputError(f"What is asked for must be one of {', '.join(WHAT)}.")
-        names = [form.get(place) for place, _ in PLACES]
-        by = tuple(name for name in names if name)
+        by = tuple(name for place, _ in PLACES for name in form.exact(place)[-1:] if name)
         if len(set(by)) < len(by):
             raise InputError("A table has every column once. Choose another one.")
-        of = form.get("of") if what in ("mean", "total") else ""
-        return cls(by, what, of, Asking.of(form, infer="records"))
+        numbers = form.exact("of")[-1:] if what in ("mean", "total") else []
+        return cls(by, what, "".join(numbers), Asking.of(form, infer="records"))
 
     @property
     def whole(self) -> bool:
@@ -114,8 +114,8 @@ class TableAsked:
 
     def same(self, name: str) -> SameWork:
         """The same by the command line and by Python."""
-        words = ["pramana", "estimate", name]
-        words += ["--by", ",".join(self.by)] if self.by else []
+        words = ["pramana", "estimate", folder_word(name)]
+        words += ["--by", ",".join(map(as_part, self.by))] if self.by else []
         share = {"share": "total", "row": "row", "column": "column"}.get(self.what)
         words += ["--share", share] if share else []
         words += [f"--{self.what}", self.of] if self.of else []
