@@ -13,7 +13,8 @@ from scipy.stats import binom
 
 from pramana.cli.app import main
 from pramana.collect.channel import SentRecord
-from pramana.collect.definition import Definition, define, respond
+from pramana.collect.definition import Definition, respond
+from pramana.collect.designing import define
 from pramana.collect.folder import opened_store
 from pramana.collect.manipulation import suspicions
 from pramana.collect.store import Sent

@@ -16,7 +16,8 @@ import pramana as pm
 from pramana.attacks.composition import compose_releases
 from pramana.collect.channel import Draw, Remembered
 from pramana.collect.closing import close_survey
-from pramana.collect.definition import Definition, define, remember, respond
+from pramana.collect.definition import Definition, remember, respond
+from pramana.collect.designing import define
 from pramana.collect.folder import answers, load, new_survey
 from pramana.collect.server import read_answer
 from pramana.collect.store import Sent

@@ -9,10 +9,10 @@ import pytest
 
 from pramana import api
 from pramana.collect.closing import certificate_of
-from pramana.collect.definition import define
+from pramana.collect.designing import define
 from pramana.collect.survey import Survey, read_survey
 from pramana.collect.words import NOT_SAID, SKIPPED
-from pramana.errors import InvalidNumber, InvalidSchema
+from pramana.errors import InvalidNumber, InvalidSchema, PramanaError, TooLarge
 from pramana.guarantees.registry import asked_by_letters
 from pramana.methods.steps import step_domains
 from pramana.numeric import TOTAL
@@ -232,6 +232,25 @@ def test_a_panel_is_told_to_answer_once_each_time(codes: str) -> None:
     *rest, last = definition.consent()
     assert "nswer once each time" in last
     assert not any("once only" in one for one in (*rest, last))
+
+
+def test_what_cannot_be_served_is_refused_or_asked_by_whole_records(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Sets of pairs beyond the most cells are no way to ask; nor is a target without bounds."""
+    monkeypatch.setattr("pramana.collect.designing.MOST_CELLS", 500)
+    many = [(f"q{at}", list("abcdefgh"), "") for at in range(9)]
+    for head, said in (("k = 5\nmethod = 'reports'", "at most 500 cells"), ("k = 5", "")):
+        text = small_survey(*many, head=f"expected = 1000\n{head}")
+        if said:
+            with pytest.raises(TooLarge, match=said):
+                define(read_survey(text), text)
+        else:
+            assert define(read_survey(text), text)[0].method == "retention"
+    for head, said in (("k = inf", "Lower k"), ("delta = 1e-6", "delta goes with central_eps")):
+        text = small_survey(("a", ["x", "y"], ""), head=f"expected = 1000\n{head}")
+        with pytest.raises(PramanaError, match=said):
+            define(read_survey(text), text)
 
 
 def test_a_survey_without_chance_is_refused() -> None:

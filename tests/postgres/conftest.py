@@ -24,29 +24,52 @@ def _programs() -> Path:
     return found[-1].parent if found else Path(str(on_path)).parent
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """The URL of an empty database; the server never runs as root."""
-    programs = _programs()
-    user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = int(found.getsockname()[1])
-    base = Path(tempfile.mkdtemp(prefix="pramana-postgres-"))
-    if os.geteuid() == 0:
-        shutil.chown(base, user)
+class Database:
+    """A server of our own, which never runs as root."""
 
-    def run(*command: str) -> None:
-        as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+    def __init__(self) -> None:
+        self._programs = _programs()
+        self._user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+        with socket.socket() as found:
+            found.bind(("127.0.0.1", 0))
+            self._port = int(found.getsockname()[1])
+        self._base = Path(tempfile.mkdtemp(prefix="pramana-postgres-"))
+        if os.geteuid() == 0:
+            shutil.chown(self._base, self._user)
+        self.url = f"postgresql://office@127.0.0.1:{self._port}/postgres"
+        self._run("initdb", "-A", "trust", "-U", "office", "--no-sync")
+
+    def _run(self, program: str, *words: str) -> None:
+        as_user = ["setpriv", f"--reuid={self._user}", f"--regid={self._user}", "--clear-groups"]
+        command = [str(self._programs / program), "-D", str(self._base / "data"), *words]
         prefix = as_user if os.geteuid() == 0 else []
-        subprocess.run([*prefix, *command], check=True, cwd=base, stdout=subprocess.DEVNULL)
+        subprocess.run([*prefix, *command], check=True, cwd=self._base, stdout=subprocess.DEVNULL)
 
-    data = str(base / "data")
-    run(str(programs / "initdb"), "-D", data, "-A", "trust", "-U", "office", "--no-sync")
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -k {base}"
-    run(str(programs / "pg_ctl"), "-D", data, "-o", options, "-l", str(base / "log"), "-w", "start")
+    def start(self) -> None:
+        options = f"-p {self._port} -c listen_addresses=127.0.0.1 -k {self._base}"
+        self._run("pg_ctl", "-o", options, "-l", str(self._base / "log"), "-w", "start")
+
+    def crash(self) -> None:
+        """Without a word to anybody, and without writing what is in memory."""
+        self._run("pg_ctl", "-m", "immediate", "-w", "stop")
+
+    def close(self) -> None:
+        self.crash()
+        shutil.rmtree(self._base, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def database() -> Iterator[Database]:
+    """A server that is running."""
+    found = Database()
+    found.start()
     try:
-        yield f"postgresql://office@127.0.0.1:{port}/postgres"
+        yield found
     finally:
-        run(str(programs / "pg_ctl"), "-D", data, "-m", "immediate", "-w", "stop")
-        shutil.rmtree(base, ignore_errors=True)
+        found.close()
+
+
+@pytest.fixture
+def postgres(database: Database) -> str:
+    """The URL of its database."""
+    return database.url

@@ -25,6 +25,7 @@ from pramana.studio.guard import Origin
 from pramana.studio.session import StudioSession
 from tests.collect.collectors import Collector, Nursery
 from tests.collect.conftest import PERSON, survey_text
+from tests.postgres.conftest import Database
 from tests.studio.conftest import ORIGIN, TOKEN
 
 NUMBERS = itertools.count()
@@ -195,6 +196,61 @@ def test_a_connection_that_broke_is_made_anew(postgres: str) -> None:
     )
     sent = [Sent("0.1", "a" * 64), Sent("0.2", "b" * 64)]
     assert kept.accept(sent) == [Outcome.AGAIN, Outcome.ACCEPTED]
+
+
+def test_no_code_is_unknown_while_it_is_stirred(postgres: str) -> None:
+    """Who asks in the very moment in which the table is written anew hears the same."""
+    kept = store(postgres, codes=True)
+    codes = [f"CODE{at}" for at in range(20_000)]
+    kept.invite(codes)
+    heard, done = set[Outcome](), threading.Event()
+
+    def ask() -> None:
+        while not done.is_set():
+            heard.add(kept.look_up(codes[7]))
+
+    people = [threading.Thread(target=ask) for _ in range(3)]
+    for one in people:
+        one.start()
+    for _ in range(4):
+        kept.stir()
+    done.set()
+    for one in people:
+        one.join(timeout=60)
+    assert heard == {Outcome.FREE}
+
+
+def test_a_database_that_crashed_loses_nothing(database: Database, tmp_path: Path) -> None:
+    """Away: people are told to send it again later, the office why. Back: all is there once."""
+    source = tmp_path / "survey.toml"
+    source.write_text(survey_text("reports", extra='language = "nl"\n'))
+    definition, _ = new_survey(source, tmp_path / "survey")
+    nursery = Nursery()
+    one = Collector(tmp_path / "survey", nursery, database=database.url)
+    heard: dict[int, int] = {}
+
+    async def sent(numbers: range) -> list[int]:
+        found = await asyncio.gather(*(one.post(one.body(at)) for at in numbers))
+        heard.update(zip(numbers, found, strict=True))
+        return found
+
+    try:
+        one.start()
+        assert asyncio.run(sent(range(40))) == [200] * 40
+        database.crash()
+        assert set(asyncio.run(sent(range(40, 60)))) == {503}
+        assert asyncio.run(sent(range(60, 61))) == [503]
+        database.start()
+        assert asyncio.run(sent(range(20, 80))) == [200] * 60
+    finally:
+        one.kill(signal.SIGTERM)
+        nursery.close()
+    assert set(heard.values()) == {200}
+    assert store(database.url, identity=definition.identity).count() == 80
+    said = one.said.read_text()
+    assert (
+        said == "Answers cannot be kept. The PostgreSQL database cannot be reached by this URL.\n"
+    )
 
 
 def test_a_survey_in_postgres_becomes_a_release(postgres: str, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from pramana.matrices.transition import label_to_json
 from pramana.release.forms import asked_set_of, mechanism_of
 from pramana.release.strict import Field
 
-__all__ = ["MOST_CELLS", "Answers", "follow", "shortened", "spelled_out"]
+__all__ = ["MOST_CELLS", "Answers", "cells_over", "follow", "shortened", "spelled_out"]
 
 MOST_CELLS: Final = 5_000_000
 """Over all sets of a survey: each is kept in memory by who serves it."""
@@ -44,11 +44,19 @@ def _every(columns: Sequence[str], answers: Answers) -> Iterator[tuple[str, ...]
     return product(*(answers[name] for name in columns))
 
 
+def cells_over(mechanism: Mechanism) -> int:
+    """How many cells all sets have together, or all steps."""
+    return sum(len(part.cells) for part in _parts(mechanism) if part.matrix is not None)
+
+
+def _parts(mechanism: Mechanism) -> Sequence[Any]:
+    return mechanism.sets if isinstance(mechanism, Reporting) else mechanism.steps
+
+
 def shortened(mechanism: Mechanism, answers: Answers) -> list[dict[str, Any]]:
     """The plain form of a mechanism without the labels that follow from the questions."""
-    parts = mechanism.sets if isinstance(mechanism, Reporting) else mechanism.steps
     forms = []
-    for part in parts:
+    for part in _parts(mechanism):
         form, cells = part.to_json(), () if part.matrix is None else part.cells
         if follow(part.columns, cells, answers):
             del form["matrix"]["labels"]

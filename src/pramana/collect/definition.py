@@ -11,31 +11,28 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any, Final
 
 from pramana.collect.cells import Answers, shortened, spelled_out
 from pramana.collect.channel import AnswerChannel, Remembered, SentRecord
 from pramana.collect.consent import consent_of
-from pramana.collect.panel import Stages, two_stages
+from pramana.collect.panel import Stages
 from pramana.collect.survey import Survey, read_survey
-from pramana.errors import AlteredRelease, InputError, InvalidNumber, NotARelease, PramanaError
+from pramana.errors import AlteredRelease, InputError, NotARelease, PramanaError
 from pramana.files import read_file
 from pramana.guarantees.base import Evidence, Guarantee
 from pramana.guarantees.claim import Claim, Made, guarantee_from_json
 from pramana.guarantees.evaluate import attained
 from pramana.guarantees.registry import asked_by_letters
 from pramana.matrices.mechanism import Mechanism
-from pramana.methods.plan import Plan
-from pramana.numeric import log_up, percent_up
-from pramana.planning import design
+from pramana.numeric import log_up
 from pramana.randomness import Keystream
 from pramana.release.certificate import Panel, canonical
 from pramana.release.signing import has_signature_of, signature_of
 from pramana.release.strict import Field, parse
 
-__all__ = ["DEFINITION", "PAGE", "Definition", "define", "remember", "respond", "way_out"]
+__all__ = ["DEFINITION", "METHODS", "PAGE", "Definition", "remember", "respond", "way_out"]
 
 FORMAT: Final = "pramana-survey"
 VERSION: Final = 2
@@ -351,55 +348,6 @@ def _stages_of(field: Field) -> tuple[tuple[Stages, ...], ...]:
         return weights[0], weights[1]
 
     return tuple(tuple(pair_of(pair) for pair in own.items()) for own in field.items())
-
-
-MOST_KEPT: Final = 0.999
-"""Where answers are kept with this probability there is no chance left to speak of."""
-
-
-def define(survey: Survey, source: str) -> tuple[Definition, Plan]:
-    """The plan that keeps the promise at the least error on the tables that will be asked for."""
-    asked = asked_by_letters(survey.target)
-    plans = []
-    for name in (survey.method,) if survey.method else METHODS:
-        try:
-            plans.append(design(survey.schema, *asked, records=survey.expected, method=name))
-        except PramanaError:
-            if survey.method or name == METHODS[-1]:
-                raise
-    best = min(plans, key=_error)
-    mechanism, stages = best.mechanism, None
-    if survey.all_waves_epsilon is not None:
-        mechanism, stages = two_stages(mechanism, survey.all_waves_epsilon)
-    maker = version_of("pramana")
-    made = Definition(source, best.method.name, mechanism, stages=stages, maker=maker)
-    _require_chance(made)
-    return made, best
-
-
-def _require_chance(definition: Definition) -> None:
-    """Refuse a survey in which nobody could say that what was sent was chance."""
-    kept = max(draw.kept for one in definition.channel.asked for draw in one.draws)
-    if kept >= MOST_KEPT:
-        raise InvalidNumber(
-            f"Answers would be sent as they were given with a probability of {percent_up(kept)}, "
-            "and people are told that it may be chance. Ask for a smaller epsilon or a larger k."
-        )
-
-
-def _error(plan: Plan) -> float:
-    """The mean error over the tables asked for, of whichever sets of columns both state."""
-    error = plan.expected_error
-    if error is None:
-        return float("inf")
-    widest = max(len(columns) for columns, _ in error.tables)
-    wanted = {frozenset(table) for table in plan.schema.tables}
-    own = [
-        value
-        for columns, value in error.tables
-        if (frozenset(columns) in wanted if wanted else len(columns) == widest)
-    ]
-    return sum(own) / len(own) if own else float("inf")
 
 
 def remember(definition: Definition) -> Remembered:

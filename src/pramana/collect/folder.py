@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from pramana.collect.consent import consent_of
-from pramana.collect.definition import DEFINITION, PAGE, TRIAL, Definition, define, way_out
+from pramana.collect.definition import DEFINITION, PAGE, TRIAL, Definition, way_out
+from pramana.collect.designing import define
 from pramana.collect.page import pages_of
 from pramana.collect.store import DAMAGED, Store, database_errors, open_store, reason_of
 from pramana.collect.survey import Survey

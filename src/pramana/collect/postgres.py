@@ -87,12 +87,13 @@ class PostgresStore:
         """Do it, and once more by a new connection where the old one broke."""
         import psycopg
 
-        try:
-            return do()
-        except psycopg.OperationalError:
-            self._database.close()
-            self._database = _connected(self._url)
-            return do()
+        with self._turns:
+            try:
+                return do()
+            except psycopg.OperationalError:
+                self._database.close()
+                self._database = _connected(self._url)
+                return do()
 
     def _accept(self, batch: Sequence[Sent]) -> list[Outcome]:
         with self._alone("_shared"):
@@ -153,8 +154,7 @@ class PostgresStore:
 
     def look_up(self, token: str) -> Outcome:
         """What would become of an answer with this token, once what is being written stands."""
-        with self._turns:
-            return self._tried(lambda: self._looked_up(token))
+        return self._tried(lambda: self._looked_up(token))
 
     def _looked_up(self, token: str) -> Outcome:
         if self.finished():
@@ -187,10 +187,13 @@ class PostgresStore:
         return {str(record): int(str(times)) for record, times in rows}
 
     def stir(self) -> bool:
-        """Write all rows anew in the order of their random numbers, each table by itself."""
+        """Write all rows anew in the order of their random numbers, each table by itself.
+
+        Nobody is told meanwhile that a code is not known: on this connection the table is empty.
+        """
         for table, key in (("records", "place"), ("tokens", "hash")):
             name = f"{self._name}_{table}"
-            with self._database.transaction():
+            with self._turns, self._database.transaction():
                 for statement in STIR:
                     self._run(statement.format(table=name, key=key))
         self._fresh = False

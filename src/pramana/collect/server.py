@@ -125,6 +125,10 @@ class _Waiting:
     done: asyncio.Future[Outcome]
 
 
+class Busy(InputError):
+    """More is waiting than can be held."""
+
+
 class Inbox:
     """Answers on their way to the store, in batches; between them, what is kept is stirred."""
 
@@ -142,7 +146,7 @@ class Inbox:
     async def take(self, sent: Sent) -> Outcome:
         """Keep an answer; returns when it is on the disk."""
         if len(self._waiting) >= MOST_WAITING:
-            raise InputError("Too many answers at once. Send it again in a minute.")
+            raise Busy("Too many answers at once. Send it again in a minute.")
         done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(sent, done))
         self._some.set()
@@ -185,8 +189,9 @@ class Inbox:
         """Tell the office that answers are not kept: the kind of the fault, once a minute."""
         if time.monotonic() >= self._next_word:
             self._next_word = time.monotonic() + COMPLAIN_SECONDS
-            kind = type(error).__name__
-            sys.stderr.write(f"Answers cannot be kept ({kind}): is the disk full, or locked?\n")
+            plain = isinstance(error, InputError)
+            why = error if plain else f"{type(error).__name__}: is the disk full, or locked?"
+            sys.stderr.write(f"Answers cannot be kept. {why}\n")
 
     async def _stirred(self) -> None:
         """Hide the order of what is kept, every now and then."""
@@ -275,7 +280,7 @@ class _Desk:
             return _said(400, error=str(error))
         try:
             outcome = await do(asked)
-        except InputError as error:
+        except Busy as error:
             return _said(503, error=str(error))
         except Exception:  # whatever the database says is for the office, not for the world
             return _said(503, error="The answer could not be kept. Send it again later.")

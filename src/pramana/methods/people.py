@@ -122,7 +122,8 @@ class People:
         if found is None:
             return f"round {what} in steps (round = 10 in the schema) or drop it"
         entries = [
-            entry_of(word, number) for word, number in zip(("round", "top"), found, strict=True)
+            entry_of(word, int(number) if number.is_integer() else number)
+            for word, number in zip(("round", "top"), found, strict=True)
         ]
         return (
             f"round {what} and cut it at the top ({' and '.join(entries)} in the schema) or drop it"
@@ -205,10 +206,11 @@ class People:
         k = getattr(guarantee, "k", None)
         if k is None:
             raise nothing_left(guarantee)
-        needed = math.floor(k) + 1  # among no more than k, records say nothing about the truth
+        # among no more than k, records say nothing about the truth
+        advice = self.crowd_advice(math.floor(k) + 1) if math.isfinite(k) else "Lower k."
         raise Infeasible(
             f"{guarantee} cannot be met with a crowd of {self.crowd:,}: the largest attainable "
-            f"k is {max(self.crowd - 1, 1):,}. {self.crowd_advice(needed)}"
+            f"k is {max(self.crowd - 1, 1):,}. {advice}"
         )
 
 
