@@ -2,8 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
+# Commands and workers that start often would be compiled anew each time.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-spark test-snippets test-faults check docs pictures bench clean setup java test-browser test-wheel chromium collect-demo test-postgres postgresql studio studio-demo studio-pictures
+.PHONY: help demo test test-spark test-snippets test-faults check docs pictures bench clean setup setup-all java test-browser test-wheel chromium collect-demo test-postgres postgresql studio studio-demo studio-pictures
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -67,6 +69,8 @@ bench: .venv/.bench ## measure against bare engines and against peers, into benc
 
 setup: .venv/.developer ## only set up the virtual environment
 
+setup-all: .venv/.all ## and what the site, Spark and a browser need, all at once
+
 clean:           ## remove what the other commands made
 	rm -rf .venv .wheel build dist demo-data demo-release collect-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
@@ -96,6 +100,10 @@ clean:           ## remove what the other commands made
 .venv/.spark: .venv/.developer
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark]'
 	@touch $@
+
+.venv/.all: .venv/.developer
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[browser,docs,spark]'
+	@touch .venv/.browser .venv/.docs .venv/.spark $@
 
 # What cannot be installed is skipped by its benchmark, with the reason.
 .venv/.bench: .venv/.developer

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from pramana.errors import InvalidTable
+from pramana.model.cells import CellGrid, tables_of
 from pramana.model.choose import HeldOut, _in_the_race, _not_behind, _simplest, fit_model
 from pramana.model.climb import ClassClimb, margins_of
 from pramana.model.drawing import draw_records
@@ -223,3 +224,61 @@ def test_what_is_not_clearly_behind_is_averaged():
     assert _simplest(scores, best) is best
     alike = score(2, [4.3, 3.9, 4.1, 3.9])
     assert _simplest([*scores, alike], best) is alike
+
+
+def beside_reports(answers, base, gain, *, filled=1.0):
+    """Counts of cells of some features beside one, at so many of their places."""
+    rng = np.random.default_rng(5)
+    sizes = (4, *SIZES)
+    parts = []
+    for features, own, more in zip(answers, base, gain, strict=True):
+        shape = [sizes[feature] for feature in features]
+        table = (1 + rng.poisson(3, shape)) * (rng.random(shape) < filled)
+        beside = int(features[0] == 0)
+        parts.append(Answers.of_table(features, table, base=own, gain=more, beside=beside))
+    features = tuple(Feature(axis, size) for axis, size in enumerate(sizes))
+    return Observed(sizes, features, tuple(parts))
+
+
+@pytest.mark.parametrize("first", [(0,), ()])
+@pytest.mark.parametrize("filled", [1.0, 0.6])
+def test_a_grid_hands_out_what_its_cells_do_one_by_one(first, filled):
+    """The mass of every value and class by hand, cell by cell, with laws that differ by answer."""
+    answers = [(*first, *pair) for pair in itertools.combinations(range(1, 5), 2)]
+    base, gain = np.linspace(0.5, 2, len(answers)), np.linspace(40, 3, len(answers))
+    observed = beside_reports(answers, base, gain, filled=filled)
+    (table,) = tables_of(observed)
+    rng = np.random.default_rng(6)
+    weights = rng.dirichlet(np.ones(3), 2)
+    seen = [rng.dirichlet(np.ones(size), 6).T for size in observed.sizes]
+    masses, classes = [np.zeros_like(part) for part in seen], np.zeros_like(weights)
+    for answer, (fit, q) in itertools.product(observed.answers, enumerate(weights)):
+        for cell, count in zip(answer.cells, answer.counts, strict=True):
+            own = slice(3 * fit, 3 * fit + 3)
+            parts = [seen[at][code, own] for at, code in zip(answer.features, cell, strict=True)]
+            truth, told = q * np.prod(parts, axis=0), answer.gain
+            alone = q * parts[0] * answer.base if first else np.zeros(3)
+            whole = told * truth.sum() + (alone.sum() if first else answer.base)
+            for place, (at, code) in enumerate(zip(answer.features, cell, strict=True)):
+                stands = alone if first and place == 0 else 0
+                masses[at][code, own] += count * (told * truth + stands) / whole
+            classes[fit] += count * (told * truth + alone) / whole
+    assert isinstance(table.grid, CellGrid)
+    found = [np.zeros_like(part) for part in seen]
+    np.testing.assert_allclose(table.add_masses(seen, weights, found), classes, rtol=1e-12)
+    np.testing.assert_allclose(np.concatenate(found), np.concatenate(masses), rtol=1e-12)
+    for one, other in zip(
+        table._handed(np.concatenate(seen), weights),
+        (np.concatenate(masses), classes),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_mostly_empty_grids_and_cells_told_twice_go_one_by_one():
+    """There a grid would take longer, or could not tell two cells apart."""
+    pairs = list(itertools.combinations(range(1, 5), 2))
+    assert tables_of(beside_reports(pairs, [1] * 6, [9] * 6, filled=0.1))[0].grid is None
+    assert tables_of(beside_reports([(1, 2)] * 2, [1, 2], [9, 9]))[0].grid is None
+    assert tables_of(beside_reports([(1, 2)], [1], [9]))[0].grid is not None
+    assert tables_of(beside_reports([(1,), (2,)], [1, 1], [9, 9]))[0].grid is None

@@ -19,19 +19,16 @@ starts climb side by side in one array.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import numpy as np
 
+from pramana.model.cells import TINY, tables_of
 from pramana.model.latent_classes import LatentClasses
-from pramana.model.observed import Answers, Feature, Observed
+from pramana.model.observed import Observed
 from pramana.randomness import Keystream, Stream
-from pramana.types import FloatArray, IntArray
+from pramana.types import FloatArray
 
 __all__ = ["ClassClimb", "margins_of"]
 
-TINY = 1e-300
 LEAST = 1e-3
 """Added to every random start, as a share of the margin: no value begins at zero."""
 
@@ -195,147 +192,3 @@ def margins_of(observed: Observed, keystream: Keystream, *, steps: int = 100) ->
     even = np.concatenate([np.full(size, 1 / size) for size in observed.sizes])
     climb = ClassClimb(observed, even, classes=1, pull=0.5, fits=1, keystream=keystream)
     return climb.run(steps).profiles[:, 0]
-
-
-# -- cells of answers --------------------------------------------------------------------
-
-
-def tables_of(observed: Observed) -> list[AnsweredCells]:
-    """Questions of the same width and the same law, put together so that each is one array."""
-    alike: dict[tuple[int, int], list[Answers]] = {}
-    for answer in observed.answers:
-        if len(answer.counts):
-            alike.setdefault((len(answer.features), answer.beside), []).append(answer)
-    return [AnsweredCells.of(group, observed.features) for group in alike.values()]
-
-
-@dataclass(frozen=True, eq=False)
-class AnsweredCells:
-    """AnsweredCells of answers with equally many features.
-
-    Attributes:
-        rows: One row a cell, for each of its features the row of what was seen, all features
-            stacked one below the other.
-        beside: So many features, the first ones, were released as they are.
-    """
-
-    rows: IntArray
-    counts: FloatArray
-    base: FloatArray
-    gain: FloatArray
-    sizes: tuple[int, ...]
-    beside: int
-
-    @classmethod
-    def of(cls, answers: list[Answers], features: tuple[Feature, ...]) -> AnsweredCells:
-        """Put answers together."""
-        sizes = tuple(feature.size for feature in features)
-        starts = np.concatenate(([0], np.cumsum(sizes)))
-        rows = [answer.cells + starts[list(answer.features)][None, :] for answer in answers]
-        lengths = [len(answer.counts) for answer in answers]
-        return cls(
-            np.concatenate(rows),
-            np.concatenate([answer.counts for answer in answers]),
-            np.repeat([answer.base for answer in answers], lengths).astype(np.float64),
-            np.repeat([answer.gain for answer in answers], lengths).astype(np.float64),
-            sizes,
-            answers[0].beside,
-        )
-
-    @cached_property
-    def told(self):  # type: ignore[no-untyped-def]
-        """Rows of what was answered by cells, 1 where a cell has it."""
-        return self._incidence(self.rows[:, self.beside :])
-
-    @cached_property
-    def stands_beside(self):  # type: ignore[no-untyped-def]
-        """The same of what stands beside."""
-        return self._incidence(self.rows[:, : self.beside])
-
-    def _incidence(self, rows: IntArray):  # type: ignore[no-untyped-def]
-        from scipy.sparse import csr_array
-
-        cells, width = rows.shape
-        places = np.repeat(np.arange(cells), width)
-        shape = (sum(self.sizes), cells)
-        return csr_array((np.ones(cells * width), (rows.ravel(), places)), shape=shape)
-
-    def _joints(
-        self, seen: list[FloatArray], weights: FloatArray
-    ) -> tuple[FloatArray | None, FloatArray]:
-        """q_r prod theta of what stands beside each cell, and of all of it: by fits times classes.
-
-        ``None`` where nothing stands beside.
-        """
-        stacked = np.concatenate(seen)
-        joint = (stacked * weights.ravel()).take(self.rows[:, 0], axis=0)
-        kept = None
-        for place in range(1, self.rows.shape[1]):
-            if place == self.beside:
-                kept = joint.copy()
-            joint *= stacked.take(self.rows[:, place], axis=0)
-        return kept, joint
-
-    def add_masses(
-        self, seen: list[FloatArray], weights: FloatArray, masses: list[FloatArray]
-    ) -> FloatArray:
-        """Hand the mass of every cell to what was seen; its sum by class is given back."""
-        kept, joint = self._joints(seen, weights)
-        below = 1.0 if kept is None else _by_fit(kept, weights.shape)
-        chance = self.base[:, None] * below + self.gain[:, None] * _by_fit(joint, weights.shape)
-        share = self.counts[:, None] / np.maximum(chance, TINY)
-        _scale(joint, share * self.gain[:, None], weights.shape)
-        handed = self.told @ joint
-        if kept is not None:
-            _scale(kept, share * self.base[:, None], weights.shape)
-            joint += kept
-            handed += self.stands_beside @ joint
-        start = 0
-        for mass, size in zip(masses, self.sizes, strict=True):
-            mass += handed[start : start + size]
-            start += size
-        classes: FloatArray = joint.sum(axis=0).reshape(weights.shape)
-        return classes
-
-    def log_likelihoods(self, seen: list[FloatArray], weights: FloatArray) -> FloatArray:
-        """The log-likelihood of one release of each cell under the average of all fits."""
-        kept, joint = self._joints(seen, weights)
-        chance = joint.sum(axis=1) / len(weights)
-        if kept is not None:
-            chance /= np.maximum(kept.sum(axis=1) / len(weights), TINY)
-        found: FloatArray = np.log(np.maximum(self.base + self.gain * chance, TINY))
-        return found
-
-
-# Sums along a short axis, and factors along it, take many times as long as a product of matrices.
-SHORT = 8
-"""Up to so many classes."""
-
-PIECE = 8_192
-"""A product of so many numbers is not handed to several threads, which wait for each other: of a
-matrix and a vector the library does so from 9,216 on."""
-
-
-def _by_fit(joint: FloatArray, shape: tuple[int, ...]) -> FloatArray:
-    """Sums over the classes of each fit."""
-    if shape[1] > SHORT:
-        summed: FloatArray = joint.reshape(-1, *shape).sum(axis=2)
-        return summed
-    return _product(joint.reshape(-1, shape[1]), np.ones((shape[1], 1))).reshape(-1, shape[0])
-
-
-def _scale(joint: FloatArray, factors: FloatArray, shape: tuple[int, ...]) -> None:
-    """Each class times the factor of its fit."""
-    if shape[1] > SHORT:
-        whole = joint.reshape(-1, *shape)
-        whole *= factors[:, :, None]
-    else:
-        joint *= _product(factors.reshape(-1, 1), np.ones((1, shape[1]))).reshape(joint.shape)
-
-
-def _product(left: FloatArray, right: FloatArray) -> FloatArray:
-    found = np.empty((len(left), right.shape[1]))
-    rows = PIECE // right.size
-    for begin in range(0, len(left), rows):
-        np.matmul(left[begin : begin + rows], right, out=found[begin : begin + rows])
-    return found
