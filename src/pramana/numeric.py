@@ -221,6 +221,15 @@ def records_that(count: int, one: str, many: str, *, of: str = "") -> str:
     return f"{count:,} record{who} {one}" if count == 1 else f"{count:,} records{who} {many}"
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """So many of something, in the number that goes with it.
+
+    >>> counted(1, "column"), counted(1200, "column"), counted(1, "column is", "columns are")
+    ('1 column', '1,200 columns', '1 column is')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
 def text_up(number: Number, digits: int = 4) -> str:
     """The number in so many significant digits, at or above it.
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pramana.engines.choose import open_source
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, PramanaError
 from pramana.guarantees.base import Guarantee
-from pramana.guarantees.households import household_sentences
 from pramana.methods.base import Method
 from pramana.methods.expected_error import ExpectedError
 from pramana.methods.people import People, require_coded, require_numbers
@@ -129,12 +128,11 @@ def foreseen_changes(
 
 
 def _with_households(plan: Plan, people: People) -> Plan:
-    """The plan with what it promises to a household, where the schema numbers them."""
+    """The plan with how many people the largest household has, where the schema numbers them."""
     if people.schema.household is None or people.opened is None:
         return plan
     members = largest_household(people.opened, people.schema.household)
-    said = household_sentences(plan.attained, members)
-    return replace(plan, figures={**plan.figures, "households": said})
+    return replace(plan, figures={**plan.figures, "largest_household": members})
 
 
 def _less_in_error(plan: Plan, people: People) -> Plan:

@@ -285,6 +285,7 @@ def _certificate(plan: Plan, keystream: Keystream, labels: Labels) -> Certificat
         expected_error=plan.expected_error.sentence() if plan.expected_error else None,
         figures=plan.public,
         options=plan.method.disclosed(),
+        households=plan.schema.household is not None,
     )
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import math
+import re
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.guarantees.toy_surprise import Surprise
 
 import pramana as pm
 from pramana.errors import Infeasible, InvalidSchema
-from pramana.guarantees.households import for_households, group_delta
+from pramana.guarantees.households import household_scope, household_words
 from pramana.matrices import UniformMixture
 from pramana.methods.registry import METHODS
 from pramana.risk.households import HouseholdRisk
@@ -53,7 +56,7 @@ def test_k_for_households_by_brute_force(homes, retention):
     """No released record is of a household's people beyond 1 in k / m, for every true table."""
     matrix = UniformMixture.of(("a", "b"), retention=retention)
     k = pm.PkAnonymity.of(matrix, crowd=len(homes))
-    bound = for_households(k, homes.count(0))["k"]
+    bound = k.household(homes.count(0))["k"]
 
     for truths in itertools.product("ab", repeat=len(homes)):
         for posterior in household_posteriors(matrix, truths, homes):
@@ -67,7 +70,7 @@ def test_the_bound_is_reached_where_all_are_alike():
     worst = max(household_posteriors(matrix, "aaaa", (0, 0, 1, 1)))
 
     assert worst == Fraction(1, 2)
-    assert for_households(pm.PkAnonymity.of(matrix, crowd=4), 2) == {"k": 2.0}
+    assert pm.PkAnonymity.of(matrix, crowd=4).household(2) == {"k": 2.0}
 
 
 @pytest.mark.parametrize("members", [1, 2, 3])
@@ -84,7 +87,7 @@ def test_epsilon_of_a_household_by_brute_force(members):
                 down *= chance_of(matrix, b, s)
             worst = max(worst, up / down)
 
-    assert np.log(float(worst)) == pytest.approx(for_households(one, members)["epsilon"])
+    assert np.log(float(worst)) == pytest.approx(one.household(members)["epsilon"])
 
 
 def central_delta(matrix, one, other, epsilon):
@@ -119,19 +122,27 @@ def test_central_privacy_of_households_by_brute_force():
             for other in tables
             if one[2:] == other[2:]
         )
-        assert double <= group_delta(epsilon, single, 2) + 1e-12
+        assert double <= pm.ShuffledPrivacy(epsilon, single).household(2)["delta"] + 1e-12
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 6.0, 200.0, 1e308, math.inf])
+@pytest.mark.parametrize("epsilon", [0.0, 6.0, 200.0, 1e307])
 def test_numbers_of_households_have_no_end_where_they_break(epsilon):
     """No delta stays none, exactly; one that grows beyond all numbers is 1; epsilons add."""
-    none, some = (for_households(pm.ShuffledPrivacy(epsilon, d), 130) for d in (0.0, 1e-6))
+    none, some = (pm.ShuffledPrivacy(epsilon, d).household(130) for d in (0.0, 1e-6))
 
     assert none == {"epsilon": 130 * epsilon, "delta": 0.0}
     assert some["delta"] == (1.0 if epsilon else pytest.approx(130e-6))
     assert some["delta"] >= 130 * Fraction(1e-6) or some["delta"] == 1
-    assert for_households(pm.DifferentialPrivacy(epsilon), 130) == {"epsilon": 130 * epsilon}
-    assert for_households(pm.ShuffledPrivacy(epsilon, 1e-6), 1)["delta"] == 1e-6
+    assert pm.DifferentialPrivacy(epsilon).household(130) == {"epsilon": 130 * epsilon}
+    assert pm.ShuffledPrivacy(epsilon, 1e-6).household(1)["delta"] == 1e-6
+
+
+def test_without_a_bound_for_a_person_there_is_none_for_a_household():
+    """Nothing is promised, so that nothing is said."""
+    for nothing in (pm.ShuffledPrivacy(math.inf, 0.0), pm.DifferentialPrivacy(math.inf),
+                    pm.PkAnonymity(1), pm.KAnonymity(1), pm.PrivacyBreach(0.1, 1.0)):  # fmt: skip
+        assert nothing.household(3) == {}
+        assert household_words(nothing, (2, 4)) == ""
 
 
 def test_risk_of_households_is_that_of_sdcmicro():
@@ -161,6 +172,7 @@ def people(homes=120, seed=2):
             "sex": generator.choice(["F", "M"], len(home)),
             "tenure": generator.choice(["own", "rent"], homes)[home],
             "work": generator.choice(["no", "yes"], len(home)),
+            "mood": generator.choice(["good", "bad"], len(home)),
         }
     )
 
@@ -176,8 +188,51 @@ categories = ["F", "M"]
 role = "key"
 categories = ["no", "yes"]
 [columns.tenure]
+role = "plain"
+[columns.mood]
 role = "sensitive"
 """
+
+
+@pytest.mark.parametrize(("members", "rho1"), [(1, 0.1), (2, 0.25), (3, 0.02)])
+def test_a_breach_of_a_household_by_brute_force(members, rho1):
+    """Of all beliefs about the people of a household together, one reaches rho2, and none beyond.
+
+    A fact is a set of true values; the belief that puts rho1 on one value of it and the rest on
+    another one is the worst [Dowd, Sec. 5.1], so that all pairs of values are all beliefs.
+    """
+    matrix = UniformMixture.of(("a", "b", "c"), retention=0.5)
+    one = pm.PrivacyBreach.of(matrix, rho1=rho1)
+    worst, prior = Fraction(0), Fraction(rho1)
+    tables = list(itertools.product("abc", repeat=members))
+    for fact, other, seen in itertools.product(tables, repeat=3):
+        likely, unlikely = (
+            math.prod((chance_of(matrix, t, s) for t, s in zip(own, seen, strict=True)), start=part)
+            for own, part in ((fact, prior), (other, 1 - prior))
+        )
+        worst = max(worst, likely / (likely + unlikely))
+
+    found = one.household(members)
+    assert found["rho1"] == rho1
+    assert worst <= Fraction(found["rho2"])
+    assert float(worst) == pytest.approx(found["rho2"], rel=1e-8)
+
+
+def test_who_searches_for_each_of_a_household_is_right_no_more_often_than_promised():
+    """Two people, one value each, three records: all releases and all picks, weighed."""
+    matrix = UniformMixture.of(("a", "b"), retention=0.2)
+    for truths in itertools.product("ab", repeat=3):
+        counts = {label: truths.count(label) for label in "ab"}
+        xi = pm.CorrectMatch.of(matrix, counts)
+        right = Fraction(0)
+        for released in itertools.product("ab", repeat=3):  # record i is of person i
+            weight = math.prod(map(matrix.probability, truths, released), start=Fraction(1))
+            miss = Fraction(1)  # picks apart; together they are right about one or more less often
+            for person in (0, 1):
+                same = [at for at in range(3) if released[at] == truths[person]]
+                miss *= 1 - (Fraction(1, len(same)) if person in same else 0)
+            right += weight * (1 - miss)
+        assert right <= Fraction(xi.household(2)["xi"])
 
 
 @pytest.mark.parametrize(
@@ -193,17 +248,98 @@ role = "sensitive"
         ("centroid", pm.KAnonymity(5)),
     ],
 )
-def test_every_method_drops_the_number_and_says_what_it_promises(method, target):
-    """The number is in no release; where a promise covers households, it is stated for them."""
+def test_every_method_drops_the_number_and_says_what_it_promises(tmp_path, method, target):
+    """The number is in no release; design, certificate, README and report tell of households."""
     asked = [] if target is None else [target]
     plan = pm.design(Schema.from_toml(SCHEMA), *asked, data=people(), method=method)
-    release = pm.protect(people(), plan, seed=1)
+    release = pm.protect(people(), plan, to=tmp_path / "release", seed=1)
 
     assert "hhid" not in release.table.column_names
-    said = " ".join(plan.notices)
-    names = {own.name for own in plan.attained}
-    assert ("for a household of 4" in said) == ("pk-anonymity" in names)
-    assert release.certificate.schema.household is None
+    certificate = release.certificate
+    assert certificate.schema.household is None
+    assert certificate.households
+    for claim in plan.claims:
+        numbers = claim.attained.household(4)
+        told = [f"{own} = {text}" for own, text in claim.attained.as_text(numbers).items()]
+        end = f": {' and '.join(told)} for 4." if numbers else "pinned on a person."
+        assert plan.promise(claim).endswith(end)
+    scope = household_scope(plan.schema)
+    assert scope in plan.notices
+    assert scope.endswith("have alike in mood.")
+    document = pm.report(tmp_path / "release").html
+    text = html.unescape(re.sub(r"<[^>]+>", "", document)).replace("\xa0", " ")
+    for words in (*map(certificate.promise, certificate.claims), scope):
+        assert words in certificate.sentences()
+        assert words in (tmp_path / "release" / "README.md").read_text()
+        assert words in text
+    verdict = pm.verify(tmp_path / "release")
+    assert verdict
+    assert "households" in {check.name for check in verdict.of_state("stated")}
+
+
+def test_a_promise_from_outside_that_knows_no_households_says_so():
+    """It has no number for them, and none is made up."""
+    own = Surprise(3.0)
+
+    assert own.household(2) is None
+    assert "no number for a household follows" in household_words(own, (2, 4))
+
+
+def test_what_people_of_a_household_have_alike_is_taken_as_known():
+    """Four households of four, two of a tenure: who knows who lives with whom finds a record more
+    often than 1 in k of all, by counting; of those of the tenure it is 1 in k. So tenure is
+    refused as a sensitive column, and taken as one that may be known."""
+    matrix = UniformMixture.of(("a", "b"), retention=0.4)
+    p, homes, members = matrix.probability("a", "a"), 4, 4
+    zeros = (1, 0, 4, 4)  # how many of each household have an "a"; the first person has
+
+    def pairings(size, of_a, seen_a):
+        """The weight of all pairings of so many people and records, those with an a and seen."""
+        return sum(
+            math.comb(of_a, both) * math.comb(size - of_a, seen_a - both)
+            * math.factorial(seen_a) * math.factorial(size - seen_a)
+            * p ** (stay := both + size - seen_a - (of_a - both)) * (1 - p) ** (size - stay)
+            for both in range(max(0, seen_a - size + of_a), min(of_a, seen_a) + 1)
+        )  # fmt: skip
+
+    total = first = Fraction(0)
+    for renting in itertools.combinations(range(homes), 2):  # 1 of 8 seen as a; of the others all
+        own, size = sum(zeros[h] for h in renting), 2 * members
+        rest = pairings(size, sum(zeros) - own, size)
+        total += rest * pairings(size, own, 1)
+        if 0 in renting:  # the first person is that one
+            first += rest * p * pairings(size - 1, own - 1, 0)
+    found = first / total
+    assert found > Fraction(2, 5) > 1 / Fraction(pm.PkAnonymity.of(matrix, crowd=16).k)
+    assert found <= 1 / Fraction(pm.PkAnonymity.of(matrix, crowd=8).k)
+
+    sensitive = SCHEMA.replace('tenure]\nrole = "plain"', 'tenure]\nrole = "sensitive"')
+    for method, target in (("retention", pm.PkAnonymity(3)), ("resample", pm.KAnonymity(3))):
+        with pytest.raises(Infeasible, match="'tenure' is the same .* and sensitive.*role plain"):
+            pm.design(Schema.from_toml(sensitive), target, data=people(), method=method)
+    known = pm.design(Schema.from_toml(SCHEMA), pm.PkAnonymity(3), data=people())
+    assert known.crowd == smallest_together()
+
+
+def test_a_value_of_the_household_would_break_k_of_groups_too():
+    """Two households in each pair of three groups of four, one value each: 1 in 2, and not in 4."""
+    lives = [(0, 1), (0, 1), (0, 2), (0, 2), (1, 2), (1, 2)]  # the groups of both members
+    held = ["xxyy", "xxzz", "yyzz"]  # what is released of each group
+
+    def fits(values):
+        inside = ["".join(sorted(v for v, at in zip(values, lives, strict=True) if g in at))
+                  for g in range(3)]  # fmt: skip
+        return inside == held
+
+    possible = [values for values in itertools.product("xyz", repeat=6) if fits(values)]
+    assert {values[0] for values in possible} == {"x"}  # one of two records of the first group
+    assert Fraction(1, held[0].count("x")) == Fraction(1, 2) > Fraction(1, len(held[0]))
+
+
+def smallest_together():
+    """How few people share what may be known of their household."""
+    together = people().group_by(["region", "tenure"]).aggregate([([], "count_all")])
+    return min(together["count_all"].to_pylist())
 
 
 def test_the_crossing_forgets_no_method():
@@ -223,7 +359,7 @@ def test_a_column_that_numbers_households_again_is_refused():
     with pytest.raises(Infeasible, match="'income'.*tell .* households from all others") as found:
         pm.design(Schema.from_toml(text), pm.PkAnonymity(5), data=table, method="retention")
     assert "Round or bin" in str(found.value)
-    rounded = Schema.from_toml(text + "round = 1000\n")
+    rounded = Schema.from_toml(text.replace("sensitive", "plain") + "round = 1000\n")
     assert pm.design(rounded, pm.PkAnonymity(5), data=table, method="retention").attained
 
 
@@ -351,8 +487,12 @@ def test_what_varies_within_households_or_is_common_passes(name):
         "one each": [at if at % 4 == 0 else None for at in range(len(homes))],
     }
     table = people().append_column("pay", pa.array(made[name]))
+    text = PAY.replace(
+        'pay]\nrole = "sensitive"', 'pay]\nrole = "plain"'
+    )  # what is shared is known
 
-    plan = pm.design(Schema.from_toml(PAY), pm.PkAnonymity(5), data=table, method="retention")
+    schema = Schema.from_toml(text if name == "shared" else PAY)
+    plan = pm.design(schema, pm.PkAnonymity(2), data=table, method="retention")
     assert plan.attained
 
 
@@ -390,7 +530,7 @@ def test_a_column_of_the_household_stays_equal_within_it():
         return sorted(table["region"].to_pylist())
 
     assert share(release.table) == share(people())
-    assert plan.crowd == min(np.unique(people()["region"], return_counts=True)[1])
+    assert plan.crowd == smallest_together()
 
 
 def test_few_people_who_agree_by_chance_are_no_household_column():
@@ -425,7 +565,7 @@ def test_one_draw_a_household_would_break_the_promise():
     """Why it is not done: a column that is nothing but one toss a household links its records, and
     one of them is pinned on the household beyond m / k, which holds with tosses apart."""
     matrix, homes = UniformMixture.of(("a", "b"), retention=0.07), (0, 0, 1, 1)
-    bound = Fraction(for_households(pm.PkAnonymity.of(matrix, crowd=4), 2)["k"])
+    bound = Fraction(pm.PkAnonymity.of(matrix, crowd=4).household(2)["k"])
 
     assert max(household_posteriors(matrix, "aabb", homes)) <= 1 / bound
     assert max(drawn_once(matrix, "aabb", homes)) > 1 / bound

@@ -29,6 +29,7 @@ from pramana.errors import (
     UnknownColumn,
 )
 from pramana.matrices.mechanism import Mechanism
+from pramana.numeric import counted
 from pramana.randomness import Keystream
 from pramana.readings.release import Release
 from pramana.release.against_truth import against_truth
@@ -109,8 +110,8 @@ class ReleaseAudit(Shown):
                 "records that were asked for the same set"
             )
         return (
-            f"Unique on their keys: {self.before.uniques:,} records before{after}; a released "
-            "unique is a random one."
+            f"Unique on their keys: {counted(self.before.uniques, 'record')} before{after}; a "
+            "released unique is a random one."
         )
 
     @property

@@ -17,7 +17,7 @@ from pramana.estimation.results import Estimate
 from pramana.files import write_whole
 from pramana.matrices.families import UniformMixture
 from pramana.matrices.reporting import Reporting
-from pramana.numeric import percent_down, percent_up, text_down, text_up
+from pramana.numeric import counted, percent_down, percent_up, text_down, text_up
 from pramana.readings.release import Release
 from pramana.release.checks import Verdict
 from pramana.release.told import SILENT, told_codes
@@ -272,8 +272,9 @@ def _asked(name: str, mechanism: Reporting) -> str:
     kept = [float(one.matrix.retention) for one in sets]
     between = f"{text_down(min(kept), 3)} to {text_up(max(kept), 3)}"
     return (
-        f"asked for in {len(sets)} of {len(mechanism.sets)} sets, by {100 * share:.3g} % of the "
-        f"records; each cell kept with probability {between}, else drawn at random"
+        f"asked for in {len(sets)} of {counted(len(mechanism.sets), 'set')}, by "
+        f"{100 * share:.3g} % of the records; each cell kept with probability "
+        f"{between}, else drawn at random"
     )
 
 

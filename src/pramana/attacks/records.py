@@ -229,7 +229,9 @@ def _strata(step: Step, data: pa.Table) -> IntArray:
     strata: IntArray = found[groups.of_record]
     unknown = int(np.count_nonzero(strata < 0))
     if unknown:
-        raise OutsideDomain(f"{unknown:,} records lie in a stratum without a matrix.")
+        raise OutsideDomain(
+            f"{records_that(unknown, 'lies', 'lie')} in a stratum without a matrix."
+        )
     return strata
 
 

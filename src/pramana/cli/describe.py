@@ -114,11 +114,14 @@ def _show(found: Description, to: Path | None, again: str) -> None:
     for profile in found.profiles:
         for text in profile.notes:
             bullet(console, f"{profile.name}: {_cut(text)}")
+    from pramana.numeric import counted
+
     others = [profile.name for profile in found.profiles if "not among the" in profile.why]
     if others:
         bullet(
             console,
-            f"{len(others)} columns are taken as unknown to outsiders and leave as they are, as "
+            f"{counted(len(others), 'column is', 'columns are')} taken as unknown to outsiders and "
+            f"{'leaves as it is' if len(others) == 1 else 'leave as they are'}, as "
             "people are recognised more easily by others: make one a key if they may know it.",
         )
     console.print()

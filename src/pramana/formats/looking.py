@@ -14,6 +14,7 @@ from pramana.errors import PramanaError
 from pramana.formats.base import FORMATS, format_of
 from pramana.formats.csv_dialect import find_dialect
 from pramana.formats.part_of import PartOf
+from pramana.numeric import counted
 from pramana.table.domains import label_text
 from pramana.table.opened import OpenedTable, is_number
 
@@ -90,9 +91,12 @@ def _found(
         yield "Separator", DELIMITERS.get(dialect.delimiter, dialect.delimiter)
         yield "Encoding", dialect.encoding
     if opened.labels.variables:
-        yield "Labels", f"{len(opened.labels.variables):,} columns have one"
+        yield "Labels", counted(len(opened.labels.variables), "column has one", "columns have one")
     if opened.labels.values:
-        yield "Value labels", f"{len(opened.labels.values):,} columns have them"
+        yield (
+            "Value labels",
+            counted(len(opened.labels.values), "column has them", "columns have them"),
+        )
 
 
 def _texts(opened: OpenedTable, rows: int) -> Iterator[tuple[str | None, ...]]:

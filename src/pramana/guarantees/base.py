@@ -148,6 +148,9 @@ class Guarantee(Protocol):
     page: ClassVar[str]
     """The page with the proof, in docs/proofs."""
 
+    of_household: ClassVar[str] = ""
+    """What its number is for m people of a household together, in a few words; empty if nothing."""
+
     @classmethod
     def evaluate(cls, evidence: Evidence, *, asked: Self | None = None) -> Self:
         """The strongest that holds, rounded against us.
@@ -174,13 +177,24 @@ class Guarantee(Protocol):
     def sentence(self) -> str:
         """The promise in plain words, every number in it rounded against us."""
 
+    def household(self, members: int) -> Mapping[str, float] | None:
+        """Its numbers for so many people of a household together, rounded against us.
+
+        None where nothing is promised; ``None`` where no number for them follows from it.
+        """
+        return None
+
     def to_json(self) -> dict[str, Any]:
         """The number or numbers by name."""
 
     def shown(self) -> dict[str, str]:
         """The numbers by name as text, each rounded against us; choices by how many they are."""
+        return self.as_text(self.to_json())
+
+    def as_text(self, numbers: Mapping[str, Any]) -> dict[str, str]:
+        """Numbers of this guarantee as text, each rounded against us."""
         up = {letter.number or letter.field: letter.up for letter in self.letters}
-        return {name: _text(value, up=up.get(name, True)) for name, value in self.to_json().items()}
+        return {name: _text(value, up=up.get(name, True)) for name, value in numbers.items()}
 
     def __str__(self) -> str:
         """The numbers as they are spoken: ``k = 5``, ``central epsilon = 2 and delta = 1e-6``."""

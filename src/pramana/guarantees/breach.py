@@ -13,19 +13,23 @@ Proof: docs/proofs/breach.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pramana.errors import InvalidNumber
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
-from pramana.numeric import float_up, log_of, percent_down, percent_up, require_number
+from pramana.numeric import float_up, log_of, log_up, percent_down, percent_up, require_number
 
 if TYPE_CHECKING:
     from pramana.matrices.mechanism import Mechanism
     from pramana.matrices.transition import TransitionMatrix
 
 __all__ = ["PrivacyBreach"]
+
+LARGEST_EXPONENT = 700.0
+"""Beyond it odds are no number any more."""
 
 USUAL_PRIOR = 0.1
 """The rho1 for which a breach is stated where none was asked for."""
@@ -61,6 +65,7 @@ class PrivacyBreach(Guarantee):
         Letter("--rho2", "... is at most this likely after seeing the release.", first=True),
     )
     page: ClassVar[str] = "breach"
+    of_household: ClassVar[str] = "odds that grow to the m-th power"
 
     def __post_init__(self) -> None:
         require_number("rho1", self.rho1, low=0, high=1, low_open=True, high_open=True)
@@ -99,6 +104,16 @@ class PrivacyBreach(Guarantee):
     def log_amplification(self, *, crowd: int) -> float:
         """The total of ln gamma may be that of the odds after over the odds before."""
         return log_of(self.gamma)
+
+    def household(self, members: int) -> Mapping[str, float]:
+        """Its people pass as many matrices, one each: amplifications are multiplied."""
+        if self.gamma == math.inf:
+            return {}
+        total, before = members * log_up(self.gamma), Fraction(self.rho1)
+        if total > LARGEST_EXPONENT:
+            return {"rho1": self.rho1, "rho2": 1.0}
+        likely = Fraction(math.exp(total)) * (1 + Fraction(1, 10**9)) * before
+        return {"rho1": self.rho1, "rho2": min(1.0, float_up(likely / (likely + 1 - before)))}
 
     def sentence(self) -> str:
         """The promise in plain words."""

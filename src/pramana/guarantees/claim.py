@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pramana.errors import NotARelease
 from pramana.guarantees.base import Guarantee, Need, only_the_owner
+from pramana.guarantees.households import household_words
 from pramana.guarantees.registry import GUARANTEES
+from pramana.shown import listed
 from pramana.table.schema import Role
 
 if TYPE_CHECKING:
@@ -34,13 +36,22 @@ class Made:
     Attributes:
         looked_at: the columns beside the keys by which groups were formed.
         picked: whether chance picked the columns that each person was asked for.
+        households: sizes of households that promises are spelled out for; none where the true
+            table numbers none.
     """
 
     looked_at: tuple[str, ...] = ()
     picked: bool = False
+    households: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, schema: Schema, options: Mapping[str, Any], marks: Sequence[str] = ()) -> Made:
+    def of(
+        cls,
+        schema: Schema,
+        options: Mapping[str, Any],
+        marks: Sequence[str] = (),
+        households: Sequence[int] = (),
+    ) -> Made:
         """From the options of a method, perhaps of another package, and the marks of records."""
         named = options.get("responses")
         responses = named if isinstance(named, list | tuple) else ()
@@ -53,7 +64,7 @@ class Made:
             if column.name not in schema.known
             and (column.name in responses or (by_values and column.role is Role.SENSITIVE))
         )
-        return cls(looked_at, picked=len(marks) > 1)
+        return cls(looked_at, len(marks) > 1, tuple(households))
 
 
 AS_USUAL: Final = Made()
@@ -98,9 +109,9 @@ class Claim:
                 words += _worked_back(made.looked_at)
         if made.picked and self.attained.in_a_crowd:
             words += PICKED
-        if Need.FIXED_MATRICES not in self.attained.needs:
-            return words
-        return words + takes_as_public(read_off(schema))
+        if Need.FIXED_MATRICES in self.attained.needs:
+            words += takes_as_public(read_off(schema))
+        return words + household_words(self.attained, made.households)
 
     @property
     def missed(self) -> str:
@@ -150,25 +161,19 @@ def _taken_as_unknown(schema: Schema) -> str:
     if not names:
         return ""
     stay = "it stays" if len(names) == 1 else "they stay"
-    return (
-        f" It holds against who does not know a person's {_listed(names)}: {stay} with the record."
-    )
+    own = listed(names, NAMED)
+    return f" It holds against who does not know a person's {own}: {stay} with the record."
 
 
 def _worked_back(columns: Sequence[str]) -> str:
     """Whom groups that were formed by these columns do not hide from."""
     if not columns:
         return ""
+    own = listed(columns, NAMED)
     return (
-        f" Groups were formed by looking at {_listed(columns)} too: it does not hold against who "
-        "knows how that is done, and works back from the groups to what somebody has there."
+        f" Groups were formed by looking at {own} too: it does not hold against who knows how that "
+        "is done, and works back from the groups to what somebody has there."
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
 
 
 def guarantee_from_json(name: str, numbers: Mapping[str, Any]) -> Guarantee:

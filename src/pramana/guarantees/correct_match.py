@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
-from pramana.numeric import require_number, text_up
+from pramana.numeric import float_up, require_number, text_up
 
 if TYPE_CHECKING:
     from pramana.matrices import Label, Mechanism, TransitionMatrix
@@ -55,6 +55,7 @@ class CorrectMatch(Guarantee):
         Letter("--xi", "Who searches by one key is right at most this often.", first=True),
     )
     page: ClassVar[str] = "correct_match"
+    of_household: ClassVar[str] = "m xi"
 
     def __post_init__(self) -> None:
         require_number("xi", self.xi, low=0, high=1)
@@ -117,6 +118,10 @@ class CorrectMatch(Guarantee):
     def suggests(self) -> float:
         """A chance of xi to be right about a person sounds like as many copies."""
         return self.xi
+
+    def household(self, members: int) -> Mapping[str, float]:
+        """Who searches for each of its people is right about one or more: chances add up."""
+        return {"xi": min(1.0, float_up(Fraction(self.xi) * members))}
 
     def sentence(self) -> str:
         """The guarantee in plain words."""

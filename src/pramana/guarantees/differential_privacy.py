@@ -13,11 +13,13 @@ looking at the table has no epsilon. Proof: docs/proofs/differential_privacy.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
-from pramana.numeric import exp_text_up, log_up, require_number, text_up
+from pramana.numeric import exp_text_up, float_up, log_up, require_number, text_up
 
 if TYPE_CHECKING:
     from pramana.matrices.mechanism import Mechanism
@@ -52,6 +54,7 @@ class DifferentialPrivacy(Guarantee):
         Letter("--epsilon", "Differential privacy of the randomised columns.", first=True),
     )
     page: ClassVar[str] = "differential_privacy"
+    of_household: ClassVar[str] = "m epsilon"
 
     def __post_init__(self) -> None:
         require_number("epsilon", self.epsilon, low=0)
@@ -79,6 +82,11 @@ class DifferentialPrivacy(Guarantee):
     def log_amplification(self, *, crowd: int) -> float:
         """epsilon is the total of ln gamma [Ikarashi, Cor. 2]."""
         return self.epsilon
+
+    def household(self, members: int) -> Mapping[str, float]:
+        """Epsilons add up."""
+        finite = math.isfinite(self.epsilon)
+        return {"epsilon": float_up(Fraction(self.epsilon) * members)} if finite else {}
 
     def sentence(self) -> str:
         """The promise in plain words."""

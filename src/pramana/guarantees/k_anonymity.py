@@ -13,14 +13,14 @@ Proof: docs/proofs/k_anonymity.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
-from pramana.numeric import float_up, require_number
+from pramana.numeric import float_down, float_up, require_number
 
 if TYPE_CHECKING:
     from pramana.table.schema import Schema
@@ -57,6 +57,7 @@ class KAnonymity(Guarantee):
         Letter("--k", "Pin no released record on a person beyond 1 in k.", up=False, first=True),
     )
     page: ClassVar[str] = "k_anonymity"
+    of_household: ClassVar[str] = "k / m"
 
     def __post_init__(self) -> None:
         require_number("k", self.k, low=1)
@@ -98,6 +99,10 @@ class KAnonymity(Guarantee):
     def against_outsiders(self) -> bool:
         """What is no key stays with its record."""
         return self.k > 1
+
+    def household(self, members: int) -> Mapping[str, float]:
+        """Chances of its people add up: k / m, and never below 1."""
+        return {"k": max(1.0, float_down(Fraction(self.k, members)))} if self.k > 1 else {}
 
     def sentence(self) -> str:
         """The promise in plain words."""

@@ -17,6 +17,7 @@ the table: the proof fixes the table first. Proof: docs/proofs/pk_anonymity.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -59,6 +60,7 @@ class PkAnonymity(Guarantee):
         Letter("--k", "Pin no released record on a person beyond 1 in k.", up=False, first=True),
     )
     page: ClassVar[str] = "pk_anonymity"
+    of_household: ClassVar[str] = "k / m"
 
     def __post_init__(self) -> None:
         require_number("k", self.k, low=1)
@@ -119,6 +121,10 @@ class PkAnonymity(Guarantee):
     def hides_anybody(self) -> bool:
         """Whether there is something to promise: "1 in 1" would sound like it."""
         return self.k >= 1.01
+
+    def household(self, members: int) -> Mapping[str, float]:
+        """Chances of its people add up: k / m, and never below 1."""
+        return {"k": max(1.0, float_down(Fraction(self.k) / members))} if self.hides_anybody else {}
 
     def sentence(self) -> str:
         """The promise in plain words."""

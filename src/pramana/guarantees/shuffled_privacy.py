@@ -18,12 +18,14 @@ with: what is left is the local epsilon, with delta 0. Proof: docs/proofs/shuffl
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pramana.errors import NotCovered
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
-from pramana.numeric import exp_text_up, log_up, require_number, text_up
+from pramana.numeric import exp_text_up, float_up, log_up, require_number, text_up
 
 if TYPE_CHECKING:
     from pramana.matrices.mechanism import Mechanism
@@ -79,6 +81,9 @@ class ShuffledPrivacy(Guarantee):
         ),
     )
     page: ClassVar[str] = "shuffled_privacy"
+    of_household: ClassVar[str] = (
+        "m epsilon, with delta (1 + e^epsilon + ... + e^((m - 1) epsilon))"
+    )
 
     def __post_init__(self) -> None:
         require_number("epsilon", self.epsilon, low=0)
@@ -136,6 +141,15 @@ class ShuffledPrivacy(Guarantee):
     def impossible(self, evidence: Evidence) -> str | None:
         """An epsilon without its delta says nothing; only a wish may leave it open."""
         return None if self.delta is not None else "it states no delta"
+
+    def household(self, members: int) -> Mapping[str, float]:
+        """Its people exchanged one after the other: epsilons add up, and deltas grow with them."""
+        if self.delta is None or math.isinf(self.epsilon):
+            return {}
+        return {
+            "epsilon": float_up(Fraction(self.epsilon) * members),
+            "delta": _group_delta(self.epsilon, self.delta, members),
+        }
 
     def implies(self, other: ShuffledPrivacy) -> bool:
         """Smaller is stronger, in both numbers; where delta is left open, any usual one will do."""
@@ -210,3 +224,14 @@ def _crowd(evidence: Evidence) -> int:
             "data, or randomise them too."
         )
     return evidence.attached
+
+
+def _group_delta(epsilon: float, delta: float, members: int) -> float:
+    """delta (1 + e^eps + ... + e^((m - 1) eps)), rounded up, at most 1; none of none."""
+    if not delta or members == 1:
+        return delta
+    try:
+        total = math.fsum(math.exp(epsilon * step) for step in range(1, members))
+    except OverflowError:
+        return 1.0
+    return min(1.0, math.nextafter(delta * (1 + total) * (1 + 1e-12), math.inf))

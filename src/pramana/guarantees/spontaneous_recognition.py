@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pramana.errors import InvalidNumber, NotCovered, UnknownColumn
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
-from pramana.numeric import percent_up, require_number
+from pramana.numeric import float_up, percent_up, require_number
 
 if TYPE_CHECKING:
     from pramana.matrices import Mechanism, TransitionMatrix
@@ -68,6 +68,7 @@ class SpontaneousRecognition(Guarantee):
         ),
     )
     page: ClassVar[str] = "spontaneous_recognition"
+    of_household: ClassVar[str] = "m alpha"
 
     def __post_init__(self) -> None:
         require_number("alpha", self.alpha, low=0, high=1)
@@ -155,6 +156,10 @@ class SpontaneousRecognition(Guarantee):
     def suggests(self) -> float:
         """A chance of alpha to be right about a person sounds like as many copies."""
         return self.alpha
+
+    def household(self, members: int) -> Mapping[str, float]:
+        """Chances of its people add up."""
+        return {"alpha": min(1.0, float_up(Fraction(self.alpha) * members))}
 
     def sentence(self) -> str:
         """The promise in plain words."""

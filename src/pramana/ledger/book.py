@@ -19,7 +19,7 @@ from pramana.guarantees.composition import Together, compose
 from pramana.guarantees.disclosure import Disclosure
 from pramana.ledger.chain import Chain, readable_by_others
 from pramana.ledger.prints import ColumnPrint, TablePrints
-from pramana.numeric import require_number, text_down, text_up
+from pramana.numeric import counted, require_number, text_down, text_up
 from pramana.release.certificate import Certificate
 from pramana.release.contents import read_certificate
 from pramana.release.disclosed import disclosed
@@ -370,7 +370,8 @@ class Ledger:
         return f"entr{'ies' if len(table) > 1 else 'y'} {names}"
 
     def __repr__(self) -> str:
-        return f"<Ledger: {len(self.entries)} entries, {len(self.tables)} tables>"
+        entries = counted(len(self.entries), "entry", "entries")
+        return f"<Ledger: {entries}, {counted(len(self.tables), 'table')}>"
 
 
 def marked(entries: Sequence[LedgerEntry]) -> list[Disclosure]:

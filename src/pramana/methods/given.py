@@ -30,6 +30,7 @@ from pramana.methods.base import Method, option
 from pramana.methods.counted import fingerprint
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
+from pramana.numeric import counted
 from pramana.release.certificate import Certificate
 from pramana.table.domains import label_text
 from pramana.table.schema import Column, Schema, require_domains, require_keys
@@ -152,8 +153,9 @@ def _refuse_moved(given: Mapping[str, TransitionMatrix], schema: Schema) -> None
         moved = [v for v in column.fixed if matrix.probability(v, v) < 1]
         if moved:
             raise InvalidMatrix(
-                f"The matrix for '{column.name}' moves {len(moved)} values that the schema exempts "
-                "or keeps missing. Give them rows with 1 on the diagonal, or change the schema."
+                f"The matrix for '{column.name}' moves {counted(len(moved), 'value')} that the "
+                "schema exempts or keeps missing. Give them rows with 1 on the diagonal, or change "
+                "the schema."
             )
 
 

@@ -15,6 +15,7 @@ from pramana.guarantees.base import Guarantee, Need
 from pramana.guarantees.claim import Claim, Made, read_off
 from pramana.guarantees.dials import dials
 from pramana.guarantees.evaluate import paired
+from pramana.guarantees.households import ANY_SIZE, household_scope
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.matrices.families import UniformMixture
 from pramana.matrices.mechanism import Mechanism, Step
@@ -103,7 +104,11 @@ class Plan(Shown):
     @property
     def made(self) -> Made:
         """How records will be made, as far as the words of a promise hang on it."""
-        return Made.of(self.schema, self.method.disclosed(), self.mechanism.marks)
+        homes = self.figures.get("largest_household")
+        sizes = ANY_SIZE if homes is None else (homes,)
+        numbered = self.schema.household is not None
+        options, marks = self.method.disclosed(), self.mechanism.marks
+        return Made.of(self.schema, options, marks, households=sizes if numbered else ())
 
     def promise(self, claim: Claim) -> str:
         """One of the promises in plain words, with whom it does not speak of."""
@@ -143,7 +148,12 @@ class Plan(Shown):
                 "publish some people's records as they are would meet it, so that it protects "
                 "hardly anyone. Leave --delta out for the usual one."
             )
-        return [*found, *self.figures.get("households", ())]
+        return [*found, *self.about_households]
+
+    @property
+    def about_households(self) -> tuple[str, ...]:
+        """What promises to households rest on; empty where the schema numbers none."""
+        return () if self.schema.household is None else (household_scope(self.schema),)
 
     def __repr__(self) -> str:
         attained = "; ".join([f"{self.records:,} records", *map(str, self.attained)])

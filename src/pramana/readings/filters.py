@@ -8,6 +8,7 @@ from typing import TypeAlias
 from pramana.engines.sums import NOTHING, Condition, Operator
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.matrices.transition import Label
+from pramana.numeric import counted
 from pramana.table.domains import label_key, label_text
 from pramana.table.schema import Column
 
@@ -66,7 +67,8 @@ def meets(label: Label, condition: Condition, column: Column) -> bool:
     unknown = keys - own
     if unknown:
         raise InvalidNumber(
-            f"{len(unknown)} values of the filter on '{column.name}' are none of its labels: "
+            f"{counted(len(unknown), 'value')} of the filter on '{column.name}' "
+            f"{'is' if len(unknown) == 1 else 'are'} none of its labels: "
             f"{_listed(column, 6)}."
         )
     return (label_key(label) in keys) == (condition.comparison == "=")

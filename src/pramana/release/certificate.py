@@ -19,8 +19,9 @@ from pramana.errors import AlteredRelease, NotARelease, PramanaError
 from pramana.formats.base import FORMATS
 from pramana.guarantees.base import Evidence
 from pramana.guarantees.claim import Claim, Made
+from pramana.guarantees.households import ANY_SIZE, household_scope
 from pramana.matrices.mechanism import Mechanism
-from pramana.numeric import SHARES, percent_up, text_up
+from pramana.numeric import SHARES, counted, percent_up, text_up
 from pramana.release.forms import (
     labels_of,
     labels_to_json,
@@ -62,6 +63,8 @@ FIELDS = (
     "matrices", "guarantees", "scope", "crowd", "shuffled", "seed", "expected_error", "figures",
     "data", "digest",
 )  # fmt: skip
+
+OPTIONAL = ("signature", "labels", "collected", "copies", "households")
 
 
 def canonical(form: Mapping[str, Any]) -> bytes:
@@ -183,6 +186,7 @@ class Certificate:
             form, where some are taken to be unknown and matrices are fixed.
         collected: the survey, where people randomised their own answers.
         copies: the same records in further formats, beside the data file.
+        households: whether the true table numbered households; the number is not released.
     """
 
     schema: Schema
@@ -203,6 +207,7 @@ class Certificate:
     labels: Labels = field(default_factory=Labels)
     collected: Collected | None = None
     copies: tuple[DataFile, ...] = ()
+    households: bool = False
 
     def __post_init__(self) -> None:
         files = [one.name for one in (self.data, *self.copies) if one is not None]
@@ -309,6 +314,8 @@ class Certificate:
         extras: dict[str, Any] = {"labels": labels_to_json(self.labels)} if self.labels else {}
         if self.collected is not None:
             extras["collected"] = self.collected.to_json(picked=self.made.picked)
+        if self.households:
+            extras["households"] = {"statement": household_scope(self.true_schema)}
         if self.copies:
             extras["copies"] = [vars(own) for own in self.copies]
         return extras
@@ -356,7 +363,7 @@ class Certificate:
     @classmethod
     def _of(cls, root: Field) -> Certificate:
         """What the file says; what only follows from it is compared afterwards."""
-        form = root.fields(FIELDS, free=["signature", "labels", "collected", "copies"])
+        form = root.fields(FIELDS, free=OPTIONAL)
         kind = form["kind"].text(*KINDS)
         mechanism, data = form["mechanism"].or_none(), form["data"].or_none()
         read_mechanism = mechanism_of if KINDS[kind].whole else reporting_of
@@ -391,6 +398,7 @@ class Certificate:
             labels=labels_of(form["labels"]) if "labels" in form else Labels(),
             collected=_collected_of(form["collected"]) if "collected" in form else None,
             copies=tuple(map(_copy_of, form["copies"].items())) if "copies" in form else (),
+            households="households" in form and bool(form["households"].fields(["statement"])),
         )
 
     def with_data(self, data: DataFile, copies: tuple[DataFile, ...] = ()) -> Certificate:
@@ -405,7 +413,8 @@ class Certificate:
     @property
     def made(self) -> Made:
         """How records were made, as far as the words of a promise hang on it."""
-        return Made.of(self.true_schema, self.options, self.marks)
+        sizes = ANY_SIZE if self.households else ()
+        return Made.of(self.true_schema, self.options, self.marks, households=sizes)
 
     def promise(self, claim: Claim) -> str:
         """One of the promises in plain words, with whom it does not speak of."""
@@ -416,6 +425,8 @@ class Certificate:
         promises = [self.promise(claim) for claim in self.claims] or [NO_PROMISE]
         if self.collected is not None:
             promises.append(self.collected.sentence(picked=self.made.picked))
+        if self.households:
+            promises.append(household_scope(self.true_schema))
         return promises if "verbatim" not in self.figures else [*promises, _verbatim(self)]
 
     def __repr__(self) -> str:
@@ -448,12 +459,18 @@ def _scope(as_is: list[str], binned: list[str], noisy: list[str]) -> str:
     if not as_is and not binned and not noisy:
         return "Every released column is randomised."
     kinds = (
-        (as_is, "released as they are"),
+        (as_is, "released as {they}"),
         (binned, "binned, not randomised"),
         (noisy, "released with noise, not randomised"),
     )
-    parts = [f"{len(own)} columns are {how} ({', '.join(own)})" for own, how in kinds if own]
-    return f"{'; '.join(parts)}: no finite epsilon covers those."
+    parts = [
+        f"{counted(len(own), 'column is', 'columns are')} "
+        f"{how.format(they='it is' if len(own) == 1 else 'they are')} ({', '.join(own)})"
+        for own, how in kinds
+        if own
+    ]
+    those = "it" if len(as_is) + len(binned) + len(noisy) == 1 else "those"
+    return f"{'; '.join(parts)}: no finite epsilon covers {those}."
 
 
 def _crowd(certificate: Certificate) -> str:
@@ -470,7 +487,8 @@ def _crowd(certificate: Certificate) -> str:
         )
     text += "; how well anyone hides in it is what is promised, and no more."
     if certificate.attached is not None:
-        text += f" At least {certificate.attached:,} share all columns released as they are."
+        text += f" At least {counted(certificate.attached, 'record shares', 'records share')} all "
+        text += "columns released as they are."
     return text
 
 

@@ -51,6 +51,7 @@ def ties(certificate: Certificate) -> Iterator[Check]:
     yield from _shares(certificate)
     yield from _options(certificate)
     yield from _replicates(certificate)
+    yield from _households(certificate)
     yield from _copies(certificate)
     yield from _collected(certificate)
     yield from _claims(certificate)
@@ -282,6 +283,13 @@ def _replicates(certificate: Certificate) -> Iterator[Check]:
     if stated is not None:
         told = "which columns, of what kind and scale, is stated by the owner; errors rest on it"
         yield Check.stated("replicate weights", told)
+
+
+def _households(certificate: Certificate) -> Iterator[Check]:
+    """That nothing else tells who lives with whom: the owner looked, and nobody else can."""
+    if certificate.households:
+        told = "that no released column tells who lives with whom is stated by the owner"
+        yield Check.stated("households", told)
 
 
 def _collected(certificate: Certificate) -> Iterator[Check]:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from pramana.errors import NotARelease, PramanaError
 from pramana.guarantees.base import only_the_owner
 from pramana.matrices.reporting import Reporting
-from pramana.numeric import chi_square_tail, records_that
+from pramana.numeric import chi_square_tail, counted, records_that
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.checks import Check, State, Verdict
 from pramana.release.contents import CERTIFICATE, data_path, fingerprint, holds, read_certificate
@@ -118,7 +118,10 @@ def _explained(folder: Path, certificate: Certificate) -> Check:
         return Check.of("explanations", False, told)
     if len(there) < len(written):
         gone = len(written) - len(there)
-        return Check.stated("explanations", f"{gone} of {len(written)} files are not there")
+        return Check.stated(
+            "explanations",
+            f"{gone} of {len(written)} files {'is' if gone == 1 else 'are'} not there",
+        )
     return Check.of("explanations", True, f"{', '.join(there)} say what the certificate says")
 
 
@@ -145,7 +148,7 @@ def _records(
     if not same:
         return
     if opened.rows != certificate.records:  # nothing of it is unpacked then
-        told = f"{opened.rows:,} records, {certificate.records:,} are stated"
+        told = f"{counted(opened.rows, 'record')}, {_stated(certificate.records)}"
         yield Check.of("records", False, told)
         return
     seen = _Seen(certificate)
@@ -154,10 +157,14 @@ def _records(
         yield Check.of("records", False, wrong)
         return
     same = seen.records == certificate.records
-    yield Check.of("records", same, f"{seen.records:,} records, {certificate.records:,} are stated")
+    yield Check.of(
+        "records", same, f"{counted(seen.records, 'record')}, {_stated(certificate.records)}"
+    )
     for name, refused in seen.refused.items():
         outside = refused.outside + refused.missing
-        detail = f"{outside:,} records outside" if outside else "every value lies in its domain"
+        detail = (
+            f"{counted(outside, 'record')} outside" if outside else "every value lies in its domain"
+        )
         yield Check.of(f"domain of {name}", not outside, detail)
     if isinstance(certificate.mechanism, Reporting):
         yield _sets(certificate.mechanism, seen)
@@ -175,9 +182,9 @@ def _records(
     if certificate.attached is not None:
         smallest = seen.attached.smallest() if seen.attached.columns else seen.records
         smallest = 1 if certificate.true_schema.noisy else smallest  # each is taken to be alone
-        detail = f"{smallest:,} or more records share all columns released as they are"
+        detail = f"{smallest:,} or more share all columns released as they are"
         good = smallest == certificate.attached
-        yield Check.of("attached columns", good, f"{detail}, {certificate.attached:,} are stated")
+        yield Check.of("attached columns", good, f"{detail}, {_stated(certificate.attached)}")
 
 
 def _look(seen: _Seen, opened: OpenedTable, progress: Progress | None) -> str | None:
@@ -219,9 +226,13 @@ def _unpacked(batch: pa.RecordBatch) -> int:
     return sum(pc.sum(own).as_py() or 0 for own in taken)
 
 
+def _stated(number: int) -> str:
+    return counted(number, "is stated", "are stated")
+
+
 def _crowd(certificate: Certificate, seen: _Seen) -> Check:
     """Among how many records a person hides, counted again."""
-    known, stated = certificate.known_columns, f"{certificate.crowd:,} are stated"
+    known, stated = certificate.known_columns, _stated(certificate.crowd)
     if not known:
         good = seen.records == certificate.crowd
         return Check.of("crowd", good, f"all {seen.records:,} records form one crowd, {stated}")
@@ -229,7 +240,7 @@ def _crowd(certificate: Certificate, seen: _Seen) -> Check:
     return Check.of(
         "crowd",
         smallest == certificate.crowd,
-        f"the smallest group of {', '.join(known)} has {smallest:,} records, {stated}",
+        f"the smallest group of {', '.join(known)} has {counted(smallest, 'record')}, {stated}",
     )
 
 
@@ -239,7 +250,9 @@ def _sets(mechanism: Reporting, found: _Seen) -> Check:
     unknown = found.records - int(asked.sum())
     if unknown or found.strays:
         return Check.of(
-            "sets asked for", False, f"{unknown:,} records name a set that is not stated"
+            "sets asked for",
+            False,
+            f"{records_that(unknown, 'names', 'name')} a set that is not stated",
         )
     expected = np.array([one.share * found.records for one in mechanism.sets])
     statistic = float(((asked - expected) ** 2 / np.maximum(expected, 1)).sum())
@@ -358,7 +371,9 @@ class _Seen:
             yield Check.of(
                 f"strata of {' x '.join(step.columns)}",
                 not lacking,
-                f"{len(lacking):,} strata without a matrix" if lacking else "each has its matrix",
+                f"{counted(len(lacking), 'stratum', 'strata')} without a matrix"
+                if lacking
+                else "each has its matrix",
             )
 
     def alike(self) -> Iterator[Check]:
@@ -377,7 +392,8 @@ class _Seen:
         """Where every group is said to hold so many values of a column, as many are released."""
         for name, found in self.values.items():
             if len(found) < self.distinct:
-                told = f"{len(found):,} values, and every group is said to hold {self.distinct:,}"
+                own = counted(len(found), "value")
+                told = f"{own}, and every group is said to hold {self.distinct:,}"
                 yield Check.of(f"values of {name}", False, told)
         yield from self.within.checks()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pramana.numeric import counted
 from pramana.reports.annex import OWNER
 from pramana.reports.blocks import Chapter, Document, Grid, Row, Words
 from pramana.reports.html import to_html
@@ -29,7 +30,7 @@ def render_comparison(
         Document(
             title="Comparison of scenarios",
             about=(),
-            first=(Words(f"{len(rows)} scenarios on the same table.", "big"),),
+            first=(Words(f"{counted(len(rows), 'scenario')} on the same table.", "big"),),
             parts=(
                 Chapter("recommendation", "Recommendation", tuple(map(Words, sentences))),
                 Chapter("plot", "Risk and loss", plot),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isclose
 
 from pramana.guarantees.claim import Claim
-from pramana.numeric import percent_down, percent_up, text_up
+from pramana.numeric import counted, percent_down, percent_up, text_up
 from pramana.release.checks import State
 from pramana.reports.blocks import Block, Drawing, Figures, Signature, Words
 from pramana.reports.content import ColumnView, ReportContent
@@ -79,7 +79,8 @@ def _what(content: ReportContent) -> str:
     changed = len(certificate.true_schema.randomised)
     of = len(certificate.true_schema.released)
     return (
-        f"{certificate.records:,} records with {of} columns, of which {changed} were "
+        f"{certificate.records:,} records with {counted(of, 'column')}, of which "
+        f"{counted(changed, 'was', 'were')} "
         f"{certificate.treatment} before the records were shuffled."
     )
 

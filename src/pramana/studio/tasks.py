@@ -300,7 +300,7 @@ def _told(plan: Any, *, opened: Any) -> dict[str, Any]:
             for claim in plan.claims
         ],
         "notices": list(plan.notices),
-        "households": list(plan.figures.get("households", ())),
+        "households": list(plan.about_households),
         "changes": _changes(plan),
         "error": None if error is None else error.sentence(),
         "errors": []

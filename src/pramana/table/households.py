@@ -9,6 +9,8 @@ would no longer agree, so that neither is done.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pyarrow as pa
 
@@ -16,7 +18,7 @@ from pramana.errors import Infeasible
 from pramana.table.alike import alike
 from pramana.table.cells import joint_groups
 from pramana.table.opened import OpenedTable
-from pramana.table.schema import Schema
+from pramana.table.schema import Column, Schema
 from pramana.types import BoolArray, IntArray
 
 __all__ = ["households_of", "largest_household", "require_unlinked"]
@@ -49,7 +51,8 @@ def require_unlinked(schema: Schema, table: OpenedTable) -> None:
     few: neither a slip in one record nor an empty field must hide that incomes number the rest. So
     are those whose values are often shared by people of one household and by nobody else, whatever
     its other people have. Those that leave as they are must not together tell several people of a
-    household from all of every other one.
+    household from all of every other one, and must be taken to be known: who knows who lives with
+    whom knows that they agree.
     """
     if schema.household is None:
         return
@@ -57,30 +60,51 @@ def require_unlinked(schema: Schema, table: OpenedTable) -> None:
     several = np.bincount(homes)[homes] > 1
     if not several.any():
         return
-    drawn: list[str] = []
-    told: dict[str, IntArray] = {}
-    partly: list[str] = []
-    for column in (*schema.randomised, *schema.released_as_is):
-        codes = _codes(table, column.name)
-        if len(np.unique(codes)) == 1:
-            continue
-        agree = _agreeing(homes, codes)
-        whole = bool(agree[several].all())
-        if column.randomised or column.noisy:
-            rarely = whole and _rarely_alike(homes[several], codes[several])
-            drawn += [column.name] if rarely else []
-        elif whole or _slips(homes, codes, several, agree) or _partly(homes, codes):
-            told[column.name] = codes
-            partly += [] if whole else [column.name]
+    found = [_looked_at(table, column, homes, several) for column in
+             (*schema.randomised, *schema.released_as_is)]  # fmt: skip
+    drawn = [one.name for one in found if one.drawn and one.theirs]
     if drawn:
         raise Infeasible(_disagreeing(drawn))
+    told = {one.name: one for one in found if not one.drawn and (one.whole or one.theirs)}
     if not told:
         return
     # where people differ in one column they may agree in another, so these are looked at by one
+    partly = [name for name, one in told.items() if not one.whole]
     ways = [[name for name in told if name not in partly or name == own] for own in partly]
-    alone = np.any([_only_theirs(homes, [told[n] for n in w]) for w in (list(told), *ways)], axis=0)
+    alone = np.any(
+        [_only_theirs(homes, [told[n].codes for n in w]) for w in (list(told), *ways)], axis=0
+    )
     if alone.any():
         raise Infeasible(_linked(list(told), len(np.unique(homes[alone]))))
+    unknown = [name for name, one in told.items() if one.theirs and name not in schema.known]
+    if unknown:
+        raise Infeasible(_taken_as_unknown(unknown))
+
+
+class _Looked(NamedTuple):
+    """A column, and whether it is of the household."""
+
+    name: str
+    codes: IntArray
+    whole: bool
+    """Whether all of every household have one value, by chance or not."""
+    theirs: bool
+    """Whether so many do that it is no chance."""
+    drawn: bool
+    """Whether it is randomised or gets noise."""
+
+
+def _looked_at(table: OpenedTable, column: Column, homes: IntArray, several: BoolArray) -> _Looked:
+    codes = _codes(table, column.name)
+    drawn = column.randomised or column.noisy
+    if len(np.unique(codes)) == 1:
+        return _Looked(column.name, codes, whole=False, theirs=False, drawn=drawn)
+    agree = _agreeing(homes, codes)
+    whole = bool(agree[several].all())
+    theirs = whole and _rarely_alike(homes[several], codes[several])
+    if not theirs and not column.randomised:
+        theirs = _slips(homes, codes, several, agree) or _partly(homes, codes)
+    return _Looked(column.name, codes, whole, theirs, drawn)
 
 
 def _only_theirs(homes: IntArray, columns: list[IntArray]) -> BoolArray:
@@ -133,7 +157,19 @@ def _linked(told: list[str], households: int) -> str:
     return (
         f"{names} {are} the same for all or some of a household, and {they} would tell {many} from "
         f"all others: left as {they} {are}, their records would stay linked. Round or bin {them}, "
-        f"or drop {them}."
+        f"with role plain, or drop {them}."
+    )
+
+
+def _taken_as_unknown(names: list[str]) -> str:
+    """Why what people of a household have alike must be taken to be known, and the ways out."""
+    listed = " and ".join(f"'{name}'" for name in names)
+    are, they, them = ("is", "it", "it") if len(names) == 1 else ("are", "they", "them")
+    return (
+        f"{listed} {are} the same for all of a household, and sensitive, so that nobody is taken "
+        f"to know {them}. Who knows who lives with whom knows that their records agree there, and "
+        f"finds them more often than promised. Say that {they} may be known (role plain), or drop "
+        f"{them}."
     )
 
 

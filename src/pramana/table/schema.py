@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 
 from pramana.errors import InvalidSchema, TooLarge, UnknownColumn
 from pramana.files import write_whole
+from pramana.numeric import counted
 from pramana.shown import Shown
 from pramana.table.domains import Bins, Categories, Domain, Label, find_label
 from pramana.table.recoding import Recoding
@@ -310,7 +311,7 @@ class Schema(Shown):
         wide = max(len(column.name) for column in self.columns)
         lines = []
         for column in self.columns:
-            values = "" if column.domain is None else f"{len(column.labels):,} values"
+            values = "" if column.domain is None else counted(len(column.labels), "value")
             lines.append(f"{column.name.ljust(wide)}  {column.role!s:<10}  {values}".rstrip())
         return "\n".join(lines)
 
@@ -452,7 +453,7 @@ class Schema(Shown):
 
     def shown(self) -> tuple[str, list[str]]:
         """As notebooks show it."""
-        return f"Schema of {len(self.columns)} columns", str(self).split("\n")
+        return f"Schema of {counted(len(self.columns), 'column')}", str(self).split("\n")
 
     def column(self, name: str) -> Column:
         """The column of that name."""

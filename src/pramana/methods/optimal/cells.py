@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pramana.errors import InvalidNumber, OutsideDomain, TooLarge
 from pramana.guarantees.spontaneous_recognition import choices_of_keys
 from pramana.matrices import Label
+from pramana.numeric import records_that
 from pramana.table.cells import cell_codes
 from pramana.table.counts import Counter, Counts
 from pramana.table.rules import CellRules
@@ -63,9 +64,8 @@ class KeyCells:
         """Some cells, those that occur among them, and what the rules say of each."""
         broken = ~rules.possible(counts.cells.astype(np.int64).T)
         if broken.any():
-            raise OutsideDomain(
-                f"{int(counts.numbers[broken].sum())} records are in cells that cannot exist."
-            )
+            lost = records_that(int(counts.numbers[broken].sum()), "is", "are")
+            raise OutsideDomain(f"{lost} in cells that cannot exist.")
         return cls._numbered(counts, tuple(choices), codes, rules.stay(codes.T), rules)
 
     @classmethod
@@ -209,9 +209,8 @@ def _numbers(counts: Counts, codes: IntArray) -> FloatArray:
     found = order[np.minimum(np.searchsorted(flat[order], cells), len(flat) - 1)]
     missing = flat[found] != cells
     if missing.any():
-        raise OutsideDomain(
-            f"{int(counts.numbers[missing].sum())} records are in cells that cannot exist."
-        )
+        lost = records_that(int(counts.numbers[missing].sum()), "is", "are")
+        raise OutsideDomain(f"{lost} in cells that cannot exist.")
     numbers = np.zeros(len(codes))
     numbers[found] = counts.numbers
     return numbers
