@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -57,6 +59,25 @@ def test_a_table_becomes_points_with_intervals(release, by):
     if len(by) == 2:
         assert axes["color"]["title"] == "sex"
     assert "Intervals at level 0.95" in " ".join(form["title"]["subtitle"])
+
+
+def test_a_chart_of_two_columns_has_room_for_its_points_and_no_more():
+    """A line a point, however many colours; values that share a colour differ in shape."""
+    draw = np.random.default_rng(3)
+    values = [f"v{at}" for at in range(10)]
+    names = pm.Categories(tuple(values))
+    table = pa.table({name: draw.choice(values, 3_000) for name in ("a", "b")})
+    schema = pm.Schema((pm.Column("a", pm.Role.KEY, names, missing="refuse"),
+                        pm.Column("b", pm.Role.KEY, names, missing="refuse")))  # fmt: skip
+    plan = pm.design(schema, pm.PkAnonymity(k=2), data=table, method="retention")
+    release = pm.protect(table, plan, seed=1)
+    for by, points in ((("a", "b"), 100), (("a",), 10)):
+        svg = pm.api.drawn(release.crosstab(*by))
+        height = float(re.search(r'viewBox="0 0 \S+ ([0-9.]+)"', svg)[1])
+        assert 10 * points < height < 24 * points + 100
+    form = release.crosstab("a", "b").plot().to_dict()["layer"][-1]["encoding"]
+    looks = zip(form["color"]["scale"]["range"], form["shape"]["scale"]["range"], strict=True)
+    assert len(set(looks)) == 10
 
 
 def test_means_and_coefficients_have_charts_too(release):

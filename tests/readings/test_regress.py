@@ -305,4 +305,5 @@ def test_too_much_noise_is_refused_and_so_are_bins_without_an_end():
     release = released(TRUTH.select(["age", "income"]), schema, 0.9)
     with pytest.raises(NotCovered, match=r"write C\(age\)"):
         release.regress("income ~ age")
-    assert release.regress("income ~ C(age)").names[1] == "C(age)[T.[40, inf]]"
+    for name in ("age", "`age`"):
+        assert release.regress(f"income ~ C({name})").names[1] == f"C({name})[T.[40, inf]]"

@@ -59,6 +59,13 @@ def test_near_a_census_nothing_cancels():
 
 
 def test_bad_weights_are_refused():
-    """A sum of weights of zero stands for nobody."""
-    with pytest.raises(InvalidNumber, match="above 0"):
-        individual_risk(1, 0)
+    """A sum of weights below zero means nothing; nor does one that is no number."""
+    for wrong in (-1.0, float("nan")):
+        with pytest.raises(InvalidNumber, match="at least 0"):
+            individual_risk(1, wrong)
+
+
+def test_who_stands_for_nobody_is_there_all_the_same():
+    """Surveys give a weight of 0 to people outside of their frame: the risk is the highest."""
+    assert individual_risk([1, 4], [0, 0]).tolist() == [1, 0.25]
+    assert exact_individual_risk([1, 4], [0, 0]).tolist() == [1, 0.25]

@@ -465,6 +465,17 @@ def test_means_and_models_may_rest_on_columns_released_as_they_are(opened: Visit
         assert f"--ask '{asked}'" in told
 
 
+def test_a_mean_is_of_numbers(opened: Visitor) -> None:
+    """A column of text has none, and comes last where something is chosen."""
+    opened.post("/columns/roles", {"role-0": "sensitive"})
+    assert "sex&#39; is text" in opened.post(
+        "/asked/add", {"kind": "mean", "of": "0", "by": ["1"]}
+    ).text  # fmt: skip
+    assert opened.session.now.wishes == ()
+    choices = opened.get("/asked").text.partition('name="of"')[2].partition("</select>")[0]
+    assert choices.index(">income<") < choices.index(">sex<")
+
+
 def test_methods_are_asked_what_will_be_asked(opened: Visitor) -> None:
     """Means and models are put to each method that is tried, and what it loses is told."""
     assert "What you said will be asked" not in opened.get("/choose").text

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from pramana import verify
+from pramana import Schema, verify
 from pramana.cli.app import main
 from pramana.studio import tasks
 from tests.studio.conftest import Visitor, words
@@ -21,6 +22,7 @@ FORMS = {
     "/columns/2": {"role": "key", "tick": ["0", "1"], "into": "x"},
     "/columns/rules/add": {"a": "0", "b": "2", "value-a": "0", "value-b": "1"},
     "/columns/rules/drop": {"rule": "0"},
+    "/columns/3/coarser": {"round": "10", "top": "90", "here": "/protect"},
     "/columns/use": {"schema": "none.toml"},
     "/asked": {"table": "0.1"},
     "/asked/add": {"kind": "mean", "of": "3", "by": "0"},
@@ -103,6 +105,11 @@ def test_a_refusal_leads_to_the_column_that_it_names(visitor: Visitor, folder: P
     told = visitor.part("/protect/plan")
     assert '<a href="/columns/1">Open the column wgt</a>' in told
     assert "Try again" not in told
+    form = dict(re.findall(r'name="(\w+)" value="([^"]*)"', told))
+    visitor.post("/columns/1/coarser", form | {"here": "/protect"})
+    recoding = Schema.from_toml(visitor.session.now.schema).columns[1].recoding
+    assert (recoding.round, recoding.top) == (float(form["round"]), float(form["top"]))
+    assert "cannot be met" not in visitor.part("/protect/plan")
 
 
 def test_nearly_all_records_are_not_counted() -> None:

@@ -23,12 +23,13 @@ __all__ = ["estimate_chart", "regression_chart"]
 MOST_CELLS = 200
 """More points than that cannot be told apart."""
 
-WIDE, STEP, OFFSET = 420, 24, 14
+WIDE, STEP, OFFSET = 420, 24, 12
 TICKS = 6
 PADDING = 14
 LONGEST = 300
 """Pixels for the name of a value: a label of a survey is a line."""
 
+SHAPES = ("circle", "square", "triangle-up", "diamond")
 SMALL = 0.01
 INTERCEPT = "Intercept"
 
@@ -116,10 +117,11 @@ def _chart(
     whole = [row for row in rows if row["estimate"] is not None]
     ends = [row for row in whole if row["low"] is not None and row["high"] is not None]
     base = alt.Chart(rows_of(whole))
+    shaped = {} if colour is None else {"shape": _shapes(colour, alt)}
     bars = alt.Chart(rows_of(ends)).mark_rule(strokeWidth=2, **fixed)
     layers = [
         bars.encode(x=alt.X("low:Q", title=value, scale=scale, axis=axis), x2="high:Q", **shared),
-        base.mark_point(filled=True, size=60, opacity=1, **fixed).encode(x=x, **shared),
+        base.mark_point(filled=True, size=60, opacity=1, **fixed).encode(x=x, **shared, **shaped),
     ]
     if rule is not None:
         line = alt.Chart(rows_of([{"at": rule}]))
@@ -127,7 +129,7 @@ def _chart(
     return styled(
         alt.layer(*layers).properties(
             width=WIDE,
-            height=alt.Step(max(STEP, OFFSET * offset)),
+            height=alt.Step(max(STEP / offset, OFFSET)),  # of each point, where there are colours
             title=alt.TitleParams(title, subtitle=_lines(note), anchor="start"),
         )
     )
@@ -141,6 +143,14 @@ def _format(rows: Sequence[dict[str, Any]]) -> str:
 
 def _colours(number: int) -> list[str]:
     return [COLOURS[at % len(COLOURS)] for at in range(number)]
+
+
+def _shapes(colour: tuple[str, list[str]], alt: Any) -> Any:
+    """Circles; where there are more values than colours, those that share one differ in shape."""
+    name, values = colour
+    shapes = [SHAPES[at // len(COLOURS) % len(SHAPES)] for at in range(len(values))]
+    scale = alt.Scale(domain=values, range=shapes)
+    return alt.Shape("colour:N", sort=values, title=name, scale=scale)
 
 
 def _lines(note: str) -> list[str]:

@@ -120,9 +120,10 @@ class Model:
         return tuple(map(str, matrix.columns)), values.reshape(len(frame), -1)
 
     def as_categories(self, name: str) -> bool:
-        """Whether a column is written as ``C(name)`` wherever it is named."""
-        word = rf"(?<![\w.]){re.escape(name)}(?![\w.])"
-        return not re.search(word, re.sub(rf"C\(\s*{word}", "C(", self.text))
+        """Whether a column is written as ``C(name)``, or in backticks, wherever it is named."""
+        own = re.sub("`([^`]*)`", lambda one: one[0] if one[1] == name else "", self.text)
+        word = rf"(?:`{re.escape(name)}`|(?<![\w.`]){re.escape(name)}(?![\w.`]))"
+        return not re.search(word, re.sub(rf"C\(\s*{word}", "C(", own))
 
 
 def variables_of(text: str) -> tuple[str, ...]:

@@ -81,9 +81,9 @@ def _checked(frequency: ArrayLike, population: ArrayLike) -> tuple[FloatArray, F
     fk, people = np.broadcast_arrays(
         np.asarray(frequency, np.float64), np.asarray(population, np.float64)
     )
-    if (fk < 1).any() or (people <= 0).any():
-        raise InvalidNumber("Frequencies must be at least 1 and sums of weights above 0.")
-    return fk, np.minimum(fk / people, 1.0)
+    if (fk < 1).any() or not (people >= 0).all():
+        raise InvalidNumber("Frequencies must be at least 1 and sums of weights at least 0.")
+    return fk, fk / np.maximum(people, fk)  # who is there stands for one person at least
 
 
 @dataclass(frozen=True)

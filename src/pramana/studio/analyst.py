@@ -232,7 +232,7 @@ def _term(name: str, labels: Any) -> str:
     """A coefficient by the labels of its columns and values: ``C(q1)[T.2]`` is ``Sex: Woman``."""
 
     def worded(found: re.Match[str]) -> str:
-        column, code = found.group(1).strip(), found.group(2)
+        column, code = found.group(1).strip().strip("`"), found.group(2)
         own = {str(value): text for value, text in labels.values.get(column, {}).items()}
         return f"{labels.title(column)}: {own.get(code.removesuffix('.0'), code)}"
 

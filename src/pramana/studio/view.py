@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 from pramana import Schema
 from pramana.errors import InputError, PramanaError
@@ -50,6 +50,7 @@ MOST_FORM: Final = 2**20
 OUT_OF_DATE: Final = "The page is out of date. Load it again."
 PLACE: Final = re.compile(r"[0-9]{1,9}")
 QUOTED: Final = re.compile(r"'([^']+)'")
+ROUNDED: Final = re.compile(r"\(round = (\S+) and top = (\S+) in the schema\)")
 JOINERS: Final = "\u200c\u200d"
 LEFT: Final = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
 ANY_LEFTWARDS: Final = re.compile(f"[{LEFT}]")
@@ -59,6 +60,11 @@ LEFTWARDS: Final = re.compile(
     re.DOTALL,
 )
 """Marks, with parts of a page in which none may stand; or words from right to left."""
+
+UNBROKEN: Final = re.compile(
+    r"(<(pre|option|textarea|svg|title)\b.*?</\2>|<[^>]*>)|(?<=[0-9]) (?=%)", re.DOTALL
+)
+"""Marks as above; or the space before a percent sign, at which no line may end."""
 
 LATIN: Final = 0x24F
 """The last letter of scripts in which nothing is joined."""
@@ -337,8 +343,10 @@ def fragment(request: Request, template: str, status: int = 200, **context: Any)
     studio = studio_of(request)
     known = {"session": studio.session, "now": studio.session.now}
     if template == "parts/refused.html":
-        known |= _column_in(context["job"])
+        here = urlsplit(request.headers.get("hx-current-url", "")).path
+        known |= {"here": own_page(here), **_column_in(context["job"])}
     html = _templates().get_template(template).render(known | context)
+    html = UNBROKEN.sub(lambda own: own[0] if own[1] else "\u00a0", html)
     return HTMLResponse(isolated(html), status)
 
 
@@ -348,7 +356,9 @@ def _column_in(job: Job | None) -> dict[str, Any]:
     names = schema_of(toml).names if toml else ()
     found = QUOTED.findall(job.words) if job is not None else ()
     named = next((own for own in found if own in names), "")
-    return {"named": named, "place": names.index(named) if named else None}
+    coarser = ROUNDED.search(job.words) if job is not None and named else None
+    place = names.index(named) if named else None
+    return {"named": named, "place": place, "coarser": coarser and coarser.groups()}
 
 
 def page(

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pramana import Role, Schema
 from pramana.errors import InputError
-from pramana.studio.pages.columns import column_labels, require_schema, schema_words
+from pramana.studio.pages.columns import (
+    column_labels,
+    described,
+    require_schema,
+    schema_words,
+)
 from pramana.studio.pages.opening import source_code
 from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, place_in, studio_of
 
@@ -22,6 +27,7 @@ __all__ = ["ENTRY", "ROUTES", "wanted_tables", "wish_texts"]
 ENTRY: Final = Entry("/asked", "What will be asked", needs="schema")
 MOST_PAIRS: Final = 60
 MOST_MODEL: Final = 4
+TEXT: Final = "text"
 
 
 async def show(request: Request) -> Response:
@@ -31,7 +37,9 @@ async def show(request: Request) -> Response:
     keys = [column.name for column in schema.randomised]
     singles = [(name,) for name in keys]
     pairs = list(itertools.combinations(keys, 2))[:MOST_PAIRS]
+    kinds = _kinds(studio)
     numbers = [column.name for column in schema.columns if column.role is Role.SENSITIVE]
+    numbers.sort(key=lambda name: kinds.get(name) == TEXT)  # what has a mean comes first
     others = [column.name for column in schema.released_as_is if column.role is not Role.WEIGHT]
     chosen = studio.session.now.wishes
     extra = [own for kind, own in chosen if kind == "table" and own not in (*singles, *pairs)]
@@ -78,6 +86,8 @@ async def add(request: Request) -> Response:
         raise InputError("Choose what is asked for, and by what.")
     if len(set(names)) < len(names) or len(names) > MOST_MODEL + 1:
         raise InputError(f"Choose different columns, and at most {MOST_MODEL} to ask by.")
+    if kind == "mean" and _kinds(studio).get(names[0]) == TEXT:
+        raise InputError(f"A mean is of numbers, and '{names[0]}' is text. Ask for a table of it.")
     wishes = [*studio.session.now.wishes, (kind, names)]
     _keep(studio, f"Asked for a {kind}", list(dict.fromkeys(wishes)))
     return goto("/asked")
@@ -98,6 +108,12 @@ def wanted_tables(schema: Schema, wishes: Iterable[tuple[str, tuple[str, ...]]])
     keys = {column.name for column in schema.randomised}
     found = [tuple(name for name in names if name in keys) for _, names in wishes]
     return [list(own) for own in dict.fromkeys(found) if own]
+
+
+def _kinds(studio: Studio) -> dict[str, str]:
+    """What the columns hold, as far as that was looked at."""
+    looked = described(studio).result
+    return {own["column"]: own["kind"] for own in looked["columns"]} if looked else {}
 
 
 def _rests_on(keys: list[str], names: tuple[str, ...]) -> str:

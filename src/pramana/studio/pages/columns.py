@@ -31,6 +31,7 @@ from pramana.studio.view import (
     fragment,
     goto,
     nothing_new,
+    own_page,
     page,
     part,
     place_in,
@@ -213,6 +214,20 @@ async def save_one(request: Request) -> Response:
     studio.session.change(f"Changed column {place + 1}", schema=changed.to_toml(), acknowledged="")
     studio.session.notice = "Saved."
     return goto(f"/columns/{place}")
+
+
+async def coarsen_one(request: Request) -> Response:
+    """A number rounded and cut at the top, as a refusal has proposed."""
+    studio = studio_of(request)
+    schema, place = _column_at(request)
+    form = await form_of(request)
+    column = schema.columns[place]
+    own = replace(column.recoding, round=form.number("round"), top=form.number("top"))
+    changed = schema.replace_columns([replace(column, recoding=own)])
+    did = f"Rounded and cut column {place + 1}"
+    studio.session.change(did, schema=changed.to_toml(), acknowledged="")
+    studio.session.notice = f"'{column.name}' is rounded and cut at the top. Undo takes it back."
+    return goto(own_page(form.get("here"), f"/columns/{place}"))
 
 
 async def reset_one(request: Request) -> Response:
@@ -431,4 +446,5 @@ ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (
     ("POST", "/columns/{place}/count", count_one),
     ("POST", "/columns/{place}", save_one),
     ("POST", "/columns/{place}/reset", reset_one),
+    ("POST", "/columns/{place}/coarser", coarsen_one),
 )
