@@ -66,11 +66,11 @@ class Asked:
             time.sleep(0.2)
         return time.perf_counter() - began
 
-    def memory(self) -> tuple[int, int]:
-        """Peak megabytes of the server and of its worker."""
+    def memory(self, what: str = "VmHWM") -> tuple[int, int]:
+        """Peak megabytes of the server and of its worker, or those of this moment (VmRSS)."""
         own = self.process.pid
         workers = [p.parent.name for p in Path("/proc").glob("[0-9]*/stat") if _parent(p) == own]
-        return _peak(str(own)), max(map(_peak, workers), default=0)
+        return _held(str(own), what), max((_held(one, what) for one in workers), default=0)
 
 
 def _parent(stat: Path) -> int:
@@ -80,8 +80,8 @@ def _parent(stat: Path) -> int:
         return 0
 
 
-def _peak(process: str) -> int:
-    found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process}/status").read_text())
+def _held(process: str, what: str) -> int:
+    found = re.search(rf"{what}:\s+(\d+)", Path(f"/proc/{process}/status").read_text())
     return int(found[1]) // 1024 if found else 0
 
 
@@ -130,15 +130,16 @@ def _measure(studio: Asked, records: int) -> None:
     studio.ask("/code", {"here": "/choose"})
     studio.ask("/protect", {"release": "out", "acknowledged": "yes"})
     began, times, slides = time.perf_counter(), [], []
-    k = 300
+    k, held = 300, 0
     while 'class="working' in studio.ask("/protect/made")[0]:
         times += [studio.ask(path)[1] for path in PAGES]
-        k += 1
+        k, held = k + 1, max(held, sum(studio.memory("VmRSS")))
         slides.append(studio.ask("/choose/foresee", {"letter": "k", "k": str(k)})[1])
     took = time.perf_counter() - began
     print(f"pages while protecting: {_told(times)}; a release after {took:.1f} s")
     print(f"slider k while protecting: {_told(slides)}")
     print("peak MB of server and worker: {} and {}".format(*studio.memory()))
+    print(f"MB of both together while protecting: {held}")
 
 
 def _slide(studio: Asked, words: str) -> None:

@@ -275,13 +275,29 @@ CLICK_AT = """(when) => {
 }"""
 
 
+SLOWLY = """
+const open = IDBFactory.prototype.open;
+let opened = 0;
+IDBFactory.prototype.open = function (...given) {
+  const made = open.apply(this, given);
+  const wait = opened++ ? 4000 : 0;
+  Object.defineProperty(made, "onsuccess", {
+    set(told) { made.addEventListener("success", () => setTimeout(told, wait)); },
+  });
+  return made;
+};"""
+"""A device whose storage takes four seconds to open when an answer is drawn."""
+
+
 def test_two_tabs_that_draw_in_the_same_moment_draw_once(
     chromium: Any, served_whole: Survey
 ) -> None:
     """Within the same millisecond, before either can hear of the other: one record leaves."""
     expected = []
-    for _ in range(2):
+    for slow in (False, True):
         context = chromium.new_context()
+        if slow:
+            context.add_init_script(SLOWLY)
         tabs = [context.new_page() for _ in range(2)]
         for tab in tabs:
             begin(tab, served_whole)
