@@ -151,9 +151,8 @@ def _less_in_error(plan: Plan, people: People) -> Plan:
     except PramanaError:
         return plan
     theirs = dict((other.expected_error or NO_ERRORS).tables)
-    stated = {frozenset(table) for table in people.schema.tables}
-    tables = [table for table in theirs if len(table) > 1 or frozenset(table) in stated]
-    tables = tables or list(theirs)
+    stated = () if other.expected_error is None else other.expected_error.asked
+    tables = [*stated] or [table for table in theirs if len(table) > 1] or list(theirs)
     own = _mean(whole_record_errors(plan, tables))
     instead = _mean([theirs[table] for table in tables])
     chosen, left = (other, plan) if instead < CLEARLY * own else (plan, other)

@@ -100,3 +100,6 @@ def test_tables_cut_nothing_and_long_names_leave_room_for_numbers() -> None:
     )
     assert "74.2 %" in long
     assert "75.4 %" in long
+    titled = shown(("what is asked of whom " * 4, "count", "interval"), [("a", "2,166", "1 to 9")])
+    assert "2,166" in titled
+    assert "1 to 9" in titled

@@ -101,6 +101,18 @@ def test_columns_in_no_table_are_asked_for_too():
     assert all(found.information((name,)) > 0 for name in SIZES)
 
 
+@pytest.mark.parametrize("gamma", [3.0, 10.0, 30.0])
+@pytest.mark.parametrize("tables", [{("c",): 1.0}, {("a", "b"): 1.0}, {("d", "e"): 2.0}])
+def test_columns_in_no_table_cost_the_tables_little(tables, gamma):
+    """A tenth of the records for them: the sum of errors is 1 / sqrt(0.9) of what it could be, and
+    no more where larger sets hold them beside the table."""
+    found = shares_at(gamma, tables)
+    named = [name for name in SIZES if any(name in table for table in tables)]
+    least = report_shares(named, tables, cells, gamma=gamma, records=10_000)
+
+    assert objective(found, tables) <= objective(least, tables) / math.sqrt(0.9) * 1.01
+
+
 def test_few_people_are_asked_for_single_columns():
     """Where pairs would drown, margins are asked for."""
     assert any(len(asked) == 1 for asked in shares_at(5.0, records=100).sets)

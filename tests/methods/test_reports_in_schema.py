@@ -149,6 +149,93 @@ def test_tables_may_name_columns_that_stand_beside():
     assert all("income" not in one.columns for one in plan.mechanism.sets)
 
 
+def test_a_plan_says_what_of_a_table_is_asked_for():
+    """Columns that stand beside are named; where all of them do, nothing is asked for the table,
+    and all pairs are."""
+    text = TEXT.replace('[columns.income]\nrole = "key"\ncategories = [1, 2, 3, 4, 5, 6]',
+                        '[columns.income]\nrole = "sensitive"')  # fmt: skip
+    columns, promise = read_schema(text).columns, pm.PkAnonymity(k=20)
+    part = pm.design(
+        Schema(columns, tables=(("income", "age"),)), promise, records=5_000, method="reports"
+    )
+    none = pm.design(
+        Schema(columns, tables=(("income",),)), promise, records=5_000, method="reports"
+    )
+
+    assert part.expected_error.asked == (("age",),)
+    assert "A table of age is off by" in str(part)
+    assert any("Of income*age records are asked for age: income stands" in w for w in part.notices)
+    assert "No record is asked for income: it is released as it is." in none.notices
+    assert none.figures["unnamed"] == []
+    assert none.mechanism == (
+        pm.design(Schema(columns), promise, records=5_000, method="reports").mechanism
+    )
+
+
+def test_what_is_asked_gets_the_budget_and_the_rest_is_said():
+    """One table stated: it is off by little more than if the other columns were left out, and the
+    plan says which they are, what they get and what both ways out would bring."""
+    columns, promise = read_schema(TEXT).columns, pm.PkAnonymity(k=200)
+    alone = tuple(column for column in columns if column.name == "sex")
+    plan, least, equal = (
+        pm.design(Schema(own, tables=tables), promise, records=5_000, method="reports")
+        for own, tables in (
+            (columns, (("sex",),)),
+            (alone, (("sex",),)),
+            (columns, tuple((column.name,) for column in columns)),
+        )
+    )
+    of_sex, best, even = (dict(one.expected_error.tables)["sex",] for one in (plan, least, equal))
+    said = next(words for words in plan.notices if words.startswith("No table asked for names"))
+
+    assert best < of_sex < 1.12 * best
+    assert even > 1.5 * of_sex
+    assert plan.figures["unnamed"] == ["age", "income", "region"]
+    assert "names age, income, region: " in said
+    assert '--tables "sex,age,income,region"' in said
+    assert f"then off by {100 * best:.2g} % on average instead of {100 * of_sex:.2g} %" in said
+    told = sum(set(one.columns) != {"sex"} and one.share for one in plan.mechanism.sets)
+    assert f": {100 * told:.2g} % of the records tell one of what no table names" in said
+    assert plan.expected_error.sentence().startswith("A table of sex is off by about")
+    assert equal.figures["unnamed"] == []
+    assert not any("No table asked for" in words for words in equal.notices)
+
+
+@pytest.mark.parametrize("tables", [(("sex",),), (("age", "sex"),)])
+def test_the_expected_errors_are_measured_where_columns_are_in_no_table(tables):
+    """Of the table asked for, and of the columns that none names: within 10 % over 24 releases."""
+    rng, records = np.random.default_rng(8), 4_000
+    columns = read_schema(TEXT).columns
+    sizes = [len(column.labels) for column in columns]
+    shares = [0.55 ** np.arange(size) / (0.55 ** np.arange(size)).sum() for size in sizes]
+    table = {
+        c.name: rng.choice(np.array(c.labels), records, p=share)
+        for c, share in zip(columns, shares, strict=True)
+    }
+    schema = Schema(columns, tables=tables)
+    plan = pm.design(schema, pm.PkAnonymity(k=50), records=records, method="reports")
+    here = dict(api.errors_here(plan, api.open_source(pa.table(table), schema=schema)).tables)
+    expected = dict(plan.expected_error.tables)
+    off = {one: [] for one in expected}
+    for seed in range(24):
+        release = pm.protect(pa.table(table), plan, seed=seed)
+        for one, errors in off.items():
+            found = release.crosstab(*one, method="inverse")
+            true = np.zeros(found.estimate.shape)
+            places = (
+                [[*map(str, labels)].index(str(value)) for value in table[name]]
+                for name, labels in zip(one, found.labels, strict=True)
+            )
+            np.add.at(true, tuple(places), 1)
+            errors.append(np.abs(found.estimate - true).sum() / records)
+    measured = {one: np.mean(errors) for one, errors in off.items()}
+    ratios = [measured[one] / here[one] for one in here]
+
+    assert set(tables) <= set(measured)
+    assert np.mean(ratios) == pytest.approx(1, abs=0.1), ratios
+    assert np.mean([measured[one] / expected[one] for one in expected]) == pytest.approx(1, abs=0.1)
+
+
 def test_the_expected_error_of_pairs_is_what_is_measured():
     """Within 10 % over 40 releases, on average over all pairs of a table with skewed margins."""
     rng = np.random.default_rng(4)

@@ -36,3 +36,12 @@ def test_shares_by_kept_groups_have_the_error_of_a_ratio():
     rows = release.crosstab("a", "place", method="inverse", share="row")
     assert rows.estimate.sum(axis=1) == pytest.approx(np.ones(3))
     assert rows.cell("y", "north")["se"] == pytest.approx(expected)
+
+    assert release.crosstab("asked").estimate.sum() == 3000
+    for ask in (
+        lambda: release.crosstab("a", "asked"),
+        lambda: release.crosstab("a", where={"asked": "a*b"}),
+        lambda: release.independence("a", "asked"),
+    ):
+        with pytest.raises(pm.NotCovered, match="'asked' says what a record was asked for"):
+            ask()

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from pramana.assess.questions import answer_as_it_stands, own_questions
-from pramana.assess.ways import POOR, share_text, typical_error, ways_of
+from pramana.assess.ways import BETTER, POOR, share_text, typical_error, ways_of
 from pramana.errors import PramanaError
 from pramana.methods.errors_here import errors_here
 from pramana.methods.expected_error import ExpectedError
 from pramana.methods.grouped import Grouped
 from pramana.methods.plan import Plan
+from pramana.methods.steps import told_of
 from pramana.randomness import Keystream
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import CATEGORY_LIMIT
@@ -47,6 +48,7 @@ def beforehand(
         return
     yield from _of_tables(plan, None if opened is None else errors_here(plan, opened))
     yield from _not_asked(plan)
+    yield from _unnamed(plan, schema)
     if error < POOR:
         return
     ways = ways_of(plan, opened=opened)
@@ -61,12 +63,12 @@ def beforehand(
 
 def _not_asked(plan: Plan) -> Iterator[str]:
     """Pairs of columns that no report holds, as they have too many cells."""
-    if plan.method.name != "reports" or plan.schema.tables or plan.expected_error is None:
+    if plan.method.name != "reports" or plan.expected_error is None or plan.expected_error.asked:
         return
     told = {frozenset(table) for table, _ in plan.expected_error.tables}
     names = [column.name for column in plan.schema.randomised]
     left = [pair for pair in itertools.combinations(names, 2) if frozenset(pair) not in told]
-    if left and not getattr(plan.method, "tables", ()):
+    if left:
         pairs = ", ".join("*".join(pair) for pair in left)
         yield (
             f"Nobody is asked for {pairs} together: more than {CATEGORY_LIMIT:,} cells. Coarsen "
@@ -74,11 +76,22 @@ def _not_asked(plan: Plan) -> Iterator[str]:
         )
 
 
+def _unnamed(plan: Plan, schema: str | None) -> Iterator[str]:
+    """To paste: a schema without the columns that no table names."""
+    names = plan.figures.get("unnamed", ())
+    if names and schema is not None:
+        words = ["pramana", "schema", schema, "--without", ",".join(names), "-o", BETTER]
+        yield f"Without what no table names: {shlex.join(words)}"
+
+
 def _of_tables(plan: Plan, here: ExpectedError | None) -> Iterator[str]:
-    """The tables that the schema asks for, or of two columns; on these data where there are."""
+    """The tables that will be asked for, or of two columns; on these data where there are."""
     expected = here or plan.expected_error
     assert expected is not None  # noqa: S101 - the caller has looked
-    stated = {frozenset(table) for table in plan.schema.tables}
+    stated = {frozenset(table) for table in plan.wanted}
+    stated |= (
+        {frozenset(told_of(plan.schema, table)) for table in plan.wanted} if not here else set()
+    )
     wanted = [table for table, _ in expected.tables if frozenset(table) in stated]
     pairs: list[tuple[str, ...]] = [table for table, _ in expected.tables if len(table) == 2]
     if not wanted and (here is None or not pairs):

@@ -18,6 +18,7 @@ from pramana.errors import InvalidSchema, PramanaError
 from pramana.methods.base import Method
 from pramana.methods.plan import Plan
 from pramana.methods.retention import Retention
+from pramana.methods.steps import told_of
 from pramana.planning import design
 from pramana.table.domains import Bins, Categories, Label
 from pramana.table.merging import merge_values
@@ -112,7 +113,7 @@ def typical_error(plan: Plan, among: frozenset[str] | None = None) -> float | No
         for table, error in plan.expected_error.tables
         if among is None or set(table) <= among
     ]
-    asked = {frozenset(table) for table in plan.schema.tables}
+    asked = {frozenset(told_of(plan.schema, table)) for table in plan.wanted}
     widest = max((len(table) for table, _ in tables), default=0)
     wanted = [error for table, error in tables if table in asked]
     wanted = wanted or [error for table, error in tables if len(table) == min(widest, 2)]
@@ -129,7 +130,7 @@ def ways_of(plan: Plan, *, opened: OpenedTable | None = None) -> list[Way]:
     if typical_error(plan) is None:
         return []
     keys = sorted(plan.schema.randomised, key=lambda column: -len(column.labels))[:MOST_COLUMNS]
-    asked = {name for table in plan.schema.tables for name in table}
+    asked = {name for table in plan.wanted for name in table}
     tried = [
         _tried(plan, what, entry, column)
         for key in keys

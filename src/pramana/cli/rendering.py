@@ -116,7 +116,7 @@ def table_of(
 
     table = Table(box=box.SIMPLE, pad_edge=False, header_style="bold", show_edge=False)
     rows = list(rows)
-    short = max((len(row[0]) for row in rows), default=0) <= LONG_NAME
+    short = max((len(row[0]) for row in [*rows, heads]), default=0) <= LONG_NAME
     for place, head in enumerate(heads):
         side: JustifyMethod = "right" if head in right else "left"
         whole = not place and short  # long names go on in the next line, to leave room for numbers

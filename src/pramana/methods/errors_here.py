@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,11 +23,11 @@ from pramana.matrices.transition import Label, as_cells
 from pramana.methods.expected_error import ExpectedError, mean_squares
 from pramana.methods.plan import Plan
 from pramana.methods.retention import Retention, retentions_of
-from pramana.methods.steps import StepDomain, step_domains
+from pramana.methods.steps import Set, StepDomain, step_domains, told_of
 from pramana.table.cells import cell_codes, cell_counts
 from pramana.table.codec import encode
 from pramana.table.opened import OpenedTable
-from pramana.table.schema import Column, Schema
+from pramana.table.schema import CATEGORY_LIMIT, Column, Schema
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["errors_here"]
@@ -42,49 +44,93 @@ def errors_here(plan: Plan, opened: OpenedTable) -> ExpectedError | None:
     steps = step_domains(plan.schema)
     if whole and any(step.fixed for step in steps):
         return None
-    codes = _codes(plan.schema.randomised, opened)
+    tables = [table for table, _ in plan.expected_error.tables]
+    wider = [table for table in plan.wanted if _further(plan.schema, table, tables)]
+    known = _known(plan.schema, opened, wider)
     scale = math.sqrt(2 / (math.pi * plan.records))
     kept = dict(zip(steps, retentions_of(steps, plan.mechanism), strict=True)) if whole else {}
     found = []
-    for table, _ in plan.expected_error.tables:
-        share = _shares(plan.schema, table, codes)
+    for table in [*tables, *(table for table in wider if _served(plan, table, known))]:
+        told = told_of(plan.schema, table)
+        share = _shares(told, [name for name in table if name not in told], known)
         if isinstance(plan.mechanism, Reporting):
-            variance = _of_reports(plan.mechanism, plan.schema, table, share)
-        elif all(kept[step] > 0 for step in steps if set(step.columns) & set(table)):
-            variance = _of_whole_records(kept, plan.schema, table, share)
+            variance = _of_reports(plan.mechanism, plan.schema, told, share)
+        elif all(kept[step] > 0 for step in steps if set(step.columns) & set(told)):
+            variance = _of_whole_records(kept, plan.schema, told, share)
         else:
             variance = np.full(share.shape, np.inf)
         found.append((table, float(np.sqrt(np.maximum(variance, 0)).sum()) * scale))
-    return ExpectedError(tuple(found))
+    asked = tuple(table for table, _ in found if table in plan.wanted)
+    return ExpectedError(tuple(found), asked)
 
 
-def _codes(columns: Sequence[Column], opened: OpenedTable) -> dict[str, IntArray]:
-    """The codes of some records, column by column."""
-    step = max(1, opened.rows // ENOUGH)
-    names = [column.name for column in columns]
-    parts = [*opened.summaries(partial(_coded, tuple(columns), step), names)]
-    return {name: np.concatenate([part[at] for part in parts]) for at, name in enumerate(names)}
+def _further(schema: Schema, table: Set, tables: Sequence[Set]) -> bool:
+    """Whether a table that was stated is none of those foreseen: larger, or with kept columns."""
+    told = told_of(schema, table)
+    return bool(told) and (told not in tables or len(told) < len(table))
+
+
+def _served(plan: Plan, table: Set, known: Mapping[str, _Known]) -> bool:
+    """Whether it can be told: by some report, in so many cells."""
+    held = not isinstance(plan.mechanism, Reporting) or bool(
+        plan.mechanism.containing(told_of(plan.schema, table))
+    )
+    return held and math.prod(known[name].size for name in table) <= CATEGORY_LIMIT
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """The codes of some records in a column, and how many there can be."""
+
+    codes: IntArray
+    size: int
+
+
+def _known(schema: Schema, opened: OpenedTable, wider: Sequence[Set]) -> dict[str, _Known]:
+    """What some records say: randomised columns, and kept ones that a table names."""
+    step, told = max(1, opened.rows // ENOUGH), schema.randomised
+    names = [column.name for column in told]
+    beside = sorted({name for table in wider for name in table} - {*names})
+    parts = [*opened.summaries(partial(_coded, told, beside, step), [*names, *beside])]
+    found = {}
+    for at, column in enumerate(told):
+        codes = np.concatenate([part[at] for part in parts])
+        found[column.name] = _Known(codes, len(column.labels))
+    for at, name in enumerate(beside, start=len(told)):
+        values = pa.chunked_array([chunk for part in parts for chunk in part[at]])
+        whole = values.combine_chunks().dictionary_encode(null_encoding="encode")
+        found[name] = _Known(whole.indices.to_numpy(zero_copy_only=False), len(whole.dictionary))
+    return found
 
 
 def _coded(
-    columns: tuple[Column, ...], step: int, batches: Iterable[pa.RecordBatch]
-) -> list[IntArray]:
-    found: list[list[IntArray]] = [[np.zeros(0, np.int64)] for _ in columns]
+    columns: Sequence[Column],
+    beside: Sequence[str],
+    step: int,
+    batches: Iterable[pa.RecordBatch],
+) -> list[Any]:
+    """Codes of randomised columns, values of the others, of every so many records."""
+    found: list[list[Any]] = [[np.zeros(0, np.int64)] for _ in columns]
+    kept: list[list[Any]] = [[] for _ in beside]
     for batch in batches:
         some = batch.take(pa.array(np.arange(0, batch.num_rows, step)))
         for own, column in zip(found, columns, strict=True):
             own.append(encode(column, some.column(column.name)).astype(np.int64))
-    return [np.concatenate(own) for own in found]
+        for own, name in zip(kept, beside, strict=True):
+            values = some.column(name)
+            own.append(values.dictionary_decode() if hasattr(values, "dictionary") else values)
+    return [*(np.concatenate(own) for own in found), *kept]
 
 
 def _sizes(schema: Schema, table: Sequence[str]) -> tuple[int, ...]:
     return tuple(len(schema.column(name).labels) for name in table)
 
 
-def _shares(schema: Schema, table: Sequence[str], codes: Mapping[str, IntArray]) -> FloatArray:
-    """The share of the records in each cell of a table."""
-    shape = _sizes(schema, table)
-    cells = np.ravel_multi_index([codes[name] for name in table], shape)
+def _shares(told: Set, beside: Sequence[str], known: Mapping[str, _Known]) -> FloatArray:
+    """The share of the records in each cell of a table, kept columns last."""
+    own = [known[name] for name in (*told, *beside)]
+    shape = tuple(one.size for one in own)
+    cells = np.ravel_multi_index(tuple(one.codes for one in own), shape)
     counts = np.bincount(cells, minlength=math.prod(shape)).astype(np.float64)
     share: FloatArray = counts.reshape(shape) / max(counts.sum(), 1)
     return share
@@ -93,16 +139,22 @@ def _shares(schema: Schema, table: Sequence[str], codes: Mapping[str, IntArray])
 def _of_reports(
     mechanism: Reporting, schema: Schema, table: Sequence[str], share: FloatArray
 ) -> FloatArray:
-    """A record's part of the variance of each cell: all sets that hold it, by their precision."""
+    """A record's part of the variance of each cell: all sets that hold it, by their precision.
+
+    Kept columns, which stand last, part the records into groups that are told one by one.
+    """
     sets = mechanism.containing(table)
     kept = np.array([float(one.matrix.retention) for one in sets])
     asked = np.array([one.share for one in sets])
     weight = asked * kept**4 / (asked @ kept**2) ** 2
+    group = share.sum(axis=tuple(range(len(table))), keepdims=True)
+    share = share / np.where(group > 0, group, 1)
+    wide = (..., *[None] * (share.ndim - len(table)))
     seen = np.zeros(share.shape)
     for one, own, part in zip(sets, kept, weight, strict=True):
-        inside, outside = mean_squares(np.asarray(own), _base(one, schema, table))
+        inside, outside = mean_squares(np.asarray(own), _base(one, schema, table)[wide])
         seen += part * (share * inside + (1 - share) * outside)
-    variance: FloatArray = seen - share**2 * weight.sum() - share * (1 - share)
+    variance: FloatArray = group * (seen - share**2 * weight.sum() - share * (1 - share))
     return variance
 
 

@@ -54,30 +54,41 @@ NEARLY = 1e-5
 
 @dataclass(frozen=True)
 class ExpectedError:
-    """The expected L1 error of all one- and two-way tables, as shares of the records."""
+    """The expected L1 error of all one- and two-way tables, as shares of the records.
+
+    Attributes:
+        tables: each table with its error.
+        asked: those that will be asked for, where that was stated; words speak of these alone.
+    """
 
     tables: tuple[tuple[tuple[str, ...], float], ...]
+    asked: tuple[tuple[str, ...], ...] = ()
 
     @cached_property
     def mean(self) -> float:
-        """The average over the tables: what designs make small."""
-        return math.fsum(error for _, error in self.tables) / len(self.tables)
+        """The average over the tables, those asked for where stated: what designs make small."""
+        errors = [error for table, error in self.tables if not self.asked or table in self.asked]
+        return math.fsum(errors) / len(errors)
+
+    @cached_property
+    def _spoken(self) -> list[tuple[tuple[str, ...], float]]:
+        """What a typical table is chosen from: those asked for, else the widest."""
+        widest = max(len(columns) for columns, _ in self.tables)
+        asked = [entry for entry in self.tables if entry[0] in self.asked]
+        return asked or [entry for entry in self.tables if len(entry[0]) == widest]
 
     def for_records(self, now: int, *, was: int) -> ExpectedError:
         """The same of another number of records: variances of shares go with 1 / n."""
         factor = math.sqrt(was / now)
-        return ExpectedError(tuple((columns, factor * error) for columns, error in self.tables))
+        tables = tuple((columns, factor * error) for columns, error in self.tables)
+        return ExpectedError(tables, self.asked)
 
     def sentence(self) -> str:
         """The error of a typical table in plain words."""
-        widest = max(len(columns) for columns, _ in self.tables)
-        chosen = [entry for entry in self.tables if len(entry[0]) == widest]
         if not math.isfinite(self.mean):
             return "No table can be estimated: the release is pure noise."
-        columns, error = min(chosen, key=lambda entry: abs(entry[1] - self.mean))
-        kind = (
-            "two-way table of " + " by ".join(columns) if widest > 1 else "table of " + columns[0]
-        )
+        columns, error = min(self._spoken, key=lambda entry: abs(entry[1] - self.mean))
+        kind = f"{'two-way ' if len(columns) == 2 else ''}table of {' by '.join(columns)}"
         if error >= 1:
             return f"A {kind} is off by more than all records together: nearly pure noise."
         if error < LEAST:
@@ -86,12 +97,11 @@ class ExpectedError:
 
     def may_say(self, words: str | None) -> bool:
         """Whether these are its words, or would be if rounding had gone another way."""
-        widest = max(len(columns) for columns, _ in self.tables)
-        gaps = [abs(error - self.mean) for columns, error in self.tables if len(columns) == widest]
+        gaps = [abs(error - self.mean) for _, error in self._spoken]
         near = min(gaps) + NEARLY * self.mean if math.isfinite(self.mean) else math.inf
         for scale in (1 - NEARLY, 1.0, 1 + NEARLY):
-            for columns, error in self.tables:
-                if len(columns) == widest and abs(error - self.mean) <= near:
+            for columns, error in self._spoken:
+                if abs(error - self.mean) <= near:
                     alone = ExpectedError(((columns, error * scale),))
                     if alone.sentence() == words:
                         return True

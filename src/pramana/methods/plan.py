@@ -148,12 +148,17 @@ class Plan(Shown):
                 "publish some people's records as they are would meet it, so that it protects "
                 "hardly anyone. Leave --delta out for the usual one."
             )
-        return [*found, *self.about_households]
+        return [*found, *self.about_households, *self.figures.get("about_tables", ())]
 
     @property
     def about_households(self) -> tuple[str, ...]:
         """What promises to households rest on; empty where the schema numbers none."""
         return () if self.schema.household is None else (household_scope(self.schema),)
+
+    @property
+    def wanted(self) -> tuple[tuple[str, ...], ...]:
+        """The tables that will be asked for; empty where none were stated."""
+        return getattr(self.method, "tables", ()) or self.schema.tables
 
     def __repr__(self) -> str:
         attained = "; ".join([f"{self.records:,} records", *map(str, self.attained)])

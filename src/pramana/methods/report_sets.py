@@ -12,6 +12,9 @@ which is convex in pi. Multiplicative steps pi_S *= sqrt(slope_S) keep pi a dist
 down without fail; they start at the closed form for disjoint tables, pi_S ~ (w sqrt(D) / p)^(2/3),
 and end where the steepest slope proves that no other shares are better by more than NEAR.
 
+Columns that no table names are asked for by themselves, at a weight that leaves LEFT of the records
+to them: who states tables wants those, and the other columns can still be told, if poorly.
+
 Sets of three and more columns pay only while D_S <= gamma: beyond that the retention falls faster
 than columns are won. A wanted table that is larger is replaced by the pairs in it.
 """
@@ -48,6 +51,9 @@ MOST_CELLS = 20_000
 
 RARE = 1e-4
 """Sets below this share of the largest are left out: they cost cells and bring nothing."""
+
+LEFT = 0.1
+"""The share of the records for columns that no table names: tables lose a twentieth by it."""
 
 FEW = 20.0
 """Where a set would get fewer effective records than this, columns are asked for alone too."""
@@ -162,10 +168,9 @@ def report_shares(
         records: How many records there will be.
     """
     wanted = reported_tables(tables, cells, gamma)
-    for name in columns:
-        if not any(name in table for table in wanted):
-            wanted[(name,)] = min(wanted.values(), default=1.0)
+    named = {name for table in wanted for name in table}
     wanted |= _alone(wanted, cells, gamma, records)
+    wanted |= _left(wanted, [(name,) for name in columns if name not in named], cells, gamma)
     sets = candidate_sets(list(wanted), columns, cells, gamma)
     kept = np.array([retention_of(cells(asked), gamma) for asked in sets])
     held = _Held.of(list(wanted), sets)
@@ -189,6 +194,26 @@ def _alone(
         for name in table:
             weights[(name,)] = weights.get((name,), wanted.get((name,), 0.0)) + weight
     return weights
+
+
+def _left(
+    wanted: Mapping[Set, float], others: Sequence[Set], cells: Callable[[Set], int], gamma: float
+) -> dict[Set, float]:
+    """Columns in no table, at the weight by which LEFT of the records would be asked for them.
+
+    In the closed form shares go with price = (w sqrt(D) / p)^(2/3), and so with w^(2/3).
+    """
+
+    def price(table: Set, weight: float) -> float:
+        return float(
+            (weight * math.sqrt(cells(table)) / retention_of(cells(table), gamma)) ** (2 / 3)
+        )
+
+    if not others or not wanted:
+        return dict.fromkeys(others, 1.0)
+    ours = math.fsum(price(table, weight) for table, weight in wanted.items())
+    ratio = LEFT / (1 - LEFT) * ours / math.fsum(price(table, 1.0) for table in others)
+    return dict.fromkeys(others, min(ratio**1.5, *wanted.values()))
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,8 +27,9 @@ from pramana.methods.expected_error import ExpectedError
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.randomised import on_these
+from pramana.methods.report_notices import beside_words, unnamed_columns, unnamed_words
 from pramana.methods.report_sets import Set, SetShares, report_shares, whole_weights
-from pramana.methods.steps import StepDomain, step_domains, tables_of
+from pramana.methods.steps import StepDomain, step_domains, tables_of, told_of
 from pramana.numeric import LARGEST_DIAL, largest_dial, require_number
 from pramana.randomise.reports import Reporter
 from pramana.randomness import Keystream
@@ -106,6 +107,9 @@ class Reports(Method):
         mechanism, found = people.within(
             asked, lambda trim: _mechanism(shares, domain, dial * (1 - trim))
         )
+        expected = _expected(shares, wanted, domain, records, asked=bool(self._stated(schema)))
+        others = unnamed_columns(domain.names, self._stated(schema))
+        without = self._without(others, people, dial) if others else expected
         return Plan(
             schema=schema,
             mechanism=mechanism,
@@ -114,35 +118,52 @@ class Reports(Method):
             crowd=people.crowd,
             asked=tuple(asked),
             attained=found,
-            expected_error=_expected(shares, wanted, domain, records),
-            figures={"sets": _told(mechanism)},
+            expected_error=expected,
+            figures={
+                "sets": _told(mechanism),
+                "unnamed": list(others),
+                "about_tables": [
+                    *unnamed_words(others, shares, expected, without),
+                    *beside_words(schema, self.tables or schema.tables),
+                ],
+            },
             attached=people.attached,
         )
 
-    def _wanted(self, schema: Schema) -> dict[Set, float]:
-        names = tuple(column.name for column in schema.randomised)
-        tables = self.tables or schema.tables
-        if not tables:
-            cells, pairs = _Cells(schema), itertools.combinations(names, 2)
-            # A pair of more cells could not be told anyway: records are asked for the others.
-            served = [pair for pair in pairs if cells.count(pair) <= CATEGORY_LIMIT]
-            return dict.fromkeys(served, 1.0) or {(name,): 1.0 for name in names}
+    def _without(self, others: Sequence[str], people: People, dial: float) -> ExpectedError:
+        """What the tables would be off by if columns that none of them names were left out."""
+        schema, gamma = people.schema, math.exp(min(dial, LARGEST_DIAL))
+        domain, wanted = _Cells(schema), self._stated(schema)
+        named = [name for name in domain.names if name not in others]
+        shares = report_shares(named, wanted, domain.count, gamma=gamma, records=people.records)
+        return _expected(shares, wanted, domain, people.records, asked=True)
+
+    def _stated(self, schema: Schema) -> dict[Set, float]:
+        """What must be told of the tables stated, with their weights; columns beside stay out."""
+        names = {column.name for column in schema.randomised}
         wanted: dict[Set, float] = {}
-        beside = {column.name for column in schema.released_as_is}
-        for table in tables:
-            told = [name for name in table if name not in beside]  # the others stand beside anyway
-            for name in told:
-                if name not in names:
+        for table in self.tables or schema.tables:
+            for name in table:
+                if name not in names | {column.name for column in schema.released_as_is}:
                     raise UnknownColumn(
                         f"tables names '{name}', which is not released. "
-                        f"Randomised are: {', '.join(names)}."
+                        f"Randomised are: {', '.join(c.name for c in schema.randomised)}."
                     )
-            if len(set(told)) != len(told):
+            if len(set(table)) != len(table):
                 raise InvalidNumber(f"Table {'*'.join(table)} must name each column once.")
-            ordered = tuple(sorted(told, key=names.index))
-            if ordered:
-                wanted[ordered] = wanted.get(ordered, 0.0) + 1.0
-        return wanted or {names: 1.0}
+            if told := told_of(schema, table):
+                wanted[told] = wanted.get(told, 0.0) + 1.0
+        return wanted
+
+    def _wanted(self, schema: Schema) -> dict[Set, float]:
+        """The tables stated; all pairs where none are, or none of randomised columns."""
+        if stated := self._stated(schema):
+            return stated
+        names = tuple(column.name for column in schema.randomised)
+        cells, pairs = _Cells(schema), itertools.combinations(names, 2)
+        # A pair of more cells could not be told anyway: records are asked for the others.
+        served = [pair for pair in pairs if cells.count(pair) <= CATEGORY_LIMIT]
+        return dict.fromkeys(served, 1.0) or {(name,): 1.0 for name in names}
 
     def release(self, plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
         """Every record asked for one set, its answer drawn, then shuffled."""
@@ -179,7 +200,8 @@ class Reports(Method):
             tuple(float(one.share) for one in mechanism.sets),
             tuple(float(one.matrix.retention) for one in mechanism.sets),
         )
-        return _expected(shares, made._wanted(schema), _Cells(schema), certificate.records)
+        wanted, asked = made._wanted(schema), bool(made._stated(schema))
+        return _expected(shares, wanted, _Cells(schema), certificate.records, asked=asked)
 
     @classmethod
     def follows(cls, certificate: Certificate) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
@@ -309,18 +331,19 @@ def _by_size(sizes: Iterable[int], dial: float) -> dict[int, UniformMixture]:
 
 
 def _expected(
-    shares: SetShares, wanted: Mapping[Set, float], domain: _Cells, records: int
+    shares: SetShares, wanted: Mapping[Set, float], domain: _Cells, records: int, *, asked: bool
 ) -> ExpectedError:
     """The errors of single columns and of the tables asked for; of the pairs in larger ones."""
-    tables: list[Set] = [(name,) for name in domain.names]
+    own: list[Set] = []
     for table in wanted:
         held = shares.information(table) > 0
-        tables += [table] if held else list(itertools.combinations(table, 2))
+        own += [table] if held else list(itertools.combinations(table, 2))
+    tables = [*((name,) for name in domain.names), *own]
     errors: Callable[[Set], float] = lambda table: shares.error(  # noqa: E731
         table, domain.count(table), records=records
     )
     found = {table: errors(table) for table in tables if shares.information(table) > 0}
-    return ExpectedError(tuple(found.items()))
+    return ExpectedError(tuple(found.items()), tuple(dict.fromkeys(own)) if asked else ())
 
 
 def _told(mechanism: Reporting) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from pramana.shown import parts_of
 from pramana.table.rules import CellRules, tied_columns
 from pramana.table.schema import CATEGORY_LIMIT, Schema
 
-__all__ = ["StepDomain", "joint_of", "step_domains", "tables_of"]
+__all__ = ["Set", "StepDomain", "joint_of", "step_domains", "tables_of", "told_of"]
 
 Set: TypeAlias = tuple[str, ...]
 
@@ -39,6 +39,12 @@ def tables_of(stated: str | Sequence[str | Set]) -> tuple[Set, ...]:
         else:
             found.append(tuple(one))
     return tuple(found)
+
+
+def told_of(schema: Schema, table: Iterable[str]) -> Set:
+    """The columns of a table that are randomised, in the order of the schema."""
+    wanted = set(table)
+    return tuple(column.name for column in schema.randomised if column.name in wanted)
 
 
 @dataclass(frozen=True)

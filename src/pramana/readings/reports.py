@@ -73,6 +73,7 @@ __all__ = ["ReportsReading"]
 FIXED = Keystream.from_seed(0)
 """A table from the model depends on the release and on nothing else."""
 
+CHANCE = f"'{ASKED}' says what a record was asked for, which chance alone decided"
 SMOOTHED = "what the model smooths away cannot be told: no report holds these columns together."
 
 
@@ -94,12 +95,22 @@ class ReportsReading:
         """What was asked of each record."""
         return reporting_of(self.records)
 
+    def _changed(self, asked: Asked) -> list[str]:
+        """The columns in a question that are told by reports; what was asked for is no value."""
+        changed = self.records.changed(asked.names)
+        if changed and ASKED in asked.names:
+            raise NotCovered(
+                f"{CHANCE}: no table of the truth has it beside {' and '.join(changed)}. Leave it "
+                "out; every answer comes from all the reports that hold its columns."
+            )
+        return changed
+
     # -- verbs -----------------------------------------------------------------------------
 
     def counts(self, asked: Asked, *, method: CountMethod, share: bool) -> Estimate:
         """From every report that holds the columns; from the model where none does."""
         require_method(method)
-        changed = self.records.changed(asked.names)
+        changed = self._changed(asked)
         if not changed:
             return self.plain.counts(asked, method=method, share=share)
         if method not in ("auto", "inverse"):
@@ -187,7 +198,7 @@ class ReportsReading:
                 f"released as they are. Ask for the table of '{of}' instead."
             )
         self.records.require_number(of)
-        changed = self.records.changed(asked.names)
+        changed = self._changed(asked)
         if not changed:
             return None
         if not self.mechanism.containing(changed):
@@ -214,7 +225,7 @@ class ReportsReading:
 
     def independence(self, asked: Asked) -> IndependenceTest:
         """By the likelihood of all reports that hold both columns."""
-        changed = self.records.changed(asked.names)
+        changed = self._changed(asked)
         if not changed:
             return self.plain.independence(asked)
         if asked.weighted and self.records.weight is not None:
@@ -263,14 +274,9 @@ class ReportsReading:
 
     def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
         """By scores put together from the tables that the sets hold."""
-        names = [*asked.names, *variables_of(formula)]
-        if ASKED in names:
-            raise NotCovered(
-                f"'{ASKED}' says what a record was asked for, which chance alone decided: no model "
-                "takes it. Leave it out."
-            )
-        changed = self.records.changed(names)
-        if not changed:
+        if ASKED in (names := [*asked.names, *variables_of(formula)]):
+            raise NotCovered(f"{CHANCE}: no model takes it. Leave it out.")
+        if not self.records.changed(names):
             return self.plain.regress(asked, formula, family=family)
         cells = partial(cells_of_reports, self.records, self.mechanism)
         return fit_formula(self.records, formula, asked, family=family, cells=cells)
