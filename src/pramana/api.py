@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pramana.assess.advise import Advice
     from pramana.assess.attack import AttackResult
     from pramana.assess.beforehand import beforehand
-    from pramana.assess.choices import AttackName, MissingValues
+    from pramana.assess.choices import COMPARED, AttackName, MissingValues
     from pramana.assess.compare import Comparison
     from pramana.assess.lowering import lowerings
     from pramana.assess.release_audit import ReleaseAudit
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHART_STYLE",
+    "COMPARED",
     "ENGINES",
     "FORMATS",
     "GUARANTEES",
@@ -127,7 +128,7 @@ __all__ = [
 
 _ELSEWHERE = {
     "assess.beforehand": "beforehand",
-    "assess.choices": "AttackName MissingValues",
+    "assess.choices": "COMPARED AttackName MissingValues",
     "assess.lowering": "lowerings",
     "assess.release_audit": "ReleaseAudit",
     "assess.ways": "changed_file ways_out",
@@ -429,20 +430,21 @@ def compare(
         schema: what each column is.
         k: targets.
         epsilon: targets.
-        methods: which to try, by name; the first of ``METHODS`` where not given.
+        methods: which to try, by name; ``COMPARED`` where not given.
         asked: what will be asked, and loss is averaged over: tables as ``sex*age``, means as
             ``income by region``, models as ``income ~ age + sex``. Else the tables that the schema
             states, else tables and means of the keys.
         progress: is told of each scenario done.
     """
-    from pramana.assess.compare import compare_scenarios, scenarios_of
+    from pramana.assess.choices import COMPARED
+    from pramana.assess.compare import compare_scenarios
+    from pramana.assess.scenarios import scenarios_of
     from pramana.engines.choose import open_source
-    from pramana.methods.registry import METHODS
     from pramana.planning import design
     from pramana.protecting import protect
 
     described = _schema(schema)
-    planned = scenarios_of(described, methods=methods or list(METHODS)[:1], k=k, epsilon=epsilon)
+    planned = scenarios_of(described, methods=methods or COMPARED, k=k, epsilon=epsilon)
     opened = open_source(table, schema=described)
     return compare_scenarios(
         opened,

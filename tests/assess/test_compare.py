@@ -8,7 +8,8 @@ import pytest
 from tests.release.people import SCHEMA, people
 
 from pramana import api
-from pramana.assess.compare import Comparison, Scenario, ScenarioOutcome, scenarios_of
+from pramana.assess.compare import DRAWS, Comparison
+from pramana.assess.scenarios import Scenario, ScenarioOutcome, scenarios_of
 from pramana.errors import InvalidNumber
 from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
@@ -38,7 +39,7 @@ def outcome(name: str, risk: float, loss: float) -> ScenarioOutcome:
         Scenario(name, "k = 2", PkAnonymity(k=2)),
         {"pk-anonymity": {"k": 2.0}},
         Measured.of("nearest record", hits=hits, trials=1000),
-        loss,
+        {"tables": [loss]},
     )
 
 
@@ -50,6 +51,22 @@ def test_more_privacy_costs_more(found):
     assert strong.risk.value < weak.risk.value
     assert weak.promises["pk-anonymity"]["k"] >= 2
     assert not any(o.risk.broken for o in found.outcomes if o.risk is not None)
+
+
+def test_losses_are_means_of_several_draws_and_say_how_far_one_lies(found):
+    """A figure of one draw could be luck: mean and standard deviation, by hand and of real ones."""
+    one = replace(outcome("a", 0.1, 0.0), losses={"x": [0.1, 0.3], "y": [0.2, 0.6]})
+    assert one.loss == pytest.approx(0.3)  # draws of 0.15 and 0.45
+    assert one.spread == pytest.approx(0.3 / 2**0.5)
+    assert outcome("a", 0.1, 0.2).spread is None
+    assert any("30 ± 21 %" in cell for cell in Comparison((one,)).rows()[1][0])
+
+    drawn = [o for o in found.outcomes if o.promises]
+    assert all(len(own) == DRAWS for o in drawn for own in o.losses.values())
+    assert all(o.spread > 0 for o in drawn)
+    first = drawn[0].utility.losses
+    assert {kind: own[0] for kind, own in drawn[0].losses.items()} == first
+    assert f"over {DRAWS} draws of each scenario" in " ".join(found.sentences())
 
 
 def test_what_cannot_be_met_is_noted_and_does_not_stop_the_rest(found):
@@ -93,7 +110,7 @@ def test_a_scenario_that_nobody_would_take_changes_no_recommendation():
     assert Comparison((middle, private, copies, noise)).recommended is middle
     assert Comparison((copies, middle)).recommended is middle
     assert Comparison((middle, copies)).recommended is middle
-    nothing = replace(copies, loss=0.0)
+    nothing = replace(copies, losses={"tables": [0.0]})
     assert Comparison((nothing, middle, private)).recommended is middle
 
 

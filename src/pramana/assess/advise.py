@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from pramana.assess.compare import LINKING, SEED, Scenario, scenarios_of
+from pramana.assess.compare import LINKING, SEED
 from pramana.assess.questions import Answer, answer_of, own_questions
 from pramana.assess.release_audit import link_risks
+from pramana.assess.scenarios import Scenario, scenarios_of
 from pramana.assess.ways import POOR, Way, share_text, ways_of
 from pramana.errors import Copies, Infeasible, InvalidNumber, PramanaError
 from pramana.guarantees.base import Guarantee

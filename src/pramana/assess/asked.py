@@ -20,6 +20,7 @@ from pramana.estimation.regression import FAMILIES, Family
 from pramana.matrices.uniform_mixture import UniformMixture
 from pramana.methods.base import Method
 from pramana.methods.given import GivenMatrices
+from pramana.readings.formulas import variables_of
 from pramana.readings.release import Release
 from pramana.table.schema import Schema
 from pramana.types import FloatArray
@@ -71,6 +72,13 @@ class WillAsk:
                 "a model as income ~ age + sex."
             )
         return cls(text, "means", of.strip(), names) if by else cls(text, "tables", by=names)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns whose joint values the answer hangs on."""
+        if self.kind == "models":
+            return variables_of(self.of)
+        return tuple(dict.fromkeys((*self.by, *([self.of] if self.of else []))))
 
     def lost(self, release: Release, exact: Release) -> QuestionLoss:
         """How far the release's answer is from that of the truth; all of it where it has none."""

@@ -7,7 +7,10 @@ from typing import TypeVar
 
 from pramana.errors import InvalidNumber
 
-__all__ = ["AttackName", "MissingValues", "one_of"]
+__all__ = ["COMPARED", "AttackName", "MissingValues", "one_of"]
+
+COMPARED = ("retention", "reports")
+"""What is compared where no methods are stated: those whose promise holds whatever the data are."""
 
 Choice = TypeVar("Choice", bound=StrEnum)
 

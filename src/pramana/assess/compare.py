@@ -5,7 +5,8 @@ groups, alpha = 1/k for ``optimal``, xi = 1/k for ``inverse-frequency``. Their a
 what makes scenarios comparable is measured on the same people: risk is the larger of two shares,
 how often the strongest link is right and how many unique records stand in the release word for
 word; loss is averaged over what will be asked: what the steward states, or tables of one and of two
-keys, keys with other columns, means by key.
+keys, keys with other columns, means by key. A single release may be lucky: each scenario is drawn
+several times, and loss is the mean, told with how far one release lies from it.
 """
 
 from __future__ import annotations
@@ -21,33 +22,33 @@ import numpy as np
 
 from pramana.assess.asked import QuestionLoss, as_it_is, losses_of, questions_of
 from pramana.assess.release_audit import audit_release
+from pramana.assess.scenarios import Scenario, ScenarioOutcome
 from pramana.assess.utility import UtilityReport, assess_utility
-from pramana.errors import Copies, InvalidNumber, PramanaError
+from pramana.errors import Copies, PramanaError
 from pramana.guarantees.base import Guarantee, Need
 from pramana.guarantees.claim import Claim, guarantee_from_json, read_off, takes_as_public
 from pramana.guarantees.dials import central_text
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
-from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.guarantees.registry import GUARANTEES
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.methods.base import Method
 from pramana.methods.people import require_coded
 from pramana.methods.plan import Plan
-from pramana.methods.registry import METHODS
-from pramana.numeric import percent_up, require_choice, text_down, text_up
+from pramana.numeric import percent_up
 from pramana.readings.release import Release
 from pramana.reports.blocks import Row
 from pramana.reports.comparison import render_comparison
 from pramana.reports.plots import Point
-from pramana.risk.measured import Measured
 from pramana.risk.verbatim import Verbatim
 from pramana.shown import Shown
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema, require_keys
 
-__all__ = ["Comparison", "Scenario", "ScenarioOutcome", "compare_scenarios", "scenarios_of"]
+__all__ = ["Comparison", "compare_scenarios"]
 
 SEED = 20
+DRAWS = 3
+"""So often is each scenario drawn to tell what is lost; attacked is the first."""
+
 THREADS = 2
 LINKING = ("nearest record", "likeliest record")
 UNNOTICED = 1e-4
@@ -68,76 +69,6 @@ class Protect(Protocol):
 
     def __call__(self, table: OpenedTable, plan: Plan, *, seed: int) -> Release:
         """As ``pramana.protect``."""
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """One method aimed at one target."""
-
-    method: str
-    target: str
-    guarantee: Guarantee
-
-    @property
-    def name(self) -> str:
-        """Method and target in words."""
-        return f"{self.method}, {self.target}"
-
-
-@dataclass(frozen=True)
-class ScenarioOutcome:
-    """What became of a scenario.
-
-    Attributes:
-        scenario: what was tried.
-        promises: each attained guarantee by name, with its numbers.
-        risk: the strongest linking attack; ``None`` where none could be measured.
-        loss: of what will be asked, 0 to 1, as an analyst gets it.
-        utility: all figures of what is lost.
-        verbatim: how many records stand in the release word for word.
-        seconds: to design and protect.
-        measuring: seconds to attack the release and to compare it with the truth.
-        note: why there is no outcome, or what was left out.
-        read_off: columns whose lists of values were read off the data, where epsilons are stated.
-    """
-
-    scenario: Scenario
-    promises: dict[str, dict[str, Any]]
-    risk: Measured | None = None
-    loss: float | None = None
-    utility: UtilityReport | None = None
-    seconds: float = 0.0
-    measuring: float = 0.0
-    note: str = ""
-    verbatim: Verbatim | None = None
-    read_off: tuple[str, ...] = ()
-
-    @property
-    def exposure(self) -> float:
-        """Link or copy, whichever is the larger share; 1 where no attack could be measured."""
-        link = 1.0 if self.risk is None else self.risk.value
-        return link if self.verbatim is None else max(link, self.verbatim.unique_share)
-
-    @property
-    def measured(self) -> bool:
-        """Whether both risk and loss are known."""
-        return self.risk is not None and self.loss is not None
-
-    def to_json(self) -> dict[str, Any]:
-        """A plain form."""
-        return {
-            "method": self.scenario.method,
-            "target": self.scenario.target,
-            "promises": self.promises,
-            "risk": None if self.risk is None else self.risk.to_json(),
-            "verbatim": None if self.verbatim is None else self.verbatim.to_json(),
-            "loss": self.loss,
-            "losses": None if self.utility is None else self.utility.losses,
-            "seconds": self.seconds,
-            "measuring": self.measuring,
-            "note": self.note,
-            "read_off": list(self.read_off),
-        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -184,7 +115,8 @@ class Comparison(Shown):
         lines = [
             f"Recommended: {one.scenario.name}, with a loss of {_percent(one.loss)} and a risk of "
             f"{_risk(one.exposure)}{_risk_words(one)}.",
-            f"Loss is averaged over what will be asked: {_loss_words(one)}.",
+            f"Loss is averaged over what will be asked: {_loss_words(one)}; over {DRAWS} draws of "
+            "each scenario, ± the standard deviation of one.",
             "It lies on the frontier (nothing here has both less risk and less loss) and is the "
             "nearest there to the corner of least risk and least loss, both by their logarithms, "
             "from their least to their greatest value; of those that keep the same promise, with a "
@@ -264,7 +196,7 @@ def _row(outcome: ScenarioOutcome, *, frontier: bool) -> Row:
         *_epsilons(outcome.promises),
         "" if risk is None else _risk(risk.value),
         "" if seen is None else _risk(seen.unique_share),
-        "" if loss is None else _percent(loss),
+        "" if loss is None else _around(loss, outcome.spread),
         f"{outcome.seconds:.1f} s" if outcome.promises else "",
         "on the frontier" if frontier else refused,
     )
@@ -291,6 +223,12 @@ def _percent(share: float) -> str:
     return "less than 0.01 %" if 0 < share < UNNOTICED else f"{100 * share:.3g} %"
 
 
+def _around(loss: float, spread: float | None) -> str:
+    if spread is None or loss < UNNOTICED:
+        return _percent(loss)
+    return f"{100 * loss:.3g} ± {100 * spread:.2g} %"
+
+
 def _risk_words(one: ScenarioOutcome) -> str:
     if one.risk is None or one.verbatim is None:
         return ""
@@ -302,7 +240,7 @@ def _risk_words(one: ScenarioOutcome) -> str:
 
 
 def _loss_words(one: ScenarioOutcome) -> str:
-    losses = {} if one.utility is None else one.utility.losses
+    losses = {kind: float(np.mean(own)) for kind, own in one.losses.items()}
     return ", ".join(f"{kind} {_percent(loss)}" for kind, loss in losses.items()) or "nothing"
 
 
@@ -321,40 +259,6 @@ def _spares(one: ScenarioOutcome, other: ScenarioOutcome) -> bool:
     return within and (one.loss or 0.0) < (other.loss or 0.0)
 
 
-def scenarios_of(
-    schema: Schema,
-    *,
-    methods: Sequence[str],
-    k: Sequence[float] = (),
-    epsilon: Sequence[float] = (),
-) -> tuple[Scenario, ...]:
-    """Every method with every target that it can aim at."""
-    for method in methods:
-        require_choice("method", method, tuple(METHODS))
-    found = [_of_k(method, one, schema) for method in methods for one in k]
-    found += [
-        Scenario(method, f"epsilon = {text_up(one, 6)}", DifferentialPrivacy(epsilon=one))
-        for method in methods
-        for one in epsilon
-        if DifferentialPrivacy.name in METHODS[method].aims
-    ]
-    if not found:
-        raise InvalidNumber(
-            "A comparison needs methods and targets: --k 10,100 --method retention."
-        )
-    return tuple(found)
-
-
-def _of_k(method: str, k: float, schema: Schema) -> Scenario:
-    """What one in k means for what a method aims at; one that aims at nothing is checked for k."""
-    aims = METHODS[method].aims
-    kind = GUARANTEES[aims[0]] if aims else PkAnonymity
-    guarantee = kind.one_in(k, schema=schema)
-    letter = kind.letters[0]
-    asked = (text_up if letter.up else text_down)(getattr(guarantee, letter.field), 6)
-    return Scenario(method, f"{letter.field} = {asked.replace(',', '')}", guarantee)
-
-
 def compare_scenarios(
     table: OpenedTable,
     schema: Schema,
@@ -369,11 +273,13 @@ def compare_scenarios(
     """Run every scenario on the same table, several at a time.
 
     The releases are made with a seed, attacked, compared and thrown away: none is published. The
-    questions in ``asked`` are what loss is averaged over, or the tables that the schema states.
+    questions in ``asked`` are what loss is averaged over, or the tables that the schema states;
+    releases are designed for them.
     """
     require_keys(schema)
     require_coded(schema, table)
     questions = questions_of(asked, schema)
+    schema = replace(schema, tables=tuple(dict.fromkeys(own.columns for own in questions)))
 
     def made(own: Schema, method: Method) -> Release:
         return protect(table, design(own, data=table, method=method), seed=SEED)
@@ -419,7 +325,10 @@ def _run(
     done = ScenarioOutcome(scenario, promises, seconds=seconds, read_off=read)
     try:
         utility = replace(assess_utility(release, table), asked=lost(release))
-        done = replace(done, utility=utility, loss=utility.loss)
+        again = (protect(table, plan, seed=SEED + draw) for draw in range(1, DRAWS))
+        parts = [utility.losses, *(_losses(own, table, lost(own)) for own in again)]
+        losses = {kind: [part[kind] for part in parts] for kind in utility.losses}
+        done = replace(done, utility=utility, losses=losses)
         audit = audit_release(release, table, mechanism=plan.mechanism, sensitive=(), belongs=True)
     except PramanaError as error:
         return replace(done, measuring=time.perf_counter() - start - seconds, note=str(error))
@@ -429,6 +338,14 @@ def _run(
     return replace(
         done, risk=strongest, verbatim=audit.verbatim, note=_copied(audit.verbatim, claims)
     )
+
+
+def _losses(
+    release: Release, table: OpenedTable, asked: tuple[QuestionLoss, ...]
+) -> dict[str, float]:
+    """What another draw loses: of the steward's questions, where there are some."""
+    whole = UtilityReport((), None) if asked else assess_utility(release, table)
+    return replace(whole, asked=asked).losses
 
 
 def _copied(seen: Verbatim | None, claims: Sequence[Claim]) -> str:

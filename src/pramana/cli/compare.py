@@ -37,7 +37,10 @@ def compare(
         list[str] | None, option("--epsilon", "Targets, as 2,6.", metavar="NUMBERS")
     ] = None,
     method: Annotated[
-        list[str] | None, option("--method", "Designs to compare.", metavar="NAMES")
+        list[str] | None,
+        option(
+            "--method", "Designs to compare; retention,reports where not given.", metavar="NAMES"
+        ),
     ] = None,
     ask: Annotated[
         list[str] | None,
@@ -53,10 +56,10 @@ def compare(
 ) -> None:
     """Try several targets and methods on a table, and put them side by side.
 
-    Each scenario is designed, protected, attacked and compared with the truth; nothing is
-    published. Shows what is attained, how often the strongest link is right, what is lost, and
-    which scenarios nothing else beats. For method optimal, one in k means alpha = 1/k, for
-    inverse-frequency xi = 1/k.
+    Each scenario is designed, protected several times, attacked and compared with the truth;
+    nothing is published. Shows what is attained, how often the strongest link is right, what is
+    lost, and which scenarios nothing else beats. For method optimal, one in k means alpha = 1/k,
+    for inverse-frequency xi = 1/k.
 
     Example:
       pramana compare people.csv --schema s.toml --k 10,100 --method retention,resample
@@ -72,7 +75,7 @@ def compare(
         schema = schema or found_there.schema_beside(plan)
         ask = ask or list(found_there.asked)
     place = require_schema(schema, table)
-    methods = names_of(method) or list(api.METHODS)[:1]
+    methods = names_of(method) or list(api.COMPARED)
     targets = _numbers("--k", k), _numbers("--epsilon", epsilon)
     with progress_bar("Scenarios", total=len(methods) * sum(map(len, targets))) as advance:
         found = api.compare(
