@@ -3,6 +3,7 @@
 --show four-way   the full table of four columns by every method
 --show bound      how near anyone could come who knew the law of the generated four-way tables
 --show association   errors and Cramer's V from independent to strongly dependent pairs
+--show choice     the same of the noisiest tables, by how strong dependence is thought to be
 --show coverage   how often 95 % intervals hold, by size of the cell
 --show unbiased   the mean of solving over many releases, in every cell
 --show errors     errors by method and k on the ACS sample (needs --data)
@@ -22,6 +23,7 @@ import pyarrow as pa
 
 from benchmarks import _worlds as worlds
 from benchmarks._measure import Result
+from pramana.estimation import strength as strengths_known
 from pramana.estimation.channels import Channels
 from pramana.estimation.counts import clip, estimate_counts
 from pramana.estimation.em import Climb
@@ -139,6 +141,38 @@ def _least(shares, prior, matrix, records):
     return float(np.sqrt(2 / np.pi) * np.sqrt(left).sum())
 
 
+def choice(options) -> Result:
+    """What is won for strong dependence, and paid for none, by what is expected beforehand."""
+    draws, taken = options.draws or 20, strengths_known.USUAL_STRENGTH
+    head = ("median of V beforehand", "independent: largest V", "mean V", "more than margins",
+            "3 x 3, V 0.8: error", "V")  # fmt: skip
+    result = Result("Cramer's V made up, and error where dependence is strong", head)
+    shape, records, kept = PAIRS[0]
+    layout = worlds.layout_of(shape, [kept] * 2)
+    strong = [(_pair(seed, shape, records, "diagonal", 1.0), layout, seed) for seed in range(draws)]
+    for median in (0.01, 0.02, taken, 0.05, 0.1, 0.2, 0.5):
+        strengths_known.USUAL_STRENGTH = median
+        rows = [_associated("", _five_keys(sizes, draws)) for sizes in FIVE_KEYS]
+        found = _associated("", strong)
+        largest = max(float(row[10]) for row in rows)
+        told = (max(float(row[9]) for row in rows), max(float(row[7].split()[0]) for row in rows))
+        result.rows.append((f"{median:g}{' (taken)' if median == taken else ''}", f"{largest:.3f}",
+                            f"{told[0]:.3f}", f"{told[1]:+.3f}", found[6], found[9]))  # fmt: skip
+    strengths_known.USUAL_STRENGTH = taken
+    result.notes.append("Of two sets of five independent keys, the worse; errors as L1.")
+    return result
+
+
+def _five_keys(sizes, draws):
+    kept = retentions(sizes, 5, 5000)
+    return [
+        _independent([sizes[a], sizes[b]], [kept[a], kept[b]], draw * 100 + 10 * a + b)
+        for draw in range(draws)
+        for a in range(5)
+        for b in range(a)
+    ]
+
+
 def association(options) -> Result:
     """Two-way tables beside what their margins alone say, and beside undoing and clipping."""
     draws = options.draws or 20
@@ -147,13 +181,7 @@ def association(options) -> Result:
     title = "Error of two-way tables (share of the records) and Cramer's V of the estimates"
     result = Result(title, head)
     for sizes in FIVE_KEYS:
-        kept = retentions(sizes, 5, 5000)
-        pairs = [(a, b) for a in range(5) for b in range(a)]
-        tables = [
-            _independent([sizes[a], sizes[b]], [kept[a], kept[b]], draw * 100 + 10 * a + b)
-            for draw in range(draws)
-            for a, b in pairs
-        ]
+        tables = _five_keys(sizes, draws)
         name = f"independent, five keys of {', '.join(map(str, sizes))}, k = 5"
         result.rows.append(_associated(name, tables))
     for shape, records, kept in PAIRS:
@@ -519,6 +547,7 @@ SHOWS = {
         four_way,
         bound,
         association,
+        choice,
         coverage,
         unbiased,
         errors,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
+from pathlib import Path
 
 import pytest
 
 from pramana import api
+from pramana.cli.collect import new
 from pramana.collect.closing import certificate_of
 from pramana.collect.designing import define
 from pramana.collect.survey import Survey, read_survey
@@ -167,6 +169,19 @@ def test_nobody_is_told_that_chance_chooses_all_questions() -> None:
     sizes = {len(one.columns) for one in definition.channel.asked}
     assert sizes == {2}
     assert not any("which 2 of the 2" in one for one in definition.consent())
+
+
+def test_an_office_hears_of_questions_that_no_table_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where the survey is made; not where every question is in a table."""
+    asked = [(name, ["y", "n"], "") for name in "abc"]
+    for tables, said in (('["a*b"]', True), ('["a*b", "c"]', False)):
+        head = f'method = "reports"\nexpected = 2000\nk = 20\ntables = {tables}'
+        place = tmp_path / f"{said}.toml"
+        place.write_text(small_survey(*asked, head=head))
+        new(place, tmp_path / str(said))
+        assert ("No table of the survey names c: " in capsys.readouterr().out) is said
 
 
 @pytest.mark.parametrize("method", ["reports", "retention"])

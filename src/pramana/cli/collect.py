@@ -77,11 +77,19 @@ def new(
 
 
 def _head(definition: Definition, plan: Plan) -> None:
-    from pramana.cli.rendering import out
+    from pramana.cli.rendering import bullet, out
+    from pramana.shown import listed
 
     how = "whole records" if definition.method == "retention" else "reports of some questions"
     error = "" if plan.expected_error is None else f" {plan.expected_error.sentence()}"
     out().print(f"Survey {definition.identity[:16]}: {how}.{error}", markup=False)
+    others = plan.figures.get("unnamed", ())
+    if others:
+        bullet(
+            out(),
+            f"No table of the survey names {listed(others)}: few people are asked, the others are "
+            "asked for what tables name. Add them to tables, or leave the questions out.",
+        )
 
 
 def check(

@@ -5,7 +5,8 @@ alone cannot tell the two apart where noise is strong; what is known beforehand 
 surveys are mostly weakly dependent, and a few strongly. Over 1,500 pairs of columns of seven
 censuses and surveys Cramer's V has the median 0.07, 0.39 at the 90th percentile and 0.72 at the
 99th: a tail like 1 / V^2, as the density (1 + V / median)^-2 / median up to 1 has it. The median
-taken is 0.03 and not 0.07: to make dependence up is worse than to understate it. Where data tell V
+taken is 0.03 and not 0.07: to make dependence up is worse than to understate it (what it costs is
+measured in docs/howto/estimate.md). Where data tell V
 well, this changes next to nothing, however strong the dependence; where they do not, the estimate
 stays near independence.
 """
