@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pramana.engines.choose import open_source
-from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, PramanaError
+from pramana.errors import Infeasible, InputError, InvalidNumber, InvalidSchema, PramanaError
 from pramana.guarantees.base import Guarantee
-from pramana.methods.base import Method
+from pramana.methods.base import Method, require_options
 from pramana.methods.expected_error import ExpectedError
 from pramana.methods.people import People, require_coded, require_numbers
 from pramana.methods.plan import Plan
@@ -250,9 +250,13 @@ def usual_method(asked: Sequence[str]) -> type[Method]:
 
 
 def _chosen(method: str | Method | None, asked: Sequence[Guarantee]) -> Method:
+    for one in asked:
+        if not isinstance(one, Guarantee):
+            raise InputError(f"A target is a guarantee, such as PkAnonymity(k=5), got {one!r}.")
     if method is None:
         return usual_method([guarantee.name for guarantee in asked])()
     if not isinstance(method, str):
+        require_options(method)
         return method
     require_choice("method", method, METHODS)
     return METHODS[method]()

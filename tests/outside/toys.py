@@ -152,6 +152,10 @@ class WhisperedReading(PublishedReading):
         del keystream, method
         raise pm.NotCovered("What was whispered is not said again.")
 
+    def channel(self):
+        """Nor heard by a learner."""
+        raise pm.NotCovered("What was whispered is not learned from.")
+
 
 WHISPERED = Kind(
     reading=f"{__name__}:WhisperedReading",

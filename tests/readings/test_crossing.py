@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import binom
 
+import pramana as pm
 from pramana import api
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.estimation.independence import IndependenceTest
@@ -77,12 +78,17 @@ QUESTIONS = {
         "independence", ("ill", "region"), {}, (ANSWER, ANSWER, ANSWER, ANSWER)
     ),
     "rebuild": ("rebuild", (), {}, (ANSWER, REFUSED, REFUSED, REFUSED)),
+    "learn": ("channel", (), {}, (ANSWER, REFUSED, REFUSED, ANSWER)),
+    "learn a key": ("learn", ("a",), {}, (ANSWER, REFUSED, REFUSED, ANSWER)),
+    "learn what is kept": ("learn", ("ill",), {}, (ANSWER, REFUSED, REFUSED, ANSWER)),
     "regress on a key": ("regress", ("a",), {}, (ANSWER, REFUSED, REFUSED, ANSWER)),
     "regress on the kept": ("regress", ("ill", "region"), {}, (ANSWER, ANSWER, ANSWER, ANSWER)),
     "regress where a": (
         "regress", ("ill",), {"where": {"a": "a1"}}, (ANSWER, REFUSED, REFUSED, ANSWER)
     ),
 }  # fmt: skip
+
+NO_TABLE = ("channel", "independence", "learn", "rebuild", "regress")
 
 OPTIONS = [{"level": 0.8}, {"infer": "population"}, {"simultaneous": True}]
 
@@ -115,6 +121,10 @@ def ask(release, name: str, **options):
         return release.quantile("inc", 0.5, by=by, **how, **options)
     if verb == "rebuild":
         return release.rebuild(method="rank", seed=1)
+    if verb == "channel":
+        return release.reading.channel()
+    if verb == "learn":
+        return pm.mine_tree(release, target=by[0], seed=1)
     if verb == "regress":
         return release.regress(f"inc ~ {' + '.join(by)}", **how)
     return getattr(release, verb)(*by, **how, **options)
@@ -183,7 +193,7 @@ def test_answered_openly_said_or_refused(method, name):
         assert found.to_json()["no_interval"] == found.no_interval
     elif name.endswith("independent"):
         assert isinstance(found, IndependenceTest)
-    elif name != "rebuild" and not name.startswith("regress"):
+    elif not name.startswith(("learn", "rebuild", "regress")):
         assert not found.no_interval
         assert np.isfinite(found.se).all()
 
@@ -193,9 +203,7 @@ def test_answered_openly_said_or_refused(method, name):
     [
         (method, name)
         for method, (name, (verb, *_)) in itertools.product(DESIGNS, QUESTIONS.items())
-        if method != "centroid"
-        and verb not in ("independence", "rebuild", "regress")
-        and due(method, name) == ANSWER
+        if method != "centroid" and verb not in NO_TABLE and due(method, name) == ANSWER
     ],
 )
 def test_answers_are_right_over_many_releases(method, name):
@@ -224,7 +232,7 @@ def _undone(method: str, name: str) -> bool:
 def test_options_mean_the_same_in_every_kind(method, options):
     """Wider for more certainty, for a population, for all cells at once; never another number."""
     for name, (verb, *_) in QUESTIONS.items():
-        if verb in ("independence", "rebuild", "regress") or due(method, name) != ANSWER:
+        if verb in NO_TABLE or due(method, name) != ANSWER:
             continue
         undo = {"method": "inverse"} if _undone(method, name) else {}
         usual = ask(released(method), name, **undo)

@@ -14,6 +14,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
+from tests.readings.worlds import released
 from tests.workloads.test_trees import people, release_of, schema_of
 
 import pramana as pm
@@ -145,3 +146,12 @@ def test_reports_are_learned_from_as_whole_records() -> None:
                  lambda: pm.mine_tree(reports, target="ill", rebuild="none")):  # fmt: skip
         with pytest.raises(pm.NotCovered, match="rebuilt"):
             verb()
+
+
+@pytest.mark.parametrize("method", ["invariant", "resample", "centroid"])
+def test_what_nothing_undoes_is_learned_from_as_it_stands_where_told_so(method):
+    """And is then not said to be rebuilt; without the word it is refused."""
+    release = released(method)
+    with pytest.raises(pm.NotCovered, match="--rebuild none"):
+        pm.mine_tree(release, target="ill")
+    assert pm.mine_tree(release, target="ill", rebuild="none").rebuild == "none"

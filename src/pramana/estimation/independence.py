@@ -130,7 +130,9 @@ def _pearson(released: FloatArray, layout: Layout) -> IndependenceTest:
         degrees,
         chi_square_tail(statistic, degrees),
         "pearson",
-        "the columns were randomised apart, so the truth is independent exactly if the release is.",
+        "the columns were randomised apart, so the truth is independent exactly if the release is."
+        if any(axis.step is not None for axis in layout.axes)
+        else "both columns are released as they are.",
     )
 
 

@@ -7,11 +7,12 @@ refused when it is made; command line and studio read name, help and type off th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, get_args, get_type_hints
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, get_args, get_type_hints
 
 from pramana.engines.base import Table
-from pramana.errors import InvalidNumber
+from pramana.errors import InputError, InvalidNumber
 from pramana.guarantees.base import Guarantee
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pramana.methods.people import People
     from pramana.methods.plan import Plan
 
-__all__ = ["Method", "Option", "option", "options_of", "require_kinds"]
+__all__ = ["Method", "Option", "option", "options_of", "require_kinds", "require_options"]
 
 
 class Method(Protocol):
@@ -174,6 +175,22 @@ def _choices(hint: Any) -> tuple[str, ...]:
 
 def _kind(hint: Any) -> type:
     return next((kind for kind in (bool, float, int) if kind in (hint, *get_args(hint))), str)
+
+
+def require_options(method: Method) -> None:
+    """Refuse what is no method, and options of another type: ``"no"`` would count as true."""
+    if isinstance(method, type) or not is_dataclass(method):
+        raise InputError(f"A method is its name or an object such as Retention(), got {method!r}.")
+    for one in options_of(type(method)):
+        value, kind = getattr(method, one.name), _TYPES[one.kind]
+        if one.read is not None or (value is None and one.default is None):
+            continue
+        if not isinstance(value, kind) or isinstance(value, bool) != (one.kind is bool):
+            words = f"of type {one.kind.__name__}, got {value!r}"
+            raise InvalidNumber(f"{one.name} of method {method.name} must be {words}.")
+
+
+_TYPES: Final = {bool: bool, int: Integral, float: Real, str: str}
 
 
 def require_kinds(method: type[Method], options: Mapping[str, Any]) -> None:

@@ -115,6 +115,8 @@ class Grouped(Method):
         """A promise of k; which groups there are is found when records are released."""
         require_keys(people.schema)
         self._require_free(people.schema)
+        for name in self.responses:
+            people.schema.column(name)
         target = the_only(asked, KAnonymity, method=self.name)
         if target.k > people.crowd:
             raise Infeasible(

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pramana.errors import InvalidSchema, TooLarge
+from pramana.errors import InvalidNumber, InvalidSchema, TooLarge
 from pramana.matrices.mechanism import Step
 from pramana.matrices.transition import Label
 from pramana.shown import parts_of
@@ -32,6 +32,8 @@ def tables_of(stated: str | Sequence[str | Set]) -> tuple[Set, ...]:
     >>> tables_of(["age*income, region*sex*age", ("age", "sex")])
     (('age', 'income'), ('region', 'sex', 'age'), ('age', 'sex'))
     """
+    if not isinstance(stated, Sequence):
+        raise InvalidNumber(f"Tables are texts such as 'age*sex', or lists of columns: {stated!r}.")
     found: list[Set] = []
     for one in [stated] if isinstance(stated, str) else stated:
         if isinstance(one, str):

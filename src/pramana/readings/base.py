@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pramana.estimation.regression import Family
     from pramana.estimation.regression_results import Regression
     from pramana.estimation.results import Estimate
+    from pramana.matrices.mechanism import Mechanism
     from pramana.randomness import Keystream
     from pramana.readings.records import ReleasedRecords
 
@@ -38,6 +39,7 @@ VERBS: Final = (
     "quantile",
     "independence",
     "rebuild",
+    "channel",
     "regress",
 )
 
@@ -99,6 +101,9 @@ class Reading(Protocol):
 
     def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:
         """Records for any learner, drawn from what the release allows."""
+
+    def channel(self) -> Mechanism:
+        """What a learner that draws the truth of whole records has to undo."""
 
     def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
         """A model of the truth; ``asked`` has filter, level and weights."""

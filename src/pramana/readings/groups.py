@@ -146,6 +146,14 @@ class GroupsReading:
             raise NotCovered(f"{tied} There is no test of that.")
         return grouped_test(found, drawn)
 
+    def channel(self) -> Mechanism:
+        """Refused: no matrix says what a record was."""
+        raise NotCovered(
+            "Keys of this release were replaced within groups, which no matrix undoes. Learn from "
+            "its records as they are: rebuild='none', on the command line --rebuild none. How keys "
+            "go with other columns comes out too weak."
+        )
+
     def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:  # noqa: ARG002
         """Refused: no matrix says what a record was."""
         raise NotCovered(

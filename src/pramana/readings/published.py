@@ -85,6 +85,10 @@ class PublishedReading:
         sums = self._sums(asked)
         return independence_test(sums.moments, sums.layout)
 
+    def channel(self) -> Mechanism:
+        """The matrices, as they are published."""
+        return self.mechanism
+
     def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:
         """Draw the truth of each record, given all that was released of it."""
         mechanism, schema = self.mechanism, self.records.certificate.schema

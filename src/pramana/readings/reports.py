@@ -35,6 +35,7 @@ from pramana.estimation.reported import ReportedTotals
 from pramana.estimation.results import Estimate
 from pramana.estimation.spectral import usual_pair
 from pramana.estimation.variance import normal_interval
+from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.reporting import Reporting
 from pramana.model.beside import ReportsBeside, SetAnswers
 from pramana.model.choose import fit_model
@@ -241,6 +242,10 @@ class ReportsReading:
                 "together."
             )
         return independence_of(self.records, (asked.by[0], asked.by[1]))
+
+    def channel(self) -> Mechanism:
+        """Nothing is left to undo in whole records: they are drawn from the model."""
+        return Mechanism(())
 
     def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:
         """Whole records drawn from the model, given columns released as they are, which stay."""

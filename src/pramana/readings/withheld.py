@@ -122,6 +122,14 @@ class WithheldReading:
         )
         return replace(found, why=why)
 
+    def channel(self) -> Mechanism:
+        """Refused: what is not told cannot be undone."""
+        raise NotCovered(
+            "The matrices of this release are withheld, so that its records cannot be rebuilt. "
+            "Learn from them as they are: rebuild='none', on the command line --rebuild none. How "
+            "randomised columns go with others comes out too weak."
+        )
+
     def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:  # noqa: ARG002
         """Refused: there is nothing to draw from."""
         raise NotCovered(

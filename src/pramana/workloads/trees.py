@@ -252,7 +252,7 @@ class ReleasedColumns:
             classes,
             [attribute for attribute, _ in pairs.values()],
             [values for _, values in pairs.values()],
-            _mechanism(release),
+            Mechanism(()) if rebuild == "none" else release.reading.channel(),
             None if weight is None else table[weight.name].to_numpy().astype(np.float64),
         )
 
@@ -305,15 +305,3 @@ def _columns_of(layout: Layout, axis: Axis, places: Values) -> dict[str, Values]
     """The code of each column of an axis; an axis may hold several columns that move together."""
     codes = zip(axis.columns, layout.codes_of(axis), strict=True)
     return {name: own[places] for name, own in codes}
-
-
-def _mechanism(release: Release) -> Mechanism:
-    certificate = release.certificate
-    if certificate.mechanism is not None:  # that of reports has no steps: nothing more to undo
-        return certificate.mechanism
-    if certificate.schema.randomised and not certificate.nature.grouped:
-        raise NotCovered(
-            "The matrices of this release are withheld, so that its records cannot be rebuilt. "
-            "Learn from them as they are: rebuild='none', on the command line --rebuild none."
-        )
-    return Mechanism(())

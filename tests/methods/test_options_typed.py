@@ -1,0 +1,75 @@
+"""Options of methods are refused by type, before anything is designed for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.readings.worlds import SCHEMA
+
+import pramana as pm
+from pramana import api
+from pramana.methods.base import options_of
+
+WRONG: dict[type, tuple[Any, ...]] = {
+    bool: ("no", 1, None),
+    int: ("3", 7.5, True),
+    float: ("0.5", True, [0.5]),
+    str: (5, True),
+}
+"""Values that are of another type, by the type of the option."""
+
+SPOKEN = {"max_error": "the maximal error"}
+NEEDED: dict[str, dict[str, Any]] = {"invariant": {"stay": 0.5}}
+
+CASES = [
+    pytest.param(name, one.name, value, id=f"{name}-{one.name}-{value!r}")
+    for name, method in api.METHODS.items()
+    for one in options_of(method)
+    if one.read is None
+    for value in WRONG[one.kind]
+    if not (value is None and one.default is None)
+]
+
+
+@pytest.mark.parametrize(("name", "option", "value"), CASES)
+def test_an_option_of_another_type_is_refused(name: str, option: str, value: Any) -> None:
+    """When the method is made or when it is designed with, and the option is named."""
+    targets = {"k-anonymity": pm.KAnonymity(5)}
+    method = api.METHODS[name]
+    asked = [targets[aim] for aim in method.aims if aim in targets]
+    options = NEEDED.get(name, {}) | {option: value}
+    words = SPOKEN.get(option, option)
+    with pytest.raises(pm.PramanaError, match=words):
+        pm.design(SCHEMA, *asked, records=600, method=method(**options))
+
+
+@pytest.mark.parametrize("method", [pm.Retention, 5, object()], ids=["class", "number", "object"])
+def test_what_is_no_method_is_refused(method: Any) -> None:
+    """A class is not an object of it."""
+    with pytest.raises(pm.InputError, match="A method is its name or an object"):
+        pm.design(SCHEMA, pm.PkAnonymity(k=5), records=600, method=method)
+
+
+def test_what_is_no_target_is_refused() -> None:
+    """Not even if it reads like one."""
+    with pytest.raises(pm.InputError, match="A target is a guarantee"):
+        pm.design(SCHEMA, "k=5", records=600)  # type: ignore[arg-type]
+
+
+def test_tables_must_be_texts_or_lists() -> None:
+    """A number names no table."""
+    with pytest.raises(pm.InputError, match="Tables are texts"):
+        pm.Reports(tables=5)  # type: ignore[arg-type]
+
+
+def test_a_response_that_is_no_column_is_refused_by_the_design() -> None:
+    """And not only when records are released."""
+    with pytest.raises(pm.UnknownColumn, match="nope"):
+        pm.design(
+            SCHEMA,
+            pm.KAnonymity(5),
+            records=600,
+            smallest_group=300,
+            method=pm.Resample(responses=("nope",)),
+        )
