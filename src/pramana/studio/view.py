@@ -61,10 +61,14 @@ LEFTWARDS: Final = re.compile(
 )
 """Marks, with parts of a page in which none may stand; or words from right to left."""
 
-UNBROKEN: Final = re.compile(
-    r"(<(pre|option|textarea|svg|title)\b.*?</\2>|<[^>]*>)|(?<=[0-9]) (?=%)", re.DOTALL
+EXACT: Final = re.compile(
+    r"(<(?:pre|option|textarea|svg|title)\b.*?</(?:pre|option|textarea|svg|title)>"
+    r'|(?:value|href|hx-get|data-[a-z]+)="[^"]*")',
+    re.DOTALL,
 )
-"""Marks as above; or the space before a percent sign, at which no line may end."""
+"""What stays letter by letter: it is pasted, drawn or sent back."""
+
+BREAKABLE: Final = re.compile("(?<=[0-9]) (?=%)")
 
 LATIN: Final = 0x24F
 """The last letter of scripts in which nothing is joined."""
@@ -122,7 +126,7 @@ def _word(word: str) -> str:
     r"""A word of a command; what nobody can see is spelled, as bash and zsh read it.
 
     >>> print(_word("a b"), _word("a\u200b'b"))
-    'a b' $'a\u200b\'b'
+    'a b' $'a\U0000200b\'b'
     """
     if visible(word) == word:
         return shlex.quote(word)
@@ -336,6 +340,17 @@ def isolated(html: str) -> str:
     return LEFTWARDS.sub(lambda own: own[0] if own[1] else f"<bdi>{own[0]}</bdi>", html)
 
 
+def unbroken(html: str) -> str:
+    r"""No line ends before a percent sign; what is sent back or pasted stays as it is.
+
+    >>> unbroken('<p>5 %</p><input value="5 %"><pre>5 %</pre>').replace("\u00a0", "_")
+    '<p>5_%</p><input value="5 %"><pre>5 %</pre>'
+    """
+    parts = EXACT.split(html)
+    parts[::2] = [BREAKABLE.sub("\u00a0", part) for part in parts[::2]]
+    return "".join(parts)
+
+
 def fragment(request: Request, template: str, status: int = 200, **context: Any) -> Response:
     """A piece of a page."""
     from starlette.responses import HTMLResponse
@@ -346,8 +361,7 @@ def fragment(request: Request, template: str, status: int = 200, **context: Any)
         here = urlsplit(request.headers.get("hx-current-url", "")).path
         known |= {"here": own_page(here), **_column_in(context["job"])}
     html = _templates().get_template(template).render(known | context)
-    html = UNBROKEN.sub(lambda own: own[0] if own[1] else "\u00a0", html)
-    return HTMLResponse(isolated(html), status)
+    return HTMLResponse(isolated(unbroken(html)), status)
 
 
 def _column_in(job: Job | None) -> dict[str, Any]:
