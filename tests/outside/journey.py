@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 import pramana as pm
 from pramana.cli.app import main
 
+TRIED = {"advise": "methods", "compare": "scenarios"}
+LOSS = {"advise": "error", "compare": "loss"}
 PROTECT = "protect people.csv --schema schema.toml --engine rows --method cake --doubt 0.2 --slices"
 
 
@@ -55,6 +58,16 @@ def go_all_the_way() -> None:
     assert "whispered;" in run("estimate release --by sex")
     with pytest.raises(pm.NotCovered, match="not said again"):
         pm.load("release").rebuild()
+    with pytest.raises(pm.NotCovered, match="not learned from"):
+        pm.mine_tree("release", target="sex")
+
+    # One in k means nothing to its promise: that is said of it, and the others are tried.
+    for verb in ("advise", "compare"):
+        beside = run(f"{verb} people.csv --schema schema.toml --k 3 --method retention,cake --json")
+        tried = {one["method"]: one for one in json.loads(beside)[TRIED[verb]]}
+        assert "has no reading as '1 in 3'" in tried["cake"]["note"]
+        assert isinstance(tried["retention"][LOSS[verb]], float)
+        assert tried["cake"][LOSS[verb]] is None
 
 
 if __name__ == "__main__":

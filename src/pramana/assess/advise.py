@@ -335,6 +335,8 @@ def _try(
 ) -> Tried:
     if scenario.method == "optimal" and len(schema.randomised) > MOST_OPTIMAL:
         return Tried(scenario, note=TAKES_LONGER)
+    if scenario.refused:
+        return Tried(scenario, note=scenario.refused)
     start = time.perf_counter()
     try:
         plan = design(schema, scenario.guarantee, data=table, method=scenario.method)

@@ -310,6 +310,8 @@ def _run(
     protect: Protect,
     lost: Callable[[Release], tuple[QuestionLoss, ...]],
 ) -> ScenarioOutcome:
+    if scenario.refused:
+        return ScenarioOutcome(scenario, {}, note=scenario.refused)
     start = time.perf_counter()
     try:
         plan = design(schema, scenario.guarantee, data=table, method=scenario.method)

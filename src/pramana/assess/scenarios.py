@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pramana.assess.utility import UtilityReport
-from pramana.errors import InvalidNumber
+from pramana.errors import InvalidNumber, NotCovered
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
@@ -26,11 +26,19 @@ __all__ = ["Scenario", "ScenarioOutcome", "scenarios_of"]
 
 @dataclass(frozen=True)
 class Scenario:
-    """One method aimed at one target."""
+    """One method aimed at one target.
+
+    Attributes:
+        method: its name.
+        target: in words.
+        guarantee: what is asked of it.
+        refused: why nothing can be asked of it, if so: other methods are tried all the same.
+    """
 
     method: str
     target: str
     guarantee: Guarantee
+    refused: str = ""
 
     @property
     def name(self) -> str:
@@ -139,7 +147,11 @@ def _of_k(method: str, k: float, schema: Schema) -> Scenario:
     """What one in k means for what a method aims at; one that aims at nothing is checked for k."""
     aims = METHODS[method].aims
     kind = GUARANTEES[aims[0]] if aims else PkAnonymity
-    guarantee = kind.one_in(k, schema=schema)
+    try:
+        guarantee = kind.one_in(k, schema=schema)
+    except NotCovered as error:
+        one = PkAnonymity.one_in(k)
+        return Scenario(method, f"1 in {text_down(k, 6)}", one, refused=str(error))
     letter = kind.letters[0]
     asked = (text_up if letter.up else text_down)(getattr(guarantee, letter.field), 6)
     return Scenario(method, f"{letter.field} = {asked.replace(',', '')}", guarantee)
