@@ -823,3 +823,7 @@ def test_a_date_becomes_its_year_and_a_code_missing(visitor: Visitor, folder: Pa
     assert own["size"].recoding.missing_codes == (99,)
     shape = words(visitor.part("/columns/1/shape"))
     assert "43 records have none" in shape
+    visitor.post("/choose", {"method": "retention", "letter": "k", "k": "3"})
+    plan = words(visitor.part("/protect/plan"))
+    assert "cannot" not in plan
+    assert "What it costs" in plan

@@ -262,8 +262,10 @@ def plan(
     target: dict[str, float],
 ) -> dict[str, Any]:
     """What will be done, promised and expected, before anything is written."""
+    from pramana import Schema, api
+
     bench.say("Finding the plan")
-    opened = bench.table(**table)
+    opened = api.open_source(bench.table(**table), schema=Schema.from_toml(schema))
     return _told(_plan(schema, method, target, data=opened), opened=opened)
 
 
