@@ -22,7 +22,7 @@ def door(
         inside: the package that these modules are in, if it is another.
 
     >>> door("pramana", {"numeric": "text_up text_down"})("text_up")(0.12345)
-    '0.124'
+    '0.1235'
     """
     place_of = {name: place for place, names in places.items() for name in names.split()}
 
