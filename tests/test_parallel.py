@@ -28,6 +28,13 @@ def test_several_threads_work_at_once():
     assert sorted(in_order(lambda _: barrier.wait(), range(2), threads=2)) == [0, 1]
 
 
+@pytest.mark.parametrize("items", [[], ["one"]])
+def test_a_single_piece_of_work_starts_no_thread(items):
+    """A small table is one piece: starting threads would take longer than the work."""
+    found = list(in_order(lambda item: (item, threading.current_thread()), items, threads=4))
+    assert found == [(item, threading.main_thread()) for item in items]
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_an_error_comes_out_in_its_place(threads):
     """What was before it is delivered, and work that had not begun is dropped."""

@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 from typing import Final, TypeVar
 
 from pramana.memory import memory_bound
@@ -42,11 +43,16 @@ def in_order(
     if threads == 1:
         yield from map(function, items)
         return
+    source = iter(items)
+    start = list(islice(source, 2))
+    if len(start) < 2:  # one piece of work is done before a thread has started
+        yield from map(function, start)
+        return
     waiting: deque[tuple[Future[Result], int]] = deque()
     held, most = 0, memory_bound() // (8 * CELL_BYTES)
     pool = ThreadPoolExecutor(threads)
     try:
-        for item in items:
+        for item in chain(start, source):
             size = 0 if cells is None else cells(item)
             while waiting and (len(waiting) > 2 * threads or held + size > most):
                 first, own = waiting.popleft()

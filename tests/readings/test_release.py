@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 import pytest
 
 from pramana import api
+from pramana.engines.sums import Condition, SumsAsked
 from pramana.errors import InputError, InvalidNumber, InvalidTable, NotCovered, UnknownColumn
 from pramana.methods.retention import Retention
 from pramana.table.domains import Categories
@@ -159,3 +160,22 @@ def test_only_a_saved_release_can_be_verified(release):
     assert release.verify().valid
     with pytest.raises(InvalidTable, match="save it"):
         api.protect(TRUTH, plan(records=N), seed=3).verify()
+
+
+def test_sums_of_records_in_memory_are_made_once(tmp_path):
+    """And no question is taken for another that merely compares equal."""
+    codes = ["1", "true", "true"] * 100
+    schema = Schema((Column("code", Role.PLAIN), Column("sex", Role.KEY, Categories(("F", "M")))))
+    table = pa.table({"code": codes, "sex": ["F", "M"] * 150})
+    made = api.design(schema, data=table, method=Retention(retention=0.9))
+    held = api.protect(table, made, seed=1)
+    asked = [SumsAsked(("sex",), where=(Condition("code", "=", (one,)),)) for one in (1, True)]
+    found = [held.reading.records.summed(own) for own in asked]
+
+    assert asked[0] == asked[1]
+    assert [sum(own.column(1).to_pylist()) for own in found] == [100, 200]
+    assert held.crosstab("sex", where={"code": "1"}).records == 100
+    again = [held.reading.records.summed(own) for own in asked]
+    assert all(one is other for one, other in zip(found, again, strict=True))
+    stored = api.load(held.save(tmp_path / "release").folder).reading.records
+    assert stored.summed(asked[0]) is not stored.summed(asked[0])

@@ -10,7 +10,20 @@ import os
 
 import pytest
 
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For a JVM that lives for minutes: compiling it as for days takes longer than it then runs."""
+
 collect_ignore_glob = [] if os.environ.get("PRAMANA_TEST_SPARK") else ["test_*.py"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def brief(tmp_path_factory):
+    """Every Spark that is started, here and by commands, reads how its JVM is to compile."""
+    folder = tmp_path_factory.mktemp("conf")
+    (folder / "spark-defaults.conf").write_text(f"spark.driver.extraJavaOptions {BRIEF}\n")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("SPARK_CONF_DIR", str(folder))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ from pramana.table.cells import joint_groups
 from pramana.types import FloatArray, IntArray
 
 NEAR = 6  # centres that are looked at for a partner
+MANY = 5000  # cells from which on threads save more than they take to start
 
 Short = Callable[[IntArray, IntArray], NDArray[np.bool_]]
 
@@ -49,7 +50,8 @@ def merge_along(values: FloatArray, weights: IntArray, k: int) -> IntArray:
     space = search_space(values)
     order = cKDTree(space).indices  # near cells side by side make the search several times faster
     values, weights, space = values[order], weights[order], space[order]
-    graph = cKDTree(space).query(space, min(NEAR + 1, len(values)), workers=-1)[1]
+    workers = -1 if len(values) > MANY else 1
+    graph = cKDTree(space).query(space, min(NEAR + 1, len(values)), workers=workers)[1]
     graph = graph.reshape(len(values), -1).astype(np.int32)
     labels, middle, sizes = np.arange(len(values)), values, weights
     while (short := sizes < k).any():

@@ -30,7 +30,7 @@ from pramana.kanonymity.choices import Clustering
 from pramana.kanonymity.distance import Key, embed
 from pramana.kanonymity.diversity import Sensitive, diversify
 from pramana.kanonymity.greedy import greedy
-from pramana.kanonymity.groups import compact, within
+from pramana.kanonymity.groups import bounds, compact, within
 from pramana.kanonymity.mdav import mdav
 from pramana.kanonymity.numbers import number_columns
 from pramana.kanonymity.refine import LARGE, chop, improve, improve_large
@@ -258,6 +258,9 @@ def _annealed(
 ) -> IntArray:
     """Better groups of a table of few records, and once more what annealing leaves at hand."""
     if k == 1 or labels.max() == 0:
+        return labels
+    low, high = bounds(points, labels)
+    if (low == high).all():  # every group is one cell: nothing is left to gain
         return labels
     points = np.ascontiguousarray(points)
     tries = (

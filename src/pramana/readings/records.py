@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -27,6 +28,10 @@ __all__ = ["Coded", "ReleasedCells", "ReleasedRecords", "Summed"]
 
 Coded: TypeAlias = tuple[dict[str, Codes], dict[str, tuple[Label, ...]]]
 """Codes and labels of each column."""
+
+KEPT_ANSWERS, KEPT_ROWS = 64, 4096
+"""So many sums of records in memory are kept, of so many rows each: one question asks for the same
+sums several times, and so does the next question."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +66,22 @@ class ReleasedRecords:
             return self.weigh_by
         weight = self.certificate.schema.weight
         return None if weight is None else weight.name
+
+    @cached_property
+    def _answers(self) -> dict[str, pa.Table]:
+        return {}
+
+    def summed(self, asked: SumsAsked) -> pa.Table:
+        """Sums over the records; those of a table that is held in memory are made once."""
+        if self.opened.files or self.opened.format != "frame":
+            return grouped_sums(self.opened, asked)
+        exactly = repr(asked)  # the text 1 and the number 1 are not the same question
+        found = self._answers.get(exactly)
+        if found is None:
+            found = grouped_sums(self.opened, asked)
+            if found.num_rows <= KEPT_ROWS and len(self._answers) < KEPT_ANSWERS:
+                self._answers[exactly] = found
+        return found
 
     def changed(self, names: Collection[str]) -> list[str]:
         """Those of the columns that were not released as they are."""
@@ -147,7 +168,7 @@ class ReleasedRecords:
             where=self.with_values(before, [*also, value]),
             beyond=asked.beyond,
         )
-        table = grouped_sums(self.opened, wanted)
+        table = self.summed(wanted)
         if not table.num_rows or not sums_in(table)["n"].sum():
             raise InvalidTable("No released record meets the filter. Loosen it.")
         codes, labels = self.coded(table, columns)

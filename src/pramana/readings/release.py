@@ -181,11 +181,17 @@ class Release:
 
     def _require_without_noise(self, name: str) -> None:
         """Refuse shares and quantiles of numbers that carry noise: it moves them."""
-        ReleasedRecords(self.certificate, self.opened).require_without_noise([name])
+        self._asked_of.require_without_noise([name])
+
+    @cached_property
+    def _asked_of(self) -> ReleasedRecords:
+        return ReleasedRecords(self.certificate, self.opened)
 
     def _weighed_by(self, name: str | None) -> Reading:
         """The same with another column of weights."""
-        return reading_of(ReleasedRecords(self.certificate, self.opened, weigh_by=name))
+        return reading_of(
+            self._asked_of if name is None else replace(self._asked_of, weigh_by=name)
+        )
 
     def crosstab(
         self,
@@ -520,7 +526,7 @@ class Release:
                 "have a column of role weight, and weighted must not be False."
             )
         names = replicates.columns_in(self.opened.schema.names)
-        records = ReleasedRecords(self.certificate, self.opened)
+        records = self._asked_of
         for name in names:
             records.require_number(name)
         drawn = self.certificate.nature.grouped and records.changed(asked.names)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.engines.sums import Condition, SumsAsked, grouped_sums, sums_in
+from pramana.engines.sums import Condition, SumsAsked, sums_in
 from pramana.errors import InvalidTable
 from pramana.estimation.counts import (
     BESIDE,
@@ -107,7 +107,7 @@ class ReportSums:
             before = [Condition(ASKED, "=", tuple(one.name for one in used))]
         where = records.with_values(before, [value, *extra])
         wanted = SumsAsked(tuple(columns), value, weight, where, asked.beyond)
-        table = grouped_sums(records.opened, wanted)
+        table = records.summed(wanted)
         if limits is not None:
             table = table.filter(pc.is_valid(table.column(limits[0])))
         if not table.num_rows and not alone:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.engines.sums import SumsAsked, grouped_sums, sums_in
+from pramana.engines.sums import SumsAsked, sums_in
 from pramana.errors import InvalidTable, NotCovered, TooLarge
 from pramana.estimation.reported_scores import Needs, ToldBySet, rows_of_sets
 from pramana.matrices.reporting import AskedSet, Reporting
@@ -104,7 +104,7 @@ def _summed(
         weight=records.weight if question.weighted else None,
         where=records.with_values(before, [*asked.kept, asked.summed]),
     )
-    table = grouped_sums(records.opened, wanted)
+    table = records.summed(wanted)
     table = table.filter(pa.array(complete(table, asked.kept)))
     if not table.num_rows or not sums_in(table)["n"].sum():
         raise InvalidTable("No released record meets the filter. Loosen it.")
