@@ -29,8 +29,11 @@ from benchmarks._measure import Result
 
 CERTIFICATE = "certificate.json"
 SLOWEST = 5.0
-OWN_WORD = {"seed", "signature", "digest", "guarantees"}
+OWN_WORD = {"seed", "signature", "digest", "guarantees", "words", "households"}
 """Fields that only the owner can speak for; claims are compared by what they promise."""
+
+FOREIGN = "9.9.9+0123456789ab"
+"""Another edition: its sentences are not compared, so that none of them may be shown."""
 
 OWN_FIGURES = {"standard_errors", "verbatim", "within_group_share"}
 OWN_OPTIONS = {"clustering", "closeness", "distinct", "max_size", "response_weight", "responses",
@@ -154,10 +157,10 @@ def _claims_more(folder, base):
 
     before, after = read_certificate(base), read_certificate(folder)
     one, other = before.to_json(), after.to_json()
-    changed = {name for name in one if one[name] != other[name]} - OWN_WORD
-    for name, free in (("figures", OWN_FIGURES), ("options", OWN_OPTIONS)):
-        if all(own in free for own in _differing(one[name], other[name])):
-            changed.discard(name)
+    shown = " ".join([*after.sentences(), after.price or "", json.dumps(other["scope"])])
+    if any(word in shown for word in FORGED):
+        return "valid, and shows a forged sentence"
+    changed = _changed(one, other, foreign=after.foreign)
     known = _known_methods()
     if known.get(after.method, known[before.method]) == known[before.method]:
         changed.discard("method")  # of the same kind, and nothing that a stranger could see
@@ -170,6 +173,21 @@ def _claims_more(folder, base):
         if claim.name not in promised:
             return f"valid with {claim.attained}, which was not claimed"
     return f"valid with another {', '.join(sorted(changed))}" if changed else None
+
+
+def _changed(one, other, *, foreign):
+    """The fields that differ, but for what is the owner's word, or that of another edition."""
+    changed = _differing(one, other) - OWN_WORD
+    spoken = {n for n, own in other["figures"].items() if isinstance(own, str) and n != "keys"}
+    figures = OWN_FIGURES | (spoken if foreign else set())
+    if foreign:
+        changed.discard("expected_error")
+    # less is said, and no central epsilon rests on it
+    spared = {"attached", "statement"} if other["crowd"]["attached"] is None else set()
+    for name, free in (("figures", figures), ("options", OWN_OPTIONS), ("crowd", spared)):
+        if _differing(one[name], other[name]) <= free:
+            changed.discard(name)
+    return changed
 
 
 def _differing(one, other):
@@ -284,11 +302,29 @@ def _write(folder, form, chance):
     try:
         if chance.random() < 0.9 and isinstance(form, dict):
             form = {name: own for name, own in form.items() if name not in ("digest", "signature")}
+            form = _of_another_edition(form, chance) if chance.random() < 0.3 else form
             form["digest"] = hashlib.sha256(canonical(form)).hexdigest()
         content = canonical(form)
     except (TypeError, ValueError):
         content = json.dumps(form).encode()
     (folder / CERTIFICATE).write_bytes(content)
+
+
+FORGED = ("nobody can be found", "everything is exact")
+
+
+def _of_another_edition(form, chance):
+    """As if other words had been usual when it was written; perhaps with such words."""
+    form = {name: own for name, own in form.items() if name != "words"}
+    form |= {"words": FOREIGN} if chance.random() < 0.7 else {}
+    claims = form.get("guarantees")
+    for claim in claims if isinstance(claims, list) and chance.random() < 0.7 else ():
+        if isinstance(claim, dict):
+            claim["sentence"] = FORGED[0]
+    scope = form.get("scope")
+    if isinstance(scope, dict) and chance.random() < 0.3:
+        scope["statement"] = form["expected_error"] = FORGED[1]
+    return form
 
 
 def _spots(form):
@@ -386,6 +422,8 @@ def _careful(folder, chance, _):
         lambda c: replace(c, kind=chance.choice(("withheld", "groups")), mechanism=None),
         lambda c: replace(c, method=chance.choice(sorted(_known_methods()))),
         lambda c: replace(c, data_dependent=not c.data_dependent),
+        lambda c: replace(c, words=None),
+        lambda c: replace(c, options={}),
         lambda c: replace(c, claims=c.claims * 2),
         lambda c: replace(c, mechanism=Mechanism(c.mechanism.steps[:-1])),
         lambda c: replace(c, schema=replace(c.schema, columns=c.schema.columns[1:])),

@@ -108,4 +108,4 @@ def test_reports_that_do_not_fit_their_sets_are_seen(
     checks = {own.name: own for own in pm.verify(forged).checks}
     found = checks[check]
     assert not found.ok
-    assert "records" in found.detail
+    assert "record" in found.detail

@@ -98,6 +98,12 @@ class Method(Protocol):
         return {}, {}
 
     @classmethod
+    def chosen_so(cls, certificate: Certificate) -> bool | None:
+        """Whether it chooses these very matrices for the options told; ``None``: none are told."""
+        del certificate
+        return None
+
+    @classmethod
     def prices(cls, certificate: Certificate, words: str | None) -> bool:
         """Whether it gives these words about the expected error beside these matrices."""
         found = cls.priced(certificate)

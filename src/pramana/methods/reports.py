@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache, partial
 from typing import Any, ClassVar
 
@@ -48,6 +49,7 @@ from pramana.table.schema import (
 
 __all__ = ["Reports"]
 
+FEWEST_RECORDS, MOST_RECORDS = 1, 10**18
 MARK = "columns that the record was asked for; other empty cells were not asked"
 
 
@@ -209,6 +211,29 @@ class Reports(Method):
         made = cls._listed(certificate)
         made._wanted(certificate.true_schema)
         return made.disclosed(), {}
+
+    @classmethod
+    def chosen_so(cls, certificate: Certificate) -> bool | None:
+        """Whether these sets, as often, are those for the tables that are told, or for all pairs.
+
+        For few records single columns are asked for too; a plan may have been made for more or
+        fewer than came.
+        """
+        mechanism = certificate.mechanism
+        if not isinstance(mechanism, Reporting) or certificate.collected is not None:
+            return None
+        cells = _Cells(certificate.true_schema)
+        wanted = cls._listed(certificate)._wanted(certificate.true_schema)
+        gamma = float(max(Fraction(one.matrix.gamma) for one in mechanism.sets))
+        found = {one.columns: float(one.share) for one in mechanism.sets}
+        for records in (FEWEST_RECORDS, MOST_RECORDS):
+            made = report_shares(cells.names, wanted, cells.count, gamma=gamma, records=records)
+            shares = dict(zip(made.sets, made.shares, strict=True))
+            if set(shares) == set(found) and all(
+                math.isclose(shares[own], found[own], rel_tol=1e-6) for own in found
+            ):
+                return True
+        return False
 
     @classmethod
     def _listed(cls, certificate: Certificate) -> Reports:

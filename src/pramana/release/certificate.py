@@ -22,6 +22,7 @@ from pramana.guarantees.claim import Claim, Made
 from pramana.guarantees.households import ANY_SIZE, household_scope
 from pramana.matrices.mechanism import Mechanism
 from pramana.numeric import SHARES, counted, percent_up, text_up
+from pramana.release.edition import EDITION, edition
 from pramana.release.forms import (
     labels_of,
     labels_to_json,
@@ -64,7 +65,11 @@ FIELDS = (
     "data", "digest",
 )  # fmt: skip
 
-OPTIONAL = ("signature", "labels", "collected", "copies", "households")
+OPTIONAL = ("signature", "labels", "collected", "copies", "households", "words")
+
+SPOKEN = ("sentence", "assumption")
+STATED = ("scope", "crowd", "collected", "households")
+"""Where a certificate has sentences: in its claims, and as a statement of these."""
 
 
 def canonical(form: Mapping[str, Any]) -> bytes:
@@ -187,6 +192,8 @@ class Certificate:
         collected: the survey, where people randomised their own answers.
         copies: the same records in further formats, beside the data file.
         households: whether the true table numbered households; the number is not released.
+        words: the edition that its sentences are of; ``None`` where it does not say.
+        told: its sentences as they stand, where they are of another edition and differ from ours.
     """
 
     schema: Schema
@@ -208,6 +215,8 @@ class Certificate:
     collected: Collected | None = None
     copies: tuple[DataFile, ...] = ()
     households: bool = False
+    words: str | None = field(default_factory=edition)
+    told: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         files = [one.name for one in (self.data, *self.copies) if one is not None]
@@ -270,8 +279,23 @@ class Certificate:
         """What was done to the columns that are not released as they are."""
         return "replaced within groups" if self.nature.grouped else "randomised"
 
+    @property
+    def foreign(self) -> bool:
+        """Whether its words are of another edition than this one, so that ours may differ."""
+        return self.words != edition()
+
+    @property
+    def price(self) -> str | None:
+        """The expected error in words: as stated, or as this edition puts it."""
+        if not self.foreign:
+            return self.expected_error
+        from pramana.release.makers import MAKERS
+
+        found = MAKERS[self.method].priced(self) if self.method in MAKERS else None
+        return None if found is None else found.sentence()
+
     def to_json(self) -> dict[str, Any]:
-        """The claim without digest and signature."""
+        """The claim without digest and signature, in words of this edition."""
         left = [c.name for c in self.as_they_are if not (c.binned or c.noisy)]
         binned = [column.name for column in self.true_schema.binned]
         noisy = [column.name for column in self.true_schema.noisy]
@@ -316,13 +340,16 @@ class Certificate:
             extras["collected"] = self.collected.to_json(picked=self.made.picked)
         if self.households:
             extras["households"] = {"statement": household_scope(self.true_schema)}
+        if self.words is not None:
+            extras["words"] = self.words
         if self.copies:
             extras["copies"] = [vars(own) for own in self.copies]
         return extras
 
     def signed_part(self) -> bytes:
         """The bytes that a signature covers: the claim with its digest."""
-        claim = canonical(self.to_json())
+        form = self.to_json()
+        claim = canonical(_with_words(form, self.told) if self.told else form)
         # In order of the alphabet, and spelled once: only keys of the claim itself stand one in.
         after = b'\n "expected_error": '
         digest = hashlib.sha256(claim).hexdigest().encode()
@@ -347,6 +374,9 @@ class Certificate:
             raise NotARelease(f"The certificate contradicts itself: {error}") from None
         try:
             written = certificate.to_bytes()
+            if written != content and certificate.foreign:
+                certificate = replace(certificate, told=_words_of(root))
+                written = certificate.to_bytes()
         except ValueError:  # a number that no certificate could state
             raise AlteredRelease("The certificate was altered: one of its numbers is.") from None
         if written != content:
@@ -398,6 +428,7 @@ class Certificate:
             labels=labels_of(form["labels"]) if "labels" in form else Labels(),
             collected=_collected_of(form["collected"]) if "collected" in form else None,
             copies=tuple(map(_copy_of, form["copies"].items())) if "copies" in form else (),
+            words=form["words"].matching(EDITION, "an edition") if "words" in form else None,
             households="households" in form and bool(form["households"].fields(["statement"])),
         )
 
@@ -527,6 +558,28 @@ def _claim_of(field: Field) -> Claim:
         # Whatever a guarantee, perhaps of another package, cannot be made of: here it ends.
         form["attained"].refuse(f"numbers of {form['name'].text()[:60]!r}")
     return claim
+
+
+def _words_of(root: Field) -> dict[str, Any]:
+    """The sentences of a certificate, wherever they stand."""
+    form = root.entries()
+    claims = [claim.entries() for claim in form["guarantees"].items()]
+    told: dict[str, Any] = {
+        "guarantees": [{name: own[name].text() for name in SPOKEN if name in own} for own in claims]
+    }
+    for name in STATED:
+        if name in form:
+            told[name] = form[name].entries()["statement"].text()
+    return told
+
+
+def _with_words(form: dict[str, Any], told: Mapping[str, Any]) -> dict[str, Any]:
+    """A claim with the sentences of another edition in place of ours."""
+    claims = [
+        {**own, **words} for own, words in zip(form["guarantees"], told["guarantees"], strict=True)
+    ]
+    stated = {name: {**form[name], "statement": told[name]} for name in STATED if name in told}
+    return {**form, "guarantees": claims, **stated}
 
 
 def _data_of(field: Field) -> DataFile:

@@ -20,7 +20,14 @@ from pramana.release.explained import explanations
 from pramana.release.signing import sign
 from pramana.shown import listed
 
-__all__ = ["require_counted", "require_free", "require_own", "write_explanations", "write_folder"]
+__all__ = [
+    "files_of",
+    "require_counted",
+    "require_free",
+    "require_own",
+    "write_explanations",
+    "write_folder",
+]
 
 MOST_NAMED = 3
 """So many files that are not of a release are named."""
@@ -123,6 +130,12 @@ def require_own(folder: Path) -> None:
             raise _not_ours(folder, f"{data.name} was changed")
 
 
+def files_of(certificate: Certificate) -> set[str]:
+    """The names of all that a release has."""
+    files = {own.name for own in (certificate.data, *certificate.copies) if own is not None}
+    return {CERTIFICATE, *files, *explanations(certificate)}
+
+
 def _own(folder: Path) -> Certificate | None:
     """The certificate of a folder that has nothing but what it names; none if it is empty."""
     found = sorted(place.name for place in folder.iterdir())
@@ -135,9 +148,7 @@ def _own(folder: Path) -> Certificate | None:
             data_path(folder, certificate)
     except NotARelease as error:
         raise _not_ours(folder, str(error).rstrip(".")) from None
-    copies = (own.name for own in certificate.copies)
-    known = {CERTIFICATE, *data, *copies, *explanations(certificate)}
-    others = [name for name in found if name not in known]
+    others = [name for name in found if name not in files_of(certificate)]
     if others:
         raise _not_ours(folder, f"it also holds {listed(others, MOST_NAMED)}")
     return certificate

@@ -25,6 +25,13 @@ class NewKeys(StrEnum):
     CENTRE = "the centre of the group"
 
 
+class Priced(Protocol):
+    """A price that can be put in words."""
+
+    def sentence(self) -> str:
+        """In plain words."""
+
+
 class Maker(Protocol):
     """What a method says about the releases that it makes."""
 
@@ -44,6 +51,14 @@ class Maker(Protocol):
     @classmethod
     def follows(cls, certificate: Certificate) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         """The options, and the other figures, that its certificate has if all else is as it is."""
+
+    @classmethod
+    def priced(cls, certificate: Certificate) -> Priced | None:
+        """The expected error of published matrices; ``None`` where it states none."""
+
+    @classmethod
+    def chosen_so(cls, certificate: Certificate) -> bool | None:
+        """Whether it chooses these very matrices for the options told; ``None``: none are told."""
 
     @classmethod
     def prices(cls, certificate: Certificate, words: str | None) -> bool:

@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ def ties(certificate: Certificate) -> Iterator[Check]:
     """Whether the parts of a certificate fit together, and what its claims are worth."""
     yield from matrix_ties(certificate)
     yield _free_fields(certificate)
+    yield from _chosen(certificate)
     yield from _figures(certificate)
     yield from _shares(certificate)
     yield from _options(certificate)
@@ -216,10 +218,38 @@ def _free_fields(certificate: Certificate) -> Check:
     )
     strange |= maker.tells - set(certificate.figures) - _uncounted(certificate)
     strange |= set() if priced else {"expected_error"}
+    if strange and certificate.foreign and not strange - _spoken(certificate, figures):
+        return Check.stated(name, f"{', '.join(sorted(strange))}: in words of another edition")
     if strange:
         told = f"{certificate.method} gives another {', '.join(sorted(strange))}, or none"
         return Check.of(name, False, told)
     return Check.of(name, True, f"what {certificate.method} gives with all else in the certificate")
+
+
+def _spoken(certificate: Certificate, figures: Mapping[str, Any]) -> set[str]:
+    """What of figures and price is said in words, of which editions differ."""
+    texts = {n for n, own in certificate.figures.items() if isinstance(own, str)}
+    price = {"expected_error"} if (certificate.price is None) == (
+        certificate.expected_error is None
+    ) else set()  # fmt: skip
+    return price | {n for n in texts if isinstance(figures.get(n), str)}
+
+
+def _chosen(certificate: Certificate) -> Iterator[Check]:
+    """Whether sets are those that the method chooses for the tables that it says it had."""
+    name, maker = "chosen for", MAKERS.get(certificate.method)
+    if maker is None or certificate.mechanism is None:
+        return
+    try:
+        again = maker.chosen_so(certificate)
+    except (ArithmeticError, LookupError, PramanaError, TypeError, ValueError):
+        again = False
+    if again:
+        yield Check.of(name, True, f"{certificate.method} chooses these for what it was asked for")
+    elif again is False:
+        told = f"not what {certificate.method} chooses for what is said to have been asked for"
+        own = Check.stated if certificate.foreign else partial(Check.of, good=False)
+        yield own(name, detail=f"{told}, in this edition" if certificate.foreign else told)
 
 
 def _uncounted(certificate: Certificate) -> set[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -26,12 +27,14 @@ from pramana.release.checks import Check, State, Verdict
 from pramana.release.contents import CERTIFICATE, data_path, fingerprint, holds, read_certificate
 from pramana.release.copies import copies_checked
 from pramana.release.explained import explanations
+from pramana.release.folder import files_of
 from pramana.release.makers import NewKeys
 from pramana.release.sets_beside import SetsBeside
 from pramana.release.signing import has_signature_of
 from pramana.release.stored import open_data
 from pramana.release.ties import ties
 from pramana.release.within import WithinKeys
+from pramana.shown import listed
 from pramana.table.codec import Refused, count_refused, encode_released, places_among
 from pramana.table.domains import label_key
 from pramana.table.groups import MOST_ATTACHED, GroupSizes, in_bins
@@ -49,6 +52,10 @@ UNFORESEEN: Final = (
 )  # fmt: skip
 """What data may still raise that somebody made to be raised: a check that fails, and no more."""
 
+
+MOST_FILES: Final = 10_000
+MOST_NAMED: Final = 5
+"""Files beside a release that are named."""
 
 MOST_UNPACKED: Final = 2**30
 """So many bytes may the texts of a batch of records have."""
@@ -71,7 +78,9 @@ def verify_folder(
     checks = [
         whole,
         data,
+        *_words(certificate),
         _explained(folder, certificate),
+        *_others(folder, certificate),
         *_signature(certificate, key),
         *ties(certificate),
         *_owners_word(certificate),
@@ -84,7 +93,9 @@ def verify_folder(
             checks.append(Check.of("table", False, str(error)))
         except UNFORESEEN:
             checks.append(Check.of("table", False, "it cannot be read"))
-    return Verdict(tuple(checks), tuple(_notes(certificate, key)))
+    own = certificate.sentences() if certificate.told else []
+    said = [f"In words of this edition: {sentence}" for sentence in own]
+    return Verdict(tuple(checks), (*said, *_notes(certificate, key)))
 
 
 def _owners_word(certificate: Certificate) -> Iterator[Check]:
@@ -115,6 +126,9 @@ def _explained(folder: Path, certificate: Certificate) -> Check:
     false = [name for name in there if not holds(folder / name, written[name])]
     if false:
         told = f"{', '.join(false)}: not what follows from the certificate"
+        if certificate.foreign:
+            told += " in this edition: not compared, and anybody's"
+            return Check.stated("explanations", told)
         return Check.of("explanations", False, told)
     if len(there) < len(written):
         gone = len(written) - len(there)
@@ -123,6 +137,26 @@ def _explained(folder: Path, certificate: Certificate) -> Check:
             f"{gone} of {len(written)} files {'is' if gone == 1 else 'are'} not there",
         )
     return Check.of("explanations", True, f"{', '.join(there)} say what the certificate says")
+
+
+def _words(certificate: Certificate) -> Iterator[Check]:
+    """Sentences of another edition, which nobody here can compare."""
+    if certificate.told:
+        by = "another edition" if certificate.words is None else f"edition {certificate.words}"
+        told = f"of {by} of pramana, not compared; what its numbers mean is said below"
+        yield Check.stated("words", told)
+
+
+def _others(folder: Path, certificate: Certificate) -> Iterator[Check]:
+    """Files that the certificate does not name: of anybody, read by no verb."""
+    known, strange = files_of(certificate), list[str]()
+    with suppress(OSError), os.scandir(folder) as entries:
+        strange = sorted(own.name for own, _ in zip(entries, range(MOST_FILES), strict=False)
+                         if own.name not in known)  # fmt: skip
+    if strange:
+        shown = listed([ascii(name)[1:-1] for name in strange], MOST_NAMED)
+        told = f"{shown}: not of the release, and not looked at"
+        yield Check.stated("other files", told)
 
 
 def _signature(certificate: Certificate, key: str | Path | None) -> Iterator[Check]:

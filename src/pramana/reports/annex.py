@@ -188,7 +188,7 @@ def _measures(found: Measures | None) -> list[Block]:
 
 
 def _analysis(content: ReportContent) -> list[Block]:
-    error = content.certificate.expected_error
+    error = content.certificate.price
     weight = content.certificate.schema.weight
     blocks: list[Block] = [
         Words(

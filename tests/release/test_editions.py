@@ -1,0 +1,220 @@
+"""Releases of another edition hold; forged sentences and odd files do not pass for checked."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import os
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pramana as pm
+from pramana.release.certificate import Certificate, canonical
+from pramana.release.edition import edition
+from pramana.table.schema import Schema
+
+KEYS = """
+tables = ["sex*age", "sex*work"]
+[columns.sex]
+role = "key"
+categories = ["F", "M"]
+[columns.age]
+role = "key"
+categories = ["y", "m", "o"]
+[columns.work]
+role = "key"
+categories = ["no", "yes"]
+[columns.pay]
+role = "sensitive"
+"""
+FORGED = "Everything is exact, and nobody can be found."
+OTHER = "9.9.9+0123456789ab"
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A release of each kind, by the method that made it."""
+    words = np.random.default_rng(5)
+    people = 400
+    table = pa.table(
+        {
+            "sex": words.choice(["F", "M"], people),
+            "age": words.choice(["y", "m", "o"], people),
+            "work": words.choice(["no", "yes"], people),
+            "pay": words.integers(0, 9, people),
+        }
+    )
+    place = tmp_path_factory.mktemp("editions")
+    for method in ("retention", "reports", "resample"):
+        target = pm.KAnonymity(5) if method == "resample" else pm.PkAnonymity(5)
+        plan = pm.design(Schema.from_toml(KEYS), target, data=table, method=method)
+        pm.protect(table, plan, to=place / method)
+    return place
+
+
+def rewritten(written, tmp_path, method, change):
+    """A copy of a release with another certificate, whose digest is right."""
+    folder = tmp_path / "release"
+    shutil.copytree(written / method, folder)
+    form = json.loads((folder / "certificate.json").read_bytes())
+    form.pop("digest")
+    change(form)
+    digest = hashlib.sha256(canonical(form)).hexdigest()
+    (folder / "certificate.json").write_bytes(canonical({**form, "digest": digest}))
+    return folder
+
+
+def say(form):
+    """Other words everywhere."""
+    for claim in form["guarantees"]:
+        claim["sentence"] = claim["assumption"] = FORGED
+    form["scope"]["statement"] = form["crowd"]["statement"] = FORGED
+    if form["expected_error"] is not None:
+        form["expected_error"] = FORGED
+
+
+@pytest.mark.parametrize("method", ["retention", "reports", "resample"])
+@pytest.mark.parametrize("words", [OTHER, None])
+def test_a_release_of_another_edition_holds_and_none_of_its_words_is_shown(
+    written, tmp_path, method, words
+):
+    """Its sentences are said not to be compared, and those of this edition are shown instead."""
+
+    def older(form):
+        say(form)
+        form.pop("words") if words is None else form.update(words=words)
+        if "meaning" in form["figures"]:
+            form["figures"]["meaning"] = FORGED
+
+    folder = rewritten(written, tmp_path, method, older)
+    verdict, release = pm.verify(folder), pm.load(folder)
+
+    assert verdict
+    assert "words" in {check.name for check in verdict.of_state("stated")}
+    ours = Certificate.from_bytes((written / method / "certificate.json").read_bytes()).sentences()
+    assert release.certificate.sentences() == ours
+    assert [f"In words of this edition: {own}" for own in ours] == list(verdict.notes[: len(ours)])
+    shown = json.dumps(verdict.to_json()) + pm.report(folder).html + str(release.certificate)
+    assert FORGED not in html.unescape(shown)
+    assert release.certificate.to_bytes() == (folder / "certificate.json").read_bytes()
+
+
+@pytest.mark.parametrize("method", ["retention", "reports", "resample"])
+def test_words_of_this_edition_are_compared_to_the_letter(written, tmp_path, method):
+    """Whoever claims to be of this edition must speak as it does."""
+    assert not pm.verify(rewritten(written, tmp_path, method, say))
+
+
+def _more(form):
+    form["guarantees"][0]["attained"]["k"] = form["guarantees"][0]["asked"]["k"] = 300
+
+
+def _other_reader(form):
+    form["guarantees"][0]["checked_by"] = "nobody"
+
+
+def _other_treatment(form):
+    form["scope"]["randomised"] = ["sex"]
+
+
+def _longer(form):
+    form["crowd"]["more"] = FORGED
+
+
+def _no_text(form):
+    form["scope"]["statement"] = {"exact": True}
+
+
+@pytest.mark.parametrize("change", [_more, _other_reader, _other_treatment, _longer, _no_text])
+def test_another_edition_changes_words_and_nothing_else(written, tmp_path, change):
+    """Numbers and structure are tied as ever."""
+
+    def older(form):
+        form["words"] = OTHER
+        change(form)
+
+    assert not pm.verify(rewritten(written, tmp_path, "retention", older))
+
+
+def test_what_explains_a_release_is_compared_with_this_edition_only(written, tmp_path):
+    """A changed README fails; in a release of another edition it is said to be anybody's."""
+    for method, words, state in (("retention", edition(), "failed"), ("reports", OTHER, "stated")):
+        folder = rewritten(written, tmp_path / method, method, lambda f, w=words: f.update(words=w))
+        (folder / "README.md").write_text(FORGED)
+        found = {check.name: check for check in pm.verify(folder).checks}
+        assert found["explanations"].state == state
+        assert "README.md" in found["explanations"].detail
+
+
+def test_an_edition_is_spelled_strictly(written, tmp_path):
+    """Neither a text of any kind nor a number."""
+    for at, words in enumerate(["", "1.0", 3, None, "1.0+0123456789AB", "\x1b[2J+0123456789ab"]):
+        folder = rewritten(
+            written, tmp_path / str(at), "retention", lambda f, w=words: f.update(words=w)
+        )
+        assert not pm.verify(folder)
+
+
+def test_files_that_the_certificate_does_not_name_are_said_and_not_read(written, tmp_path):
+    """Whatever they are: a file, one that is hidden, a link out, a pipe, an escape in its name."""
+    folder = tmp_path / "release"
+    shutil.copytree(written / "retention", folder)
+    names = {check.name for check in pm.verify(folder).checks}
+    assert "other files" not in names
+    (folder / "install.sh").write_text("exit 1")
+    (folder / ".hidden").write_text("")
+    (folder / "\x1b[2J").write_text("")
+    (folder / "out").symlink_to("/dev/zero")
+    os.mkfifo(folder / "pipe")
+
+    verdict = pm.verify(folder)
+
+    assert verdict
+    (told,) = (check for check in verdict.checks if check.name == "other files")
+    assert told.state == "stated"
+    for name in (".hidden", "install.sh", "out", "pipe"):
+        assert name in told.detail
+    assert "\x1b" not in told.detail
+    assert pm.load(folder).crosstab("sex").to_frame() is not None
+
+
+def test_tables_that_sets_were_not_chosen_for_are_found(written, tmp_path):
+    """One left out, one made up, none at all: the sets and how often they are asked for tell."""
+    whole = {check.name: check.state for check in pm.verify(written / "reports").checks}
+    assert whole["chosen for"] == "proven"
+
+    def without(form):
+        del form["options"]["tables"][0]
+
+    def another(form):
+        form["options"]["tables"] = ["sex*age", "age*work"]
+
+    def none(form):
+        form["options"] = {}
+
+    for at, change in enumerate((without, another, none)):
+        folder = rewritten(written, tmp_path / str(at), "reports", change)
+        found = {check.name: check.state for check in pm.verify(folder).checks}
+        assert found["chosen for"] == "failed"
+
+
+@pytest.mark.parametrize("records", [30, 100_000])
+def test_sets_chosen_for_another_number_of_records_are_known_again(tmp_path, records):
+    """A plan for few people asks for single columns too; it may be used for more of them."""
+    words = np.random.default_rng(6)
+    names = [f"c{at}" for at in range(5)]
+    table = pa.table({name: words.choice(["a", "b", "c"], 2000) for name in names})
+    text = "".join(
+        f'[columns.{name}]\nrole = "key"\ncategories = ["a", "b", "c"]\n' for name in names
+    )
+    plan = pm.design(
+        Schema.from_toml(text), pm.DifferentialPrivacy(1), records=records, method="reports"
+    )
+    pm.protect(table, plan, to=tmp_path / "release")
+
+    found = {check.name: check.state for check in pm.verify(tmp_path / "release").checks}
+    assert found["chosen for"] == "proven"
