@@ -8,10 +8,12 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import sys
+import tempfile
 import time
 import traceback
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -445,6 +447,18 @@ def _is_whole_asked(place: Path) -> bool:
     thanked = said.read_text().splitlines().count("kept") if said.exists() else 0
     with answers(place) as store:
         return _is_whole_survey(place) and store.count() >= 30 + thanked
+
+
+def held(place: Path) -> list[tuple[object, ...]]:
+    """All rows of a store: what it holds, and not how its file lays it out.
+
+    A copy is read: who looks must not mend what a kill has left.
+    """
+    with tempfile.TemporaryDirectory() as aside:
+        copy = Path(shutil.copytree(place, Path(aside) / "store"))
+        with closing(sqlite3.connect(copy / "answers.sqlite")) as store:
+            tables = ("records", "tokens", "settings")
+            return [row for own in tables for row in store.execute(f"SELECT * FROM {own}")]
 
 
 def _is_whole_codes(place: Path) -> bool:
