@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,11 +38,11 @@ def test_a_weight_becomes_the_nearest_multiple_and_never_nothing():
 
 
 def test_whole_numbers_stay_whole_where_the_step_is():
-    """The type of the column does not change; with half a step it must."""
+    """As integers of 64 bits, which hold what a step may lead to; with half a step they cannot."""
     table = people(pa.array([3, 17], pa.int16()))
     half = pm.Schema((KEY, pm.Column("w", pm.Role.WEIGHT, recoding=pm.Recoding(round=2.5))))
 
-    assert open_source(table, schema=STEPS).schema.field("w").type == pa.int16()
+    assert open_source(table, schema=STEPS).schema.field("w").type == pa.int64()
     assert open_source(table, schema=half).to_arrow(["w"]).column("w").to_pylist() == [2.5, 17.5]
 
 
@@ -121,3 +124,29 @@ merge = {a = ["b"], b = ["c"]}
     released = pm.protect(people, plan, seed=1).table
     assert set(released["school"].to_pylist()) <= {"1", "2", "other", "9", None}
     assert set(released["code"].to_pylist()) <= {1, 2}
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint8(), pa.int16(), pa.int64(), pa.uint64()])
+@pytest.mark.parametrize("step", [1, 2, 3, 10, 1000])
+def test_whole_numbers_are_rounded_exactly_to_the_ends_of_their_type(kind, step):
+    """127 in steps of ten is 130, which no int8 holds; beyond 2**53 every digit counts.
+
+    The nearest multiple, halves up, by fractions; at the ends of 64 bits the last that there is.
+    """
+    own = np.iinfo(kind.to_pandas_dtype())
+    least, most = int(own.min), int(own.max)
+    truth = [least, least + 1, 0, 1, 4, 5, 15, most // 2, most - 1, most, None]
+    truth += [2**53 + 1, 2**53 + 5] if most > 2**60 else []
+    truth += [-5, -15] if least else []
+    wide = np.iinfo(np.uint64 if kind == pa.uint64() else np.int64)
+
+    def nearest(value):
+        if value is None:
+            return None
+        steps = math.floor(Fraction(value, step) + Fraction(1, 2))
+        return step * min(max(steps, -(-int(wide.min) // step)), int(wide.max) // step)
+
+    schema = pm.Schema.from_toml(f'[columns.pay]\nrole = "sensitive"\nround = {step}\n')
+    table = open_source(pa.table({"pay": pa.array(truth, kind)}), schema=schema).to_arrow()
+
+    assert table["pay"].to_pylist() == [nearest(value) for value in truth]

@@ -188,6 +188,8 @@ def _type_of_numbers(column: Column, kind: pa.DataType) -> pa.DataType:
     whole = pa.types.is_integer(kind) and all(float(end).is_integer() for end in ends)
     if not whole:
         return pa.float64()
+    if own.round is not None:  # 127 in steps of ten is 130
+        return pa.uint64() if pa.types.is_uint64(kind) else pa.int64()
     reach = np.iinfo(kind.to_pandas_dtype())
     return kind if all(reach.min <= end <= reach.max for end in ends) else pa.int64()
 
@@ -237,11 +239,27 @@ def _ends_and_steps(values: pa.Array, own: Recoding, *, weight: bool) -> pa.Arra
     if own.round is None:
         return values
     missing = values.is_null()
+    if pa.types.is_integer(values.type) and float(own.round).is_integer():
+        whole = _whole_steps(values, int(own.round), weight=weight)
+        return pc.if_else(missing, pa.scalar(None, whole.type), whole)
     numbers = np.asarray(values.cast(pa.float64()).fill_null(0.0))
     steps = np.floor(numbers / own.round + 0.5)
     if weight:
         steps = np.where(numbers > 0, np.maximum(steps, 1), steps)
     return pc.if_else(missing, pa.scalar(None, pa.float64()), pa.array(steps * own.round))
+
+
+def _whole_steps(values: pa.Array, step: int, *, weight: bool) -> pa.Array:
+    """Integers to the nearest multiple, halves up, in 64 bits; at their end the last one."""
+    kind = pa.uint64() if pa.types.is_uint64(values.type) else pa.int64()
+    numbers = np.asarray(values.cast(kind).fill_null(0))
+    reach, size = np.iinfo(numbers.dtype), numbers.dtype.type(step)
+    steps, over = np.divmod(numbers, size)
+    steps += (over >= size - over).astype(numbers.dtype)
+    if weight:
+        steps = np.where(numbers > 0, np.maximum(steps, 1), steps)
+    steps = np.clip(steps, -(-int(reach.min) // step), int(reach.max) // step)
+    return pa.array(steps.astype(numbers.dtype) * size)
 
 
 def _within(values: pa.Array, own: Recoding) -> pa.Array:
