@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -60,6 +61,18 @@ def test_methods_are_tried_and_one_is_recommended():
     assert name == "sex by age"
     assert heads[:2] == ("sex by age", "truth")
     assert sum(int(row[1]) for row in rows) == pytest.approx(RECORDS, rel=0.3)
+
+
+def test_releases_are_designed_for_the_tables_asked_for():
+    """As if the schema stated them; the commands to paste do the same."""
+    advice = pm.advise(people(), SCHEMA, k=5, methods=["reports"], tables=[["region"]])
+    stated = replace(SCHEMA, tables=(("region",),))
+    plan = pm.design(stated, pm.PkAnonymity(k=5), data=people(), method="reports")
+
+    assert advice.tried[0].plan.mechanism == plan.mechanism
+    assert all("--tables region" in one for one in advice.commands("t.csv", "s.toml"))
+    of_schema = pm.advise(people(), SCHEMA, k=5, methods=["reports"])
+    assert not any("--tables" in one for one in of_schema.commands("t.csv", "s.toml"))
 
 
 def test_the_error_of_an_answer_is_what_its_cells_are_off_by():

@@ -123,6 +123,7 @@ class Advice(Shown):
         records: how many the table has.
         used: on how many of them methods were tried.
         ways: what else would do better at the promise of the recommended one.
+        stated: the tables that were asked for beside the schema, which releases are designed for.
     """
 
     tried: tuple[Tried, ...]
@@ -130,6 +131,7 @@ class Advice(Shown):
     records: int
     used: int
     ways: tuple[Way, ...] = ()
+    stated: tuple[tuple[str, ...], ...] = ()
 
     @property
     def done(self) -> tuple[Tried, ...]:
@@ -224,9 +226,11 @@ class Advice(Shown):
         if best is None:
             return []
         about = (table, schema, [best.scenario.guarantee], best.scenario.method)
+        tables = ",".join(map("*".join, self.stated)) if best.scenario.method == "reports" else ""
+        more = f" --tables {shlex.quote(tables)}" if tables else ""
         return [
-            command_of("design", *about),
-            f"{command_of('protect', *about)} -o release/",
+            f"{command_of('design', *about)}{more}",
+            f"{command_of('protect', *about)}{more} -o release/",
         ]
 
     def to_json(self) -> dict[str, Any]:
@@ -276,6 +280,8 @@ def advise_on(
     require_keys(schema)
     require_coded(schema, table)
     questions = own_questions(schema, tables)
+    stated = tuple(map(tuple, tables))
+    schema = replace(schema, tables=stated) if stated else schema
     names = list(methods or aiming_methods())
     people = _some(table)
     say = progress or (lambda _: None)
@@ -294,7 +300,7 @@ def advise_on(
         tried = [one.result() for one in running]
     _require_one(tried)
     tried.sort(key=lambda one: (not one.answers, one.error))
-    advice = Advice(tuple(tried), 1 / k, table.rows, people.rows)
+    advice = Advice(tuple(tried), 1 / k, table.rows, people.rows, stated=stated)
     best = advice.recommended
     if best is None or best.plan is None or best.error < POOR:
         return advice
