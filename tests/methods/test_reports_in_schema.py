@@ -12,6 +12,7 @@ import pytest
 import pramana as pm
 from pramana import api
 from pramana.errors import Infeasible, InvalidSchema
+from pramana.methods.expected_error import ExpectedError
 from pramana.table.schema import Schema
 from pramana.table.toml_form import read_schema, write_schema
 
@@ -170,6 +171,21 @@ def test_a_plan_says_what_of_a_table_is_asked_for():
     assert none.mechanism == (
         pm.design(Schema(columns), promise, records=5_000, method="reports").mechanism
     )
+
+
+def test_words_speak_of_the_tables_asked_for_and_not_of_the_most_precise():
+    """Of two far apart the one that is off by more; of others the nearest to their mean."""
+    errors = ((("a",), 0.5), (("b",), 0.03), (("a", "b"), 0.27), (("b", "c"), 0.2))
+    told = {
+        (("b",), ("a", "b")): "A two-way table of a by b is off by about 27 %",
+        (("b",), ("a", "b"), ("b", "c")): "A two-way table of b by c is off by about 20 %",
+        (("b",),): "A table of b is off by about 3 %",
+        (): "A two-way table of a by b is off by about 27 %",
+    }
+    for asked, words in told.items():
+        assert ExpectedError(errors, asked).sentence().startswith(words)
+        assert ExpectedError(errors, asked).may_say(ExpectedError(errors, asked).sentence())
+    assert ExpectedError(errors, (("b",),)).mean == pytest.approx(0.03)
 
 
 def test_what_is_asked_gets_the_budget_and_the_rest_is_said():

@@ -72,10 +72,12 @@ class ExpectedError:
 
     @cached_property
     def _spoken(self) -> list[tuple[tuple[str, ...], float]]:
-        """What a typical table is chosen from: those asked for, else the widest."""
+        """What a typical table is chosen from: the widest; of those asked for the less precise."""
+        if self.asked:
+            least = self.mean * (1 - 10 * NEARLY) if math.isfinite(self.mean) else 0.0
+            return [own for own in self.tables if own[0] in self.asked and own[1] >= least]
         widest = max(len(columns) for columns, _ in self.tables)
-        asked = [entry for entry in self.tables if entry[0] in self.asked]
-        return asked or [entry for entry in self.tables if len(entry[0]) == widest]
+        return [entry for entry in self.tables if len(entry[0]) == widest]
 
     def for_records(self, now: int, *, was: int) -> ExpectedError:
         """The same of another number of records: variances of shares go with 1 / n."""
