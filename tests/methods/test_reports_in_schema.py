@@ -211,7 +211,7 @@ def test_what_is_asked_gets_the_budget_and_the_rest_is_said():
     assert '--tables "sex,age,income,region"' in said
     assert f"then off by {100 * best:.2g} % on average instead of {100 * of_sex:.2g} %" in said
     told = sum(set(one.columns) != {"sex"} and one.share for one in plan.mechanism.sets)
-    assert f": {100 * told:.2g} % of the records tell one of what no table names" in said
+    assert f": {100 * told:.2g} % of the records are asked for any such column" in said
     assert plan.expected_error.sentence().startswith("A table of sex is off by about")
     assert equal.figures["unnamed"] == []
     assert not any("No table asked for" in words for words in equal.notices)

@@ -43,9 +43,9 @@ def unnamed_words(
     more = [*map("*".join, expected.asked), *others]
     shown = f' (--tables "{",".join(more)}")' if len(more) <= MOST else ""
     yield (
-        f"No table asked for names {listed(others)}: {_percent(spent)} of the records tell one of "
-        f"what no table names, and a table of one such column is off by {_between(errors)} of the "
-        f"records. Ask for more to have it told better{shown}, or leave it out of the release "
+        f"No table asked for names {listed(others)}: {_percent(spent)} of the records are asked "
+        f"for any such column, and a table of one is off by {_between(errors)} of the records. "
+        f"Ask for it to have it told better{shown}, or leave it out of the release "
         '(role = "identifier" in the schema): the tables asked for are then off by '
         f"{_percent(without.mean)} on average instead of {_percent(expected.mean)}."
     )
