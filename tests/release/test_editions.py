@@ -13,8 +13,10 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
+from pramana.errors import OutputExists
 from pramana.release.certificate import Certificate, canonical
 from pramana.release.edition import edition
+from pramana.release.folder import require_own
 from pramana.table.schema import Schema
 
 KEYS = """
@@ -148,6 +150,16 @@ def test_what_explains_a_release_is_compared_with_this_edition_only(written, tmp
         found = {check.name: check for check in pm.verify(folder).checks}
         assert found["explanations"].state == state
         assert "README.md" in found["explanations"].detail
+
+
+def test_force_replaces_no_readme_that_this_edition_did_not_write(written, tmp_path):
+    """Nobody can tell whether somebody has changed it: the folder stays."""
+    folder = rewritten(written, tmp_path, "retention", lambda form: form.update(words=OTHER))
+    require_own(folder)
+    (folder / "README.md").write_text("notes of mine")
+
+    with pytest.raises(OutputExists, match=r"README.md was changed, or is of another edition"):
+        require_own(folder)
 
 
 def test_an_edition_is_spelled_strictly(written, tmp_path):
