@@ -7,8 +7,9 @@ import pyarrow as pa
 import pytest
 
 from pramana import api
-from pramana.assess.asked import WillAsk, as_it_is
-from pramana.errors import InvalidNumber
+from pramana.assess.asked import WillAsk, as_it_is, questions_of
+from pramana.errors import InvalidNumber, UnknownColumn
+from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.table.domains import Categories
 from pramana.table.schema import Column, Role, Schema
 
@@ -87,3 +88,31 @@ def test_what_is_no_question_is_refused(text):
     """In one line that shows the forms."""
     with pytest.raises(InvalidNumber, match="no question|is one of"):
         WillAsk.of_text(text)
+
+
+@pytest.mark.parametrize("text", ["sex*town", "income by town", "town ~ sex", "sex*name"])
+def test_a_question_about_what_is_not_released_is_refused_before_anything_is_tried(text):
+    """With the question, the column and those that there are; a name that is dropped is none."""
+    name = Column("name", Role.IDENTIFIER)
+    with pytest.raises(UnknownColumn, match="asks for '(town|name)', which is not released"):
+        questions_of([text], Schema((*SCHEMA.columns, name)))
+
+
+def test_releases_are_designed_for_what_will_be_asked(people):
+    """Of one question reports lose less than of all pairs: the whole budget is for its columns."""
+    every, alone = (
+        api.compare(people, schema, k=[5], methods=["reports"], asked=["region"]).outcomes[0]
+        for schema in (SCHEMA, Schema(SCHEMA.columns, tables=(("sex", "region"),)))
+    )
+    sets = (
+        api.design(
+            Schema(SCHEMA.columns, tables=tables),
+            PkAnonymity(k=5),
+            data=people,
+            method="reports",
+        ).mechanism.sets
+        for tables in ((("region",),), ())
+    )
+    share, of_pairs = (sum(one.share for one in own if one.columns == ("region",)) for own in sets)
+    assert share > 0.5 > of_pairs
+    assert every.losses == alone.losses

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 import pyarrow as pa
 
-from pramana.errors import InvalidNumber, PramanaError
+from pramana.errors import InvalidNumber, PramanaError, UnknownColumn
 from pramana.estimation.regression import FAMILIES, Family
 from pramana.matrices.uniform_mixture import UniformMixture
 from pramana.methods.base import Method
@@ -144,8 +144,17 @@ def _spread(exact: Release, name: str) -> float:
 
 
 def questions_of(texts: Sequence[str], schema: Schema) -> tuple[WillAsk, ...]:
-    """Those that were stated, else the tables of the schema."""
-    return tuple(map(WillAsk.of_text, texts or ["*".join(table) for table in schema.tables]))
+    """Those that were stated, else the tables of the schema; of columns that are released."""
+    found = tuple(map(WillAsk.of_text, texts or ["*".join(table) for table in schema.tables]))
+    released = [column.name for column in schema.released]
+    for own in found:
+        for name in own.columns:
+            if name not in released:
+                raise UnknownColumn(
+                    f"'{own.text}' asks for '{name}', which is not released. Columns: "
+                    f"{', '.join(released)}."
+                )
+    return found
 
 
 def as_it_is(schema: Schema, made: Made) -> Release:
