@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pramana.assess.choices import COMPARED, AttackName, MissingValues
     from pramana.assess.compare import Comparison
     from pramana.assess.lowering import lowerings
+    from pramana.assess.pasting import Pasting
     from pramana.assess.release_audit import ReleaseAudit
     from pramana.assess.report import Report
     from pramana.assess.ways import changed_file, ways_out
@@ -77,6 +78,7 @@ __all__ = [
     "Budget",
     "Ledger",
     "MissingValues",
+    "Pasting",
     "PlanFile",
     "ReleaseAudit",
     "Standing",
@@ -130,6 +132,7 @@ _ELSEWHERE = {
     "assess.beforehand": "beforehand",
     "assess.choices": "COMPARED AttackName MissingValues",
     "assess.lowering": "lowerings",
+    "assess.pasting": "Pasting",
     "assess.release_audit": "ReleaseAudit",
     "assess.ways": "changed_file ways_out",
     "collect.watching": "SurveyPlace live surveys",

@@ -67,7 +67,11 @@ class InvalidNumber(InputError, ValueError):
 
 
 class InvalidSchema(InputError, ValueError):
-    """The description of the columns contradicts itself."""
+    """The description of the columns contradicts itself; ``at`` names the entry, column first."""
+
+    def __init__(self, message: str = "", *, at: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.at = at
 
 
 class InvalidMatrix(InputError, ValueError):
@@ -107,7 +111,11 @@ class MissingExtra(InputError, ImportError):
 
 
 class Infeasible(PramanaError, ValueError):
-    """No mechanism of the family meets the target."""
+    """No mechanism meets the target; ``without`` some columns one may."""
+
+    def __init__(self, message: str, *, without: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.without = without
 
 
 class NotCovered(PramanaError, ValueError):

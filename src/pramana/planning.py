@@ -159,10 +159,12 @@ def _less_in_error(plan: Plan, people: People) -> Plan:
     least, more = (instead, own) if chosen is other else (own, instead)
     which = "the tables asked for" if stated else "two-way tables"
     choice = (
-        f"Method {chosen.method.name} was chosen: {which} are off by "
-        f"{'about ' if least < 1 else ''}{_at_most_all(least)} of "
+        f"Method {chosen.method.name} was chosen: {which} are off by about {_percent(least)} of "
         f"the records on average, and by {_at_most_all(more)} for the same promise with "
         f"--method {left.method.name}."
+        if least < 1
+        else f"Method {chosen.method.name} was chosen: unbiased estimates of {which} are off by "
+        f"{_times(more / least)} as much for the same promise with --method {left.method.name}."
     )
     return replace(chosen, figures={**chosen.figures, "choice": choice})
 
@@ -176,8 +178,25 @@ def _at_most_all(share: float) -> str:
     return _percent(share) if share < 1 else "more than 100 %"
 
 
+def _times(ratio: float) -> str:
+    return f"{ratio:.2g} times" if ratio < 100 else "more than a hundred times"
+
+
 def _mean(errors: Sequence[float]) -> float:
     return math.fsum(errors) / len(errors)
+
+
+def plan_by_reports(plan: Plan) -> Plan | None:
+    """The same promise by method reports; ``None`` where it cannot keep it, or was looked at."""
+    if plan.method.name == "reports" or plan.expected_error is None or "choice" in plan.figures:
+        return None
+    group = None if plan.crowd == plan.records else plan.crowd
+    try:
+        return design(
+            plan.schema, *plan.asked, records=plan.records, smallest_group=group, method="reports"
+        )
+    except PramanaError:
+        return None
 
 
 def reports_instead(plan: Plan) -> str | None:
@@ -186,14 +205,8 @@ def reports_instead(plan: Plan) -> str | None:
     One sentence with the expected error of a typical two-way table by both methods: the median
     of those that will be asked for, or of all pairs.
     """
-    if plan.method.name == "reports" or plan.expected_error is None or "choice" in plan.figures:
-        return None
-    group = None if plan.crowd == plan.records else plan.crowd
-    try:
-        other = design(
-            plan.schema, *plan.asked, records=plan.records, smallest_group=group, method="reports"
-        )
-    except PramanaError:
+    other = plan_by_reports(plan)
+    if other is None or plan.expected_error is None:
         return None
     theirs = {frozenset(table): e for table, e in (other.expected_error or NO_ERRORS).tables}
     asked = {frozenset(table) for table in plan.schema.tables}

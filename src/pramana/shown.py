@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Sequence
 
-__all__ = ["Shown", "as_part", "listed", "parts_of"]
+__all__ = ["Shown", "listed"]
 
 MOST_LINES = 12
 """Findings that are printed; a result has all of them."""
@@ -20,28 +19,6 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     """
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
-
-
-def parts_of(text: str, apart: str = ",") -> list[str]:
-    """What stands in a list; a part in double quotes may hold the sign that sets them apart.
-
-    >>> parts_of('sex, "pets, if any", ,"say ""no"" "'), parts_of("job=a, b; sex=F", ";")
-    (['sex', 'pets, if any', 'say "no" '], ['job=a, b', 'sex=F'])
-    """
-    part = rf'\s*(?:"((?:[^"]|"")*)"\s*(?={apart}|$)|([^{apart}]*))(?:{apart}|$)'
-    pairs = re.findall(part, text)
-    found = (quoted.replace('""', '"') or plain.strip() for quoted, plain in pairs)
-    return [own for own in found if own]
-
-
-def as_part(text: str, apart: str = ",") -> str:
-    """A part as it is written in such a list.
-
-    >>> as_part("sex"), as_part("pets, if any"), parts_of(as_part(' "a, b"')) == [' "a, b"']
-    ('sex', '"pets, if any"', True)
-    """
-    plain = apart not in text and not text.startswith('"') and text == text.strip()
-    return text if plain else '"' + text.replace('"', '""') + '"'
 
 
 class Shown:

@@ -210,7 +210,7 @@ SEX = '[columns.sex]\nrole = "key"\ncategories = ["F", "M"]\n'
         ('keys = ["sex"]\nsensitive = ["sex"]\n[columns.sex]\nmissing = "keep"\n',
          "line 2, sensitive"),
         ('sensitive = ["pay"]\n[columns.sex]\nmissing = "keep"\n', "line 2"),
-        (SEX + '[columns.w]\nrole = "weight"\n[columns.vv]\nrole = "weight"\n', "line 6"),
+        (SEX + '[columns.w]\nrole = "weight"\n[columns.vv]\nrole = "weight"\n', "line 7, role"),
         ("[columns]\nsex = 3\n", "line 2, sex"),
     ],
 )  # fmt: skip

@@ -8,7 +8,6 @@ its tables are off least; ties go to the promise that holds whatever the data ar
 
 from __future__ import annotations
 
-import shlex
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -20,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from pramana.assess.compare import LINKING, SEED
+from pramana.assess.pasting import Pasting, Told, target_words
 from pramana.assess.questions import Answer, answer_of, own_questions
 from pramana.assess.release_audit import link_risks
 from pramana.assess.scenarios import Scenario, scenarios_of
 from pramana.assess.ways import POOR, Way, share_text, ways_of
 from pramana.errors import Copies, Infeasible, InvalidNumber, PramanaError
-from pramana.guarantees.base import Guarantee
 from pramana.kanonymity.clustering import shared_groups
 from pramana.methods.base import Method
 from pramana.methods.people import require_coded
@@ -38,10 +37,12 @@ from pramana.randomness import Keystream
 from pramana.readings.release import Release
 from pramana.risk.verbatim import measure_verbatim
 from pramana.shown import Shown
+from pramana.spelling import as_tables
 from pramana.table.opened import OpenedTable
+from pramana.table.recoded import recoded
 from pramana.table.schema import Schema, require_keys
 
-__all__ = ["Advice", "Tried", "advise_on", "aiming_methods", "command_of"]
+__all__ = ["Advice", "Tried", "advise_on", "aiming_methods"]
 
 MOST_RECORDS = 100_000
 """Larger tables are tried on so many of their records, drawn by chance."""
@@ -62,6 +63,8 @@ class Tried:
         copies: the share of unique records that stand in the release word for word.
         seconds: that it took.
         note: why it was refused, or what could not be measured.
+        without: columns without which it might not be refused.
+        left_out: whether it was not tried, as it would take long.
     """
 
     scenario: Scenario
@@ -71,6 +74,8 @@ class Tried:
     copies: float = 1.0
     seconds: float = 0.0
     note: str = ""
+    without: tuple[str, ...] = ()
+    left_out: bool = False
 
     @property
     def method(self) -> type[Method]:
@@ -101,7 +106,8 @@ class Tried:
         return {
             "method": self.scenario.method,
             "target": self.scenario.target,
-            "refused": self.plan is None,
+            "refused": self.plan is None and not self.left_out,
+            "left_out": self.left_out,
             "when": self.method.when,
             "lacks": self.lacks,
             "error": self.error if self.answers else None,
@@ -192,7 +198,7 @@ class Advice(Shown):
                 "" if one.link is None else _up(one.link),
                 _up(one.copies) if one.answers else "",
                 f"{one.seconds:.1f} s" if one.answers else "",
-                "recommended" if one is best else "" if one.answers else "refused",
+                _state(one, best),
             )
             for one in self.tried
         ]
@@ -220,18 +226,28 @@ class Advice(Shown):
         _, rows = self.rows()
         return self.why()[0], [", ".join(filter(None, row)) for row in rows]
 
-    def commands(self, table: str, schema: str) -> list[str]:
+    def commands(self, table: str, schema: str, reading: Sequence[str] = ()) -> list[str]:
         """To paste: the design and the release of the recommended method."""
         best = self.recommended
         if best is None:
             return []
-        about = (table, schema, [best.scenario.guarantee], best.scenario.method)
-        tables = ",".join(map("*".join, self.stated)) if best.scenario.method == "reports" else ""
-        more = f" --tables {shlex.quote(tables)}" if tables else ""
-        return [
-            f"{command_of('design', *about)}{more}",
-            f"{command_of('protect', *about)}{more} -o release/",
-        ]
+        about = self._about(best, Pasting(schema, table, tuple(reading)))
+        return [about.of("design"), about.release()]
+
+    def further(self, pasting: Pasting) -> list[Told]:
+        """Better ways, and what was not tried, each with the command that does it."""
+        best = self.recommended
+        ways = [] if best is None else self._about(best, pasting).ways(self.ways)
+        told = [Told(f"Better still at the same promise. {way.words}", way.command) for way in ways]
+        for one in (one for one in self.tried if one.left_out):
+            command = self._about(one, pasting).of("design")
+            told.append(Told(f"{one.scenario.method}: {one.note}", command))
+        return told
+
+    def _about(self, one: Tried, pasting: Pasting) -> Pasting:
+        tables = ("--tables", as_tables(self.stated)) if self.stated else ()
+        method = ("--method", one.scenario.method)
+        return replace(pasting, targets=(*target_words([one.scenario.guarantee]), *method, *tables))
 
     def to_json(self) -> dict[str, Any]:
         """A plain form."""
@@ -245,19 +261,6 @@ class Advice(Shown):
             "methods": [one.to_json() for one in self.tried],
             "ways": [way.to_json() for way in self.ways],
         }
-
-
-def command_of(
-    verb: str, table: str, schema: str, asked: Sequence[Guarantee], method: str | None = None
-) -> str:
-    """A command to paste, with the targets as options."""
-    words = ["pramana", verb, table, "--schema", schema]
-    for guarantee in asked:
-        for letter in guarantee.letters:
-            value = getattr(guarantee, letter.number or letter.field, None)
-            if letter.required and isinstance(value, int | float):
-                words += [letter.flag, f"{value:.12g}"]
-    return shlex.join(words if method is None else [*words, "--method", method])
 
 
 def aiming_methods() -> list[str]:
@@ -283,7 +286,7 @@ def advise_on(
     stated = tuple(map(tuple, tables))
     schema = replace(schema, tables=stated) if stated else schema
     names = list(methods or aiming_methods())
-    people = _some(table)
+    people = _some(table, schema)
     say = progress or (lambda _: None)
 
     def run(scenario: Scenario) -> Tried:
@@ -311,36 +314,35 @@ def _require_one(tried: Sequence[Tried]) -> None:
     """Refuse a table that no method can be tried on, with what each of them says."""
     if any(one.answers for one in tried):
         return
+    splitting = next((one for one in tried if one.without), None)
+    if splitting is not None:  # the others refuse for the same reason, in other words
+        raise Infeasible(f"No method can be tried. {splitting.note}", without=splitting.without)
     notes = list(dict.fromkeys(one.note for one in tried))
-    if len(notes) == 1:
-        raise Infeasible(notes[0])
     said = " ".join(f"{one.scenario.method}: {one.note}" for one in tried)
-    raise Infeasible(f"No method can be tried. {said}")
+    raise Infeasible(notes[0] if len(notes) == 1 else f"No method can be tried. {said}")
 
 
 MOST_OPTIMAL = 6
 TAKES_LONGER = (
-    f"With more than {MOST_OPTIMAL} keys it takes about a minute by itself, and is not tried here: "
-    "pramana design --alpha."
+    f"not tried here, as with more than {MOST_OPTIMAL} keys it takes about a minute by itself."
 )
 
 
-def _some(table: OpenedTable) -> OpenedTable:
+def _some(table: OpenedTable, schema: Schema) -> OpenedTable:
     """The table, or as many records of it as can be tried within a minute."""
     if table.rows <= MOST_RECORDS:
         return table
-    chosen = Keystream.from_seed(SEED).permutation(table.rows, "advice")[:MOST_RECORDS]
-    records = table.to_arrow().take(np.sort(chosen))
-    return replace(
-        OpenedTable.of_arrow(records, labels=table.labels), raw=table.raw, recoded=table.recoded
-    )
+    raw = table.raw or table
+    chosen = Keystream.from_seed(SEED).permutation(raw.rows, "advice")[:MOST_RECORDS]
+    records = raw.to_arrow(list(schema.names)).take(np.sort(chosen))
+    return recoded(OpenedTable.of_arrow(records, labels=raw.labels), schema)
 
 
 def _try(
     table: OpenedTable, schema: Schema, scenario: Scenario, questions: Sequence[tuple[str, ...]]
 ) -> Tried:
     if scenario.method == "optimal" and len(schema.randomised) > MOST_OPTIMAL:
-        return Tried(scenario, note=TAKES_LONGER)
+        return Tried(scenario, note=TAKES_LONGER, left_out=True)
     if scenario.refused:
         return Tried(scenario, note=scenario.refused)
     start = time.perf_counter()
@@ -349,7 +351,7 @@ def _try(
         release = protect(table, plan, seed=SEED)
         answers = tuple(answer_of(release, table, columns) for columns in questions)
     except PramanaError as error:
-        return Tried(scenario, note=str(error))
+        return Tried(scenario, note=str(error), without=getattr(error, "without", ()))
     done = Tried(scenario, plan, answers)
     return replace(_attacked(done, release, table), seconds=time.perf_counter() - start)
 
@@ -364,6 +366,12 @@ def _attacked(done: Tried, release: Release, table: OpenedTable) -> Tried:
         return replace(done, copies=copies, note=str(error))
     links = [own.value for own in found if own.name in LINKING]
     return replace(done, link=max(links, default=None), copies=copies)
+
+
+def _state(one: Tried, best: Tried | None) -> str:
+    if one is best:
+        return "recommended"
+    return "" if one.answers else "not tried" if one.left_out else "refused"
 
 
 def _up(share: float) -> str:

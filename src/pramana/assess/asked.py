@@ -7,7 +7,6 @@ that both numbers are made in the same way.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, cast
@@ -22,6 +21,7 @@ from pramana.methods.base import Method
 from pramana.methods.given import GivenMatrices
 from pramana.readings.formulas import variables_of
 from pramana.readings.release import Release
+from pramana.spelling import as_table, tables_in
 from pramana.table.schema import Schema
 from pramana.types import FloatArray
 
@@ -65,8 +65,8 @@ class WillAsk:
                 raise InvalidNumber(f"A model is one of {', '.join(FAMILIES)}, got '{text}'.")
             return cls(text, "models", formula.strip(), family=cast(Family, family.strip()))
         of, by, groups = text.partition(" by ")
-        names = tuple(name.strip() for name in re.split(r"[*,]", groups if by else of))
-        if not all(names):
+        names = tuple(name for table in tables_in(groups if by else of) for name in table)
+        if not names or not all(names):
             raise InvalidNumber(
                 f"'{text}' is no question: ask for a table as sex*age, a mean as income by region, "
                 "a model as income ~ age + sex."
@@ -145,7 +145,8 @@ def _spread(exact: Release, name: str) -> float:
 
 def questions_of(texts: Sequence[str], schema: Schema) -> tuple[WillAsk, ...]:
     """Those that were stated, else the tables of the schema; of columns that are released."""
-    found = tuple(map(WillAsk.of_text, texts or ["*".join(table) for table in schema.tables]))
+    stated = texts or [as_table(table, marks="*,") for table in schema.tables]
+    found = tuple(map(WillAsk.of_text, stated))
     released = [column.name for column in schema.released]
     for own in found:
         for name in own.columns:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import itertools
-import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from pramana.assess.pasting import Pasting, Told
 from pramana.assess.questions import answer_as_it_stands, own_questions
-from pramana.assess.ways import BETTER, POOR, share_text, typical_error, ways_of
+from pramana.assess.trials import Errors, all_tried, tried, typical
+from pramana.assess.ways import POOR, Way, asking, share_text, typical_error, ways_of
 from pramana.errors import PramanaError
 from pramana.methods.errors_here import errors_here
-from pramana.methods.expected_error import ExpectedError
 from pramana.methods.grouped import Grouped
 from pramana.methods.plan import Plan
 from pramana.methods.steps import told_of
+from pramana.planning import plan_by_reports, reports_instead
 from pramana.randomness import Keystream
+from pramana.spelling import as_table
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import CATEGORY_LIMIT
 
@@ -24,41 +27,62 @@ __all__ = ["beforehand"]
 
 SEED = 20
 MOST_TABLES = 8
+CLEARLY = 1.15
 
 
 def beforehand(
-    plan: Plan,
-    opened: OpenedTable | None = None,
-    *,
-    schema: str | None = None,
-    table: str | None = None,
-    reading: str = "",
-) -> Iterator[str]:
+    plan: Plan, opened: OpenedTable | None = None, *, pasting: Pasting | None = None
+) -> Iterator[Told]:
     """Sentences about what the wanted tables will be off by, groups, and better ways.
 
-    Where schema and table are told by their files, and how the table is read by the options for
-    it, ways are commands to paste.
+    Where it is known how files were named, ways come with commands to paste.
     """
     if isinstance(plan.method, Grouped):
         if opened is not None:
-            yield from _of_groups(plan, plan.method, opened)
+            yield from map(Told, _of_groups(plan, plan.method, opened))
         return
+    plan = asking(plan)
     error = typical_error(plan)
     if error is None:
         return
-    yield from _of_tables(plan, None if opened is None else errors_here(plan, opened))
-    yield from _not_asked(plan)
-    yield from _unnamed(plan, schema)
-    if error < POOR:
+    found: Errors = {} if opened is None else tried(plan, opened)
+    yield from map(Told, _of_tables(plan, opened, found))
+    yield from map(Told, _not_asked(plan))
+    yield from _unnamed(plan, pasting)
+    yield from _by_reports(plan, opened, found, pasting)
+    if (typical(found, found) or error) >= POOR:
+        yield from _better(ways_of(plan, opened=opened, before=found), pasting)
+
+
+def _by_reports(
+    plan: Plan, opened: OpenedTable | None, found: Errors, pasting: Pasting | None
+) -> Iterator[Told]:
+    """What the same promise costs by reports, where that is less."""
+    command = "" if pasting is None else pasting.of("design", "--method", "reports")
+    other = plan_by_reports(plan) if found else None
+    if other is None or opened is None:
+        said = None if found else reports_instead(plan)
+        yield from () if said is None else (Told(said, command),)
         return
-    ways = ways_of(plan, opened=opened)
-    read = "" if table is None else f" --table {shlex.quote(table)}{reading}"
-    for way in ways:
-        yield f"Better at the same promise. {way.sentence(schema, read)}"
+    theirs = all_tried([(other, tuple(found))], opened)[0]
+    error, was = typical(theirs, theirs), typical(found, theirs)
+    if error is not None and was is not None and error < was:
+        yield Told(
+            "By --method reports, which asks each record for a few columns at the whole budget, a "
+            f"typical table is off by {share_text(error)} instead of {share_text(was)}.",
+            command,
+        )
+
+
+def _better(ways: Sequence[Way], pasting: Pasting | None) -> Iterator[Told]:
+    spoken = [Told(f"{way.gain} {way.how}") for way in ways]
+    for one in spoken if pasting is None else pasting.ways(ways):
+        yield Told(f"Better at the same promise. {one.words}", one.command)
     if not ways:
-        yield "No change of a single column would help much: ask for less, such as a lower k."
-    words = shlex.join(["pramana", "advise", table or "FILE", "--schema", schema or "TOML"])
-    yield f"{words}{reading} tries every method on the tables that you ask for."
+        yield Told("No change of a single column would help much: ask for less, such as a lower k.")
+    if pasting is None or pasting.table is not None:
+        command = "" if pasting is None else pasting.advice()
+        yield Told("Every method can be tried on the tables that you ask for.", command)
 
 
 def _not_asked(plan: Plan) -> Iterator[str]:
@@ -69,23 +93,23 @@ def _not_asked(plan: Plan) -> Iterator[str]:
     names = [column.name for column in plan.schema.randomised]
     left = [pair for pair in itertools.combinations(names, 2) if frozenset(pair) not in told]
     if left:
-        pairs = ", ".join("*".join(pair) for pair in left)
+        pairs = ", ".join(as_table(pair, marks="*,") for pair in left)
         yield (
             f"Nobody is asked for {pairs} together: more than {CATEGORY_LIMIT:,} cells. Coarsen "
             "one of them for a table of both."
         )
 
 
-def _unnamed(plan: Plan, schema: str | None) -> Iterator[str]:
+def _unnamed(plan: Plan, pasting: Pasting | None) -> Iterator[Told]:
     """To paste: a schema without the columns that no table names."""
     names = plan.figures.get("unnamed", ())
-    if names and schema is not None:
-        words = ["pramana", "schema", schema, "--without", ",".join(names), "-o", BETTER]
-        yield f"Without what no table names: {shlex.join(words)}"
+    if names and pasting is not None:
+        yield Told("Without what no table names:", pasting.without(names))
 
 
-def _of_tables(plan: Plan, here: ExpectedError | None) -> Iterator[str]:
+def _of_tables(plan: Plan, opened: OpenedTable | None, found: Errors) -> Iterator[str]:
     """The tables that will be asked for, or of two columns; on these data where there are."""
+    here = None if opened is None else errors_here(plan, opened)
     expected = here or plan.expected_error
     assert expected is not None  # noqa: S101 - the caller has looked
     stated = {frozenset(table) for table in plan.wanted}
@@ -94,14 +118,22 @@ def _of_tables(plan: Plan, here: ExpectedError | None) -> Iterator[str]:
     )
     wanted = [table for table, _ in expected.tables if frozenset(table) in stated]
     pairs: list[tuple[str, ...]] = [table for table, _ in expected.tables if len(table) == 2]
-    if not wanted and (here is None or not pairs):
+    if not found and not wanted and (here is None or not pairs):
         return
     what = "Tables asked for" if wanted else "Two-way tables"
-    where = "" if here is None else "On these data, as told to you alone: "
-    wanted, errors = wanted or pairs, dict(expected.tables)
-    shown = ", ".join(f"{'*'.join(t)} {share_text(errors[t])}" for t in wanted[:MOST_TABLES])
-    more = len(wanted) - MOST_TABLES
+    where = "" if opened is None else "On these data, as told to you alone: "
+    told = dict(found or {table: dict(expected.tables)[table] for table in wanted or pairs})
+    names = list(told)[:MOST_TABLES]
+    shown = ", ".join(f"{as_table(t, marks='*,')} {share_text(told[t])}" for t in names)
+    more = len(wanted or pairs) - len(names)
     yield f"{where}{what} are off by: {shown}{f' and {more} more' if more > 0 else ''}."
+    middle = typical(found, found)
+    unbiased = typical_error(replace(plan, expected_error=expected))
+    if middle is not None and unbiased is not None and unbiased > CLEARLY * middle:
+        yield (
+            f"A typical one is off by {share_text(middle)} as analysts get it who ask for nothing "
+            f"else; its unbiased estimate (--method inverse) is off by {share_text(unbiased)}."
+        )
 
 
 def _of_groups(plan: Plan, method: Grouped, opened: OpenedTable) -> Iterator[str]:

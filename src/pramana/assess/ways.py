@@ -7,19 +7,21 @@ matrix together. Each way is designed anew, and told with what the tables that b
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from pramana.assess.trials import DRAWS, MANY, MOST_RECORDS, Errors, all_tried, tried, typical
 from pramana.errors import InvalidSchema, PramanaError
 from pramana.methods.base import Method
 from pramana.methods.plan import Plan
+from pramana.methods.registry import METHODS
 from pramana.methods.retention import Retention
 from pramana.methods.steps import told_of
 from pramana.planning import design
+from pramana.spelling import as_table, as_tables, in_shell
 from pramana.table.domains import Bins, Categories, Label
 from pramana.table.merging import merge_values
 from pramana.table.opened import OpenedTable
@@ -28,8 +30,8 @@ from pramana.table.schema import Column, Role, Schema
 from pramana.table.tally import tally
 from pramana.table.toml_form import entry_of, header_of, rewritten
 
-__all__ = ["POOR", "Way", "changed_columns", "changed_file", "share_text", "typical_error",
-           "ways_of", "ways_out", "with_column"]  # fmt: skip
+__all__ = ["DROPPED", "POOR", "Way", "asking", "changed_columns", "changed_file", "share_text",
+           "typical_error", "ways_of", "ways_out", "with_column"]  # fmt: skip
 
 POOR = 0.1
 """A typical table that is off by more than this share of the records deserves other ways."""
@@ -38,14 +40,14 @@ LONG = 240
 """Letters of an entry that are shown."""
 
 DROPPED = 'role = "identifier"'
-BETTER = "better.toml"
-"""Where commands to paste write a changed schema."""
-
-MOST_WAYS = 5
+MOST_WAYS = 4
+MOST_TRIED = 3
+FEW_KEYS = 4
+FEW_TABLES = 2
 MOST_COLUMNS = 8
 """So many keys, those with most values, are tried one by one."""
 
-WORTH = 0.9
+WORTH = 0.95
 """A way must leave at most this share of the error to be told."""
 
 
@@ -59,6 +61,7 @@ class Way:
         entry: what to write into the schema under that column, or to add to the command.
         error: of a typical table afterwards.
         was: of the same tables before.
+        without: columns that go, where it is several.
     """
 
     what: str
@@ -66,10 +69,13 @@ class Way:
     entry: str
     error: float
     was: float
+    without: tuple[str, ...] = ()
 
     @property
     def how(self) -> str:
         """What to do for it."""
+        if self.without:
+            return f"In the schema under each of them: {self.entry}"
         if not self.column:
             return f"Add to the command: {self.entry}"
         shown = self.entry
@@ -77,28 +83,33 @@ class Way:
             shown = f"{shown[:LONG].rpartition(', ')[0]}, ... (whole with --json, under ways)"
         return f"In the schema under {header_of(self.column)}: {shown}"
 
-    def command(self, schema: str, read: str = "") -> str:
-        """To paste: what writes a schema with the change; empty where it is none of the schema.
-
-        ``read`` is the option that names the table, where there is one.
-        """
-        if not self.column:
-            return ""
-        dropped = self.entry == DROPPED
-        words = ["pramana", "schema", schema, "--without" if dropped else "--coarsen", self.column]
-        return f"{shlex.join(words)}{'' if dropped else read} -o {BETTER}"
-
-    def sentence(self, schema: str | None = None, read: str = "") -> str:
-        """The way in words, with what to write, or what to paste where the files are known."""
-        how = "" if schema is None else self.command(schema, read)
+    @property
+    def gain(self) -> str:
+        """What it brings, in words."""
         return (
             f"{self.what}: a typical table is off by {share_text(self.error)} instead of "
-            f"{share_text(self.was)}. {how or self.how}"
+            f"{share_text(self.was)}."
         )
 
     def to_json(self) -> dict[str, Any]:
         """A plain form."""
         return vars(self)
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """A way, the plan by which it is tried, and the tables that it is about; all where not told."""
+
+    way: Way
+    plan: Plan
+    tables: tuple[tuple[str, ...], ...] = ()
+
+
+def asking(plan: Plan) -> Plan:
+    """The plan with what it will be asked in its schema, also where its method was told that."""
+    if plan.wanted == plan.schema.tables:
+        return plan
+    return replace(plan, schema=replace(plan.schema, tables=plan.wanted))
 
 
 def typical_error(plan: Plan, among: frozenset[str] | None = None) -> float | None:
@@ -125,24 +136,48 @@ def ways_out(plan: Plan, *, opened: OpenedTable | None = None) -> list[Way]:
     return ways_of(plan, opened=opened) if (typical_error(plan) or 0.0) >= POOR else []
 
 
-def ways_of(plan: Plan, *, opened: OpenedTable | None = None) -> list[Way]:
-    """The best changes, most helpful first; none where no error can be foreseen."""
+def ways_of(
+    plan: Plan, *, opened: OpenedTable | None = None, before: Errors | None = None
+) -> list[Way]:
+    """The best changes, most helpful first; none where no error can be foreseen.
+
+    With the table at hand those that promise most are tried on it, and told by what came out;
+    ``before`` is what came out of the plan itself, where that is known.
+    """
+    plan = asking(plan)
     if typical_error(plan) is None:
         return []
+    foreseen = sorted(_foreseen(plan, opened), key=lambda one: one.way.error / one.way.was)
+    together = _together(plan)  # changes no table that is asked for, so it is told in any case
+    if opened is None or opened.rows > MOST_RECORDS:
+        found = [one.way for one in foreseen if one.way.error <= WORTH * one.way.was]
+        return [*found[: MOST_WAYS - len(together)], *(one.way for one in together)]
+    before = before or tried(plan, opened)
+    further = [*together, *_half(plan), *_narrower(plan, list(before))]
+    chosen = [*foreseen[:MOST_TRIED], *further]
+    plans = [(one.plan, one.tables or tuple(before)) for one in chosen]
+    after = all_tried(plans, opened, draws=1 if len(before) > MANY else DRAWS)
+    ways = []
+    for one, errors in zip(chosen, after, strict=True):
+        error, was = typical(errors, errors), typical(before, errors)
+        if error is not None and was is not None and error <= WORTH * was:
+            ways.append(replace(one.way, error=error, was=was))
+    return sorted(ways, key=lambda way: way.error / way.was)
+
+
+def _foreseen(plan: Plan, opened: OpenedTable | None) -> Iterator[_Tried]:
+    """Every change of one column that can be made, with what it is foreseen to bring."""
     keys = sorted(plan.schema.randomised, key=lambda column: -len(column.labels))[:MOST_COLUMNS]
     asked = {name for table in plan.wanted for name in table}
-    tried = [
-        _tried(plan, what, entry, column)
+    found = [
+        _changed(plan, what, entry, column)
         for key in keys
         for what, entry, column in changed_columns(key, opened)
         if column.randomised or key.name not in asked
     ]
     if opened is not None and plan.crowd < plan.records:
-        tried += [_tried(plan, *own, opened) for own in _splitting(plan.schema)]
-    found = [way for way in tried if way is not None and way.error <= WORTH * way.was]
-    best = sorted(found, key=lambda way: way.error / way.was)
-    together = _together(plan)  # changes no table that is asked for, so it is told in any case
-    return [*best[: MOST_WAYS - len(together)], *together]
+        found += [_changed(plan, *own, opened) for own in _splitting(plan.schema)]
+    yield from (one for one in found if one is not None)
 
 
 def _splitting(schema: Schema) -> Iterator[tuple[str, str, Column]]:
@@ -153,7 +188,7 @@ def _splitting(schema: Schema) -> Iterator[tuple[str, str, Column]]:
             yield what, DROPPED, Column(name, Role.IDENTIFIER)
 
 
-def _together(plan: Plan) -> list[Way]:
+def _together(plan: Plan) -> list[_Tried]:
     """Keys whose tables will be asked for through one matrix, where that helps."""
     was, method = typical_error(plan), plan.method
     if not isinstance(method, Retention) or method.joint or not was:
@@ -162,11 +197,42 @@ def _together(plan: Plan) -> list[Way]:
     for joint in _ties(plan.schema):
         other = _designed(plan, plan.schema, replace(method, joint=joint))
         error = None if other is None else typical_error(other)
-        if error is not None and error <= WORTH * was:
+        if other is not None and error is not None and error <= WORTH * was:
             names = [" and ".join(f"'{name}'" for name in tie) for tie in joint]
-            entry = f"--method retention --joint {shlex.quote(','.join(map('*'.join, joint)))}"
-            found.append(Way(f"{'; '.join(names)} randomised together", "", entry, error, was))
-    return sorted(found, key=lambda way: way.error)[:1]
+            entry = f"--method retention --joint {in_shell(as_tables(joint))}"
+            way = Way(f"{'; '.join(names)} randomised together", "", entry, error, was)
+            found.append(_Tried(way, other))
+    return sorted(found, key=lambda one: one.way.error)[:1]
+
+
+def _half(plan: Plan) -> Iterator[_Tried]:
+    """Half of the keys, those with fewest values and those that will be asked for."""
+    asked = {name for table in plan.schema.tables for name in table}
+    keys = sorted(plan.schema.randomised, key=lambda column: len(column.labels))
+    free = [column.name for column in keys if column.name not in asked]
+    gone = tuple(free[-(len(keys) // 2) :])
+    if len(keys) < FEW_KEYS or len(gone) < 2:
+        return
+    schema = plan.schema
+    for name in gone:
+        schema = with_column(schema, Column(name, Role.IDENTIFIER))
+    other = _designed(plan, schema, plan.method)
+    if other is not None:
+        names = " and ".join(f"'{name}'" for name in gone)
+        yield _Tried(Way(f"Without {names}", "", DROPPED, 0.0, 0.0, without=gone), other)
+
+
+def _narrower(plan: Plan, answered: Sequence[tuple[str, ...]]) -> Iterator[_Tried]:
+    """Few of the tables alone, where nobody has said which will be asked for."""
+    tables = tuple(answered[:FEW_TABLES])
+    if plan.schema.tables or len(answered) <= FEW_TABLES:
+        return
+    other = _designed(plan, replace(plan.schema, tables=tables), METHODS["reports"]())
+    if other is not None:
+        told = as_tables(tables)
+        what = f"If no table but {' and '.join(map(as_table, tables))} will be asked for"
+        entry = f"--method reports --tables {in_shell(told)}"
+        yield _Tried(Way(what, "", entry, 0.0, 0.0), other, tables)
 
 
 def _ties(schema: Schema) -> Iterator[tuple[tuple[str, ...], ...]]:
@@ -245,18 +311,18 @@ def _rarest(name: str, domain: Categories, opened: OpenedTable | None) -> tuple[
     return tuple(value for value in domain.values if value in order)
 
 
-def _tried(
+def _changed(
     plan: Plan, what: str, entry: str, column: Column, counted: OpenedTable | None = None
-) -> Way | None:
+) -> _Tried | None:
     """A way, if the plan can be made; the crowd is counted anew where a table is given for it."""
     schema = with_column(plan.schema, column)
     both = frozenset(own.name for own in schema.randomised)
     was = typical_error(plan, both)
     other = _designed(plan, schema, plan.method, counted)
     error = None if other is None else typical_error(other, both)
-    if was is None or error is None or not was > 0:
+    if other is None or was is None or error is None or not was > 0:
         return None
-    return Way(what, column.name, entry, error, was)
+    return _Tried(Way(what, column.name, entry, error, was), other)
 
 
 def _designed(
@@ -291,5 +357,11 @@ def with_column(schema: Schema, column: Column) -> Schema:
 
 
 def share_text(share: float) -> str:
-    """A share of the records in words."""
-    return f"{100 * share:.2g} %" if share < 1 else f"{share:.2g} times all records"
+    """A share of the records in words.
+
+    >>> share_text(0.0863), share_text(1.02), share_text(2.34)
+    ('8.6 %', 'all records', '2.3 times all records')
+    """
+    if share < 1:
+        return f"{100 * share:.2g} %" if share < 0.995 else "99 %"
+    return "all records" if share < 1.05 else f"{share:.2g} times all records"

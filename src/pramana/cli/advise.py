@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Annotated
 
 from pramana.cli.options import (
@@ -17,9 +16,11 @@ from pramana.cli.options import (
     require_schema,
     told,
 )
+from pramana.spelling import tables_in
 
 if TYPE_CHECKING:
     from pramana.assess.advise import Advice
+    from pramana.assess.pasting import Told
 
 __all__ = ["advise"]
 
@@ -55,29 +56,30 @@ def advise(
     from pramana import api
     from pramana.cli.progress import progress_bar
     from pramana.cli.rendering import show_json
+    from pramana.cli.targets import way_out_shown
 
     place = require_schema(schema, table)
     methods = names_of(method)
     total = len(methods) or sum(bool(one.aims) for one in api.METHODS.values())
-    with progress_bar("Trying methods", total=total) as advance:
+    with way_out_shown(place), progress_bar("Trying methods", total=total) as advance:
         found = api.advise(
             told(table, encoding, rename),
             place,
             k=k,
-            tables=[text.split("*") for text in names_of(tables)],
+            tables=[table for text in tables or () for table in tables_in(text)],
             methods=methods,
             progress=advance,
         )
-    more = reading(encoding, rename)
-    commands = [f"{command}{more}" for command in found.commands(str(table), str(place))]
+    read = reading(encoding, rename)
+    commands = found.commands(str(table), str(place), read)
     if as_json:
         show_json(found.to_json() | {"commands": commands})
     else:
-        _show(found, commands, schema=str(place), read=f" --table {shlex.quote(str(table))}{more}")
+        _show(found, commands, found.further(api.Pasting(str(place), str(table), read)))
 
 
-def _show(found: Advice, commands: list[str], *, schema: str, read: str) -> None:
-    from pramana.cli.rendering import bullet, note, out, table_of
+def _show(found: Advice, commands: list[str], further: list[Told]) -> None:
+    from pramana.cli.rendering import bullet, note, out, paste, table_of
 
     console = out()
     heads, rows = found.rows()
@@ -90,14 +92,15 @@ def _show(found: Advice, commands: list[str], *, schema: str, read: str) -> None
         console.print()
     for sentence in found.why():
         bullet(console, sentence, style="green")
-    for way in found.ways:
-        bullet(console, f"Better still at the same promise. {way.sentence(schema, read)}")
+    for said in further:
+        bullet(console, said.words)
+        paste(console, said.command)
     notes: dict[str, list[str]] = {}
     for one in found.tried:
-        if one.note:
+        if one.note and not one.left_out:
             notes.setdefault(one.note, []).append(one.scenario.method)
-    for said, methods in notes.items():
-        bullet(console, f"{', '.join(methods)}: {said}")
+    for why, methods in notes.items():
+        bullet(console, f"{', '.join(methods)}: {why}")
     if found.used < found.records:
         bullet(
             console,

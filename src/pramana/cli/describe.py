@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -18,7 +17,8 @@ from pramana.cli.options import (
     reading,
     told,
 )
-from pramana.files import require_free
+from pramana.files import free_name, require_free
+from pramana.spelling import as_file, pasted
 
 if TYPE_CHECKING:
     from pramana.table.describe import Description
@@ -80,8 +80,10 @@ def describe(
     if as_json:
         show_json(_to_json(found, to))
     else:
-        again = shlex.join(["pramana", "describe", str(table)]) + reading(encoding, rename)
-        _show(found, to, again)
+        named = {"--keys": keys, "--sensitive": sensitive, "--plain": plain,
+                 "--identifiers": identifiers}  # fmt: skip
+        named |= {"--weight": [weight]} if weight else {}
+        _show(found, to, _next(table, to, named, reading(encoding, rename)))
 
 
 def _to_json(found: Description, to: Path | None) -> dict[str, Any]:
@@ -94,7 +96,17 @@ def _to_json(found: Description, to: Path | None) -> dict[str, Any]:
     }
 
 
-def _show(found: Description, to: Path | None, again: str) -> None:
+def _next(table: Path, to: Path | None, named: dict[str, Names], read: tuple[str, ...]) -> str:
+    """What to do then, as a command: write the schema, or design by it."""
+    file = as_file(str(table))
+    if to is not None:
+        return pasted(["pramana", "design", file, "--schema", as_file(str(to)), "--k", "20", *read])
+    given = [word for name, texts in named.items() for text in texts or () for word in (name, text)]
+    place = free_name("schema", ".toml")
+    return pasted(["pramana", "describe", file, *given, *read, "-o", place])
+
+
+def _show(found: Description, to: Path | None, then: str) -> None:
     from pramana.cli.rendering import bullet, note, out, table_of
 
     console = out()
@@ -114,15 +126,16 @@ def _show(found: Description, to: Path | None, again: str) -> None:
     for profile in found.profiles:
         for text in profile.notes:
             bullet(console, f"{profile.name}: {_cut(text)}")
-    from pramana.numeric import counted
 
     others = [profile.name for profile in found.profiles if "not among the" in profile.why]
     if others:
         bullet(
             console,
-            f"{counted(len(others), 'column is', 'columns are')} taken as unknown to outsiders and "
-            f"{'leaves as it is' if len(others) == 1 else 'leave as they are'}, as "
-            "people are recognised more easily by others: make one a key if they may know it.",
+            f"{len(others)} columns are taken as unknown to outsiders and leave as they are, as "
+            "people are recognised more easily by others: make one a key if they may know it."
+            if others[1:]
+            else f"{others[0]} is taken as unknown to outsiders and leaves as it is, as people are "
+            "recognised more easily by others: make it a key if they may know it.",
         )
     console.print()
     names = ", ".join(column.name for column in found.keys)
@@ -135,9 +148,9 @@ def _show(found: Description, to: Path | None, again: str) -> None:
             markup=False,
         )
     if to is None:
-        note(f"Write the schema to edit: {again} -o schema.toml")
+        note(f"Write the schema to edit: {then}")
     else:
-        note(f"{to} is written. Look at the roles and domains, correct them, then design.")
+        note(f"{to} is written. Look at the roles and domains, correct them, then design: {then}")
 
 
 MOST_LETTERS = 160

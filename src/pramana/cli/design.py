@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -96,6 +95,7 @@ def design(
         bullet,
         matrices_of_plan,
         out,
+        paste,
         show_json,
         show_matrices,
         show_plan,
@@ -111,8 +111,8 @@ def design(
     )
     if save_plan is not None:
         stated.save(save_plan, force=False)
-    instead = api.reports_instead(made)
     if as_json:
+        instead = api.reports_instead(made)
         more: Form = {} if instead is None else {"instead": instead}
         here = None if opened is None else api.errors_here(made, opened)
         if here is not None:
@@ -121,32 +121,28 @@ def design(
         show_json(made.to_json() | more | (matrices_of_plan(made) if show_matrix else {}))
         return
     show_plan(made)
-    if instead is not None:
-        command = _command(stated.wishes.numbers, table, stated.schema, records) + reading(
-            encoding, rename
-        )
-        bullet(out(), f"{instead} Try it: {command}")
-    said = api.beforehand(
-        made,
-        opened,
-        schema=None if stated.schema is None else str(stated.schema),
-        table=None if table is None else str(table),
-        reading=reading(encoding, rename),
+    pasting = api.Pasting(
+        str(stated.schema),
+        None if table is None else str(table),
+        reading(encoding, rename),
+        _targets(stated.wishes.numbers),
+        _people(records, smallest_group),
     )
-    for sentence in said:
-        bullet(out(), sentence)
+    for told_so in api.beforehand(made, opened, pasting=pasting):
+        bullet(out(), told_so.words)
+        paste(out(), told_so.command)
     if show_matrix:
         show_matrices(made)
 
 
-def _command(numbers: Form, table: Path | None, schema: Path | None, records: int | None) -> str:
-    """The same design by reports, to paste."""
+def _targets(numbers: Form) -> tuple[str, ...]:
+    """What was asked for, as words of a command."""
     from pramana import api
 
-    words = ["pramana", "design"]
-    words += [str(table)] if table is not None else ["--records", str(records)]
-    words += ["--schema", str(schema)]
-    for letter in api.letters():
-        if numbers.get(letter.field) is not None:
-            words += [letter.flag, f"{numbers[letter.field]:.12g}"]
-    return shlex.join([*words, "--method", "reports"])
+    given = [(own.flag, numbers.get(own.field)) for own in api.letters()]
+    return tuple(w for flag, n in given if n is not None for w in (flag, f"{n:.12g}"))
+
+
+def _people(records: int | None, smallest_group: int | None) -> tuple[str, ...]:
+    given = {"--records": records, "--smallest-group": smallest_group}
+    return tuple(w for flag, n in given.items() if n is not None for w in (flag, str(n)))

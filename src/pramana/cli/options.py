@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -11,7 +10,7 @@ import typer
 
 from pramana.cli.steward import SELDOM, method_names
 from pramana.errors import InputError
-from pramana.shown import parts_of
+from pramana.spelling import names_in
 
 __all__ = [
     "AsJson",
@@ -109,14 +108,14 @@ def told(path: Path | None, encoding: str | None, rename: bool = False) -> Any:
     return api.read(path, encoding=encoding, rename=rename)
 
 
-def reading(encoding: str | None, rename: bool) -> str:
-    """How the true table was read, as the end of a command to paste.
+def reading(encoding: str | None, rename: bool) -> tuple[str, ...]:
+    """How the true table was read, as words of a command to paste.
 
     >>> reading("cp1252", True), reading(None, False)
-    (' --encoding cp1252 --rename', '')
+    (('--encoding', 'cp1252', '--rename'), ())
     """
-    told_so = f" --encoding {shlex.quote(encoding)}" if encoding else ""
-    return told_so + (" --rename" if rename else "")
+    told_so = ("--encoding", encoding) if encoding else ()
+    return (*told_so, "--rename") if rename else told_so
 
 
 def names_of(lists: list[str] | None) -> list[str]:
@@ -125,7 +124,7 @@ def names_of(lists: list[str] | None) -> list[str]:
     >>> names_of(["sex, age", "region", '"pets, if any"'])
     ['sex', 'age', 'region', 'pets, if any']
     """
-    return [name for part in lists or () for name in parts_of(part)]
+    return [name for part in lists or () for name in names_in(part)]
 
 
 def require_schema(schema: Path | None, table: object) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import threading
 from importlib import import_module
 from pathlib import Path
@@ -23,6 +22,7 @@ from pramana.cli.options import (
 from pramana.cli.steward import engine_names, format_names
 from pramana.errors import InputError
 from pramana.shown import listed
+from pramana.spelling import as_file, pasted
 
 if TYPE_CHECKING:
     from pramana.guarantees.composition import Together
@@ -265,8 +265,8 @@ def _warn_of_others(release: Release, place: Path) -> None:
     if not known:
         note(f"{said}; how much less cannot be computed from what their certificates state.")
         return
-    words = ["pramana", "attack", "composition", str(place), *map(str, known)]
-    note(f"{said}: {shlex.join(words)}")
+    words = ["pramana", "attack", "composition", *(as_file(str(own)) for own in (place, *known))]
+    note(f"{said}: {pasted(words)}")
 
 
 def _place(to: Path | None) -> Path:

@@ -25,6 +25,7 @@ __all__ = [
     "matrices_of_plan",
     "note",
     "out",
+    "paste",
     "plan_made",
     "show_json",
     "show_matrices",
@@ -282,7 +283,8 @@ def show_promises(console: Console, plan: Plan, made: Certificate | None = None)
         asked = "" if claim.asked is None else f"Asked: {claim.asked}. "
         bullet(console, asked + plan.promise(claim), style="green")
     if plan.expected_error is not None:
-        bullet(console, plan.expected_error.sentence())
+        said = plan.expected_error.sentence()  # of estimates that analysts can have, if they ask
+        bullet(console, f"By unbiased estimates: {said}" if said.startswith("A ") else said)
     for sentence in plan.choice:
         bullet(console, sentence)
     binned = [column.name for column in plan.schema.binned]
@@ -307,6 +309,14 @@ def bullet(console: Console, text: str, *, style: str = "yellow") -> None:
     line = Table.grid(padding=(0, 1))
     line.add_row(Text("*", style=style), Text(text))
     console.print(line)
+
+
+def paste(console: Console, command: str) -> None:
+    """A command on a line of its own, however long: what is folded cannot be pasted."""
+    from rich.text import Text
+
+    if command:
+        console.print(Text(f"  {command}", style="bold"), soft_wrap=True)
 
 
 def _list(names: Sequence[str]) -> str:

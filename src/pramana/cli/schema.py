@@ -8,6 +8,7 @@ from typing import Annotated
 from pramana.cli.options import AsJson, Encoding, Rename, argument, names_of, option, told
 from pramana.errors import InputError
 from pramana.files import require_free, write_whole
+from pramana.spelling import in_shell
 
 __all__ = ["schema"]
 
@@ -69,7 +70,7 @@ def schema(
         text = api.changed_file(api.text_of(path), without=dropped, coarsen=coarser, opened=opened)
         write_whole(to, text, force=force)
         found = Schema.load(to)
-        note(f"{to} is written.")
+        note(f"{to} is written. Design by it: --schema {in_shell(str(to))}")
     if as_json:
         rows = [{"column": c.name, "role": str(c.role)} | c.recoding.to_dict()
                 for c in found.columns]  # fmt: skip

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pramana.cli.options import require_schema
 from pramana.cli.steward import Wishes, options_by_flag
-from pramana.errors import InputError, InvalidTable
+from pramana.errors import Infeasible, InputError, InvalidTable
 
 if TYPE_CHECKING:
     from pramana.methods.base import Method
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pramana.table.schema import Schema
     from pramana.types import Form, TableLike
 
-__all__ = ["Stated", "method_of", "plan_for"]
+__all__ = ["Stated", "method_of", "plan_for", "way_out_shown"]
 
 FEWEST = 2
 TABLES = "--tables"
@@ -103,24 +104,40 @@ def plan_for(
     aims = None if method is None else api.METHODS[method].aims
     guarantees = api.asked_by_letters(asked.numbers, aims=aims, schema=described)
     chosen: Method | None = None
-    if method is None and set(asked.options) == {TABLES}:
-        described = _with_tables(described, asked.options[TABLES])
-    elif method is not None or asked.options:
+    options = dict(asked.options)
+    if TABLES in options and method not in options_by_flag()[TABLES]:
+        described = _with_tables(described, options.pop(TABLES))
+    if method is not None or options:
         kind = api.METHODS[method] if method else api.usual_method([one.name for one in guarantees])
-        chosen = method_of(kind, asked.options)
+        chosen = method_of(kind, options)
     opened = None if table is None else api.open_source(table, schema=described)
-    plan = api.design(
-        described,
-        *guarantees,
-        data=opened,
-        records=records,
-        smallest_group=smallest_group,
-        method=chosen,
-        looked_at=looked_at,
-    )
+    with way_out_shown(Path(schema or "")):
+        plan = api.design(
+            described,
+            *guarantees,
+            data=opened,
+            records=records,
+            smallest_group=smallest_group,
+            method=chosen,
+            looked_at=looked_at,
+        )
     if plan.records < FEWEST:
         raise InvalidTable("A release needs at least two records, got 1: nobody hides alone.")
     return plan, opened
+
+
+@contextmanager
+def way_out_shown(schema: Path) -> Iterator[None]:
+    """A refusal that other columns would lift ends with the command that drops them."""
+    try:
+        yield
+    except Infeasible as error:
+        if not error.without:
+            raise
+        from pramana import api
+
+        command = api.Pasting(str(schema)).without(error.without)
+        raise Infeasible(f"{error} To drop what splits them: {command}") from None
 
 
 def _with_tables(schema: Schema, texts: Sequence[str]) -> Schema:

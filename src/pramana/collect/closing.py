@@ -26,6 +26,7 @@ from pramana.randomness import Keystream
 from pramana.readings.release import Release
 from pramana.release.certificate import Certificate, Collected
 from pramana.release.signing import signature_of
+from pramana.spelling import as_table
 from pramana.table.opened import TableFormat
 from pramana.table.schema import ASKED
 
@@ -86,7 +87,7 @@ def _row(definition: Definition, channel: AnswerChannel, text: str) -> dict[str,
         return values
     asked = channel.asked[record.asked].columns
     names = [one.name for one in definition.survey.questions if one.name in asked]
-    return values | {ASKED: "*".join(names)}
+    return values | {ASKED: as_table(names)}
 
 
 def collected_release(definition: Definition, store: Store) -> Release:

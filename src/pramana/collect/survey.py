@@ -35,6 +35,7 @@ from typing import Any, Final, NoReturn
 from pramana.collect.words import NOT_SAID, SKIPPED, WORDS
 from pramana.errors import InputError, InvalidSchema, PramanaError
 from pramana.files import read_file
+from pramana.spelling import names_of_table
 from pramana.table.domains import Bins, Categories, Domain, label_text
 from pramana.table.labels import Labels
 from pramana.table.schema import ASKED, Column, Impossible, Role, Schema
@@ -265,7 +266,7 @@ def read_survey(text: str) -> Survey:
         questions=tuple(_question(number, one) for number, one in enumerate(questions, 1)),
         expected=expected,
         target=target,
-        tables=tuple(_table(one) for one in _texts("tables", raw.get("tables", []))),
+        tables=tuple(names_of_table(one) for one in _texts("tables", raw.get("tables", []))),
         method=raw.get("method"),
         codes=_truth("codes", raw.get("codes", False)),
         work=_whole("work", raw.get("work", 0), most=MOST_WORK),
@@ -379,10 +380,6 @@ def _texts_of(name: str, given: object, answers: Sequence[str]) -> dict[str, str
     if not isinstance(given, dict) or not set(given) <= set(answers):
         raise InvalidSchema(f"labels of '{name}' must give texts for its answers.")
     return {answer: _text(f"labels of '{name}'", given[answer], needed=True) for answer in given}
-
-
-def _table(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split("*"))
 
 
 def _unknown(word: str, words: Sequence[str], where: str) -> NoReturn:

@@ -5,6 +5,7 @@ from pramana.files.moves import undisturbed
 from pramana.files.reading import read_file
 from pramana.files.whole import (
     forget_placed,
+    free_name,
     placed,
     require_free,
     require_name,
@@ -18,6 +19,7 @@ from pramana.files.whole import (
 __all__ = [
     "Leftover",
     "forget_placed",
+    "free_name",
     "leftovers",
     "placed",
     "read_file",

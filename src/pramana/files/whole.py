@@ -14,7 +14,7 @@ import os
 import stat
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -25,6 +25,7 @@ from pramana.files.moves import exchange, move_new, undisturbed
 
 __all__ = [
     "forget_placed",
+    "free_name",
     "placed",
     "require_free",
     "require_name",
@@ -91,6 +92,18 @@ def require_free(path: Path, *, force: bool, reads: Iterable[Path | None] = ()) 
         raise OutputExists(f"{path} belongs to a release: other data would be under its promise.")
     if any(source is not None and _same(path, source) for source in reads):
         raise OutputExists(f"{path} is what this command reads. Choose another name.")
+
+
+def free_name(stem: str, ending: str = "", *, taken: Collection[str] = ()) -> str:
+    """A name that nothing has here, nor what is ``taken`` already: numbered where it must be.
+
+    Capitals do not tell names apart, as they do not in every file system.
+    """
+    name, number = f"{stem}{ending}", 1
+    while os.path.lexists(name) or name.casefold() in {own.casefold() for own in taken}:
+        number += 1
+        name = f"{stem}-{number}{ending}"
+    return name
 
 
 def _same(path: Path, source: Path) -> bool:

@@ -18,6 +18,7 @@ from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import Label, as_cells
 from pramana.matrices.uniform_mixture import UniformMixture
 from pramana.numeric import TOTAL, log_up
+from pramana.spelling import as_table
 from pramana.types import Form
 
 __all__ = ["AskedSet", "Reporting"]
@@ -53,7 +54,7 @@ class AskedSet:
     @property
     def name(self) -> str:
         """The columns in words: what a released record says that it was asked for."""
-        return "*".join(self.columns)
+        return as_table(self.columns)
 
     @property
     def cells(self) -> tuple[tuple[Label, ...], ...]:

@@ -28,6 +28,7 @@ from pramana.randomness import Keystream, Stream
 from pramana.release.certificate import Certificate
 from pramana.release.makers import NewKeys
 from pramana.shown import listed
+from pramana.spelling import names_in
 from pramana.table.alike import alike, comparable
 from pramana.table.cells import joint_groups
 from pramana.table.codec import decode, encode
@@ -51,7 +52,7 @@ ON_THE_DRIVER = (
 
 def names_of(texts: Sequence[str]) -> tuple[str, ...]:
     """Column names from options that may repeat and may hold several, separated by commas."""
-    return tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
+    return tuple(name for text in texts for name in names_in(text))
 
 
 @dataclass(frozen=True)
@@ -119,9 +120,10 @@ class Grouped(Method):
             people.schema.column(name)
         target = the_only(asked, KAnonymity, method=self.name)
         if target.k > people.crowd:
-            raise Infeasible(
+            raise people.too_few(
                 f"{target} cannot be met with a crowd of {people.crowd:,}, the smallest group of "
-                f"records that share known columns. {people.crowd_advice(target.k)}"
+                "records that share known columns.",
+                target.k,
             )
         self._require_room(people.schema, k=target.k, most=people.crowd)
         self._require_parted(people)

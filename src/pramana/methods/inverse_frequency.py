@@ -349,10 +349,8 @@ class InverseFrequency(Withheld):
             )
         counts = people.counts
         if kept_risk(schema.known, counts, crowd=people.crowd) > target.xi:
-            raise Infeasible(
-                f"{target} cannot be met. "
-                f"{people.crowd_advice(1 / target.xi if target.xi else math.inf, lower='raise xi')}"
-            )
+            needed = 1 / target.xi if target.xi else math.inf
+            raise people.too_few(f"{target} cannot be met.", needed, lower="raise xi")
         designs = _designs(people, target.xi)
         computed = (
             () if schema.known else (CorrectMatch(max(d.attained.xi for d in designs.values())),)

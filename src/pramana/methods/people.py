@@ -32,6 +32,9 @@ __all__ = ["People", "nothing_left", "refused_in_all", "require_coded", "require
 NAMED = 5
 """Columns that an error names; of more it says that there are others."""
 
+MOST_DROPPED = 20
+"""Of so many known columns it is found out which to drop."""
+
 Made = TypeVar("Made", bound=Mechanism)
 
 
@@ -90,7 +93,27 @@ class People:
         """Whether a column leaves fewer alike by itself."""
         return self.opened is not None and smallest_group(self.opened, [name], apart=True) < needed
 
-    def crowd_advice(self, needed: float, *, lower: str = "lower k") -> str:
+    def too_few(self, said: str, needed: float, *, lower: str = "lower k") -> Infeasible:
+        """The refusal of what needs more people alike: which columns split them, what to do."""
+        advice = self._crowd_advice(needed, lower)
+        return Infeasible(f"{said} {advice}", without=self._to_drop(needed))
+
+    def _to_drop(self, needed: float) -> tuple[str, ...]:
+        """Known columns without which so many are alike: those that split most go first."""
+        names = [name for name in self.schema.known if name not in self.schema.strata]
+        opened = self.opened
+        if opened is None or len(names) > MOST_DROPPED:
+            return ()
+        alike = {name: smallest_group(opened, [name], apart=True) for name in names}
+        order = sorted(names, key=lambda name: alike[name])
+        for number in range(1, len(order) + 1):
+            left = [name for name in self.schema.known if name not in order[:number]]
+            crowd = smallest_group(opened, left, apart=True) if left else opened.rows
+            if crowd >= needed:
+                return tuple(order[:number])
+        return ()
+
+    def _crowd_advice(self, needed: float, lower: str) -> str:
         """Which known columns leave fewer than ``needed`` alike, and what to do about them."""
         found = self.splitting(needed)
         if not found:
@@ -206,12 +229,14 @@ class People:
         k = getattr(guarantee, "k", None)
         if k is None:
             raise nothing_left(guarantee)
-        # among no more than k, records say nothing about the truth
-        advice = self.crowd_advice(math.floor(k) + 1) if math.isfinite(k) else "Lower k."
-        raise Infeasible(
+        said = (
             f"{guarantee} cannot be met with a crowd of {self.crowd:,}: the largest attainable "
-            f"k is {max(self.crowd - 1, 1):,}. {advice}"
+            f"k is {max(self.crowd - 1, 1):,}."
         )
+        if not math.isfinite(k):
+            raise Infeasible(f"{said} Lower k.")
+        # among no more than k, records say nothing about the truth
+        raise self.too_few(said, math.floor(k) + 1)
 
 
 def nothing_left(*asked: object) -> Infeasible:

@@ -35,6 +35,7 @@ from pramana.numeric import LARGEST_DIAL, largest_dial, require_number
 from pramana.randomise.reports import Reporter
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate
+from pramana.spelling import as_table, names_of_table
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import (
@@ -239,11 +240,11 @@ class Reports(Method):
     def _listed(cls, certificate: Certificate) -> Reports:
         """The method with the tables that a certificate lists."""
         listed = certificate.options.get("tables", ())
-        return cls(tables=tuple(tuple(str(table).split("*")) for table in listed))
+        return cls(tables=tuple(names_of_table(str(table)) for table in listed))
 
     def disclosed(self) -> Mapping[str, Any]:
         """The tables that the sets were chosen for."""
-        return {"tables": ["*".join(table) for table in self.tables]} if self.tables else {}
+        return {"tables": [as_table(table) for table in self.tables]} if self.tables else {}
 
 
 def _refuse(schema: Schema) -> None:

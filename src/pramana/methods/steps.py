@@ -17,7 +17,7 @@ import numpy as np
 from pramana.errors import InvalidNumber, InvalidSchema, TooLarge
 from pramana.matrices.mechanism import Step
 from pramana.matrices.transition import Label
-from pramana.shown import parts_of
+from pramana.spelling import tables_in
 from pramana.table.rules import CellRules, tied_columns
 from pramana.table.schema import CATEGORY_LIMIT, Schema
 
@@ -36,10 +36,7 @@ def tables_of(stated: str | Sequence[str | Set]) -> tuple[Set, ...]:
         raise InvalidNumber(f"Tables are texts such as 'age*sex', or lists of columns: {stated!r}.")
     found: list[Set] = []
     for one in [stated] if isinstance(stated, str) else stated:
-        if isinstance(one, str):
-            found += [tuple(name.strip() for name in text.split("*")) for text in parts_of(one)]
-        else:
-            found.append(tuple(one))
+        found += tables_in(one) if isinstance(one, str) else [tuple(one)]
     return tuple(found)
 
 

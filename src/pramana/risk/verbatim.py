@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from pramana.errors import OutsideDomain
 from pramana.numeric import percent_up, share_up
+from pramana.spelling import as_table
 from pramana.table.alike import comparable
 from pramana.table.codec import encode, encode_released
 from pramana.table.lookup import flat
@@ -201,7 +202,7 @@ def _numbers(
 ) -> Words:
     """One number a record; those above the limit are left out."""
     parts = [np.zeros(0, np.uint64)]
-    whole = "*".join(column.name for column in columns if column.randomised)
+    whole = as_table(column.name for column in columns if column.randomised)
     for batch in batches:
         if batch.num_columns > len(columns):  # only a report of all columns is a whole record
             batch = batch.filter(pc.equal(batch.column(ASKED).cast(pa.string()), whole))

@@ -308,7 +308,7 @@ def _told(plan: Any, *, opened: Any) -> dict[str, Any]:
         "errors": []
         if error is None
         else [[" by ".join(table), share] for table, share in error.tables],
-        "beforehand": [] if opened is None else list(api.beforehand(plan, opened)),
+        "beforehand": [] if opened is None else [one.words for one in api.beforehand(plan, opened)],
         "choice": plan.figures.get("choice", ""),
     }
 

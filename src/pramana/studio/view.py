@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pramana import Schema
 from pramana.errors import InputError, PramanaError
+from pramana.spelling import pasted
 from pramana.studio.jobs import Job, Jobs
 from pramana.studio.session import Choices, StudioSession
 
@@ -119,22 +120,7 @@ class SameWork:
     def shell(self) -> str:
         """Commands to paste."""
         first = (_written(name, text) for name, text in self.files)
-        return "\n".join([*first, *(" ".join(map(_word, words)) for words in self.commands)])
-
-
-def _word(word: str) -> str:
-    r"""A word of a command; what nobody can see is spelled, as bash and zsh read it.
-
-    >>> print(_word("a b"), _word("a\u200b'b"))
-    'a b' $'a\U0000200b\'b'
-    """
-    if visible(word) == word:
-        return shlex.quote(word)
-    spelled = "".join(
-        f"\\{own}" if own in "'\\" else own if own.isprintable() else f"\\U{ord(own):08x}"
-        for own in word
-    )
-    return f"$'{spelled}'"
+        return "\n".join([*first, *map(pasted, self.commands)])
 
 
 def _written(name: str, text: str) -> str:

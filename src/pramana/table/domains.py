@@ -93,7 +93,13 @@ class Categories:
                     "Categories must be text, finite numbers or truth values; "
                     "missing values are governed by 'missing'."
                 )
-        doubles = len(self.labels) - len({label_text(value) for value in self.labels})
+        different = {label_text(value) for value in self.labels}
+        doubles = len(self.labels) - len(different)
+        if doubles and len({label_text(value) for value in self.values}) == len(self.values):
+            raise InvalidSchema(
+                "missing_values must differ from each other and from the categories, got "
+                f"{doubles} listed more than once."
+            )
         if doubles:
             raise InvalidSchema(
                 f"Categories must differ, got {doubles} listed more than once "

@@ -52,7 +52,7 @@ ROW_NUMBERS = re.compile(
 BORN = re.compile(r"age|born|birth|dob|year")
 MONEY = re.compile(
     r"income|^[ph]incp|wagp|salar|wage|earn|cost|expend|totexp|tax|debt|asset|revenue|sales|profit|saving|charge|"
-    r"payment|price|amount|capital|wealth|fica|pension|dividend|rent$"
+    r"payment|^(gross|net|hourly|monthly|annual)?_?pay$|price|amount|capital|wealth|fica|pension|dividend|rent$"
 )
 CODES = re.compile(
     r"^occ|occup|^ind(p|ustry|$)|naics|^soc|isco|nace|puma|^pob|birth_?place|countr|ancst|ancest|"

@@ -17,6 +17,7 @@ from pramana.errors import InvalidSchema, TooLarge, UnknownColumn
 from pramana.files import write_whole
 from pramana.numeric import counted
 from pramana.shown import Shown
+from pramana.spelling import as_table
 from pramana.table.domains import Bins, Categories, Domain, Label, find_label
 from pramana.table.recoding import Recoding
 from pramana.table.replicates import Replicates
@@ -111,7 +112,8 @@ class Column:
         if self.randomise and self.role in (Role.IDENTIFIER, Role.WEIGHT):
             raise InvalidSchema(
                 f"'{self.name}' has role {self.role} and so cannot be randomised: "
-                "identifiers are dropped, weights are released as they are."
+                "identifiers are dropped, weights are released as they are.",
+                at=(self.name, "randomise"),
             )
         self._check_recoding()
         if isinstance(self.domain, Categories):
@@ -121,14 +123,18 @@ class Column:
         if self.missing == "refuse" and self.domain is not None and self.domain.missing_values:
             raise InvalidSchema(
                 f"'{self.name}' lists values that stand for missing, and refuses missing values. "
-                'Set missing = "category" or "keep", or take them out.'
+                'Set missing = "category" or "keep", or take them out.',
+                at=(self.name, "missing_values"),
             )
         self._check_size()
         object.__setattr__(self, "exempt", self._own_labels(tuple(self.exempt), "exempt"))
 
     def _check_recoding(self) -> None:
         if self.recoding and self.role is Role.IDENTIFIER:
-            raise InvalidSchema(f"'{self.name}' is an identifier and dropped: do not recode it.")
+            raise InvalidSchema(
+                f"'{self.name}' is an identifier and dropped: do not recode it.",
+                at=(self.name, next(iter(self.recoding.to_dict()))),
+            )
         number = self.role is Role.SENSITIVE and not self.randomised and self.domain is None
         if self.noisy and not number:
             raise InvalidSchema(
@@ -148,24 +154,28 @@ class Column:
         if size + (self.missing in ("category", "keep")) < 2:
             raise InvalidSchema(
                 f"'{self.name}' must have at least two values to be randomised, got one. "
-                "Add the values that can occur, or give it role plain."
+                "Add the values that can occur, or give it role plain.",
+                at=(self.name, "bins" if isinstance(self.domain, Bins) else "categories"),
             )
 
     def _own_labels(self, labels: tuple[Label, ...], what: str) -> tuple[Label, ...]:
         """The same labels as the domain spells them; refuses what the domain lacks."""
         if self.domain is None:
             return labels
+        at = (self.name, what) if what == "exempt" else (what,)
         own: list[Label] = []
         for label in labels:
             try:
                 own.append(None if label is None else find_label(self.domain, label))
             except KeyError:
                 raise InvalidSchema(
-                    f"{what} of '{self.name}' must name values of its domain, got {label!r}."
+                    f"{what} of '{self.name}' must name values of its domain, got {label!r}.",
+                    at=at,
                 ) from None
             if label is None and self.missing == "refuse":
                 raise InvalidSchema(
-                    f"{what} of '{self.name}' names missing values, which the column refuses."
+                    f"{what} of '{self.name}' names missing values, which the column refuses.",
+                    at=at,
                 )
         return tuple(own)
 
@@ -233,12 +243,14 @@ class Impossible:
         if len(set(self.columns)) < 2:
             raise InvalidSchema(
                 "An impossible combination must name at least two columns, "
-                f"got {len(self.cells)}. To rule out a single value, leave it out of the domain."
+                f"got {len(self.cells)}. To rule out a single value, leave it out of the domain.",
+                at=("impossible",),
             )
         for name, labels in self.cells:
             if not labels:
                 raise InvalidSchema(
-                    f"An impossible combination must list at least one value of '{name}', got none."
+                    f"An impossible combination must list a value of '{name}' at least, got none.",
+                    at=("impossible",),
                 )
 
     @classmethod
@@ -292,10 +304,16 @@ class Schema(Shown):
             self._check_stratum(name)
         for name in (name for choice in self.choices for name in choice):
             if name not in self._by_name:
-                raise InvalidSchema(f"choices must name columns of the schema, got '{name}'.")
+                raise InvalidSchema(
+                    f"choices must name columns of the schema, got '{name}'.", at=("choices",)
+                )
         for name in (name for table in self.tables for name in table):
             if name not in self._by_name:
-                raise InvalidSchema(f"tables must name columns of the schema, got '{name}'.")
+                raise InvalidSchema(
+                    f"tables must name columns of the schema, got '{name}'.", at=("tables",)
+                )
+        for table in self.tables:
+            self._check_table(table)
         if self.household is not None:
             self._check_household(self.household)
         if self.replicates is not None:
@@ -325,7 +343,20 @@ class Schema(Shown):
         if len(weights) > 1:
             names = ", ".join(f"'{name}'" for name in weights)
             raise InvalidSchema(
-                f"A schema may have one weight column, got {len(weights)}: {names}."
+                f"A schema may have one weight column, got {len(weights)}: {names}.",
+                at=(weights[-1], "role"),
+            )
+
+    def _check_table(self, table: tuple[str, ...]) -> None:
+        if not table or len(set(table)) < len(table):
+            raise InvalidSchema(
+                f"tables must name each column of a table once, got '{as_table(table)}'.",
+                at=("tables",),
+            )
+        for name in (name for name in table if self._by_name[name].role is Role.IDENTIFIER):
+            raise InvalidSchema(
+                f"tables must name columns that are released, and '{name}' is dropped.",
+                at=("tables",),
             )
 
     def _check_household(self, name: str) -> None:
@@ -336,7 +367,8 @@ class Schema(Shown):
             raise InvalidSchema(
                 f"household '{name}' must have role identifier, got {column.role}: released, it "
                 "would keep the records of a household linked, and who knows all its people finds "
-                "each of them."
+                "each of them.",
+                at=("household",),
             )
 
     def _check_replicates(self, replicates: Replicates) -> None:
@@ -361,7 +393,8 @@ class Schema(Shown):
         if column.randomised or column.role is Role.IDENTIFIER:
             raise InvalidSchema(
                 f"Stratum '{name}' must be released as it is. "
-                "Give it role plain, or set randomise = false."
+                "Give it role plain, or set randomise = false.",
+                at=("strata",),
             )
 
     def _checked(self, rule: Impossible) -> Impossible:
@@ -370,11 +403,14 @@ class Schema(Shown):
         for name, labels in rule.cells:
             column = self._by_name.get(name)
             if column is None:
-                raise InvalidSchema(f"impossible must name columns of the schema, got '{name}'.")
+                raise InvalidSchema(
+                    f"impossible must name columns of the schema, got '{name}'.", at=("impossible",)
+                )
             if not column.randomised:
                 raise InvalidSchema(
                     f"impossible names '{name}', which is not randomised: "
-                    "only randomised columns can come to an impossible combination."
+                    "only randomised columns can come to an impossible combination.",
+                    at=("impossible",),
                 )
             cells.append((name, column._own_labels(labels, "impossible")))
         return Impossible(tuple(cells))

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from pramana.errors import InvalidNumber, InvalidSchema, PramanaError
 from pramana.files import read_file
+from pramana.spelling import as_table, names_of_table
 from pramana.table.domains import Bins, Categories, Domain, Label
 from pramana.table.recoding import Noise, Recoding
 from pramana.table.replicates import Replicates
@@ -67,7 +68,7 @@ def read_schema_file(path: Path) -> Schema:
     try:
         return read_schema(text)
     except PramanaError as error:
-        place = place_of(text, str(error))
+        place = place_of(text, str(error), getattr(error, "at", ()))
         where = f"{path}, {place}" if place else str(path)
         raise type(error)(f"{where}: {error}") from None
 
@@ -118,7 +119,7 @@ def _build(known: dict[str, Any], roles: dict[str, Role]) -> Schema:
         raise InvalidSchema(f"Column '{name}' must be one of the tables, as {header_of(name)}.")
     names = [*tables, *(name for name in roles if name not in tables)]
     household = known["household"]
-    if household is not None and not isinstance(household, str):
+    if household is not None and not (isinstance(household, str) and household):
         raise InvalidSchema("household must be the name of a column.")
     if household is not None and household not in names:
         names.append(household)
@@ -139,7 +140,7 @@ def _build(known: dict[str, Any], roles: dict[str, Role]) -> Schema:
         impossible=_impossible(known["impossible"]),
         strata=tuple(_names("strata", known["strata"])),
         choices=tuple(tuple(_names("choices", choice)) for choice in choices),
-        tables=tuple(_table(text) for text in _names("tables", known["tables"])),
+        tables=tuple(names_of_table(text) for text in _names("tables", known["tables"])),
         household=household,
         replicates=replicates,
     )
@@ -166,11 +167,6 @@ def _replicates(form: object) -> Replicates | None:
 REPLICATED = {"columns", "method", "fay", "scale"}
 
 
-def _table(text: str) -> tuple[str, ...]:
-    """Columns joined by ``*``."""
-    return tuple(name.strip() for name in text.split("*"))
-
-
 def _plainly(word: str) -> str:
     return "".join(letter for letter in word.lower() if letter not in "_- .")
 
@@ -184,8 +180,8 @@ def _unknown(word: str, words: Iterable[str], where: str) -> NoReturn:
 
 def _names(word: str, value: object) -> list[str]:
     names = [value] if isinstance(value, str) else value
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise InvalidSchema(f"{word} must be a list of column names.")
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+        raise InvalidSchema(f"{word} must be a list of column names.", at=(word,))
     return names
 
 
@@ -193,7 +189,8 @@ def _add_roles(roles: dict[str, Role], word: str, role: Role, names: list[str]) 
     for name in names:
         if roles.setdefault(name, role) is not role:
             raise InvalidSchema(
-                f"'{name}' has two roles, {roles[name]} and {role} (by {word}). Give it one."
+                f"'{name}' has two roles, {roles[name]} and {role} (by {word}). Give it one.",
+                at=(word,),
             )
 
 
@@ -263,7 +260,9 @@ def _role(name: str, word: object, listed: Role | None) -> Role:
             f"Role of '{name}' must be one of {', '.join(Role)}, got '{word}'.{hint}"
         )
     if listed not in (None, role):
-        raise InvalidSchema(f"'{name}' has two roles, {role} and {listed}. Give it one.")
+        raise InvalidSchema(
+            f"'{name}' has two roles, {role} and {listed}. Give it one.", at=(name, "role")
+        )
     return role
 
 
@@ -278,8 +277,8 @@ def _domain(name: str, entries: Mapping[str, Any]) -> Domain | None:
         raise InvalidSchema(f"ordered of '{name}' needs categories.")
     if "missing_values" in entries and not {"categories", "bins"} & set(entries):
         raise InvalidSchema(f"missing_values of '{name}' need categories or bins beside them.")
-    codes = _labels("missing_values", entries.get("missing_values", []))
     try:
+        codes = _labels("missing_values", entries.get("missing_values", []))
         if "categories" in entries:
             values = _labels("categories", entries["categories"])
             return Categories(values, entries.get("ordered", False), codes)
@@ -317,7 +316,7 @@ def _impossible(value: Any) -> tuple[Impossible, ...]:
             'such as {age = ["[0, 16)"], marital = ["married"]}.'
         )
     return tuple(
-        Impossible.of({name: _labels("impossible", labels) for name, labels in rule.items()})
+        Impossible.of({name: _labels("impossible", own) for name, own in rule.items()})
         for rule in rules
     )
 
@@ -350,7 +349,7 @@ def write_schema(
     if schema.choices:
         lines.append(f"choices = {_value([list(choice) for choice in schema.choices])}")
     if schema.tables:
-        lines.append(f"tables = {_value(['*'.join(table) for table in schema.tables])}")
+        lines.append(f"tables = {_value([as_table(table) for table in schema.tables])}")
     if schema.household is not None:
         lines.append(entry_of("household", schema.household))
     if schema.replicates is not None:

@@ -18,6 +18,10 @@ AT = re.compile(r"\(at line (\d+), column \d+\)")
 KEY = re.compile(r"""^\s*((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*=""")
 
 
+ELSEWHERE = "\0"
+"""Stands for the tables of a file that are no columns, such as ``[[impossible]]``."""
+
+
 @dataclass(frozen=True)
 class _Line:
     number: int
@@ -25,8 +29,10 @@ class _Line:
     key: str | None
 
 
-def place_of(text: str, message: str) -> str:
+def place_of(text: str, message: str, at: tuple[str, ...] = ()) -> str:
     r"""``line 3, bins`` of what a message is about; empty where that cannot be told.
+
+    ``at`` is the entry, after its column if it has one, where that is known.
 
     >>> place_of("[columns.age]\nrole = 'key'\nbins = [1]\n", "Column 'age': Bins are few.")
     'line 3, bins'
@@ -36,7 +42,11 @@ def place_of(text: str, message: str) -> str:
         number = int(told[1])
         key = next((line.key for line in lines if line.number == number and line.key), None)
         return f"line {number}" if key is None else f"line {number}, {key}"
-    columns = {line.column for line in lines if line.column is not None}
+    column, key = (at[0], at[1]) if len(at) > 1 else (None, *at) if at else (None, None)
+    for line in lines:
+        if key is not None and (line.column, line.key) == (column, key):
+            return f"line {line.number}, {key}"
+    columns = {line.column for line in lines if line.column not in (None, ELSEWHERE)}
     named = [name for name in columns if f"'{name}'" in message]
     column = max(named, key=len, default=None)
     own = [line for line in lines if line.column == column]
@@ -78,11 +88,13 @@ def _lines(text: str) -> list[_Line]:
     found: list[_Line] = []
     column: str | None = None
     for number, line in enumerate(text.splitlines(), start=1):
-        if (header := HEADER.match(line)) and not line.lstrip().startswith("[["):
+        if header := HEADER.match(line):
             parts = _parts(header[1])
-            column = parts[1] if parts[:1] == ["columns"] and len(parts) == 2 else None
-            if column is not None:
+            column = _column_of(parts)
+            if column not in (None, ELSEWHERE):
                 found.append(_Line(number, column, None))
+            elif column is not None and parts:
+                found.append(_Line(number, None, parts[0]))
         elif key := KEY.match(line):
             parts = _parts(key[1])
             if column is None and parts[:1] == ["columns"] and len(parts) > 1:
@@ -90,6 +102,13 @@ def _lines(text: str) -> list[_Line]:
             elif parts:
                 found.append(_Line(number, column, parts[0]))
     return found
+
+
+def _column_of(parts: list[str]) -> str | None:
+    """The column that a header opens; none under ``[columns]``, which opens them all."""
+    if parts == ["columns"]:
+        return None
+    return parts[1] if parts[:1] == ["columns"] and len(parts) == 2 else ELSEWHERE
 
 
 def _parts(dotted: str) -> list[str]:

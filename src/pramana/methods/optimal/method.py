@@ -79,11 +79,12 @@ class Optimal(Method):
             if reached >= 1:
                 break
         needed = 1 / target.alpha if target.alpha else math.inf
-        advice = people.crowd_advice(needed, lower="raise alpha")
-        raise Infeasible(
+        raise people.too_few(
             f"alpha = {text_up(target.alpha, 6)} cannot be met: columns released as they are "
             f"can be looked at like any key, and {text_up(reached, 3)} is what comes out "
-            f"with them. {advice}"
+            "with them.",
+            needed,
+            lower="raise alpha",
         )
 
     def foreseen(self, people: People, asked: Sequence[Guarantee]) -> tuple[float, float]:

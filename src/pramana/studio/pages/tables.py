@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from pramana.errors import InputError
-from pramana.shown import as_part, parts_of
+from pramana.spelling import as_part, parts_of
 from pramana.studio import analyst
 from pramana.studio.exports import Exported, media_type
 from pramana.studio.pages.release import folder_word, release_of

@@ -1,0 +1,148 @@
+"""Every command that is printed can be pasted, one after the other, whatever columns are called."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+import pytest
+
+import pramana as pm
+from pramana.assess.pasting import Pasting
+from pramana.assess.ways import DROPPED, Way
+from pramana.cli.app import main
+from pramana.spelling import as_list, as_table, as_tables, names_in, names_of_table, tables_in
+
+ODD = ("sex, as told", "a*b", "-lead", 'say "x"', "größe", "o'neil $HOME!", "tab\there", "*", '"')
+RECORDS = 600
+STUB = r"""pramana() { printf '%s\0' "$@"; printf '\1'; }
+"""
+
+
+def read_by_shell(line: str) -> list[str]:
+    """The words of a command as bash reads them."""
+    done = subprocess.run(
+        ["bash", "-c", STUB + line], capture_output=True, check=True, text=True, timeout=20
+    )
+    assert not done.stderr
+    (words,) = done.stdout.split("\1")[:-1]
+    return words.split("\0")[:-1]
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> list[str]:
+    """The commands in what a command says, each of which has a line to its end."""
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    told = capsys.readouterr()
+    assert left.value.code == code, told.err
+    found = re.findall(r"^(?:.*: | *)(pramana (?!: ).*)$", told.out + told.err, re.MULTILINE)
+    return [line.rstrip() for line in found]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a table of odd names, from whose file no word may begin an option."""
+    rng = np.random.default_rng(3)
+    alike, codes = rng.integers(0, 5, RECORDS), np.array(list("nswec"))
+    columns = {
+        name: codes[np.where(rng.random(RECORDS) < 0.7, alike, rng.integers(0, 4, RECORDS))]
+        for name in ODD
+    }
+    columns["pay"] = rng.integers(100, 999, RECORDS)
+    csv.write_csv(pa.table(columns), tmp_path / "-people of.csv")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def paste_all(capsys: pytest.CaptureFixture[str], lines: list[str]) -> None:
+    assert len(set(lines)) == len(lines)
+    for line in lines:
+        with pytest.raises(SystemExit) as left:
+            main(read_by_shell(line)[0:])
+        assert left.value.code == 0, (line, capsys.readouterr().err)
+        capsys.readouterr()
+
+
+def test_commands_of_a_way_from_file_to_release(place: Path, capsys) -> None:
+    """Describe, design, advise: all that they print, in order, twice."""
+    del place
+    (first,) = printed(capsys, "describe", "./-people of.csv", "--sensitive", "pay")
+    paste_all(capsys, [first])
+    target = ("--schema", "schema.toml", "--k", "10")
+    for _ in range(2):  # what was written the first time is not written to again
+        lines = printed(capsys, "design", "--records", "600", *target, "--method", "retention")
+        assert sum("pramana schema" in line for line in lines) >= 3
+        paste_all(capsys, lines)
+    lines = printed(capsys, "design", "./-people of.csv", *target)
+    assert any("--tables" in line for line in lines)
+    paste_all(capsys, [line for line in lines if "pramana advise" not in line])
+    tables = as_tables([(ODD[0], ODD[1]), (ODD[3], ODD[8])])
+    asked = ("--method", "retention", "--tables", tables)
+    lines = printed(capsys, "design", "--records", "600", *target, *asked)
+    assert sum("--joint" in line for line in lines) == 1
+    paste_all(capsys, lines)
+    several = ("--method", "retention,reports", "--tables", tables)
+    lines = printed(capsys, "advise", "./-people of.csv", *target, *several)
+    assert sum("pramana protect" in line for line in lines) == 1
+    assert any("pramana schema" in line for line in lines)
+    paste_all(capsys, lines)
+    assert pm.verify("release").valid
+
+
+def test_a_refusal_for_want_of_people_alike_ends_with_the_way_out(place: Path, capsys) -> None:
+    """The weight, and what splits the rest together; the design that follows is made."""
+    rng = np.random.default_rng(5)
+    rows = 600
+    columns = {"sex": rng.choice(["F", "M"], rows), "age": rng.choice(list("abcde"), rows)}
+    columns |= {"w, of all": np.arange(rows) + 17, "area": rng.choice(list("ns"), rows)}
+    columns |= {"town": rng.choice([f"t{n}" for n in range(9)], rows)}
+    csv.write_csv(pa.table(columns), place / "w.csv")
+    roles = ("--keys", "sex,age", "--plain", "area,town", "--weight", "w, of all")
+    printed(capsys, "describe", "w.csv", *roles, "-o", "w.toml")
+    for verb in ("design", "advise", "protect"):
+        about = (verb, "w.csv", "--schema", "w.toml", "--k", "40")
+        lines = printed(capsys, *about, *(["-o", "r"] if verb == "protect" else []), code=2)
+        assert [line.partition(" -o ")[0] for line in lines] == [
+            "pramana schema w.toml --without '\"w, of all\",town'"
+        ]
+        paste_all(capsys, lines)
+    better = read_by_shell(lines[0])[-1]
+    assert pm.Schema.load(better)["area"].role is pm.Role.PLAIN
+    printed(capsys, "design", "w.csv", "--schema", better, "--k", "40")
+
+
+@pytest.mark.parametrize("name", [*ODD, "new\nline", "\x1b[2J", " edge ", "a,b*c", "‮x"])
+def test_names_come_back_from_lists_tables_and_shells(name: str) -> None:
+    """Alone, beside others, and through a shell."""
+    assert names_in(as_list([name, "x", name])) == [name, "x", name]
+    assert names_of_table(as_table([name, "x"])) == (name, "x")
+    assert tables_in(as_tables([(name, "x"), ("y", name)])) == [(name, "x"), ("y", name)]
+    line = Pasting("s.toml").without([name, "x"])
+    words = read_by_shell(line)
+    assert line.isprintable()
+    assert words[2:4] == ["--without", as_list([name, "x"])]
+    assert re.fullmatch(r"[\w.-]+\.toml", words[-1])
+
+
+def test_plain_lists_are_read_as_before() -> None:
+    """Blanks and empty parts mean nothing; quotes that do not close are letters."""
+    assert names_in(" sex, age ,,region,") == ["sex", "age", "region"]
+    assert tables_in("sex*age, region * sex,") == [("sex", "age"), ("region", "sex")]
+    assert names_in('5" pipe, "open') == ['5" pipe', '"open']
+    assert names_in('"a""b"') == ['a"b']
+
+
+def test_every_place_is_free_and_its_own(place: Path) -> None:
+    """Names that differ in capitals alone, or in letters that no file is named by."""
+    (place / "s-without-a.toml").write_text("taken")
+    (place / "release").mkdir()
+    columns = ("a", "A", "a ", "a/b", "a b")
+    told = Pasting("s.toml", "t.csv").ways([Way("", name, DROPPED, 0.1, 0.2) for name in columns])
+    outs = [read_by_shell(one.command)[-1] for one in told]
+    assert len({out.casefold() for out in outs}) == len(outs)
+    assert not any((place / out).exists() for out in outs)
+    assert read_by_shell(Pasting("s.toml", "t.csv").release())[-1] == "release-2/"
