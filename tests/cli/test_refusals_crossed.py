@@ -48,7 +48,7 @@ BAD: dict[str, tuple[str, dict[str, str | None], str]] = {
         'impossible = [{sex = ["F"], age = ["[0, 30)"]}]', {},
         "15 records hold a combination of 'sex' and 'age' that the schema calls impossible",
     ),
-    "stratum is a key": ('strata = ["sex"]', {}, "line 5, role: Stratum 'sex' must be released"),
+    "stratum is a key": ('strata = ["sex"]', {}, "line 1, strata: Stratum 'sex' must be released"),
     "table of nothing": ('tables = ["sex*nosuch"]', {}, "line 1, tables: tables must name"),
     "household unknown": ('household = "nosuch"', {"nosuch": None}, "nosuch"),
     "codes that are none": (

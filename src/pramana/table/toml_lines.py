@@ -50,7 +50,7 @@ def place_of(text: str, message: str, at: tuple[str, ...] = ()) -> str:
     named = [name for name in columns if f"'{name}'" in message]
     column = max(named, key=len, default=None)
     own = [line for line in lines if line.column == column]
-    keys = [(at, line) for line in own if (at := _mention(line.key, message)) is not None]
+    keys = [(spot, line) for line in own if (spot := _mention(line.key, message)) is not None]
     if keys:
         line = min(keys, key=lambda pair: pair[0])[1]
         return f"line {line.number}, {line.key}"
