@@ -13,6 +13,7 @@ from pramana.engines.spark.opening import open_spark
 from pramana.errors import InvalidTable, OutsideDomain
 from pramana.formats.opening import open_table
 from pramana.ledger.prints import column_prints
+from pramana.methods.errors_here import errors_here
 from pramana.table.tally import tally
 from tests.release.people import SCHEMA, people
 
@@ -162,3 +163,16 @@ def test_reports_on_workers_are_those_of_one_machine(frame, truth, tmp_path):
 
     assert pm.verify(tmp_path / "there").valid
     assert there.table.to_pylist() == here.table.to_pylist()
+
+
+@pytest.mark.parametrize("method", ["reports", "retention"])
+def test_errors_on_the_data_at_hand_are_those_of_one_machine(method, frame, truth):
+    """Also of tables with columns released as they are, whose values lie on several machines."""
+    keys = [column.name for column in SCHEMA.randomised]
+    kept = next(column.name for column in SCHEMA.released_as_is)
+    schema = replace(SCHEMA, tables=((keys[0], kept), (keys[0], keys[1])))
+    plan = pm.design(schema, pm.PkAnonymity(k=20), data=truth, method=method)
+    here, there = (errors_here(plan, one) for one in (open_table(truth), open_spark(frame)))
+
+    assert (keys[0], kept) in dict(here.tables)
+    assert dict(there.tables) == pytest.approx(dict(here.tables))
