@@ -118,6 +118,27 @@ def served_whole(tmp_path: Path) -> Iterator[Survey]:
     yield from serving(tmp_path, survey_text("retention"))
 
 
+@pytest.fixture(scope="module", params=["retention", "reports"])
+def looked_at(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Survey]:
+    """Both surveys, one server each for all tests of a module that send nothing."""
+    yield from sending_nothing(tmp_path_factory, request.param)
+
+
+@pytest.fixture(scope="module")
+def looked_at_whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Survey]:
+    """The survey of whole records, in the same way."""
+    yield from sending_nothing(tmp_path_factory, "retention")
+
+
+def sending_nothing(places: pytest.TempPathFactory, method: str) -> Iterator[Survey]:
+    """A survey whose store is as empty after all tests as before them."""
+    for survey in serving(places.mktemp("survey"), survey_text(method)):
+        yield survey
+        assert survey.records() == []
+
+
 def serving(folder: Path, text: str) -> Iterator[Survey]:
     """A survey that is served until the test ends."""
     source = folder / "survey.toml"

@@ -370,9 +370,11 @@ def test_a_survey_that_is_closed_says_so(context: Any, served_whole: Survey) -> 
     assert served_whole.records() == []
 
 
-def test_the_page_for_trying_out_sends_and_keeps_nothing(page: Any, served_whole: Survey) -> None:
+def test_the_page_for_trying_out_sends_and_keeps_nothing(
+    page: Any, looked_at_whole: Survey
+) -> None:
     """It says what it is, and does everything else as the real one."""
-    page.goto((served_whole.folder / "trial.html").as_uri())
+    page.goto((looked_at_whole.folder / "trial.html").as_uri())
     requests = watched(page)
     page.get_by_text("for trying out").wait_for()
     page.get_by_role("button", name="Begin").click()
@@ -576,20 +578,20 @@ def test_no_file_leaves_but_an_answer_that_the_page_saved(
         assert len(survey.records()) == (0 if codes else 1)
 
 
-def test_the_page_works_from_a_file(page: Any, served_whole: Survey) -> None:
+def test_the_page_works_from_a_file(page: Any, looked_at_whole: Survey) -> None:
     """It is one file: opened from the disk it asks, draws and shows what would be sent."""
-    page.goto((served_whole.folder / "survey.html").as_uri())
+    page.goto((looked_at_whole.folder / "survey.html").as_uri())
     page.get_by_role("button", name="Begin").click()
     answer_all(page)
     record = page.locator("code").inner_text()
-    served_whole.definition.channel.read(record)
+    looked_at_whole.definition.channel.read(record)
 
 
 def test_a_question_that_does_not_apply_is_shown_as_answered(
-    page: Any, served_whole: Survey
+    page: Any, looked_at_whole: Survey
 ) -> None:
     """Who is not employed goes on, in as many steps; and may go back and say otherwise."""
-    begin(page, served_whole)
+    begin(page, looked_at_whole)
     page.fill("input[type=number]", "70")
     go_on(page)
     reach(page, 2)
@@ -614,9 +616,11 @@ def test_a_question_that_does_not_apply_is_shown_as_answered(
 
 
 @pytest.mark.parametrize("typed", ["", "-1", "121", "abc"])
-def test_a_number_outside_is_asked_for_again(page: Any, served_whole: Survey, typed: str) -> None:
+def test_a_number_outside_is_asked_for_again(
+    page: Any, looked_at_whole: Survey, typed: str
+) -> None:
     """What is expected is said beside the field."""
-    begin(page, served_whole)
+    begin(page, looked_at_whole)
     page.locator("input[type=number]").press_sequentially(typed)
     page.get_by_role("button", name="Next").click()
     page.get_by_text("Enter a number from 0 to 120").wait_for()

@@ -63,11 +63,11 @@ COMPUTE = """(vectors) => {
 }"""
 
 
-def test_browser_and_python_send_the_same_record(page: Any, served: Survey) -> None:
+def test_browser_and_python_send_the_same_record(page: Any, looked_at: Survey) -> None:
     """Word for word on ten thousand shared vectors, ends of intervals among them."""
-    rng, channel = random.Random(21), served.definition.channel
-    vectors = [(people(served, rng), words(served, rng)) for _ in range(VECTORS)]
-    page.goto(served.address)
+    rng, channel = random.Random(21), looked_at.definition.channel
+    vectors = [(people(looked_at, rng), words(looked_at, rng)) for _ in range(VECTORS)]
+    page.goto(looked_at.address)
     found = page.evaluate(COMPUTE, [[answers, list(map(str, own))] for answers, own in vectors])
     expected = [channel.send(a, own).spelled(widths=channel.widths) for a, own in vectors]
     assert found == expected
@@ -79,9 +79,9 @@ REFUSE = """(texts) => {
 }"""
 
 
-def test_browser_and_python_refuse_the_same_records(page: Any, served: Survey) -> None:
+def test_browser_and_python_refuse_the_same_records(page: Any, looked_at: Survey) -> None:
     """Cells that are there, that are not, and what is spelled otherwise."""
-    rng, channel = random.Random(22), served.definition.channel
+    rng, channel = random.Random(22), looked_at.definition.channel
     texts = ["", ".", "0", "-1", "constructor", "1e1"]
     for _ in range(2000):
         own = [str(rng.randrange(10**width)).zfill(width) for width in channel.widths]
@@ -96,7 +96,7 @@ def test_browser_and_python_refuse_the_same_records(page: Any, served: Survey) -
             return False
         return True
 
-    page.goto(served.address)
+    page.goto(looked_at.address)
     found = page.evaluate(REFUSE, texts)
     assert found == list(map(taken, texts))
     assert 10 < sum(found) < 5000
@@ -129,14 +129,14 @@ def with_threshold(page: str, other: str) -> str:
     [(THRESHOLD, True), (f"{THRESHOLD} * 98n / 100n", False), (f"{THRESHOLD} - other", False)],
 )
 def test_a_million_draws_fit_the_matrix(
-    page: Any, served_whole: Survey, tmp_path: Path, threshold: str, fits: bool
+    page: Any, looked_at_whole: Survey, tmp_path: Path, threshold: str, fits: bool
 ) -> None:
     """Chi-square at 1e-6 by the browser's own randomness; pages with another threshold fail it."""
-    own = with_threshold((served_whole.folder / "survey.html").read_text(), threshold)
+    own = with_threshold((looked_at_whole.folder / "survey.html").read_text(), threshold)
     (tmp_path / "page.html").write_text(own)
     page.goto((tmp_path / "page.html").as_uri())
     page.get_by_role("button", name="Begin").wait_for()  # it runs
-    draws = served_whole.definition.channel.asked[0].draws
+    draws = looked_at_whole.definition.channel.asked[0].draws
     worst = 1.0
     for at, draw in enumerate(draws):
         tally = np.array(page.evaluate(TALLY, [at, 1, DRAWS // len(draws)]))
@@ -156,12 +156,12 @@ SETS = """(count) => {
 }"""
 
 
-def test_sets_are_asked_for_as_often_as_their_weights_say(page: Any, served: Survey) -> None:
+def test_sets_are_asked_for_as_often_as_their_weights_say(page: Any, looked_at: Survey) -> None:
     """Chi-square at 1e-6 over 10^5 draws; equal chances for all sets fail it."""
-    page.goto(served.address)
+    page.goto(looked_at.address)
     tally = np.array(page.evaluate(SETS, DRAWS // 10))
-    shares = np.array([one.weight / TOTAL for one in served.definition.channel.asked])
-    if not served.definition.channel.reports:
+    shares = np.array([one.weight / TOTAL for one in looked_at.definition.channel.asked])
+    if not looked_at.definition.channel.reports:
         assert tally.tolist() == [DRAWS // 10]
         return
     for own, fits in ((shares, True), (np.full(len(shares), 1 / len(shares)), False)):
@@ -170,13 +170,13 @@ def test_sets_are_asked_for_as_often_as_their_weights_say(page: Any, served: Sur
         assert (float(chi2.sf(statistic, len(own) - 1)) > 1e-6) == fits
 
 
-def test_a_page_that_was_changed_does_not_run(page: Any, served_whole: Survey) -> None:
+def test_a_page_that_was_changed_does_not_run(page: Any, looked_at_whole: Survey) -> None:
     """The policy of the page names the digest of its script: another script is not run."""
-    content = (served_whole.folder / "survey.html").read_text()
+    content = (looked_at_whole.folder / "survey.html").read_text()
     changed = content.replace("word < BigInt(draw.cells.length) * other", "false")
     assert changed != content
     page.route("**/", lambda route: route.fulfill(body=changed, content_type="text/html"))
-    page.goto(served_whole.address)
+    page.goto(looked_at_whole.address)
     assert page.get_by_role("button", name="Begin").count() == 0
 
 
