@@ -25,10 +25,13 @@ def improve(
     points: FloatArray, labels: IntArray, *, k: int, limit: int, words: Iterable[IntArray]
 ) -> IntArray:
     """Better groups, after one epoch for each array of random ``words``."""
-    labels = peel(points, labels, k)
+    labels, whole = fuse(points, peel(points, labels, k))
     for some in words:
-        labels = epoch(points, labels, k=k, limit=limit, words=some)
-    return fuse(points, labels)[0]
+        if whole.all():  # every group is one cell: nothing is left to gain
+            return labels
+        labels = epoch(points, labels, whole, k=k, limit=limit, words=some)
+        labels, whole = fuse(points, labels)
+    return labels
 
 
 def improve_large(points: FloatArray, labels: IntArray, *, k: int, limit: int) -> IntArray:
@@ -118,11 +121,21 @@ def neighbours_in_a_pool(n: int, k: int) -> int:
     return 8 if n <= SMALL else 4
 
 
-def epoch(points: FloatArray, labels: IntArray, *, k: int, limit: int, words: IntArray) -> IntArray:
-    """One look or more at every group with some of its neighbours: ``words`` says with which."""
+def epoch(
+    points: FloatArray,
+    labels: IntArray,
+    whole: NDArray[np.bool_],
+    *,
+    k: int,
+    limit: int,
+    words: IntArray,
+) -> IntArray:
+    """One look or more at every group with some of its neighbours: ``words`` says with which.
+
+    Groups that hold equal records only are ``whole``.
+    """
     from pramana.kanonymity import kernels
 
-    labels, whole = fuse(points, labels)
     sizes = np.bincount(labels)
     # 2k records of a large cell take part, so that its neighbours can have some; k or more rest.
     resting = (whole & (sizes >= 3 * k))[labels] & (rank_within(labels) >= 2 * k)
