@@ -127,11 +127,21 @@ def _longer(form):
     form["crowd"]["more"] = FORGED
 
 
+def _no_statement(form):
+    del form["scope"]["statement"]
+
+
+def _no_claims(form):
+    form["guarantees"] = {"sentence": FORGED}
+
+
 def _no_text(form):
     form["scope"]["statement"] = {"exact": True}
 
 
-@pytest.mark.parametrize("change", [_more, _other_reader, _other_treatment, _longer, _no_text])
+@pytest.mark.parametrize(
+    "change", [_more, _other_reader, _other_treatment, _longer, _no_text, _no_statement, _no_claims]
+)
 def test_another_edition_changes_words_and_nothing_else(written, tmp_path, change):
     """Numbers and structure are tied as ever."""
 
@@ -140,6 +150,19 @@ def test_another_edition_changes_words_and_nothing_else(written, tmp_path, chang
         change(form)
 
     assert not pm.verify(rewritten(written, tmp_path, "retention", older))
+
+
+def test_a_number_that_the_method_does_not_state_is_refused(written, tmp_path):
+    """Groups come with none of how many share all that is released as it is, even a right one."""
+
+    def attached(form):
+        form["words"] = OTHER
+        form["crowd"]["attached"] = json.loads(
+            (written / "retention" / "certificate.json").read_bytes()
+        )["crowd"]["attached"]
+
+    verdict = pm.verify(rewritten(written, tmp_path, "resample", attached))
+    assert "attached columns" in {check.name for check in verdict.of_state("failed")}
 
 
 def test_what_explains_a_release_is_compared_with_this_edition_only(written, tmp_path):

@@ -568,8 +568,8 @@ def _words_of(root: Field) -> dict[str, Any]:
         "guarantees": [{name: own[name].text() for name in SPOKEN if name in own} for own in claims]
     }
     for name in STATED:
-        if name in form:
-            told[name] = form[name].entries()["statement"].text()
+        if name in form and "statement" in (own := form[name].entries()):
+            told[name] = own["statement"].text()
     return told
 
 

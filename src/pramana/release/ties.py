@@ -52,6 +52,7 @@ def ties(certificate: Certificate) -> Iterator[Check]:
     yield from _figures(certificate)
     yield from _shares(certificate)
     yield from _options(certificate)
+    yield from _attached(certificate)
     yield from _replicates(certificate)
     yield from _households(certificate)
     yield from _copies(certificate)
@@ -313,6 +314,14 @@ def _replicates(certificate: Certificate) -> Iterator[Check]:
     if stated is not None:
         told = "which columns, of what kind and scale, is stated by the owner; errors rest on it"
         yield Check.stated("replicate weights", told)
+
+
+def _attached(certificate: Certificate) -> Iterator[Check]:
+    """How many share all that is released as it is: stated beside matrices that know no data."""
+    fixed = certificate.nature.shows_matrices and not certificate.data_dependent
+    if certificate.attached is not None and not (fixed and certificate.true_schema.attached):
+        told = f"{certificate.method} states no number of records that share them"
+        yield Check.of("attached columns", False, told)
 
 
 def _households(certificate: Certificate) -> Iterator[Check]:
