@@ -54,7 +54,7 @@ def test_a_sensitive_column_splits_the_crowd_of_a_release(tmp_path: Path) -> Non
     assert claim.attained == alone
     assert 0.49 < claim.attained.epsilon <= 0.5
     assert (
-        "1,000 share all columns released as they are"
+        "1,000 records share all columns released as they are"
         in certificate.to_json()["crowd"]["statement"]
     )
     checks = {check.name: check.ok for check in pm.verify(tmp_path / "release").checks}
