@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from functools import cache
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, get_args, get_type_hints
 
@@ -155,6 +156,7 @@ def option(
     return field(default=default, metadata=about)
 
 
+@cache
 def options_of(method: type[Method]) -> tuple[Option, ...]:
     """The options of a method, read off its fields."""
     hints = get_type_hints(method)
