@@ -217,7 +217,7 @@ def test_a_demonstration_leaves_nothing_or_is_told_of(
     assert "leaves nothing behind" in outcome.err
     assert not Path("demo").exists()
     monkeypatch.setattr(demo, "SURVEY", SURVEY)
-    monkeypatch.setattr(survey_folders, "new_survey", told_to_end)
+    monkeypatch.setattr(demo, "new_survey", told_to_end)
     outcome = run("collect demo -o demo")
     assert outcome.code == 143
     assert "Written before that: " in outcome.err
