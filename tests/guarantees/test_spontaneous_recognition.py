@@ -211,7 +211,7 @@ def test_refusals():
         SpontaneousRecognition.of(identity, counts, choices=[("a", "z")])
     with pytest.raises(InvalidNumber):
         SpontaneousRecognition(alpha=-0.1)
-    with pytest.raises(OutsideDomain, match="1 records"):
+    with pytest.raises(OutsideDomain, match="1 record is in 1 cell that"):
         SpontaneousRecognition.of(Dense.of(cells[:2] + cells[3:], np.eye(3)), counts, width=2)
     wide = Counts.from_dense(("a", "b"), (tuple(range(9000)), tuple(range(9000))), np.zeros((1, 1)))
     step = UniformMixture.of(tuple(range(9000)), retention=0.5)

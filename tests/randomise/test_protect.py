@@ -109,7 +109,7 @@ def test_every_stratum_has_its_own_matrix():
     )
 
     assert released(schema, Mechanism((step,)), table)["x"].to_pylist() == ["a", "b", "b", "a", "b"]
-    with pytest.raises(OutsideDomain, match="1 records lie in a stratum of region without"):
+    with pytest.raises(OutsideDomain, match="1 record lies in a stratum of region without"):
         released(
             schema,
             Mechanism((step,)),

@@ -29,7 +29,7 @@ from pramana.guarantees.recognition_margins import (
     through_margins,
 )
 from pramana.matrices import Mechanism, SparseRows, Step, TransitionMatrix, UniformMixture
-from pramana.numeric import float_up
+from pramana.numeric import counted, float_up, records_that
 from pramana.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -238,8 +238,8 @@ def _cells_of_counts(codes: IntArray, columns: Sequence[str], counts: Counts) ->
     found = order[np.minimum(np.searchsorted(places[order], cells), len(places) - 1)]
     missing = places[found] != cells
     if missing.any():
+        lost = records_that(int(counts.numbers[missing].sum()), "is", "are")
         raise OutsideDomain(
-            f"{int(counts.numbers[missing].sum())} records are in {int(missing.sum())} cells that "
-            "the joint matrix does not list."
+            f"{lost} in {counted(int(missing.sum()), 'cell')} that the joint matrix does not list."
         )
     return found

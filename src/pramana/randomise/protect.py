@@ -182,7 +182,7 @@ class StepCodec:
         if unknown:
             names = ", ".join(self.step.strata)
             raise OutsideDomain(
-                f"{unknown:,} records lie in a stratum of {names} without a matrix."
+                f"{records_that(unknown, 'lies', 'lie')} in a stratum of {names} without a matrix."
             )
         strata: NDArray[np.int64] = found[inverse]
         return strata
