@@ -49,6 +49,7 @@ studio-pictures: chromium .venv/.browser ## the screenshots of docs/studio.md an
 
 test-faults: .venv/.developer ## kills, signals, pairs at once, full disks (as root) and mutated inputs: less than an hour on two cores
 	@$(BIN)/python -m benchmarks faults
+	@PRAMANA_KILLS=200 $(BIN)/python -m pytest -q tests/collect/test_server.py -k kill
 
 check: .venv/.developer ## ruff, mypy strict, import-linter, doctests
 	$(BIN)/ruff check .

@@ -139,12 +139,12 @@ def sending_nothing(places: pytest.TempPathFactory, method: str) -> Iterator[Sur
         assert survey.records() == []
 
 
-def serving(folder: Path, text: str) -> Iterator[Survey]:
+def serving(folder: Path, text: str, *, wave: int | None = None) -> Iterator[Survey]:
     """A survey that is served until the test ends."""
     source = folder / "survey.toml"
     source.write_text(text)
     new_survey(source, folder / "survey")
-    survey = Survey(folder / "survey", port=free_port())
+    survey = Survey(folder / "survey", port=free_port(), wave=wave)
     survey.start()
     try:
         yield survey

@@ -733,6 +733,67 @@ def test_a_code_that_was_mistyped_without_a_connection_is_put_right(
         assert survey.records() == [shown]
 
 
+PANEL_CODES = "codes = true\nwaves = 3\nall_waves_epsilon = 4.0\n"
+
+FOR_LIFE = """(code) => Object.fromEntries(Object.entries(localStorage)
+    .filter(([key]) => key.includes(`.${code}.`) && /[.](set|permanent)$/.test(key)))"""
+"""What a device keeps for good for a code."""
+
+
+@pytest.mark.parametrize("method", ["retention", "reports"])
+def test_a_code_put_right_in_a_panel_keeps_what_it_drew_for_life(
+    context: Any, tmp_path: Path, method: str
+) -> None:
+    """A record of another permanent answer would tell more than was promised: it begins again."""
+    from pramana.collect.folder import opened_store
+
+    for survey in serving(tmp_path, survey_text(method, extra=PANEL_CODES), wave=1):
+        with opened_store(survey.folder, survey.definition) as store:
+            store.invite(["AAAAA"])
+        page = context.new_page()
+        entered(page, survey, "AAAAA")
+        answer_all(page)
+        send(page)
+        before = page.evaluate(FOR_LIFE, "AAAAA")
+        assert len(before) == 2
+        page.goto(f"{survey.address}#2")
+        page.reload()
+        context.set_offline(True)
+        page.get_by_label("Your invitation code").fill("AAAAB")
+        page.get_by_role("button", name="Begin").click()
+        answer_all(page)
+        page.get_by_label("Your invitation code").fill("AAAAA")
+        page.get_by_role("button", name="Send", exact=True).click()
+        page.get_by_text("please begin again").wait_for()
+        assert page.evaluate(FOR_LIFE, "AAAAA") == before
+        page.get_by_role("button", name="Begin").click()
+        answer_all(page)
+        assert page.evaluate(FOR_LIFE, "AAAAA") == before
+        context.set_offline(False)
+
+
+def test_the_next_person_sees_nothing_of_what_was_said(context: Any, tmp_path: Path) -> None:
+    """Who went back to the first screen and left the device has left no answer in its fields."""
+    from pramana.collect.folder import opened_store
+
+    for survey in serving(tmp_path, survey_text("retention", extra="codes = true\n")):
+        with opened_store(survey.folder, survey.definition) as store:
+            store.invite(["AAAAA", "BBBBB"])
+        page = context.new_page()
+        entered(page, survey, "AAAAA")
+        fill_in(page, 1)
+        page.get_by_role("button", name="Next").click()
+        reach(page, 2)
+        page.get_by_role("button", name="Back").click()
+        reach(page, 1)
+        page.get_by_role("button", name="Back").click()
+        page.get_by_label("Your invitation code").fill("BBBBB")
+        page.get_by_role("button", name="Begin").click()
+        page.locator(".progress").wait_for()
+        assert page.locator("input:checked").count() == 0
+        assert [one.input_value() for one in page.locator("input[type=number]").all()] in ([], [""])
+
+
 def test_intervals_read_alike_in_either_direction(chromium: Any, tmp_path: Path) -> None:
     """From right to left "[18, 30)" is not turned round; no word and no number is torn apart."""
     context = chromium.new_context(viewport={"width": 390, "height": 800})

@@ -83,6 +83,28 @@ def test_no_stage_promises_more_than_was_asked(panel: Path) -> None:
     assert "if they change or you change the device" in said
 
 
+def test_stages_that_were_exchanged_tell_more_and_are_refused(method: str) -> None:
+    """One wave is the same, to the last word; all of them together tell more than was asked."""
+    text = survey_text(method, extra=PANEL.replace("4.0", "3.0"))
+    definition, _ = define(read_survey(text), text)
+    definition.require_kept()
+    assert definition.stages is not None
+    swapped = tuple(tuple((wave, life) for life, wave in own) for own in definition.stages)
+    altered = replace(definition, stages=swapped)
+    assert altered.panel is not None
+    assert altered.panel.epsilon > 3.0
+    assert [str(one) for one in altered.promised()] == [str(one) for one in definition.promised()]
+    with pytest.raises(pm.AlteredRelease, match="more than its matrices keep"):
+        altered.require_kept()
+
+
+def test_a_panel_of_nothing_but_chance_is_refused(method: str) -> None:
+    """Before anybody is asked: its answers could not be closed into a release."""
+    text = survey_text(method, target="epsilon = 1e-15", extra=PANEL)
+    with pytest.raises(pm.Infeasible, match="nothing but chance"):
+        define(read_survey(text), text)
+
+
 def test_the_permanent_answer_stays_and_the_wave_moves(panel: Path) -> None:
     """Averaging over many waves comes to the permanent answer, not to the truth."""
     definition = load(panel, wave=1)

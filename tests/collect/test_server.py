@@ -214,7 +214,11 @@ def test_proof_of_work_is_asked_for(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match="proof of work"):
         read_answer(definition, json.dumps(form).encode())
-    read_answer(definition, json.dumps(form | {"work": str(good)}).encode())
+    body = json.dumps(form | {"work": str(good)})
+    read_answer(definition, body.encode())
+    for wrong in (body.encode("utf-16"), body.replace("{", '{"record": "", ', 1).encode()):
+        with pytest.raises(InputError, match="not JSON"):
+            read_answer(definition, wrong)
     if good:
         with pytest.raises(InputError, match="proof of work"):
             read_answer(definition, json.dumps(form | {"work": "0"}).encode())

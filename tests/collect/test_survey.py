@@ -79,6 +79,7 @@ def test_months_run_over_the_end_of_the_year() -> None:
         ("title = ", "valid TOML"),
         (survey_text(extra="words = { consent_each = 'oui' }\n"), "must say where {chance} stands"),
         (survey_text(target="epsilon = 1e9"), "epsilon must be at most 50"),
+        (survey_text(target=f"k = {'9' * 400}"), "k is too large a number"),
         (survey_text().replace("expected = 5000", f"expected = {10**30}"), "expected must lie"),
         (survey_text().replace("65, 120]", "65, inf]"), "three numbers in rising order"),
         (survey_text().replace("65, 120]", f"65, 1{'0' * 400}]"), "three numbers in rising order"),

@@ -136,6 +136,7 @@ def serve(
         consent_of,
         load_survey,
         opened_store,
+        page_of,
         require_server,
         serve_survey,
     )
@@ -148,6 +149,8 @@ def serve(
         if definition.consent() != consent_of(definition):
             by = definition.maker or "of an earlier version"
             note(f"What people are told is as pramana {by} said it, not as this version would.")
+        if page != page_of(definition):
+            note("The page is not the one that this version makes: see pramana collect check.")
         if store.finished():
             note("This survey is closed: who answers is told so, and nothing is taken.")
         where = f"{host}:{at.getsockname()[1]}"

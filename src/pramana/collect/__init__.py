@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         load_survey,
         new_survey,
         opened_store,
+        page_of,
         seen_store,
     )
     from pramana.collect.serving import require_server, serve_survey
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Definition", "Live", "Remembered", "Sent", "Survey", "answers", "check_survey",
            "close_survey", "collected_release", "consent_of", "demonstrate", "invite", "live",
-           "load", "load_survey", "new_survey", "opened_store", "remember", "require_server",
-           "respond", "seen_store", "serve_survey", "status_of"]  # fmt: skip
+           "load", "load_survey", "new_survey", "opened_store", "page_of", "remember",
+           "require_server", "respond", "seen_store", "serve_survey", "status_of"]  # fmt: skip
 
 _PLACES = {
     "channel": "Remembered",
@@ -42,7 +43,8 @@ _PLACES = {
     "consent": "consent_of",
     "definition": "Definition remember respond",
     "demo": "demonstrate",
-    "folder": "answers check_survey invite load load_survey new_survey opened_store seen_store",
+    "folder": "answers check_survey invite load load_survey "
+    "new_survey opened_store page_of seen_store",
     "serving": "require_server serve_survey",
     "store": "Sent",
     "survey": "Survey",

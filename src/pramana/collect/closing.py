@@ -121,7 +121,9 @@ def close_survey(
     require_free(to, force=False)
     if sign_with is not None:
         signature_of(b"", sign_with)  # a key that cannot sign is found before anything is closed
-    _require_two(store.count())
+    came = store.count()
+    _require_two(came)
+    certificate_of(definition, came)  # what cannot be stated is found before anything is closed
     store.finish()
     release = collected_release(definition, store)
     try:

@@ -176,7 +176,15 @@ class Definition:
         """Whether people were promised more than this version finds to hold, or the office was."""
         found = {one.name: one for one in self.promised()}
         more = [own for own in self.stated if not _implied(found.get(str(own.get("name"))), own)]
-        return bool(more or self.short_of(self.survey.expected))
+        return bool(more or self._waves_too_much or self.short_of(self.survey.expected))
+
+    @property
+    def _waves_too_much(self) -> bool:
+        """Whether all waves together tell more than the survey asks for, of who answers alike."""
+        asked = self.survey.all_waves_epsilon
+        return (
+            self.panel is not None and asked is not None and self.panel.epsilon > asked * (1 + 1e-9)
+        )
 
     def require_kept(self) -> None:
         """Refuse to take answers under a promise that is not kept."""

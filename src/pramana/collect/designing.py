@@ -10,7 +10,14 @@ from pramana.collect.cells import MOST_CELLS, cells_over
 from pramana.collect.definition import METHODS, Definition
 from pramana.collect.panel import two_stages
 from pramana.collect.survey import Survey
-from pramana.errors import InputError, InvalidNumber, InvalidSchema, PramanaError, TooLarge
+from pramana.errors import (
+    Infeasible,
+    InputError,
+    InvalidNumber,
+    InvalidSchema,
+    PramanaError,
+    TooLarge,
+)
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.registry import asked_by_letters
 from pramana.methods.plan import Plan
@@ -31,6 +38,10 @@ def define(survey: Survey, source: str) -> tuple[Definition, Plan]:
     mechanism, stages = best.mechanism, None
     if survey.all_waves_epsilon is not None:
         mechanism, stages = two_stages(mechanism, survey.all_waves_epsilon)
+        if mechanism.gamma == 1 or mechanism.gamma > best.mechanism.gamma:
+            raise Infeasible(
+                "A panel with so small an epsilon sends nothing but chance: promise a larger one."
+            )
     maker = version_of("pramana")
     made = Definition(source, best.method.name, mechanism, stages=stages, maker=maker)
     _require_chance(made)

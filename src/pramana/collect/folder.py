@@ -31,7 +31,7 @@ from pramana.randomness import Keystream
 from pramana.release.checks import Check, Verdict
 
 __all__ = ["answers", "check_survey", "invite", "kept_elsewhere", "load", "load_survey",
-           "new_survey", "opened_store", "seen_store"]  # fmt: skip
+           "new_survey", "opened_store", "page_of", "seen_store"]  # fmt: skip
 
 ANSWERS: Final = "answers.sqlite"
 ELSEWHERE: Final = "answers.elsewhere"
@@ -85,7 +85,7 @@ def check_survey(folder: Path, *, key: Path | None = None) -> Verdict:
     its digest was entered in the definition.
     """
     definition, page = load_survey(folder)
-    same = page == pages_of(definition)[0]
+    same = page == page_of(definition)
     by = f"made by pramana {definition.maker}" if definition.maker else "made by an earlier pramana"
     checks = [
         Check.of("definition", True, f"promises and channel follow; survey {definition.identity}"),
@@ -99,6 +99,11 @@ def check_survey(folder: Path, *, key: Path | None = None) -> Verdict:
     elif definition.signature is not None:
         checks.append(Check.stated("signature", "there is one; give the key of the office"))
     return Verdict(tuple(checks))
+
+
+def page_of(definition: Definition) -> bytes:
+    """The page that this version makes of a definition."""
+    return pages_of(definition)[0]
 
 
 def _words(definition: Definition, by: str) -> Check:

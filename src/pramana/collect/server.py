@@ -84,11 +84,18 @@ def read_token(definition: Definition, body: bytes) -> str:
     return _form(definition, body, {"survey", "token"})["token"]
 
 
+def _once(entries: list[tuple[str, object]]) -> dict[str, object]:
+    """An object of JSON in which no name stands twice."""
+    if len(dict(entries)) < len(entries):
+        raise ValueError("a name stands twice")
+    return dict(entries)
+
+
 def _form(definition: Definition, body: bytes, names: set[str]) -> dict[str, str]:
     if len(body) > MOST_BODY:
         raise InputError("The answer is too long.")
     try:
-        form = json.loads(body)
+        form = json.loads(body.decode("utf-8"), object_pairs_hook=_once)
     except (ValueError, RecursionError):
         raise InputError("The answer is not JSON.") from None
     if not isinstance(form, dict) or set(form) != names:

@@ -54,6 +54,7 @@ MOST_WORK: Final = 24
 MOST_WAVES: Final = 100
 MOST_PEOPLE: Final = 10**10
 MOST_EPSILON: Final = 50
+MOST_WHOLE: Final = 10**15
 MOST_EDGE: Final = 1e15
 """Beyond it a browser's numbers are not exact."""
 
@@ -443,6 +444,8 @@ def _positive(what: str, given: object) -> float | None:
 def _number(what: str, given: object) -> float:
     if isinstance(given, bool) or not isinstance(given, int | float):
         raise InvalidSchema(f"{what} must be a number.")
+    if isinstance(given, int) and abs(given) > MOST_WHOLE:
+        raise InvalidSchema(f"{what} is too large a number.")
     if what.endswith("epsilon") and given > MOST_EPSILON:
         raise InvalidSchema(f"{what} must be at most {MOST_EPSILON}: more promises nothing.")
     return given

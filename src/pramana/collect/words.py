@@ -20,6 +20,8 @@ WORDS: Final = {
     "code_needed": "Enter the code from your invitation.",
     "code_unknown": "This code is not known here. Look at your invitation again.",
     "code_used": "This code has answered before. It answers once, and nothing more is sent.",
+    "code_again": "This code has begun on this device before, and is asked what it was asked then. "
+    "Nothing was sent: please begin again.",
     "begin": "Begin",
     "question": "Question",
     "of": "of",
@@ -29,8 +31,9 @@ WORDS: Final = {
     "number": "Enter a number from",
     "to": "to",
     "review": "This will be sent",
-    "review_words": "Chance has changed your answers, or left them as they are. Only what stands "
-    "in the last column leaves this device. Chance decides once: it cannot be tried again. Send it "
+    "review_words": "Chance has changed your answers, or left them as they are. Of what you "
+    "said only what stands in the last column leaves this device, with a number or code that lets "
+    "it count once. Chance decides once: it cannot be tried again. Send it "
     "whatever it says: who sends only what suits them tells something true.",
     "chance": "The probability that an answer is sent as you said it was at most",
     "said": "You said",
@@ -54,7 +57,8 @@ WORDS: Final = {
     "noscript": "This page changes your answers by chance on this device before anything is sent, "
     "and needs JavaScript for it.",
     "consent": "Your answers are changed by chance on this device before anything is sent. The "
-    "changed answers are all that leaves it: nobody, not even the office, gets the true ones.",
+    "changed answers leave it, with a number or code that lets them count once: nobody, not even "
+    "the office, gets the true ones.",
     "consent_sets": "Chance also decides which {number} of the {questions} questions you are "
     "asked. Tell nobody which they were: who knows it looks for you in a smaller crowd.",
     "consent_together": "With a probability of {chance} all that is sent is what you said; "
@@ -67,7 +71,8 @@ WORDS: Final = {
     "consent_panel": "You will be asked {waves} times. This device keeps a changed answer for each "
     "true one, for good, and changes it once more each time. One time by itself tells no more than "
     "an epsilon of {one}; all {waves} together no more than {alike} while your answers stay the "
-    "same, and no more than {changing} if they change or you change the device. That holds if you "
+    "same, and no more than {changing} if they change or you change the device; a copy of this "
+    "page in a file counts as another device. That holds if you "
     "answer once each time: to answer on several devices the same time tells more.",
     "consent_code": "Your code lets you answer once. It is kept as a mark that it was used, and "
     "not beside your answers.",

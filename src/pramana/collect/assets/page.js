@@ -133,7 +133,9 @@
     return { field, made: element("p", [element("label", text.code, { for: "code", class: "ask" }), field]), read: () => codeOf(field.value) };
   }
 
-  function welcome() {
+  // Whoever comes next on this device sees nothing of what was said before.
+  function welcome(said = "") {
+    answers = plain({});
     if (!survey.codes && resumed()) return;
     const parts = [];
     if (survey.about) parts.push(element("p", survey.about));
@@ -143,7 +145,7 @@
     parts.push(card);
     const field = survey.codes ? codeField() : null;
     if (field !== null) parts.push(field.made);
-    const wrong = element("p", "", { class: "error", role: "alert" });
+    const wrong = element("p", said, { class: "error", role: "alert" });
     const begin = button(text.begin, () => started(field, wrong));
     screen(...parts, wrong, element("div", begin, { class: "buttons" }), uploading(wrong));
   }
@@ -290,7 +292,7 @@
     const go = button(text.send, async () => {
       go.disabled = true;
       const own = await corrected(field, record);
-      if (own === record) deliver(record, wrong, go); else review(own);
+      if (own === null) welcome(text.code_again); else if (own === record) deliver(record, wrong, go); else review(own);
     });
     const save = button(text.save, () => saved(record), true);
     screen(element("h2", text.review), element("p", text.review_words), sentence(chances(record)),
@@ -300,11 +302,17 @@
   }
 
   // A code that was mistyped is put right, and what was drawn stays; unless the right one has drawn.
+  // Of a panel the right one may have drawn what it keeps for life: it begins again, with that.
   async function corrected(field, record) {
     if (field === null || !field.read() || field.read() === code) return record;
     const before = FOR_LIFE.map((name) => [name, kept.read(name)]);
     code = field.read();
-    for (const [name, value] of before) if (value !== null) kept.write(name, value);
+    if (kept.read("record") !== null) return decided(code, record);
+    for (const [name, value] of before) {
+      if (value === null) continue;
+      if ((kept.read(name) ?? value) !== value || (await first(name, value)) !== value) return null;
+      kept.write(name, value);
+    }
     return decided(code, record);
   }
 
