@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from pramana.errors import PramanaError
 from pramana.studio.charts import drawn
 from pramana.studio.worker import TableAt, Workbench
 
@@ -139,16 +141,24 @@ def advise(
     opened, stated = bench.table(**table), Schema.from_toml(schema)
     advance = bench.expect(sum(TAKES.get(name, 1) for name in methods))
     tried: list[Any] = []
+    refused: dict[str, PramanaError] = {}
     advice: Any = None
     for done, name in enumerate(sorted(methods, key=lambda own: TAKES.get(own, 1))):
         bench.say(f"Trying {name}, one in {k:.12g}, {done + 1} of {len(methods)} methods")
-        advice = api.advise(opened, stated, k=k, tables=tables, methods=[name])
-        tried += advice.tried
-        tried.sort(key=lambda one: (not one.answers, one.error))
-        advice = replace(advice, tried=tuple(tried), ways=())
+        try:
+            advice = api.advise(opened, stated, k=k, tables=tables, methods=[name])
+        except PramanaError as error:  # the others can still be tried
+            refused[name] = error
+        else:
+            tried += advice.tried
+            tried.sort(key=lambda one: (not one.answers, one.error))
+            advice = replace(advice, tried=tuple(tried), ways=())
         advance(TAKES.get(name, 1))
-        bench.show(_advice(advice, k))
-    return _advice(advice, k)
+        if advice is not None:
+            bench.show(_advice(advice, k, refused))
+    if advice is None:
+        raise next(iter(refused.values()))
+    return _advice(advice, k, refused)
 
 
 def wishes(
@@ -171,7 +181,7 @@ def wishes(
     return {"k": k, "rows": rows, "kinds": list(kinds)}
 
 
-def _advice(advice: Any, k: float) -> dict[str, Any]:
+def _advice(advice: Any, k: float, refused: Mapping[str, PramanaError]) -> dict[str, Any]:
     name, heads, rows = advice.beside()
     best = advice.recommended
     claims = {
@@ -186,6 +196,11 @@ def _advice(advice: Any, k: float) -> dict[str, Any]:
         entry["best"] = best is not None and entry["method"] == best.scenario.method
         found = next(own for own in advice.tried if own.scenario.method == entry["method"])
         entry["exposure"] = found.exposure if found.answers else None
+    form["methods"] += [
+        {"method": own, "target": f"one in {k:.12g}", "refused": True, "note": str(error),
+         "error": None, "exposure": None, "best": False}
+        for own, error in refused.items()
+    ]  # fmt: skip
     return {**form, "k": k, "beside": {"name": name, "heads": heads, "rows": rows}}
 
 

@@ -51,6 +51,9 @@ MOST_FORM: Final = 2**20
 OUT_OF_DATE: Final = "The page is out of date. Load it again."
 PLACE: Final = re.compile(r"[0-9]{1,9}")
 QUOTED: Final = re.compile(r"'([^']+)'")
+BRACKETS: Final = re.compile(r" \((?:--[a-z]|role = )[^()]*\)")
+"""What a sentence says in brackets about commands and files: a page has its own ways."""
+
 ROUNDED: Final = re.compile(r"\(round = (\S+) and top = (\S+) in the schema\)")
 JOINERS: Final = "\u200c\u200d"
 LEFT: Final = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
@@ -278,7 +281,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"count": _count, "duration": _duration, "below": charts.below}
+    made.filters |= {"count": _count, "duration": _duration, "below": charts.below, "plain": _plain}
     made.filters |= {name: _unbroken(getattr(charts, name)) for name in ("percent", "risk")}
     made.globals |= {"charts": charts}
     return made
@@ -294,6 +297,15 @@ def load_templates() -> None:
 def _unbroken(words: Callable[..., str]) -> Callable[..., str]:
     """The same words on one line."""
     return lambda *given: words(*given).replace(" ", "\u00a0")
+
+
+def _plain(words: str) -> str:
+    """A sentence without what it says to who types commands.
+
+    >>> _plain('Ask for it (--tables "a,b"), or leave it out (role = "identifier" in the schema).')
+    'Ask for it, or leave it out.'
+    """
+    return BRACKETS.sub("", words)
 
 
 def _count(number: float) -> str:
