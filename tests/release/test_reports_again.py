@@ -75,8 +75,10 @@ def test_a_set_names_different_columns_and_no_two_sets_read_alike() -> None:
     with pytest.raises(InvalidMatrix, match="different columns"):
         AskedSet(("a", "a"), 2**64, cells)
     half = 2**63
-    with pytest.raises(InvalidMatrix, match="read alike"):
-        Reporting(sets=(AskedSet(("a*b", "c"), half, cells), AskedSet(("a", "b*c"), half, cells)))
+    sets = AskedSet(("a*b", "c"), half, cells), AskedSet(("a", "b*c"), half, cells)
+    assert [own.name for own in Reporting(sets=sets).sets] == ['"a*b"*c', 'a*"b*c"']
+    with pytest.raises(InvalidMatrix, match="listed once, and no two may read alike"):
+        Reporting(sets=(AskedSet(("a", "b"), half, cells),) * 2)
 
 
 @pytest.mark.parametrize(
