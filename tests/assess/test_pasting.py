@@ -115,6 +115,22 @@ def test_a_refusal_for_want_of_people_alike_ends_with_the_way_out(place: Path, c
     printed(capsys, "design", "w.csv", "--schema", better, "--k", "40")
 
 
+def test_a_key_of_the_household_is_refused_with_the_way_out(place: Path, capsys) -> None:
+    """Dropped, the design is made."""
+    rng = np.random.default_rng(8)
+    homes = np.repeat(np.arange(120), 3)
+    columns = {"home": homes, "area": rng.choice(list("ns"), 120)[homes]}
+    columns |= {"sex": rng.choice(["F", "M"], 360), "age": rng.choice(list("abcde"), 360)}
+    csv.write_csv(pa.table(columns), place / "h.csv")
+    printed(capsys, "describe", "h.csv", "--keys", "area,sex,age", "-o", "h.toml")
+    text = (place / "h.toml").read_text()
+    (place / "h.toml").write_text(f'household = "home"\n{text}')
+    lines = printed(capsys, "design", "h.csv", "--schema", "h.toml", "--k", "5", code=2)
+    assert lines == ["pramana schema h.toml --without area -o h-without-area.toml"]
+    paste_all(capsys, lines)
+    printed(capsys, "design", "h.csv", "--schema", "h-without-area.toml", "--k", "5")
+
+
 @pytest.mark.parametrize("name", [*ODD, "new\nline", "\x1b[2J", " edge ", "a,b*c", "‮x"])
 def test_names_come_back_from_lists_tables_and_shells(name: str) -> None:
     """Alone, beside others, and through a shell."""

@@ -316,7 +316,7 @@ def _require_one(tried: Sequence[Tried]) -> None:
         return
     splitting = next((one for one in tried if one.without), None)
     if splitting is not None:  # the others refuse for the same reason, in other words
-        raise Infeasible(f"No method can be tried. {splitting.note}", without=splitting.without)
+        raise Infeasible(splitting.note, without=splitting.without)
     notes = list(dict.fromkeys(one.note for one in tried))
     said = " ".join(f"{one.scenario.method}: {one.note}" for one in tried)
     raise Infeasible(notes[0] if len(notes) == 1 else f"No method can be tried. {said}")

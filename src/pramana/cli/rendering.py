@@ -35,6 +35,9 @@ __all__ = [
     "table_of",
 ]
 
+NOISY = 0.1
+"""Where tables are off by more, analysts get another estimate than the unbiased one by default."""
+
 WIDEST = 10
 """Matrices with more values than this do not fit on a screen."""
 
@@ -283,8 +286,9 @@ def show_promises(console: Console, plan: Plan, made: Certificate | None = None)
         asked = "" if claim.asked is None else f"Asked: {claim.asked}. "
         bullet(console, asked + plan.promise(claim), style="green")
     if plan.expected_error is not None:
-        said = plan.expected_error.sentence()  # of estimates that analysts can have, if they ask
-        bullet(console, f"By unbiased estimates: {said}" if said.startswith("A ") else said)
+        said = plan.expected_error.sentence()
+        noisy = said.startswith("A ") and plan.expected_error.mean >= NOISY
+        bullet(console, f"By unbiased estimates: {said}" if noisy else said)
     for sentence in plan.choice:
         bullet(console, sentence)
     binned = [column.name for column in plan.schema.binned]

@@ -137,7 +137,8 @@ def way_out_shown(schema: Path) -> Iterator[None]:
         from pramana import api
 
         command = api.Pasting(str(schema)).without(error.without)
-        raise Infeasible(f"{error} To drop what splits them: {command}") from None
+        them = "it" if len(error.without) == 1 else "them"
+        raise Infeasible(f"{error} To drop {them}: {command}") from None
 
 
 def _with_tables(schema: Schema, texts: Sequence[str]) -> Schema:

@@ -64,7 +64,7 @@ def require_unlinked(schema: Schema, table: OpenedTable) -> None:
              (*schema.randomised, *schema.released_as_is)]  # fmt: skip
     drawn = [one.name for one in found if one.drawn and one.theirs]
     if drawn:
-        raise Infeasible(_disagreeing(drawn))
+        raise Infeasible(_disagreeing(drawn), without=tuple(drawn))
     told = {one.name: one for one in found if not one.drawn and (one.whole or one.theirs)}
     if not told:
         return
@@ -75,10 +75,10 @@ def require_unlinked(schema: Schema, table: OpenedTable) -> None:
         [_only_theirs(homes, [told[n].codes for n in w]) for w in (list(told), *ways)], axis=0
     )
     if alone.any():
-        raise Infeasible(_linked(list(told), len(np.unique(homes[alone]))))
+        raise Infeasible(_linked(list(told), len(np.unique(homes[alone]))), without=tuple(told))
     unknown = [name for name, one in told.items() if one.theirs and name not in schema.known]
     if unknown:
-        raise Infeasible(_taken_as_unknown(unknown))
+        raise Infeasible(_taken_as_unknown(unknown), without=tuple(unknown))
 
 
 class _Looked(NamedTuple):
