@@ -16,7 +16,7 @@ from pramana.api import open_source
 from pramana.assess.advise import aiming_methods
 from pramana.assess.pasting import Pasting
 from pramana.assess.trials import tried, typical
-from pramana.assess.ways import typical_error, ways_of
+from pramana.assess.ways import changed_file, typical_error, ways_of
 from pramana.cli.app import main
 from pramana.methods.registry import METHODS
 
@@ -283,3 +283,24 @@ def test_links_among_more_people_than_can_be_compared_are_of_fewer(monkeypatch):
     assert link["inverse-frequency"] >= all_of_them["inverse-frequency"] - 0.05 > 0.5
     assert link["retention"] <= 1 / 5
     assert fewer.recommended.scenario.method == "retention"
+
+
+def test_what_is_told_comes_out_again(monkeypatch):
+    """Other draws of the same plan, and of the best way: off by what was said, within a fifth."""
+    table = people()
+    opened = open_source(table, schema=SCHEMA)
+    plan = pm.design(SCHEMA, pm.PkAnonymity(k=20), data=opened, method="retention")
+    before = tried(plan, opened)
+    best = ways_of(plan, opened=opened, before=before)[0]
+    text = changed_file(SCHEMA.to_toml(), coarsen=[best.column], opened=opened)
+    changed = pm.Schema.from_toml(text)
+    other = pm.design(changed, pm.PkAnonymity(k=20), data=table, method="retention")
+    monkeypatch.setattr("pramana.assess.trials.SEED", 900)
+    again = tried(plan, opened)
+    after = tried(other, open_source(table, schema=changed))
+
+    assert "identifier" not in best.entry
+    assert typical(before, before) == pytest.approx(typical(again, again), rel=0.2)
+    assert best.error == pytest.approx(typical(after, after), rel=0.2)
+    assert best.was == pytest.approx(typical(before, before))
+    assert typical_error(plan) > 1.5 * typical(before, before)  # of the unbiased estimate

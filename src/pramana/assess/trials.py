@@ -28,12 +28,12 @@ MOST_RECORDS = 300_000
 
 SEED = 20
 THREADS = 2
-DRAWS = 2
+ANSWERS = 30
+"""So many answers at least are compared with the truth: chance evens out over tables and draws."""
+
+MOST_DRAWS = 10
 FEW = 100_000
 """Above so many records one release tells enough: chance decides less over tables of many."""
-
-MANY = 6
-"""Of so many tables one release tells enough: chance evens out over them."""
 
 Errors: TypeAlias = Mapping[tuple[str, ...], float]
 """What each table is off by, as a share of the records."""
@@ -41,11 +41,11 @@ Errors: TypeAlias = Mapping[tuple[str, ...], float]
 
 def tried(plan: Plan, opened: OpenedTable) -> Errors:
     """The errors of the tables that a plan will be asked for."""
-    return all_tried([(plan, own_questions(plan.schema))], opened, draws=DRAWS)[0]
+    return all_tried([(plan, own_questions(plan.schema))], opened)[0]
 
 
 def all_tried(
-    plans: Sequence[tuple[Plan, Sequence[tuple[str, ...]]]], opened: OpenedTable, *, draws: int = 1
+    plans: Sequence[tuple[Plan, Sequence[tuple[str, ...]]]], opened: OpenedTable
 ) -> list[Errors]:
     """Of each plan, the errors of the tables beside it.
 
@@ -53,31 +53,29 @@ def all_tried(
     """
     if opened.rows > MOST_RECORDS:
         return [{} for _ in plans]
-    several = draws if opened.rows <= FEW else 1
     with warnings.catch_warnings(), ThreadPoolExecutor(THREADS) as pool:
         warnings.simplefilter("ignore", Notice)  # they speak of a release, and none is made
         running = [
-            pool.submit(copy_context().run, _tried, plan, opened, asked, several)
-            for plan, asked in plans
+            pool.submit(copy_context().run, _tried, plan, opened, asked) for plan, asked in plans
         ]
         return [one.result() for one in running]
 
 
 def typical(errors: Errors, tables: Iterable[tuple[str, ...]]) -> float | None:
-    """The error of the table in the middle of these."""
-    found = [errors[table] for table in tables if table in errors]
-    return float(np.median(found)) if found else None
+    """The error of a table in the middle of these: the mean without the best and worst quarter."""
+    found = sorted(errors[table] for table in tables if table in errors)
+    apart = len(found) // 4
+    return float(np.mean(found[apart : len(found) - apart])) if found else None
 
 
-def _tried(
-    plan: Plan, opened: OpenedTable, questions: Sequence[tuple[str, ...]], draws: int
-) -> Errors:
+def _tried(plan: Plan, opened: OpenedTable, questions: Sequence[tuple[str, ...]]) -> Errors:
     keys = {column.name for column in plan.schema.randomised}
     asked = [table for table in questions if set(table) <= keys]
+    enough = 1 if opened.rows > FEW else min(-(-ANSWERS // max(len(asked), 1)), MOST_DRAWS)
     found: dict[tuple[str, ...], list[float]] = {table: [] for table in asked}
     try:
         table = open_source(opened, schema=plan.schema)
-        for draw in range(draws):
+        for draw in range(enough):
             release = protect(table, plan, seed=SEED + draw)
             for columns in asked:
                 answer = answer_of(release, table, columns)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pramana.assess.trials import DRAWS, MANY, MOST_RECORDS, Errors, all_tried, tried, typical
+from pramana.assess.trials import MOST_RECORDS, Errors, all_tried, tried, typical
 from pramana.errors import InvalidSchema, PramanaError
 from pramana.methods.base import Method
 from pramana.methods.plan import Plan
@@ -156,7 +156,7 @@ def ways_of(
     further = [*together, *_half(plan), *_narrower(plan, list(before))]
     chosen = [*foreseen[:MOST_TRIED], *further]
     plans = [(one.plan, one.tables or tuple(before)) for one in chosen]
-    after = all_tried(plans, opened, draws=1 if len(before) > MANY else DRAWS)
+    after = all_tried(plans, opened)
     ways = []
     for one, errors in zip(chosen, after, strict=True):
         error, was = typical(errors, errors), typical(before, errors)
