@@ -47,6 +47,12 @@ SCHEMA = pm.Schema(
 )
 
 
+@pytest.fixture(autouse=True)
+def _few_answers(monkeypatch):
+    """How exactly gains are told is asked below, by the one test that asks for it."""
+    monkeypatch.setattr("pramana.assess.trials.ANSWERS", 6)
+
+
 def test_methods_are_tried_and_one_is_recommended():
     """Within the chance and off least of those; the reason and the truth are beside it."""
     advice = pm.advise(people(), SCHEMA, k=5, methods=["retention", "reports", "optimal"])
@@ -287,6 +293,7 @@ def test_links_among_more_people_than_can_be_compared_are_of_fewer(monkeypatch):
 
 def test_what_is_told_comes_out_again(monkeypatch):
     """Other draws of the same plan, and of the best way: off by what was said, within a fifth."""
+    monkeypatch.setattr("pramana.assess.trials.ANSWERS", 20)
     table = people()
     opened = open_source(table, schema=SCHEMA)
     plan = pm.design(SCHEMA, pm.PkAnonymity(k=20), data=opened, method="retention")

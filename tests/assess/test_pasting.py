@@ -43,6 +43,12 @@ def printed(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> l
     return [line.rstrip() for line in found]
 
 
+@pytest.fixture(autouse=True)
+def _few_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is proposed is what is asked here, not how exactly its gain is told."""
+    monkeypatch.setattr("pramana.assess.trials.ANSWERS", 6)
+
+
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a table of odd names, from whose file no word may begin an option."""

@@ -287,8 +287,8 @@ def show_promises(console: Console, plan: Plan, made: Certificate | None = None)
         bullet(console, asked + plan.promise(claim), style="green")
     if plan.expected_error is not None:
         said = plan.expected_error.sentence()
-        noisy = said.startswith("A ") and plan.expected_error.mean >= NOISY
-        bullet(console, f"By unbiased estimates: {said}" if noisy else said)
+        strong = said.startswith("A ") and plan.expected_error.mean >= NOISY
+        bullet(console, f"By unbiased estimates: {said}" if strong else said)
     for sentence in plan.choice:
         bullet(console, sentence)
     binned = [column.name for column in plan.schema.binned]
