@@ -136,7 +136,7 @@ def test_schemas_are_refused():
     wrong = Impossible.of({"age": ["[0, 17)"], "marital": ["married"]})
     refuses("impossible of 'age'", lambda: Schema((AGE, MARITAL), impossible=(wrong,)))
     refuses("at least two columns", lambda: Impossible.of({"age": ["[0, 16)"]}))
-    refuses("at least one value", lambda: Impossible.of({"age": [], "marital": ["married"]}))
+    refuses("a value of 'age' at least", lambda: Impossible.of({"age": [], "marital": ["married"]}))
 
 
 def test_replacing_columns_keeps_the_order_and_the_rest():
