@@ -162,8 +162,10 @@ def _claims_more(folder, base):
         return "valid, and shows a forged sentence"
     changed = _changed(one, other, foreign=after.foreign)
     known = _known_methods()
-    if known.get(after.method, known[before.method]) == known[before.method]:
-        changed.discard("method")  # of the same kind, and nothing that a stranger could see
+    hidden = before.nature.withholds_matrices  # which of two makers withholds them no stranger sees
+    alike = [(known[one.method].kind, hidden or one.method) for one in (before, after)]
+    if alike[0] == alike[1]:
+        changed.discard("method")
     if _done(before.mechanism) == _done(after.mechanism):
         changed.discard("mechanism")  # the same steps, listed in another order
     promised = {claim.name: claim.attained for claim in before.claims}
