@@ -32,7 +32,7 @@ ANSWERS = 30
 """So many answers at least are compared with the truth: chance evens out over tables and draws."""
 
 MOST_DRAWS = 10
-FEW = 100_000
+FEW = 50_000
 """Above so many records one release tells enough: chance decides less over tables of many."""
 
 Errors: TypeAlias = Mapping[tuple[str, ...], float]
