@@ -9,11 +9,12 @@ from __future__ import annotations
 import html
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from pramana.memory import require_addresses
+from pramana.types import Entries
 
 __all__ = [
     "COLOURS",
@@ -50,7 +51,7 @@ def altair() -> Any:
     return library
 
 
-def rows_of(rows: Sequence[Mapping[str, Any]]) -> Any:
+def rows_of(rows: Sequence[Entries]) -> Any:
     """Rows as the data of a chart."""
     return altair().InlineData(values=[dict(row) for row in rows])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -13,6 +13,7 @@ __all__ = [
     "BoolArray",
     "Codes",
     "Columnar",
+    "Entries",
     "FloatArray",
     "Form",
     "IntArray",
@@ -39,6 +40,8 @@ Values: TypeAlias = NDArray[Any]
 """Values of a column, one a record, of whatever type the column has."""
 Form: TypeAlias = dict[str, Any]
 """An object of JSON or TOML: entries by name."""
+Entries: TypeAlias = Mapping[str, Any]
+"""Such an object, to be read only."""
 
 
 @runtime_checkable

@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -41,6 +40,7 @@ from pramana.spelling import as_tables
 from pramana.table.opened import OpenedTable
 from pramana.table.recoded import recoded
 from pramana.table.schema import Schema, require_keys
+from pramana.types import Form
 
 __all__ = ["Advice", "Tried", "advise_on", "aiming_methods"]
 
@@ -101,7 +101,7 @@ class Tried:
         words = "" if claim is None else f" {claim.attained.assumption}"
         return f"Made from the data: no epsilon holds for it.{words}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "method": self.scenario.method,
@@ -249,7 +249,7 @@ class Advice(Shown):
         method = ("--method", one.scenario.method)
         return replace(pasting, targets=(*target_words([one.scenario.guarantee]), *method, *tables))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         best = self.recommended
         return {

@@ -23,7 +23,7 @@ from pramana.readings.formulas import variables_of
 from pramana.readings.release import Release
 from pramana.spelling import as_table, tables_in
 from pramana.table.schema import Schema
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form
 
 __all__ = ["QuestionLoss", "WillAsk", "as_it_is", "losses_of", "questions_of"]
 
@@ -132,7 +132,7 @@ class QuestionLoss:
     loss: float
     answered: bool
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return vars(self)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from pramana.randomness import Keystream
 from pramana.readings.release import Release
 from pramana.shown import Shown
 from pramana.table.opened import OpenedTable
-from pramana.types import IntArray
+from pramana.types import Form, IntArray
 
 __all__ = ["AttackResult", "attack_release"]
 
@@ -45,7 +44,7 @@ class AttackResult(Shown):
 
     name: str
     sentences: tuple[str, ...]
-    figures: dict[str, Any]
+    figures: Form
     holds: bool = True
 
     def shown(self) -> tuple[str, tuple[str, ...]]:
@@ -53,7 +52,7 @@ class AttackResult(Shown):
         words = "what is promised holds" if self.holds else "A PROMISE IS BROKEN"
         return f"Attack {self.name}: {words}", self.sentences
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {"attack": self.name, "holds": self.holds, **self.figures}
 

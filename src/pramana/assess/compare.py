@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from pramana.risk.verbatim import Verbatim
 from pramana.shown import Shown
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema, require_keys
+from pramana.types import Form
 
 __all__ = ["Comparison", "compare_scenarios"]
 
@@ -172,7 +173,7 @@ class Comparison(Shown):
     def _repr_html_(self) -> str:
         return self.to_html()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         chosen = self.recommended
         return {
@@ -202,7 +203,7 @@ def _row(outcome: ScenarioOutcome, *, frontier: bool) -> Row:
     )
 
 
-def _epsilons(promises: dict[str, dict[str, Any]]) -> tuple[str, str]:
+def _epsilons(promises: dict[str, Form]) -> tuple[str, str]:
     """Before the shuffle, and of the release as a whole: the one to compare with other tools."""
     local, central = (
         guarantee_from_json(kind.name, promises[kind.name]) if kind.name in promises else None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from pramana.assess.ways import changed_columns, with_column
 from pramana.errors import PramanaError
 from pramana.risk.standing import Standing
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
+from pramana.types import Form
 
 __all__ = ["Lowering", "lowerings"]
 
@@ -32,7 +32,7 @@ class Lowering:
     unique: int
     schema: Schema
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "what": self.what,

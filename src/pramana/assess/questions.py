@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from pramana.table.codec import encode, encode_released
 from pramana.table.domains import Label
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column, Schema
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form
 
 __all__ = ["Answer", "answer_as_it_stands", "answer_of", "own_questions"]
 
@@ -74,7 +73,7 @@ class Answer:
             for place in places
         ]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form, without the cells: they are of the truth."""
         return {
             "columns": list(self.columns),

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -44,7 +43,7 @@ from pramana.shown import Shown
 from pramana.table.households import households_of
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Role
-from pramana.types import Say
+from pramana.types import Form, Say
 
 __all__ = ["ReleaseAudit", "audit_release", "link_risks", "linking_bound"]
 
@@ -144,7 +143,7 @@ class ReleaseAudit(Shown):
         """As the prompt and notebooks show it."""
         return f"Audit of a release of {self.records:,} records: {self.verdict}", self.sentences()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "records": self.records,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -31,7 +30,7 @@ from pramana.table.codec import encode
 from pramana.table.domains import Bins
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column, Role
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form
 
 __all__ = ["Report", "make_report"]
 
@@ -189,7 +188,7 @@ def _drawn(
     if size > MOST_VALUES and not curve:
         shown = np.sort(np.argsort(-main, kind="stable")[:MOST_VALUES])
     words = labels.named(column.name, column.labels)
-    picked: dict[str, Any] = {name: tuple(map(float, own[shown])) for name, own in found.items()}
+    picked: Form = {name: tuple(map(float, own[shown])) for name, own in found.items()}
     return replace(
         view,
         labels=tuple(words[place] for place in shown),

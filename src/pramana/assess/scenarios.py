@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from pramana.numeric import require_choice, text_down, text_up
 from pramana.risk.measured import Measured
 from pramana.risk.verbatim import Verbatim
 from pramana.table.schema import Schema
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form
 
 __all__ = ["Scenario", "ScenarioOutcome", "scenarios_of"]
 
@@ -65,7 +64,7 @@ class ScenarioOutcome:
     """
 
     scenario: Scenario
-    promises: dict[str, dict[str, Any]]
+    promises: dict[str, Form]
     risk: Measured | None = None
     losses: Mapping[str, Sequence[float]] = field(default_factory=dict)
     utility: UtilityReport | None = None
@@ -101,7 +100,7 @@ class ScenarioOutcome:
         """Whether both risk and loss are known."""
         return self.risk is not None and self.loss is not None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "method": self.scenario.method,

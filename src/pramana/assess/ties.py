@@ -22,7 +22,7 @@ from pramana.table.codec import encode
 from pramana.table.domains import Bins, label_text
 from pramana.table.opened import OpenedTable, is_number
 from pramana.table.schema import Column, Role
-from pramana.types import Codes, FloatArray
+from pramana.types import Codes, FloatArray, Form
 
 __all__ = ["TieLoss", "lost_ties"]
 
@@ -50,7 +50,7 @@ class TieLoss:
     loss: float
     estimated: bool
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return vars(self)
 

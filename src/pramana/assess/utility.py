@@ -27,6 +27,7 @@ from pramana.table.codec import encode, encode_released
 from pramana.table.counts import Counts
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column
+from pramana.types import Form
 from pramana.utility.association import correlation, cramers_v
 from pramana.utility.distances import TableDistance
 from pramana.utility.overlap import interval_overlap, share_intervals
@@ -60,7 +61,7 @@ class Association:
     raw: float
     estimated: float | None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return vars(self)
 
@@ -77,7 +78,7 @@ class TableUtility:
     overlap_estimated: float | None
     association: Association | None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "columns": list(self.columns),
@@ -177,7 +178,7 @@ class UtilityReport:
             )
         return lines + list(self.notes)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "mean_l1": {

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from pramana.table.recoding import Recoding
 from pramana.table.schema import Column, Role, Schema
 from pramana.table.tally import tally
 from pramana.table.toml_form import entry_of, header_of, rewritten
+from pramana.types import Form
 
 __all__ = ["DROPPED", "POOR", "Way", "asking", "changed_columns", "changed_file", "share_text",
            "typical_error", "ways_of", "ways_out", "with_column"]  # fmt: skip
@@ -91,7 +91,7 @@ class Way:
             f"{share_text(self.was)}."
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return vars(self)
 

@@ -18,7 +18,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pramana.errors import InvalidNumber, NotCovered, PramanaError
 from pramana.guarantees.breach import PrivacyBreach
@@ -31,6 +30,7 @@ from pramana.numeric import text_down, text_up
 from pramana.release.certificate import Certificate, Panel
 from pramana.release.contents import CERTIFICATE, read_certificate
 from pramana.release.disclosed import disclosed
+from pramana.types import Form
 
 __all__ = ["Composition", "composable", "compose_releases", "earlier_releases"]
 
@@ -80,7 +80,7 @@ class Composition:
             "together, these columns may leave a person alone, so that a crowd of 1 is taken."
         ]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form; null stands for no bound."""
         return {
             "attack": "composition",

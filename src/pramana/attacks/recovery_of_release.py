@@ -27,7 +27,7 @@ from pramana.randomness import Keystream, Stream
 from pramana.risk.measured import FEWEST_TRIALS
 from pramana.table.domains import Bins
 from pramana.table.schema import Schema
-from pramana.types import FloatArray, IntArray
+from pramana.types import FloatArray, Form, IntArray
 
 __all__ = ["ReleaseRecovery", "recovery_of_release"]
 
@@ -64,7 +64,7 @@ class ReleaseRecovery:
             f"frequent value gets {percent_down(self.guess)}.",
         ]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "attack": "recovery",

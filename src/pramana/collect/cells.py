@@ -19,6 +19,7 @@ from pramana.matrices.reporting import Reporting
 from pramana.matrices.transition import label_to_json
 from pramana.release.forms import asked_set_of, mechanism_of
 from pramana.release.strict import Field
+from pramana.types import Form
 
 __all__ = ["MOST_CELLS", "Answers", "cells_over", "follow", "shortened", "spelled_out"]
 
@@ -53,7 +54,7 @@ def _parts(mechanism: Mechanism) -> Sequence[Any]:
     return mechanism.sets if isinstance(mechanism, Reporting) else mechanism.steps
 
 
-def shortened(mechanism: Mechanism, answers: Answers) -> list[dict[str, Any]]:
+def shortened(mechanism: Mechanism, answers: Answers) -> list[Form]:
     """The plain form of a mechanism without the labels that follow from the questions."""
     forms = []
     for part in _parts(mechanism):

@@ -24,7 +24,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
 
 from pramana.collect.panel import Stages, gamma_of, product_of
 from pramana.errors import InputError, InvalidMatrix, OutsideDomain
@@ -34,6 +33,7 @@ from pramana.matrices.reporting import Reporting
 from pramana.matrices.transition import as_cells
 from pramana.numeric import TOTAL
 from pramana.table.domains import label_text
+from pramana.types import Form
 
 __all__ = ["AnswerChannel", "AskedTogether", "Draw", "Remembered", "SentRecord"]
 
@@ -100,9 +100,9 @@ class Draw:
         """The number of the cell that comes of one, by a mixture with this weight."""
         return word // other if word < len(self.cells) * other else place
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """As a page reads it; integers beyond 2**53 are texts."""
-        form: dict[str, Any] = {"columns": list(self.columns), "other": str(self.other)}
+        form: Form = {"columns": list(self.columns), "other": str(self.other)}
         return form if self.stages is None else form | {"stages": list(map(str, self.stages))}
 
 
@@ -288,7 +288,7 @@ class AnswerChannel:
             for name, answer in zip(draw.columns, draw.cells[cell], strict=True)
         }
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """As a page reads it, but for the cells."""
         return {
             "reports": self.reports,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,7 @@ from pramana.release.signing import signature_of
 from pramana.spelling import as_table
 from pramana.table.opened import TableFormat
 from pramana.table.schema import ASKED
+from pramana.types import Form
 
 __all__ = [
     "Status", "bare_certificate", "certificate_of", "close_survey", "collected_release", "repeats",
@@ -173,7 +174,7 @@ class Status:
     suspicions: tuple[str, ...] = ()
     short: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """As ``pramana collect status --json`` gives it."""
         return {
             "answers": self.answers,

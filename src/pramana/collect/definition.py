@@ -31,6 +31,7 @@ from pramana.randomness import Keystream
 from pramana.release.certificate import Panel, canonical
 from pramana.release.signing import has_signature_of, signature_of
 from pramana.release.strict import Field, parse
+from pramana.types import Entries, Form
 
 __all__ = ["DEFINITION", "METHODS", "PAGE", "Definition", "remember", "respond", "way_out"]
 
@@ -72,7 +73,7 @@ class Definition:
     version: int = VERSION
     maker: str = ""
     told: tuple[str, ...] = ()
-    stated: tuple[Mapping[str, Any], ...] = ()
+    stated: tuple[Entries, ...] = ()
 
     def changed(self, **what: Any) -> Definition:
         """The same with another page, signature or wave: what was computed still holds."""
@@ -201,13 +202,13 @@ class Definition:
         return {one.name: one.answers for one in self.survey.questions}
 
     @cached_property
-    def _matrices(self) -> list[dict[str, Any]]:
+    def _matrices(self) -> list[Form]:
         """The plain form of the mechanism."""
         if self.version == 1:
             return self.mechanism.to_json()
         return shortened(self.mechanism, self.answers)
 
-    def _content(self) -> dict[str, Any]:
+    def _content(self) -> Form:
         return {
             "format": FORMAT,
             "version": self.version,
@@ -224,7 +225,7 @@ class Definition:
         """The bytes that a signature covers."""
         return canonical(self._signed())
 
-    def _signed(self) -> dict[str, Any]:
+    def _signed(self) -> Form:
         promises = list(self.stated) or [
             {"name": one.name, **one.to_json()} for one in self.promised()
         ]
@@ -332,12 +333,12 @@ def _maker_of(form: Mapping[str, Field]) -> str:
     return form["pramana"].matching(r"[0-9A-Za-z.+!_-]{1,40}", "the number of a version")
 
 
-def _plain(field: Field) -> Mapping[str, Any]:
+def _plain(field: Field) -> Entries:
     field.plain()
     return {name: own.value for name, own in field.entries().items()}
 
 
-def _implied(found: Guarantee | None, stated: Mapping[str, Any]) -> bool:
+def _implied(found: Guarantee | None, stated: Entries) -> bool:
     """Whether a promise that was signed is kept; one that nobody knows here is not."""
     numbers = {letter: own for letter, own in stated.items() if letter != "name"}
     try:

@@ -12,13 +12,13 @@ import html
 import json
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 from pramana.collect.cells import follow
 from pramana.collect.definition import Definition
 from pramana.collect.survey import SurveyQuestion
 from pramana.collect.words import NOT_SAID, SKIPPED, WORDS
 from pramana.table.domains import label_text
+from pramana.types import Form
 
 __all__ = ["pages_of", "questionnaire"]
 
@@ -32,7 +32,7 @@ def pages_of(definition: Definition) -> tuple[bytes, bytes]:
     return _page(definition, known), _page(definition, known | {"trial": True})
 
 
-def _page(definition: Definition, known: dict[str, Any]) -> bytes:
+def _page(definition: Definition, known: Form) -> bytes:
     survey = definition.survey
     style, script = _asset("page.css"), _asset("sampler.js") + _asset("page.js")
     content = json.dumps(known, ensure_ascii=False, sort_keys=True, allow_nan=False)
@@ -57,7 +57,7 @@ def _page(definition: Definition, known: dict[str, Any]) -> bytes:
     return "".join(filled).encode()
 
 
-def questionnaire(definition: Definition) -> dict[str, Any]:
+def questionnaire(definition: Definition) -> Form:
     """All that the page knows."""
     survey = definition.survey
     return {
@@ -80,7 +80,7 @@ def questionnaire(definition: Definition) -> dict[str, Any]:
     }
 
 
-def _channel(definition: Definition) -> dict[str, Any]:
+def _channel(definition: Definition) -> Form:
     """The channel; cells that are all combinations of answers are left to the page to spell."""
     form, answers = definition.channel.to_json(), definition.answers
     for asked, one in zip(form["asked"], definition.channel.asked, strict=True):
@@ -90,7 +90,7 @@ def _channel(definition: Definition) -> dict[str, Any]:
     return form
 
 
-def _question(one: SurveyQuestion) -> dict[str, Any]:
+def _question(one: SurveyQuestion) -> Form:
     return {
         "name": one.name,
         "text": one.text,

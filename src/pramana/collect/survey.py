@@ -30,7 +30,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 from pramana.collect.words import NOT_SAID, SKIPPED, WORDS
 from pramana.errors import InputError, InvalidSchema, PramanaError
@@ -40,6 +40,7 @@ from pramana.table.domains import Bins, Categories, Domain, label_text
 from pramana.table.labels import Labels
 from pramana.table.schema import ASKED, Column, Impossible, Role, Schema
 from pramana.table.toml_form import read_toml
+from pramana.types import Entries
 
 __all__ = ["NOT_SAID", "SKIPPED", "Survey", "SurveyQuestion", "read_survey"]
 
@@ -288,7 +289,7 @@ def _letters() -> tuple[str, ...]:
     return tuple(letter.field for kind in kinds for letter in kind.letters)
 
 
-def _question(number: int, given: Mapping[str, Any]) -> SurveyQuestion:
+def _question(number: int, given: Entries) -> SurveyQuestion:
     where = f"Question {number}"
     for word in given:
         if word not in ENTRIES:
@@ -319,7 +320,7 @@ def _question(number: int, given: Mapping[str, Any]) -> SurveyQuestion:
     )
 
 
-def _answers(name: str, way: str, given: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
+def _answers(name: str, way: str, given: Entries) -> tuple[list[str], dict[str, str]]:
     """The answers and what people read for them."""
     if way == "bins":
         edges = given["bins"]

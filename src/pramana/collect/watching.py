@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from pramana.collect.closing import Status, collected_release, status_of
 from pramana.collect.definition import DEFINITION, Definition
@@ -15,6 +15,7 @@ from pramana.errors import PramanaError
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.readings.release import Release
 from pramana.table.domains import label_text
+from pramana.types import Form
 
 __all__ = ["Live", "LiveTable", "SurveyPlace", "live", "surveys"]
 
@@ -102,7 +103,7 @@ class Live:
     closed: bool
     tables: tuple[LiveTable, ...]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return asdict(self) | {"status": self.status.to_json()}
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pramana.errors import InvalidNumber, TooLarge
 from pramana.pictures import COLOURS, altair, rows_of, styled
 from pramana.table.domains import label_text
+from pramana.types import Form
 
 if TYPE_CHECKING:
     from pramana.estimation.regression_results import Regression
@@ -84,7 +85,7 @@ def regression_chart(regression: Regression) -> Any:
 
 
 def _chart(
-    rows: Sequence[dict[str, Any]],
+    rows: Sequence[Form],
     *,
     side: tuple[str, list[str]],
     value: str,
@@ -104,7 +105,7 @@ def _chart(
     scale = alt.Scale(zero=False, nice=True)
     axis = alt.Axis(format=_format(rows), tickCount=TICKS)
     x = alt.X("estimate:Q", title=value, scale=scale, axis=axis)
-    shared: dict[str, Any] = {"y": y}
+    shared: Form = {"y": y}
     if colour:
         shared["yOffset"] = alt.YOffset("colour:N", sort=colour[1])
         shared["color"] = alt.Color(
@@ -135,7 +136,7 @@ def _chart(
     )
 
 
-def _format(rows: Sequence[dict[str, Any]]) -> str:
+def _format(rows: Sequence[Form]) -> str:
     """How numbers of the axis are written: in full, by powers of ten only where all are small."""
     largest = max((abs(row["estimate"]) for row in rows if row["estimate"] is not None), default=1)
     return ",.6~f" if largest >= SMALL else ".3~g"

@@ -16,14 +16,14 @@ import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from pramana.estimation.channels import Channels
 from pramana.estimation.moments import Moments
 from pramana.estimation.variance import Inference, Ratio, quantile
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form
 
 __all__ = ["Contrast", "Influence", "SharesWithin", "VaryTogether", "difference_of", "ratio_of"]
 
@@ -187,7 +187,7 @@ class Contrast:
     why: str
     weight: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form; a bound that does not exist becomes null."""
         figures = {name: getattr(self, name) for name in ("estimate", "se", "low", "high")}
         plain = {name: own if math.isfinite(own) else None for name, own in figures.items()}

@@ -12,7 +12,7 @@ independence of the truth, fitted by EM, is compared with the likelihood without
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from pramana.estimation.em import divide, expected_truth
 from pramana.estimation.layout import Layout
 from pramana.estimation.moments import Moments
 from pramana.shown import Shown
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form
 
 __all__ = ["WEIGHTED", "IndependenceTest", "chi_square_tail", "independence_test"]
 
@@ -64,7 +64,7 @@ class IndependenceTest(Shown):
         )
         return head, [self.why, *([f"Weighted by {self.weight}."] if self.weight else [])]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "by": list(self.by),

@@ -14,7 +14,7 @@ from pramana.errors import UnknownColumn
 from pramana.estimation.independence import chi_square_tail
 from pramana.estimation.regression import Family
 from pramana.estimation.variance import Question
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form
 
 __all__ = ["JointTest", "Regression"]
 
@@ -112,7 +112,7 @@ class Regression:
 
         return frame_of(self.to_arrow(), self.like if like is None else like)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "formula": self.formula,

@@ -19,7 +19,7 @@ from pramana.estimation.variance import Inference, Question
 from pramana.matrices import Label
 from pramana.numeric import require_choice
 from pramana.table.domains import label_text
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form
 
 __all__ = ["Estimate", "frame_of"]
 
@@ -138,14 +138,14 @@ class Estimate:
         return FIGURES if same else SHRUNK_FIGURES
 
     @property
-    def cells(self) -> Iterator[dict[str, Any]]:
+    def cells(self) -> Iterator[Form]:
         """One mapping a cell: its labels, then estimate, se, low, high.
 
         Where the estimate was shrunk, the unbiased one comes after it.
         """
         figures = self.figures
         for index in np.ndindex(self.estimate.shape):
-            cell: dict[str, Any] = {
+            cell: Form = {
                 name: labels[place]
                 for name, labels, place in zip(self.names, self.labels, index, strict=True)
             }
@@ -153,7 +153,7 @@ class Estimate:
                 cell[name] = float(getattr(self, name)[index])
             yield cell
 
-    def cell(self, *values: Label) -> dict[str, Any]:
+    def cell(self, *values: Label) -> Form:
         """The cell with these labels, in the order of ``by``.
 
         Labels that the table does not have raise ``KeyError``.
@@ -221,7 +221,7 @@ class Estimate:
             pair = replace(pair, why=f"no interval: {self.no_interval}")
         return pair, f"{self.what}, {names[0]} {word} {names[1]}", self.misses
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form; numbers that do not exist (a mean of nobody) become null."""
         cells = [
             {key: _plain(value) if key in SHRUNK_FIGURES else value for key, value in cell.items()}
@@ -243,7 +243,7 @@ class Estimate:
 
     def to_arrow(self) -> pa.Table:
         """One row a cell."""
-        columns: dict[str, Any] = {}
+        columns: Form = {}
         grid = np.indices(self.estimate.shape).reshape(len(self.by), self.estimate.size)
         for name, labels, places in zip(self.names, self.labels, grid, strict=True):
             columns[name] = _arrow([labels[place] for place in places.tolist()])
@@ -270,7 +270,7 @@ class Estimate:
             raise InvalidNumber("A wide table has two columns or more; to_frame gives this one.")
         values = getattr(self, figure)
         grid = np.indices(values.shape[:-1]).reshape(len(self.by) - 1, -1)
-        columns: dict[str, Any] = {}
+        columns: Form = {}
         for name, labels, places in zip(self.by[:-1], self.labels[:-1], grid, strict=True):
             columns[name] = _arrow([labels[place] for place in places.tolist()])
         for at, label in enumerate(self.labels[-1]):

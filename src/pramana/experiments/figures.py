@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pramana.pictures import COLOURS, altair, rows_of, styled, write_picture
-from pramana.types import Form
+from pramana.types import Entries, Form
 
 __all__ = ["Histograms", "Lines", "Panels", "Picture", "Scatter", "Surface", "draw"]
 
@@ -65,7 +65,7 @@ class Surface(Picture):
 
     xs: Sequence[float] = ()
     ys: Sequence[float] = ()
-    panels: Mapping[str, Any] = field(default_factory=dict)
+    panels: Entries = field(default_factory=dict)
     unit: str = ""
 
 

@@ -29,6 +29,7 @@ from pramana.errors import InvalidTable, PramanaError
 from pramana.formats.base import BROKEN, whole
 from pramana.memory import limit_memory, memory_bound
 from pramana.table.labels import Labels
+from pramana.types import Form
 
 __all__ = ["read_in_child", "serve"]
 
@@ -70,7 +71,7 @@ def read_in_child(room: str, path: Path, *, title: str, **how: str) -> tuple[pa.
             late.cancel()
 
 
-def _answer(process: subprocess.Popen[bytes], asked: dict[str, Any]) -> tuple[pa.Table, Labels]:
+def _answer(process: subprocess.Popen[bytes], asked: Form) -> tuple[pa.Table, Labels]:
     """Ask the child, and take over what it says."""
     assert process.stdin is not None  # noqa: S101
     assert process.stdout is not None  # noqa: S101
@@ -154,7 +155,7 @@ def serve() -> None:
         sink.flush()
 
 
-def _serve_one(asked: dict[str, Any], sink: Any) -> None:
+def _serve_one(asked: Form, sink: Any) -> None:
     if asked["room"] not in ROOMS:
         raise ValueError("no such room")
     read: Callable[..., tuple[pa.Table, Labels]] = import_module(asked["room"]).read_here
@@ -170,7 +171,7 @@ def _serve_one(asked: dict[str, Any], sink: Any) -> None:
         writer.write_table(table)
 
 
-def _spelled(labels: Labels) -> dict[str, Any]:
+def _spelled(labels: Labels) -> Form:
     """Labels as JSON has them: names of values may be numbers there as pairs."""
     return {
         "variables": dict(labels.variables),
@@ -180,7 +181,7 @@ def _spelled(labels: Labels) -> dict[str, Any]:
     }
 
 
-def _labels(form: dict[str, Any]) -> Labels:
+def _labels(form: Form) -> Labels:
     return Labels(
         form["variables"],
         {name: dict(own) for name, own in form["values"].items()},

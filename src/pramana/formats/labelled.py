@@ -23,6 +23,7 @@ from pramana.memory import require_memory
 from pramana.table.domains import Label
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
+from pramana.types import Form
 
 __all__ = ["open_labelled", "read_here", "write_labelled"]
 
@@ -198,7 +199,7 @@ def write_labelled(path: Path, records: RecordStream, file_format: TableFormat) 
     schema = pa.schema([(item.name, _plain(item.type)) for item in records.schema])
     table = pa.concat_tables([schema.empty_table(), *(g.cast(schema) for g in records.groups)])
     names, labels = set(table.column_names), records.labels
-    options: dict[str, Any] = {
+    options: Form = {
         "column_labels": {name: labels.variables.get(name) for name in table.column_names},
         "variable_value_labels": _value_labels(table, labels.values),
     }
@@ -253,9 +254,7 @@ def _ranges(codes: Sequence[Label]) -> list[Any]:
     return [{"lo": codes[0], "hi": codes[-1]}]
 
 
-def _in_letters(
-    frame: Any, options: dict[str, Any], codes: Mapping[str, tuple[Label, ...]]
-) -> None:
+def _in_letters(frame: Any, options: Form, codes: Mapping[str, tuple[Label, ...]]) -> None:
     """Numbers that Stata keeps for .a to .z as the letters that pyreadstat writes them from."""
     letters: dict[Label, str] = {code: letter for letter, code in STATA_CODES.items()}
     told = {name: own for name, own in codes.items() if all(code in letters for code in own)}

@@ -16,6 +16,7 @@ from pramana.formats.names import require_distinct_names
 from pramana.formats.part_of import PartOf, chosen, names_alone
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
+from pramana.types import Form
 
 __all__ = ["R", "RFormat", "read_here"]
 
@@ -70,7 +71,7 @@ FRAMES: Final = {"data.frame": _frame}
 MADE_UNIQUE: Final = "Rename them in R: names(d) <- make.unique(names(d))."
 
 
-def _frames(file: Path) -> dict[str, Any]:
+def _frames(file: Path) -> Form:
     try:
         import pandas as pd
         import rdata

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkab
 
 from pramana.errors import NotCovered
 from pramana.numeric import text_down, text_up
+from pramana.types import Entries, Form
 
 if TYPE_CHECKING:
     from pramana.matrices.mechanism import Mechanism
@@ -184,14 +185,14 @@ class Guarantee(Protocol):
         """
         return None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """The number or numbers by name."""
 
     def shown(self) -> dict[str, str]:
         """The numbers by name as text, each rounded against us; choices by how many they are."""
         return self.as_text(self.to_json())
 
-    def as_text(self, numbers: Mapping[str, Any]) -> dict[str, str]:
+    def as_text(self, numbers: Entries) -> dict[str, str]:
         """Numbers of this guarantee as text, each rounded against us."""
         up = {letter.number or letter.field: letter.up for letter in self.letters}
         return {name: _text(value, up=up.get(name, True)) for name, value in numbers.items()}
@@ -207,7 +208,7 @@ class Guarantee(Protocol):
         return " and ".join(spoken) or self.name
 
     @classmethod
-    def stated(cls, numbers: Mapping[str, Any], *, schema: Schema | None = None) -> Self:
+    def stated(cls, numbers: Entries, *, schema: Schema | None = None) -> Self:
         """The guarantee with the numbers of its letters; what else it speaks of is the schema's."""
         names = {letter.field: letter.number or letter.field for letter in cls.letters}
         return cls(**{names.get(field, field): value for field, value in numbers.items()})

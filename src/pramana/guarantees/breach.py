@@ -16,11 +16,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pramana.errors import InvalidNumber
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
 from pramana.numeric import float_up, log_of, log_up, percent_down, percent_up, require_number
+from pramana.types import Form
 
 if TYPE_CHECKING:
     from pramana.matrices.mechanism import Mechanism
@@ -126,6 +127,6 @@ class PrivacyBreach(Guarantee):
             "release."
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """The numbers by name."""
         return {"rho1": self.rho1, "rho2": self.rho2}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +13,7 @@ from pramana.guarantees.households import household_words
 from pramana.guarantees.registry import GUARANTEES
 from pramana.shown import listed
 from pramana.table.schema import Role
+from pramana.types import Entries, Form
 
 if TYPE_CHECKING:
     from pramana.table.schema import Schema
@@ -48,7 +49,7 @@ class Made:
     def of(
         cls,
         schema: Schema,
-        options: Mapping[str, Any],
+        options: Entries,
         marks: Sequence[str] = (),
         households: Sequence[int] = (),
     ) -> Made:
@@ -120,7 +121,7 @@ class Claim:
             return ""
         return f" The target was missed: {self.asked} had been asked for."
 
-    def to_json(self, schema: Schema, made: Made = AS_USUAL) -> dict[str, Any]:
+    def to_json(self, schema: Schema, made: Made = AS_USUAL) -> Form:
         """With the promise in words, what it assumes, and who can check it."""
         return {
             "name": self.name,
@@ -133,7 +134,7 @@ class Claim:
         }
 
     @classmethod
-    def from_json(cls, form: Mapping[str, Any]) -> Claim:
+    def from_json(cls, form: Entries) -> Claim:
         """The reverse of :meth:`to_json`; what follows from the numbers is not read."""
         name, asked = form["name"], form["asked"]
         return cls(
@@ -176,7 +177,7 @@ def _worked_back(columns: Sequence[str]) -> str:
     )
 
 
-def guarantee_from_json(name: str, numbers: Mapping[str, Any]) -> Guarantee:
+def guarantee_from_json(name: str, numbers: Entries) -> Guarantee:
     """The guarantee of that name with those numbers; null stands for no bound."""
     try:
         kind = GUARANTEES[name]

@@ -28,13 +28,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pramana.errors import InvalidNumber
 from pramana.guarantees.claim import takes_as_public
 from pramana.guarantees.disclosure import Disclosure, Outline
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.numeric import float_down, float_up, text_down, text_up
+from pramana.types import Form
 
 if TYPE_CHECKING:
     pass
@@ -114,7 +115,7 @@ class Together:
             text += f", nor one of each of them together beyond 1 in {text_down(self.every)}"
         return f"{text}."
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form; null stands for no bound or no rule, which ``rule`` tells apart."""
         return {
             "releases": self.releases,

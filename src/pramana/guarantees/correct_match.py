@@ -15,10 +15,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
 from pramana.numeric import float_up, require_number, text_up
+from pramana.types import Form
 
 if TYPE_CHECKING:
     from pramana.matrices import Label, Mechanism, TransitionMatrix
@@ -110,7 +111,7 @@ class CorrectMatch(Guarantee):
             return None
         return f"a guess among {evidence.records:,} records is right more often"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """The number by name."""
         return {"xi": self.xi}
 

@@ -16,10 +16,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
 from pramana.numeric import exp_text_up, float_up, log_up, require_number, text_up
+from pramana.types import Form
 
 if TYPE_CHECKING:
     from pramana.matrices.mechanism import Mechanism
@@ -100,6 +101,6 @@ class DifferentialPrivacy(Guarantee):
             f"(epsilon = {text_up(self.epsilon)})."
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """The number by name; JSON has no infinity, so an unbounded one is null."""
         return {"epsilon": None if math.isinf(self.epsilon) else self.epsilon}

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pramana.errors import NotARelease
 from pramana.guarantees.claim import read_off
@@ -19,6 +19,7 @@ from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.matrices.reporting import Reporting
 from pramana.numeric import TOTAL, float_down, log_up
 from pramana.table.schema import Role
+from pramana.types import Entries, Form
 
 if TYPE_CHECKING:
     from pramana.guarantees.base import Evidence
@@ -109,7 +110,7 @@ class Outline:
         )
         return [product, BlanketLaw.of_any_channel(gamma)]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """Fractions as text: exact, whatever reads them."""
         return {
             "gamma": None if self.gamma is None else str(self.gamma),
@@ -121,7 +122,7 @@ class Outline:
         }
 
     @classmethod
-    def from_json(cls, form: Mapping[str, Any]) -> Outline:
+    def from_json(cls, form: Entries) -> Outline:
         """The reverse of :meth:`to_json`."""
         try:
             gamma = form["gamma"]
@@ -287,14 +288,14 @@ class Disclosure:
 
     def renamed(self, names: Mapping[str, str]) -> Disclosure:
         """The same with other names for some columns."""
-        sets: dict[str, Any] = {
+        sets: Form = {
             own: frozenset(names.get(name, name) for name in getattr(self, own)) for own in _SETS
         }
         marks = {names.get(name, name): own for name, own in self.marks.items()}
         forms = {names.get(name, name): own for name, own in self.forms.items()}
         return replace(self, **sets, marks=marks, forms=forms)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         central = None if self.central is None else self.central.to_json()
         outline = None if self.outline is None else self.outline.to_json()
@@ -312,14 +313,14 @@ class Disclosure:
         }
 
     @classmethod
-    def from_json(cls, form: Mapping[str, Any]) -> Disclosure:
+    def from_json(cls, form: Entries) -> Disclosure:
         """The reverse of :meth:`to_json`; what older forms lack is in doubt."""
         central, outline = form["central"], form["outline"]
         if central is not None:
             epsilon = math.inf if central["epsilon"] is None else central["epsilon"]
             central = ShuffledPrivacy(epsilon, central.get("delta"))
-        plain: dict[str, Any] = {name: form[name] for name in _PLAIN}
-        sets: dict[str, Any] = {name: frozenset(form[name]) for name in _SETS}
+        plain: Form = {name: form[name] for name in _PLAIN}
+        sets: Form = {name: frozenset(form[name]) for name in _SETS}
         unknown = sets["columns"] - sets["kept"] - sets["keys"]
         return cls(
             **plain,

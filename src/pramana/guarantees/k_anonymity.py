@@ -16,11 +16,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
 from pramana.numeric import float_down, float_up, require_number
+from pramana.types import Form
 
 if TYPE_CHECKING:
     from pramana.table.schema import Schema
@@ -113,6 +114,6 @@ class KAnonymity(Guarantee):
             f"more than probability 1/{self.k:,}: at least {self.k:,} people could be behind it."
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """The number by name."""
         return {"k": self.k}

@@ -20,10 +20,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
 from pramana.numeric import float_down, float_up, floor_text, log_of, percent_up, require_number
+from pramana.types import Form
 
 if TYPE_CHECKING:
     from pramana.matrices.mechanism import Mechanism
@@ -135,6 +136,6 @@ class PkAnonymity(Guarantee):
             f"with more than {percent_up(self.link_bound)} confidence (1 in {floor_text(self.k)})."
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """The number by name."""
         return {"k": self.k}

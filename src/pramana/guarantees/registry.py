@@ -6,12 +6,13 @@ group ``pramana.guarantees``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from pramana.errors import InputError
 from pramana.guarantees.base import Guarantee, Letter
 from pramana.registry import Registry
+from pramana.types import Entries
 
 if TYPE_CHECKING:
     from pramana.table.schema import Schema
@@ -44,7 +45,7 @@ def letters() -> tuple[Letter, ...]:
 
 
 def asked_by_letters(
-    numbers: Mapping[str, Any],
+    numbers: Entries,
     *,
     aims: Collection[str] | None = None,
     schema: Schema | None = None,

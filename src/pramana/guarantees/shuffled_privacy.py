@@ -21,11 +21,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pramana.errors import NotCovered
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
 from pramana.numeric import exp_text_up, float_up, log_up, require_number, text_up
+from pramana.types import Form
 
 if TYPE_CHECKING:
     from pramana.matrices.mechanism import Mechanism
@@ -178,7 +179,7 @@ class ShuffledPrivacy(Guarantee):
             "person, in one release."
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """The numbers by name; an open delta is left out, an unbounded epsilon is null."""
         epsilon = None if math.isinf(self.epsilon) else self.epsilon
         return {"epsilon": epsilon} | ({} if self.delta is None else {"delta": self.delta})

@@ -16,11 +16,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pramana.errors import InvalidNumber, NotCovered, UnknownColumn
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
 from pramana.numeric import float_up, percent_up, require_number
+from pramana.types import Entries, Form
 
 if TYPE_CHECKING:
     from pramana.matrices import Mechanism, TransitionMatrix
@@ -121,9 +122,7 @@ class SpontaneousRecognition(Guarantee):
         return cls.of(evidence.mechanism, counts, width=width, choices=choices)
 
     @classmethod
-    def stated(
-        cls, numbers: Mapping[str, Any], *, schema: Schema | None = None
-    ) -> SpontaneousRecognition:
+    def stated(cls, numbers: Entries, *, schema: Schema | None = None) -> SpontaneousRecognition:
         """With the choices of keys that the schema lists; 0 is beyond any release."""
         require_number("alpha", numbers["alpha"], low=0, high=1, low_open=True)
         return cls(**numbers, choices=() if schema is None else schema.choices)
@@ -170,9 +169,9 @@ class SpontaneousRecognition(Guarantee):
         sure = percent_up(self.alpha, 4)
         return f"Who looks at {looked} of a released record is at most {sure} sure whose it is."
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """The numbers by name; which keys are the worst, never which values."""
-        form: dict[str, Any] = {"alpha": self.alpha, "width": self.width}
+        form: Form = {"alpha": self.alpha, "width": self.width}
         if self.choices:
             form["choices"] = [list(keys) for keys in self.choices]
         return form

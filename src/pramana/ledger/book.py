@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from pramana.errors import DoesNotHold, NotARelease, PramanaError
 from pramana.guarantees.composition import Together, compose
@@ -24,6 +23,7 @@ from pramana.release.certificate import Certificate
 from pramana.release.contents import read_certificate
 from pramana.release.disclosed import disclosed
 from pramana.table.schema import Schema
+from pramana.types import Entries, Form
 
 __all__ = ["Budget", "Ledger", "LedgerEntry"]
 
@@ -126,8 +126,8 @@ class LedgerEntry:
     date: str
     people: str | None
     columns: Mapping[str, ColumnPrint]
-    plan: Mapping[str, Any]
-    promised: Mapping[str, Any]
+    plan: Entries
+    promised: Entries
     intended: str
     folder: str | None
     disclosed: Disclosure
@@ -201,7 +201,7 @@ class LedgerEntry:
         there = "it stands there" if stands else "it does not stand there (any more)"
         return f"{what} in {self.folder} and never confirmed: {there}, and counts as one."
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A line of the ledger; that the release stands is said by another one."""
         return {
             "line": INTENDED,
@@ -216,7 +216,7 @@ class LedgerEntry:
         }
 
     @classmethod
-    def from_json(cls, form: Mapping[str, Any]) -> LedgerEntry:
+    def from_json(cls, form: Entries) -> LedgerEntry:
         """The reverse of :meth:`to_json`."""
         plain = ("date", "people", "plan", "promised", "intended", "folder")
         return cls(
@@ -226,7 +226,7 @@ class LedgerEntry:
         )
 
 
-def _shown(truth: TablePrints, shown: TablePrints | None, schema: Schema) -> dict[str, Any]:
+def _shown(truth: TablePrints, shown: TablePrints | None, schema: Schema) -> Form:
     """What tells whether two releases show the same as it is: values, rows, bins and recoding."""
     if shown is None or any(column.name not in shown.columns for column in schema.released_as_is):
         return {}
@@ -323,7 +323,7 @@ class Ledger:
         """With one more, in memory."""
         return Ledger(self.path, (*self.entries, entry))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form, without fingerprints."""
         return {
             "ledger": str(self.path),

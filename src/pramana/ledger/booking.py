@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pramana.errors import DoesNotHold, InputError, Unconfirmed
 from pramana.guarantees.composition import Together
@@ -17,6 +16,7 @@ from pramana.ledger.prints import TablePrints, table_prints
 from pramana.release.certificate import Certificate
 from pramana.release.contents import CERTIFICATE, read_certificate
 from pramana.table.opened import OpenedTable
+from pramana.types import Entries
 
 __all__ = ["Booking", "booked", "require_apart"]
 
@@ -85,7 +85,7 @@ class Booking:
         )
 
 
-def _add(chain: Chain, line: Mapping[str, Any]) -> None:
+def _add(chain: Chain, line: Entries) -> None:
     """Say what came of an entry; where that fails, the entry counts."""
     try:
         chain.grown(line)

@@ -16,15 +16,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pramana.errors import DoesNotHold, InputError, NotCovered
 from pramana.files import read_file, write_whole
 from pramana.randomness import Keystream
+from pramana.types import Entries, Form
 
 __all__ = ["Chain", "beside", "key_file", "locked", "readable_by_others", "require_file"]
 
@@ -46,7 +46,7 @@ class Chain:
 
     path: Path
     key: bytes
-    lines: tuple[dict[str, Any], ...]
+    lines: tuple[Form, ...]
     last: str
 
     @classmethod
@@ -74,7 +74,7 @@ class Chain:
             raise _broken(path, f"it is not the one that {key_file(path).name} belongs to")
         return cls(path, key, tuple(lines), digests[-1])
 
-    def grown(self, line: Mapping[str, Any]) -> Chain:
+    def grown(self, line: Entries) -> Chain:
         """With one more line; written, both files, when this returns."""
         form = dict(line)
         digest = _digest(self.key, form | {"before": self.last})
@@ -99,7 +99,7 @@ class Chain:
         write_whole(key_file(self.path), _spelled(form) + "\n", mode=OWNER_ONLY, force=True)
 
 
-_HEADER: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+_HEADER: Form = {"format": FORMAT, "version": VERSION}
 
 
 def key_file(path: Path) -> Path:
@@ -143,7 +143,7 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _require_version(path: Path, header: Mapping[str, Any]) -> None:
+def _require_version(path: Path, header: Entries) -> None:
     """Refuse a ledger of another version by saying so: nothing was altered."""
     version = header.get("version")
     if header == _HEADER:
@@ -158,12 +158,12 @@ def _require_version(path: Path, header: Mapping[str, Any]) -> None:
     )
 
 
-def _spelled(form: Mapping[str, Any]) -> str:
+def _spelled(form: Entries) -> str:
     """The one spelling of a line."""
     return json.dumps(form, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _digest(key: bytes, form: Mapping[str, Any]) -> str:
+def _digest(key: bytes, form: Entries) -> str:
     return hmac.new(key, _spelled(form).encode(), hashlib.sha256).hexdigest()
 
 
@@ -195,7 +195,7 @@ def _read_key(path: Path) -> tuple[bytes, int, str]:
     return key, entries, last
 
 
-def _links(path: Path, key: bytes) -> Iterator[tuple[dict[str, Any], str]]:
+def _links(path: Path, key: bytes) -> Iterator[tuple[Form, str]]:
     """Header and lines with their digests, each checked against the one before."""
     content = read_file(path, what="ledger")
     if not content.endswith(b"\n"):

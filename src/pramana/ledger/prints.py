@@ -29,7 +29,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -37,7 +36,7 @@ import pyarrow.compute as pc
 
 from pramana.table.alike import comparable
 from pramana.table.opened import OpenedTable
-from pramana.types import FloatArray, IntArray, Words
+from pramana.types import Entries, FloatArray, Form, IntArray, Words
 
 __all__ = ["ColumnPrint", "TablePrints", "column_prints", "table_prints"]
 
@@ -118,7 +117,7 @@ class ColumnPrint:
         """Whether an older version, whose samples were smaller, may have taken it."""
         return len(self.sample) == OLD_SAMPLED
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "values": self.values,
@@ -131,7 +130,7 @@ class ColumnPrint:
         }
 
     @classmethod
-    def from_json(cls, form: Mapping[str, Any]) -> ColumnPrint:
+    def from_json(cls, form: Entries) -> ColumnPrint:
         """The reverse of :meth:`to_json`."""
         parts = {name: form[name] for name in cls.__dataclass_fields__ if name != "sample"}
         return cls(**parts, sample=_sample(form["sample"]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 import numpy as np
 
@@ -14,15 +13,14 @@ from pramana.matrices.sparse_rows import SparseRows
 from pramana.matrices.transition import Label, TransitionMatrix
 from pramana.matrices.uniform_mixture import UniformMixture
 from pramana.numeric import TOTAL
+from pramana.types import Form
 
 __all__ = ["Dense", "ListedCells", "SparseRows", "UniformMixture", "matrix_from_json", "with_fixed"]
 
-FAMILIES: dict[str, Any] = {
-    cls.family: cls for cls in (UniformMixture, Dense, SparseRows, ListedCells)
-}
+FAMILIES: Form = {cls.family: cls for cls in (UniformMixture, Dense, SparseRows, ListedCells)}
 
 
-def matrix_from_json(form: dict[str, Any]) -> TransitionMatrix:
+def matrix_from_json(form: Form) -> TransitionMatrix:
     """Any matrix from its plain form."""
     try:
         family = FAMILIES[form["family"]]

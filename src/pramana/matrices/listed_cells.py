@@ -15,7 +15,7 @@ import numpy as np
 
 from pramana.matrices.sparse_rows import SparseRows
 from pramana.matrices.transition import Label, label_from_json, label_to_json
-from pramana.types import IntArray
+from pramana.types import Form, IntArray
 
 __all__ = ["ListedCells"]
 
@@ -34,7 +34,7 @@ class ListedCells(SparseRows):
 
     family: ClassVar[str] = "listed-cells"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form; the integers as text."""
         axes, codes = _axes(self.labels)
         weights, which = np.unique(self.moves, return_inverse=True)
@@ -58,7 +58,7 @@ class ListedCells(SparseRows):
         }
 
     @classmethod
-    def from_json(cls, form: dict[str, Any]) -> ListedCells:
+    def from_json(cls, form: Form) -> ListedCells:
         """The reverse of :meth:`to_json`."""
         axes = [[label_from_json(label) for label in axis] for axis in form["axes"]]
         labels = [tuple(axis[code] for axis, code in zip(axes, cell, strict=True))

@@ -28,7 +28,7 @@ from pramana.matrices.transition import (
     label_to_json,
 )
 from pramana.numeric import TOTAL
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form
 
 __all__ = ["SparseRows"]
 
@@ -242,7 +242,7 @@ class SparseRows(TransitionMatrix):
         result = function(np.ascontiguousarray(table.reshape(len(table), -1)))
         return np.moveaxis(result.reshape(table.shape), 0, axis)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form; the integers as text."""
         return {
             "family": self.family,
@@ -253,7 +253,7 @@ class SparseRows(TransitionMatrix):
         }
 
     @classmethod
-    def from_json(cls, form: dict[str, Any]) -> SparseRows:
+    def from_json(cls, form: Form) -> SparseRows:
         """The reverse of :meth:`to_json`."""
         labels = tuple(label_from_json(label) for label in form["labels"])
         moves = np.array([int(move) for move in form["moves"]], dtype=np.uint64)

@@ -6,7 +6,7 @@ refused when it is made; command line and studio read name, help and type off th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from numbers import Integral, Real
@@ -21,6 +21,7 @@ from pramana.release.makers import NewKeys
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
+from pramana.types import Entries
 
 if TYPE_CHECKING:
     from pramana.methods.expected_error import ExpectedError
@@ -93,7 +94,7 @@ class Method(Protocol):
         return None
 
     @classmethod
-    def follows(cls, certificate: Certificate) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    def follows(cls, certificate: Certificate) -> tuple[Entries, Entries]:
         """The options, and the other figures, that its certificate has if all else is as it is."""
         del certificate  # most methods tell neither
         return {}, {}
@@ -110,7 +111,7 @@ class Method(Protocol):
         found = cls.priced(certificate)
         return words is None if found is None else found.may_say(words)
 
-    def disclosed(self) -> Mapping[str, Any]:
+    def disclosed(self) -> Entries:
         """The options that the certificate tells everyone."""
         return {}
 
@@ -201,7 +202,7 @@ def require_options(method: Method) -> None:
 _TYPES: Final = {bool: bool, int: Integral, float: Real, str: str}
 
 
-def require_kinds(method: type[Method], options: Mapping[str, Any]) -> None:
+def require_kinds(method: type[Method], options: Entries) -> None:
     """Refuse options that are not of the kind that a method takes: a text where a number goes."""
     for one in options_of(method):
         value = options[one.name]

@@ -10,7 +10,7 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, ClassVar, Final, TypeVar
+from typing import ClassVar, Final, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from pramana.methods.base import Method
 from pramana.numeric import coarse_up
 from pramana.release.certificate import Certificate
 from pramana.table.counts import Counts
+from pramana.types import Entries, Form
 
 __all__ = ["Withheld", "as_they_stand", "fingerprint", "the_only"]
 
@@ -59,7 +60,7 @@ AS_THEY_STAND: Final = {"frequencies": "unbiased as they stand"}
 
 def as_they_stand(
     variances: Mapping[str, Sequence[float]], *, least: Callable[[int], float]
-) -> dict[str, Any]:
+) -> Form:
     """What analysts are told: one standard error for all values of a column.
 
     It is the largest of them on a grid of 1, 2, 5, 10, ...: one a value would tell which are rare,
@@ -83,7 +84,7 @@ class Withheld(Method):
     data_dependent: ClassVar[bool] = True
 
     @classmethod
-    def follows(cls, certificate: Certificate) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    def follows(cls, certificate: Certificate) -> tuple[Entries, Entries]:
         """How frequencies are to be read."""
         del certificate  # it is the same in all
         return {}, AS_THEY_STAND

@@ -25,12 +25,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
 
 import numpy as np
 
 from pramana.methods.steps import StepDomain
-from pramana.types import FloatArray, IntArray
+from pramana.types import FloatArray, Form, IntArray
 
 __all__ = ["ErrorModel", "ExpectedError", "likely_shares", "mean_squares"]
 
@@ -109,7 +108,7 @@ class ExpectedError:
                         return True
         return self.sentence() == words
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """Table by table; an error without bound is null."""
         return {
             "tables": [

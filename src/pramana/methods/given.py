@@ -34,6 +34,7 @@ from pramana.numeric import counted
 from pramana.release.certificate import Certificate
 from pramana.table.domains import label_text
 from pramana.table.schema import Column, Schema, require_domains, require_keys
+from pramana.types import Entries
 
 __all__ = [
     "GivenMatrices",
@@ -124,7 +125,7 @@ class GivenMatrices(Method):
         )
 
     @classmethod
-    def follows(cls, certificate: Certificate) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    def follows(cls, certificate: Certificate) -> tuple[Entries, Entries]:
         """Where the matrices come from."""
         del certificate  # it is the same in all
         return {}, {"matrices": cls.origin}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from typing import TYPE_CHECKING, ClassVar, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,7 +35,7 @@ from pramana.table.codec import decode, encode
 from pramana.table.groups import group_sizes
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column, Role, Schema, require_keys
-from pramana.types import IntArray
+from pramana.types import Entries, Form, IntArray
 
 if TYPE_CHECKING:
     from pramana.kanonymity.diversity import Sensitive
@@ -240,7 +240,7 @@ class Grouped(Method):
         )
 
     @classmethod
-    def follows(cls, certificate: Certificate) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    def follows(cls, certificate: Certificate) -> tuple[Entries, Entries]:
         """Options that the method takes, and what they and k mean in words."""
         require_kinds(cls, certificate.options)
         own = cls(**certificate.options)
@@ -252,7 +252,7 @@ class Grouped(Method):
         own._require_room(certificate.schema, k=k, most=certificate.crowd)
         return own.disclosed(), own._told(k)
 
-    def _told(self, k: int) -> dict[str, Any]:
+    def _told(self, k: int) -> Form:
         """What analysts must know: what was done, and where new keys come from."""
         return {"meaning": self.meaning(k), "keys": str(self.new_keys)}
 
@@ -260,7 +260,7 @@ class Grouped(Method):
         """What was done to the records, in one sentence for the certificate."""
         return self.done.format(k=f"{k:,}")
 
-    def disclosed(self) -> Mapping[str, Any]:
+    def disclosed(self) -> Entries:
         """How groups were formed is no secret."""
         return asdict(self) | {"responses": list(self.responses)}
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from pramana.errors import Infeasible, InvalidNumber
 from pramana.matrices.families import UniformMixture
 from pramana.numeric import require_number, text_up
+from pramana.types import Form
 
 __all__ = ["BINS", "GAMMAS", "GridPoint", "Guide", "parse_range"]
 
@@ -51,7 +51,7 @@ class GridPoint:
         """
         return UniformMixture.of(tuple(range(self.bins)), gamma=self.gamma).entropy
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """One row of the table."""
         return {
             "gamma": self.gamma,

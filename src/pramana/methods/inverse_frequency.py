@@ -18,7 +18,7 @@ import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ from pramana.methods.plan import Plan
 from pramana.methods.symmetric_flows import Flows, balanced, least_flows, theta_of
 from pramana.numeric import TOTAL, require_number, text_up
 from pramana.table.schema import require_keys
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form
 
 if TYPE_CHECKING:
     from pramana.table.counts import Counts
@@ -388,7 +388,7 @@ def _designs(people: People, xi: float) -> dict[str, InverseFrequencyDesign]:
     }
 
 
-def _figures(designs: dict[str, InverseFrequencyDesign]) -> dict[str, Any]:
+def _figures(designs: dict[str, InverseFrequencyDesign]) -> Form:
     thetas = {name: design.theta for name, design in designs.items()}
     return {
         "theta": next(iter(thetas.values())) if len(thetas) == 1 else thetas,

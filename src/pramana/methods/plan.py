@@ -6,9 +6,7 @@ be made.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from pramana.errors import DoesNotHold
 from pramana.guarantees.base import Guarantee, Need
@@ -25,6 +23,7 @@ from pramana.numeric import text_up
 from pramana.release.kinds import KINDS
 from pramana.shown import Shown
 from pramana.table.schema import Schema
+from pramana.types import Entries, Form
 
 __all__ = ["Plan"]
 
@@ -58,8 +57,8 @@ class Plan(Shown):
     asked: tuple[Guarantee, ...]
     attained: tuple[Guarantee, ...]
     expected_error: ExpectedError | None = None
-    figures: Mapping[str, Any] = field(default_factory=dict)
-    public: Mapping[str, Any] = field(default_factory=dict)
+    figures: Entries = field(default_factory=dict)
+    public: Entries = field(default_factory=dict)
     basis: str | None = None
     attached: int | None = None
 
@@ -172,10 +171,10 @@ class Plan(Shown):
         head = f"Method {self.method.name}, {self.records:,} records."
         return "\n".join([head, *(f"* {sentence}" for sentence in self.sentences())])
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """The JSON form of a design."""
         error = self.expected_error
-        form: dict[str, Any] = {
+        form: Form = {
             "method": self.method.name,
             "records": self.records,
             "crowd": self.crowd,
@@ -204,10 +203,10 @@ def finite(number: float) -> float | None:
     return number if abs(number) < float("inf") else None
 
 
-def _parameters(step: Step) -> dict[str, Any]:
+def _parameters(step: Step) -> Form:
     """The readings of the dial for each column of a step."""
     matrices = step.matrices
-    form: dict[str, Any] = {"values": len(step.labels), "family": matrices[0].family}
+    form: Form = {"values": len(step.labels), "family": matrices[0].family}
     if len(step.columns) > 1:
         form["together_with"] = list(step.columns)
     if len(matrices) > 1:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pramana.engines.base import Table
 from pramana.engines.choose import engine_of
@@ -47,6 +47,7 @@ from pramana.table.schema import (
     require_domains,
     require_keys,
 )
+from pramana.types import Entries, Form
 
 __all__ = ["Reports"]
 
@@ -207,7 +208,7 @@ class Reports(Method):
         return _expected(shares, wanted, _Cells(schema), certificate.records, asked=asked)
 
     @classmethod
-    def follows(cls, certificate: Certificate) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    def follows(cls, certificate: Certificate) -> tuple[Entries, Entries]:
         """Tables of randomised columns, where some were asked for."""
         made = cls._listed(certificate)
         made._wanted(certificate.true_schema)
@@ -242,7 +243,7 @@ class Reports(Method):
         listed = certificate.options.get("tables", ())
         return cls(tables=tuple(names_of_table(str(table)) for table in listed))
 
-    def disclosed(self) -> Mapping[str, Any]:
+    def disclosed(self) -> Entries:
         """The tables that the sets were chosen for."""
         return {"tables": [as_table(table) for table in self.tables]} if self.tables else {}
 
@@ -372,7 +373,7 @@ def _expected(
     return ExpectedError(tuple(found.items()), tuple(dict.fromkeys(own)) if asked else ())
 
 
-def _told(mechanism: Reporting) -> list[dict[str, Any]]:
+def _told(mechanism: Reporting) -> list[Form]:
     """The sets as an owner reads them, the most frequent first."""
     ordered = sorted(mechanism.sets, key=lambda asked: -asked.weight)
     return [

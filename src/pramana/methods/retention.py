@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from pramana.methods.steps import StepDomain, joint_of, step_domains, tables_of
 from pramana.numeric import LARGEST_DIAL, largest_dial, require_choice, require_number
 from pramana.release.certificate import Certificate
 from pramana.table.schema import require_domains, require_keys
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form
 
 __all__ = ["Retention", "retentions_of", "whole_record_errors"]
 
@@ -324,9 +324,9 @@ def _mechanism(steps: Sequence[StepDomain], retentions: Sequence[float]) -> Mech
 
 def _figures(
     steps: Sequence[StepDomain], model: ErrorModel, retentions: Sequence[float], spread: Spread
-) -> dict[str, Any]:
+) -> Form:
     """What the best division gains over one retention for all, at the same k and epsilon."""
-    figures: dict[str, Any] = {"spread": spread}
+    figures: Form = {"spread": spread}
     if spread == "equal" or not all(0 < rho < 1 for rho in retentions):
         return figures
     sizes = [step.size - len(step.fixed) for step in steps]

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from pramana.errors import AlteredRelease, NotARelease, PramanaError
 from pramana.formats.base import FORMATS
@@ -35,6 +33,7 @@ from pramana.release.kinds import KINDS, Kind
 from pramana.release.strict import Field, Plain, parse
 from pramana.table.labels import Labels
 from pramana.table.schema import ASKED, Column, Schema
+from pramana.types import Entries, Form
 
 __all__ = [
     "FORMAT_VERSION",
@@ -72,7 +71,7 @@ STATED = ("scope", "crowd", "collected", "households")
 """Where a certificate has sentences: in its claims, and as a statement of these."""
 
 
-def canonical(form: Mapping[str, Any]) -> bytes:
+def canonical(form: Entries) -> bytes:
     """The one spelling of a JSON object."""
     text = json.dumps(form, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
     return (text + "\n").encode()
@@ -135,7 +134,7 @@ class Collected:
     codes: bool
     panel: Panel | None = None
 
-    def to_json(self, *, picked: bool = False) -> dict[str, Any]:
+    def to_json(self, *, picked: bool = False) -> Form:
         """A plain form."""
         form = vars(self) | {"statement": self.sentence(picked=picked)}
         own = form.pop("panel")
@@ -206,17 +205,17 @@ class Certificate:
     data_dependent: bool = False
     reproducible: bool = False
     expected_error: str | None = None
-    figures: Mapping[str, Any] = field(default_factory=dict)
+    figures: Entries = field(default_factory=dict)
     data: DataFile | None = None
     signature: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Entries = field(default_factory=dict)
     attached: int | None = None
     labels: Labels = field(default_factory=Labels)
     collected: Collected | None = None
     copies: tuple[DataFile, ...] = ()
     households: bool = False
     words: str | None = field(default_factory=edition)
-    told: Mapping[str, Any] = field(default_factory=dict)
+    told: Entries = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         files = [one.name for one in (self.data, *self.copies) if one is not None]
@@ -294,7 +293,7 @@ class Certificate:
         found = MAKERS[self.method].priced(self) if self.method in MAKERS else None
         return None if found is None else found.sentence()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """The claim without digest and signature, in words of this edition."""
         left = [c.name for c in self.as_they_are if not (c.binned or c.noisy)]
         binned = [column.name for column in self.true_schema.binned]
@@ -333,9 +332,9 @@ class Certificate:
             "data": None if self.data is None else vars(self.data),
         } | self._extras()
 
-    def _extras(self) -> dict[str, Any]:
+    def _extras(self) -> Form:
         """What only some certificates have."""
-        extras: dict[str, Any] = {"labels": labels_to_json(self.labels)} if self.labels else {}
+        extras: Form = {"labels": labels_to_json(self.labels)} if self.labels else {}
         if self.collected is not None:
             extras["collected"] = self.collected.to_json(picked=self.made.picked)
         if self.households:
@@ -560,11 +559,11 @@ def _claim_of(field: Field) -> Claim:
     return claim
 
 
-def _words_of(root: Field) -> dict[str, Any]:
+def _words_of(root: Field) -> Form:
     """The sentences of a certificate, wherever they stand."""
     form = root.entries()
     claims = [claim.entries() for claim in form["guarantees"].items()]
-    told: dict[str, Any] = {
+    told: Form = {
         "guarantees": [{name: own[name].text() for name in SPOKEN if name in own} for own in claims]
     }
     for name in STATED:
@@ -573,7 +572,7 @@ def _words_of(root: Field) -> dict[str, Any]:
     return told
 
 
-def _with_words(form: dict[str, Any], told: Mapping[str, Any]) -> dict[str, Any]:
+def _with_words(form: Form, told: Entries) -> Form:
     """A claim with the sentences of another edition in place of ours."""
     claims = [
         {**own, **words} for own, words in zip(form["guarantees"], told["guarantees"], strict=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from pramana.shown import Shown
+from pramana.types import Form
 
 __all__ = ["Check", "State", "Verdict"]
 
@@ -47,7 +47,7 @@ class Check:
         """Whether it did not fail."""
         return self.state is not State.FAILED
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """The entry in the JSON of verify."""
         return {"name": self.name, "ok": self.ok, "state": str(self.state), "detail": self.detail}
 
@@ -92,7 +92,7 @@ class Verdict(Shown):
         lines = [f"failed: {check.name}: {check.detail}" for check in failed]
         return f"{words} ({counts})", [*lines, *self.notes]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """The JSON form of verify."""
         return {
             "valid": self.valid,

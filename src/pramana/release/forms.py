@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 from pramana.matrices.families import FAMILIES
 from pramana.matrices.mechanism import Mechanism
@@ -16,6 +16,7 @@ from pramana.table.labels import Labels
 from pramana.table.recoding import DATES, DISTRIBUTIONS, Noise, Recoding
 from pramana.table.replicates import Replicates, Replication
 from pramana.table.schema import MISSING, Column, Impossible, Role, Schema
+from pramana.types import Form
 
 __all__ = [
     "AS_IT_IS",
@@ -46,9 +47,9 @@ READ_OFF = "read off the data"
 # -- a schema --------------------------------------------------------------------------------------
 
 
-def schema_to_json(schema: Schema, *, treatment: str = "randomised") -> dict[str, Any]:
+def schema_to_json(schema: Schema, *, treatment: str = "randomised") -> Form:
     """The released columns only: what was dropped is not named."""
-    form: dict[str, Any] = {"columns": [_column(column, treatment) for column in schema.released]}
+    form: Form = {"columns": [_column(column, treatment) for column in schema.released]}
     if schema.impossible:
         form["impossible"] = [rule.to_dict() for rule in schema.impossible]
     if schema.strata:
@@ -60,8 +61,8 @@ def schema_to_json(schema: Schema, *, treatment: str = "randomised") -> dict[str
     return form
 
 
-def _column(column: Column, treatment: str) -> dict[str, Any]:
-    form: dict[str, Any] = {
+def _column(column: Column, treatment: str) -> Form:
+    form: Form = {
         "name": column.name,
         "role": str(column.role),
         "treatment": treatment_of(column, treatment),
@@ -87,9 +88,9 @@ def treatment_of(column: Column, treatment: str) -> str:
     return BINNED if column.binned else AS_IT_IS
 
 
-def _domain(domain: Domain) -> dict[str, Any]:
+def _domain(domain: Domain) -> Form:
     if isinstance(domain, Categories):
-        form: dict[str, Any] = {"categories": list(domain.values), "ordered": domain.ordered}
+        form: Form = {"categories": list(domain.values), "ordered": domain.ordered}
     else:
         edges = [edge if math.isfinite(edge) else None for edge in domain.edges]
         form = {"bins": edges, "release": domain.release}
@@ -155,7 +156,7 @@ def _recoding_of(field: Field) -> Recoding:
     form = field.fields(
         [], free=["missing_codes", "date", "date_format", "merge", *numbers, "noise"]
     )
-    told: dict[str, Any] = {name: form[name].number() for name in numbers if name in form}
+    told: Form = {name: form[name].number() for name in numbers if name in form}
     if "missing_codes" in form:
         told["missing_codes"] = form["missing_codes"].labels()
     if "date" in form:
@@ -189,7 +190,7 @@ def _domain_of(form: dict[str, Field]) -> Domain:
 # -- labels ----------------------------------------------------------------------------------------
 
 
-def labels_to_json(labels: Labels) -> dict[str, Any]:
+def labels_to_json(labels: Labels) -> Form:
     """Labels of columns and of values; a value is no name in JSON, so that pairs are listed."""
     values = {name: [[v, text] for v, text in own.items()] for name, own in labels.values.items()}
     return {"variables": dict(labels.variables), "values": values}

@@ -6,12 +6,12 @@ where the method is known; a method from outside must be installed where its rel
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 from pramana.registry import Registry
 from pramana.release.certificate import Certificate
+from pramana.types import Entries
 
 __all__ = ["MAKERS", "Maker", "NewKeys"]
 
@@ -49,7 +49,7 @@ class Maker(Protocol):
     """The figures that only the owner can count, by name; ``None`` where it does not say."""
 
     @classmethod
-    def follows(cls, certificate: Certificate) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    def follows(cls, certificate: Certificate) -> tuple[Entries, Entries]:
         """The options, and the other figures, that its certificate has if all else is as it is."""
 
     @classmethod

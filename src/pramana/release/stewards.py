@@ -9,16 +9,17 @@ release appears. The key of the randomness is not in it: with that key every rec
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from pramana.errors import InputError, NotARelease, OutputExists
 from pramana.files import read_file, whole_folder
 from pramana.matrices.mechanism import Mechanism
 from pramana.release.forms import mechanism_of
 from pramana.release.strict import parse
+from pramana.types import Entries
 
 __all__ = ["MECHANISM", "read_mechanism", "require_apart_from", "stewards_folder"]
 
@@ -40,7 +41,7 @@ them. The randomness itself is kept nowhere.
 
 @contextmanager
 def stewards_folder(
-    folder: Path | None, *, release: Path | None, plan: Mapping[str, Any], mechanism: Mechanism
+    folder: Path | None, *, release: Path | None, plan: Entries, mechanism: Mechanism
 ) -> Iterator[None]:
     """Write the folder, which appears when what is inside has been done; nothing where not asked.
 

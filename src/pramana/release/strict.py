@@ -16,11 +16,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, TypeAlias
 
 from pramana.errors import NotARelease
+from pramana.types import Entries, Form
 
 __all__ = ["MOST_BYTES", "Field", "Plain", "parse"]
 
@@ -59,7 +60,7 @@ class _Twice(Exception):
     """A name that is given twice in one object."""
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, Any]]) -> Form:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -187,7 +188,7 @@ class Field:
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _object(self) -> Mapping[str, Any]:
+    def _object(self) -> Entries:
         if not isinstance(self.value, dict) or not all(map(_is_text, self.value)):
             self.refuse("an object")
         return self.value

@@ -30,7 +30,7 @@ from pramana.release.checks import Check
 from pramana.release.makers import MAKERS
 from pramana.table.rules import CellRules, tied_columns
 from pramana.table.schema import Schema
-from pramana.types import BoolArray
+from pramana.types import BoolArray, Entries
 
 __all__ = ["matrix_ties", "ties"]
 
@@ -227,7 +227,7 @@ def _free_fields(certificate: Certificate) -> Check:
     return Check.of(name, True, f"what {certificate.method} gives with all else in the certificate")
 
 
-def _spoken(certificate: Certificate, figures: Mapping[str, Any]) -> set[str]:
+def _spoken(certificate: Certificate, figures: Entries) -> set[str]:
     """What of figures and price is said in words, of which editions differ."""
     texts = {n for n, own in certificate.figures.items() if isinstance(own, str)}
     price = {"expected_error"} if (certificate.price is None) == (
@@ -258,7 +258,7 @@ def _uncounted(certificate: Certificate) -> set[str]:
     return {"verbatim"} if certificate.nature.withholds_matrices else set()
 
 
-def _strange(found: Mapping[str, Any], made: Mapping[str, Any]) -> set[str]:
+def _strange(found: Entries, made: Entries) -> set[str]:
     """The names under which two objects differ; to JSON 1, 1.0 and true are not the same."""
     texts = [{n: json.dumps(own, sort_keys=True) for n, own in form.items()} for form in
              (found, made)]  # fmt: skip

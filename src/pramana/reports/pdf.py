@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from importlib.resources import as_file, files
-from typing import Any, Final
+from typing import Final
 
 from pramana.errors import MissingExtra
 from pramana.reports.blocks import Block, Document, Drawing, Group
+from pramana.types import Form
 
 __all__ = ["to_pdf"]
 
@@ -36,7 +37,7 @@ def to_pdf(document: Document) -> bytes:
     return bytes(made)
 
 
-def _plain(document: Document) -> dict[str, Any]:
+def _plain(document: Document) -> Form:
     return {
         "title": document.title,
         "about": " · ".join(document.about),
@@ -50,7 +51,7 @@ def _plain(document: Document) -> dict[str, Any]:
     }
 
 
-def _block(block: Block) -> dict[str, Any]:
+def _block(block: Block) -> Form:
     """Its fields by name, and which block it is."""
     name = {"block": type(block).__name__.lower()}
     if isinstance(block, Group):

@@ -17,6 +17,7 @@ from pramana.numeric import percent_down, percent_up
 from pramana.pictures import altair, rows_of, styled
 from pramana.reports.blocks import Drawing
 from pramana.reports.content import ColumnView
+from pramana.types import Form
 
 __all__ = [
     "COLOURS",
@@ -104,7 +105,7 @@ def _series(view: ColumnView) -> list[Series]:
     return [one for one in found if one.values]
 
 
-def _points(view: ColumnView, one: Series) -> list[dict[str, Any]]:
+def _points(view: ColumnView, one: Series) -> list[Form]:
     rows = []
     for at, label in enumerate(view.labels):
         row = {
@@ -133,7 +134,7 @@ def _known(values: Sequence[float] | None, at: int) -> float | None:
     return min(max(values[at], 0.0), 1.0)
 
 
-def _shades(view: ColumnView) -> dict[str, Any]:
+def _shades(view: ColumnView) -> Form:
     alt = altair()
     names = [one.name for one in _series(view)]
     legend = alt.Legend(orient="top", direction="horizontal", title=None)
@@ -150,7 +151,7 @@ def _shades(view: ColumnView) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _axis(view: ColumnView) -> dict[str, Any]:
+def _axis(view: ColumnView) -> Form:
     """How shares are written; one scale from 0 for all layers."""
     alt = altair()
     level = f", with {100 * view.level:g} % intervals" if view.low is not None else ""
@@ -158,7 +159,7 @@ def _axis(view: ColumnView) -> dict[str, Any]:
     return {"title": f"share of records{level}", "axis": axis, "scale": alt.Scale(zero=True)}
 
 
-def _dots(view: ColumnView, rows: list[dict[str, Any]]) -> list[Any]:
+def _dots(view: ColumnView, rows: list[Form]) -> list[Any]:
     alt = altair()
     names = [one.name for one in _series(view)]
     base = alt.Chart(rows_of(rows)).encode(
@@ -170,7 +171,7 @@ def _dots(view: ColumnView, rows: list[dict[str, Any]]) -> list[Any]:
     return _marks(view, base, {"share": "x", "end": "x2"}, rule=2, point=45)
 
 
-def _curve(view: ColumnView, rows: list[dict[str, Any]]) -> list[Any]:
+def _curve(view: ColumnView, rows: list[Form]) -> list[Any]:
     alt = altair()
     shown = list(view.labels[:: max(math.ceil(len(view.labels) / CURVE_TICKS), 1)])
     base = alt.Chart(rows_of(rows)).encode(
@@ -313,25 +314,23 @@ def _bounds(base: Any, chances: Sequence[float], most: float) -> list[Any]:
     return [lines, _names(base, rows, align="right", dx=0, dy=-7)] if rows else []
 
 
-def _names(base: Any, rows: Sequence[dict[str, Any]], **mark: Any) -> Any:
+def _names(base: Any, rows: Sequence[Form], **mark: Any) -> Any:
     """Texts at places of a chart."""
     named = base.properties(data=rows_of(rows)).encode(text="name:N")
     return named.mark_text(fontSize=11, color="#474747", **mark)
 
 
-def _frame(
-    rows: Sequence[dict[str, Any]], chances: Sequence[float] = ()
-) -> tuple[float, float, float]:
+def _frame(rows: Sequence[Form], chances: Sequence[float] = ()) -> tuple[float, float, float]:
     """The largest loss, the smallest and the largest risk that are drawn, with room around."""
     risks = [*(row["risk"] for row in rows), *chances] or [1.0]
     return 1.06 * max([row["loss"] for row in rows] + [0.01]), min(risks) / 1.4, max(risks) * 1.4
 
 
 def _labelled(
-    rows: Sequence[dict[str, Any]],
+    rows: Sequence[Form],
     frame: tuple[float, float, float],
     chances: Sequence[float] = (),
-) -> list[dict[str, Any]]:
+) -> list[Form]:
     """Where names stand, beside their points and as near as they cover nothing."""
     most, low, high = frame
     scale = TALL / math.log(high / low)

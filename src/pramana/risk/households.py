@@ -8,12 +8,11 @@ tells who its people are. These are sdcMicro's hierarchical risks.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from pramana.numeric import percent_up, text_up
-from pramana.types import FloatArray, IntArray
+from pramana.types import FloatArray, Form, IntArray
 
 __all__ = ["HouseholdRisk"]
 
@@ -68,7 +67,7 @@ class HouseholdRisk:
             f"{percent_up(self.highest)}."
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Form:
         """A plain form."""
         return {
             "column": self.column,

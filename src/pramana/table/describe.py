@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
 
@@ -35,6 +34,7 @@ from pramana.table.suspects import (
     weight_step,
 )
 from pramana.table.tally import Tally, ValueKind, tally
+from pramana.types import Form
 
 __all__ = ["Description", "Profile", "complete", "describe"]
 
@@ -71,7 +71,7 @@ class Profile:
     suspects: tuple[Suspect, ...] = ()
     proposals: tuple[tuple[str, str], ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Form:
         """Plain data, for tables and JSON."""
         return {
             "column": self.name,
@@ -127,7 +127,7 @@ class Description(Schema):
             self.replicates,
         )
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Form]:
         """One entry a column, as plain data."""
         return [profile.to_dict() for profile in self.profiles]
 

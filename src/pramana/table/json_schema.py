@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, get_args
+from typing import Final, get_args
 
 from pramana.table.domains import RELEASES
 from pramana.table.recoding import DATES, DISTRIBUTIONS
 from pramana.table.replicates import Replication
 from pramana.table.schema import MISSING
 from pramana.table.toml_form import ROLES
+from pramana.types import Form
 
 __all__ = ["json_schema"]
 
-LABEL: Final[dict[str, Any]] = {
+LABEL: Final[Form] = {
     "oneOf": [
         {"type": ["string", "number", "boolean"]},
         {"type": "object", "properties": {"missing": {"const": True}}, "required": ["missing"],
@@ -22,7 +23,7 @@ LABEL: Final[dict[str, Any]] = {
 LABELS: Final = {"oneOf": [{"type": "array", "items": LABEL}, LABEL]}
 NAMES: Final = {"oneOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]}
 
-COLUMN: Final[dict[str, tuple[dict[str, Any], str]]] = {
+COLUMN: Final[dict[str, tuple[Form, str]]] = {
     "role": ({"type": "string"}, "What the column means to someone who looks for a person."),
     "categories": (LABELS, "The values that can occur."),
     "ordered": ({"type": "boolean"}, "Whether the order of the categories means something."),
@@ -65,7 +66,7 @@ COLUMN: Final[dict[str, tuple[dict[str, Any], str]]] = {
 }
 """Every entry of a column: its form, and what it says."""
 
-TOP: Final[dict[str, tuple[dict[str, Any], str]]] = {
+TOP: Final[dict[str, tuple[Form, str]]] = {
     "missing_codes": (LABELS, "Codes for every column that states none of its own."),
     "strata": (NAMES, "Columns within which the rest is randomised apart."),
     "impossible": (
@@ -98,7 +99,7 @@ TOP: Final[dict[str, tuple[dict[str, Any], str]]] = {
 """Every entry at the top."""
 
 
-def json_schema() -> dict[str, Any]:
+def json_schema() -> Form:
     """The form of a schema file; words of other tools are understood on reading and not offered."""
     roles = {"examples": sorted({str(role) for role in ROLES.values()})}
     column = {name: form | {"description": text} for name, (form, text) in COLUMN.items()}

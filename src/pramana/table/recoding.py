@@ -11,11 +11,12 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from pramana.errors import InvalidSchema
 from pramana.numeric import require_number
 from pramana.table.domains import Label, is_name, label_key, label_text
+from pramana.types import Form
 
 __all__ = ["DATES", "DISTRIBUTIONS", "DatePart", "Distribution", "Noise", "Recoding"]
 
@@ -70,7 +71,7 @@ class Noise:
         """
         return 1.0 if whole else 10.0 ** (math.floor(math.log10(self.scale)) - 2)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Form:
         """As a schema file states it."""
         return {"distribution": self.distribution, "scale": self.scale}
 
@@ -180,9 +181,9 @@ class Recoding:
             return tuple(texts)
         return tuple(own[text] for text in texts)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Form:
         """The entries of a column in a schema file."""
-        entries: dict[str, Any] = {}
+        entries: Form = {}
         if self.missing_codes:
             entries["missing_codes"] = list(self.missing_codes)
         if self.date is not None:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from pramana.errors import InvalidNumber, UnknownColumn
 from pramana.numeric import require_choice, require_number
+from pramana.types import Form
 
 __all__ = ["Replicates", "Replication"]
 
@@ -74,7 +75,7 @@ class Replicates:
         """The same with every column by its name."""
         return replace(self, columns=self.columns_in(names))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Form:
         """As in a schema file and in a certificate."""
         columns = self.columns if isinstance(self.columns, str) else list(self.columns)
         more = {"fay": self.fay, "scale": self.scale}

@@ -19,6 +19,7 @@ from pramana.table.domains import Categories, Domain, Label, label_text
 from pramana.table.numerals import decimals
 from pramana.table.recoding import Recoding
 from pramana.table.tally import Tally
+from pramana.types import Form
 
 __all__ = [
     "STAND_INS",
@@ -64,7 +65,7 @@ class Suspect:
     records: int
     why: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Form:
         """Plain data."""
         return {"value": self.value, "records": self.records, "why": self.why}
 

@@ -23,6 +23,7 @@ from pramana.table.recoding import Noise, Recoding
 from pramana.table.replicates import Replicates
 from pramana.table.schema import Column, Impossible, Role, Schema
 from pramana.table.toml_lines import place_of, section_of
+from pramana.types import Entries, Form
 
 __all__ = ["entry_of", "header_of", "read_schema", "read_schema_file", "read_toml", "rewritten",
            "text_of", "write_schema"]  # fmt: skip
@@ -73,7 +74,7 @@ def read_schema_file(path: Path) -> Schema:
         raise type(error)(f"{where}: {error}") from None
 
 
-def read_toml(text: str, *, what: str) -> dict[str, Any]:
+def read_toml(text: str, *, what: str) -> Form:
     """What a TOML text states; one that is none, or is nested without end, is refused."""
     try:
         return tomllib.loads(text)
@@ -89,7 +90,7 @@ def read_schema(text: str) -> Schema:
     """The schema that a TOML text states."""
     raw = read_toml(text, what="The schema")
     roles: dict[str, Role] = {}
-    known: dict[str, Any] = {
+    known: Form = {
         "columns": {},
         "impossible": [],
         "strata": [],
@@ -111,7 +112,7 @@ def read_schema(text: str) -> Schema:
     return _build(known, roles)
 
 
-def _build(known: dict[str, Any], roles: dict[str, Role]) -> Schema:
+def _build(known: Form, roles: dict[str, Role]) -> Schema:
     tables = known["columns"]
     if not isinstance(tables, dict):
         raise InvalidSchema("Columns must be given as tables, such as [columns.sex].")
@@ -194,10 +195,8 @@ def _add_roles(roles: dict[str, Role], word: str, role: Role, names: list[str]) 
             )
 
 
-def _column(
-    name: str, given: Mapping[str, Any], listed: Role | None, codes: tuple[Label, ...]
-) -> Column:
-    entries: dict[str, Any] = {}
+def _column(name: str, given: Entries, listed: Role | None, codes: tuple[Label, ...]) -> Column:
+    entries: Form = {}
     for word, value in given.items():
         entry = SPELLINGS.get(word, word)
         if entry not in ENTRIES:
@@ -221,7 +220,7 @@ def _column(
     )
 
 
-def _recoding(name: str, entries: Mapping[str, Any]) -> Recoding:
+def _recoding(name: str, entries: Entries) -> Recoding:
     given = {entry: entries[entry] for entry in RECODINGS if entry in entries}
     try:
         if "missing_codes" in given:
@@ -266,7 +265,7 @@ def _role(name: str, word: object, listed: Role | None) -> Role:
     return role
 
 
-def _domain(name: str, entries: Mapping[str, Any]) -> Domain | None:
+def _domain(name: str, entries: Entries) -> Domain | None:
     if "categories" in entries and "bins" in entries:
         raise InvalidSchema(f"'{name}' must have categories or bins, not both.")
     if "release" in entries and "bins" not in entries:

@@ -8,12 +8,13 @@ condition and never shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 from pramana import errors
 from pramana.errors import InputError, InvalidTable, MissingExtra, PramanaError
+from pramana.types import Entries
 
 __all__ = ["one_line"]
 
@@ -82,7 +83,7 @@ def _condition(error: Exception) -> str:
 
 def _column(error: Exception, text: str) -> str:
     """The column that differs, if Spark says which."""
-    parameters: Mapping[str, Any] = {}
+    parameters: Entries = {}
     read = getattr(error, "getMessageParameters", None)
     if read is not None:
         parameters = read() or {}

@@ -17,13 +17,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from pramana.methods.optimal.cells import KeyCells
 from pramana.methods.optimal.loss import dense_gradient, dense_loss
-from pramana.types import FloatArray, IntArray
+from pramana.types import FloatArray, Form, IntArray
 
 __all__ = ["DenseAnswer", "polish", "solve_dense"]
 
@@ -68,7 +67,7 @@ class _Programs:
     pairs: tuple[IntArray, IntArray]  # the transitions that may happen
 
     @cached_property
-    def parts(self) -> dict[str, Any]:
+    def parts(self) -> Form:
         """Matrices of the program: denominators (equations), C1, sums of rows."""
         from scipy import sparse
 
