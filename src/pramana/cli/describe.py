@@ -19,7 +19,6 @@ from pramana.cli.options import (
 )
 from pramana.files import free_name, require_free
 from pramana.spelling import as_file, pasted
-from pramana.types import Form
 
 if TYPE_CHECKING:
     from pramana.table.describe import Description
@@ -87,7 +86,7 @@ def describe(
         _show(found, to, _next(table, to, named, reading(encoding, rename)))
 
 
-def _to_json(found: Description, to: Path | None) -> Form:
+def _to_json(found: Description, to: Path | None) -> dict[str, Any]:
     return {
         "records": found.records,
         "unique_on_keys": found.unique,

@@ -13,7 +13,6 @@ import typer
 from typer.core import TyperGroup
 
 from pramana.memory import require_some
-from pramana.types import Form
 
 __all__ = ["LINES", "PROGRAM", "Verbs", "help_of"]
 
@@ -83,7 +82,7 @@ class Verbs(TyperGroup):
 class _Commands(MutableMapping[str, Any]):
     """Commands by name."""
 
-    def __init__(self, added: Form) -> None:
+    def __init__(self, added: dict[str, Any]) -> None:
         self._made = dict(added)
 
     def __getitem__(self, name: str) -> Any:
