@@ -438,7 +438,7 @@ def test_sliders_answer_while_methods_are_tried(opened: Visitor) -> None:
         times.append(time.perf_counter() - began)
         assert "What it promises" in told
     assert running.busy is not None
-    assert sorted(times)[len(times) // 4] < 0.1  # others may use the machine
+    assert sorted(times)[len(times) // 2] < 0.1
     for job in reversed(running._jobs.values()):
         running.cancel(job.key)
 
@@ -587,7 +587,7 @@ def test_pages_answer_while_the_worker_works(opened: Visitor) -> None:
         began = time.perf_counter()
         assert opened.get(path).status_code == 200
         times.append(time.perf_counter() - began)
-    assert sorted(times)[len(times) // 4] < 0.1  # others may use the machine
+    assert sorted(times)[len(times) // 2] < 0.1
     running = opened.client.app._app.state.studio.jobs  # type: ignore[attr-defined]
     for job in reversed(running._jobs.values()):  # those that wait first, or one takes its place
         running.cancel(job.key)
