@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from pramana import api
 from pramana.errors import InvalidNumber, NotCovered
-from tests.readings.worlds import released
+from pramana.guarantees.pk_anonymity import PkAnonymity
+from tests.readings.worlds import SCHEMA, released, truth
 
 
 def test_the_number_of_sets_is_of_those_behind_the_answer():
-    """A filter on what was asked leaves one set."""
+    """Of several, or of one; what a record was asked for is no column of the truth to filter by."""
     release = released("reports")
     holding = [one.name for one in release.certificate.mechanism.sets if "a" in one.columns]
     assert len(holding) > 1
     assert f"of {len(holding)} sets that hold these" in release.crosstab("a").why
-    only = release.crosstab("a", where={"asked": holding[0]})
+    with pytest.raises(NotCovered, match="which chance alone decided"):
+        release.crosstab("a", where={"asked": holding[0]})
+    schema = replace(SCHEMA, tables=(("a", "b"), ("c",)))
+    plan = api.design(schema, PkAnonymity(k=5), data=truth(), method="reports")
+    only = api.protect(truth(), plan, seed=1).crosstab("a")
     assert "of 1 set that holds these" in only.why
 
 

@@ -17,7 +17,7 @@ from pramana.collect.page import pages_of
 from pramana.collect.store import DAMAGED, Store, database_errors, open_store, reason_of
 from pramana.collect.survey import Survey
 from pramana.collect.words import WORDS
-from pramana.errors import AlteredRelease, InputError, OutputExists
+from pramana.errors import AlteredRelease, InputError, OutputExists, PramanaError
 from pramana.files import (
     read_file,
     require_free,
@@ -25,6 +25,7 @@ from pramana.files import (
     undisturbed,
     whole_file,
     whole_folder,
+    write_whole,
 )
 from pramana.methods.plan import Plan
 from pramana.randomness import Keystream
@@ -168,8 +169,8 @@ def opened_store(
         _require_here(folder)
     with _opened(folder, definition, database) as store:
         if database is not None and not kept_elsewhere(folder):
-            with suppress(OSError):  # a folder that this one may only read
-                (folder / ELSEWHERE).write_text("The answers are kept in a database.\n")
+            with suppress(OSError, PramanaError):  # a folder to be read only, or another was first
+                write_whole(folder / ELSEWHERE, "The answers are kept in a database.\n")
         yield store
 
 
