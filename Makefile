@@ -16,7 +16,7 @@ test: .venv/.developer ## run every test
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 test-spark: java .venv/.spark ## run every test of the Spark engine; installs pyspark, needs Java 17 or later
-	@PRAMANA_TEST_SPARK=1 $(BIN)/python -m pytest -q tests/spark
+	@PRAMANA_TEST_SPARK=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile tests/spark
 
 test-snippets: .venv/.developer ## run what release folders say in R and SPSS; needs R and PSPP (Debian: r-base-core, pspp)
 	@command -v Rscript >/dev/null && command -v pspp >/dev/null || \

@@ -52,6 +52,7 @@ from pramana.types import Entries, Form
 __all__ = ["Reports"]
 
 FEWEST_RECORDS, MOST_RECORDS = 1, 10**18
+NEARLY = 1e-7
 MARK = "columns that the record was asked for; other empty cells were not asked"
 
 
@@ -226,13 +227,20 @@ class Reports(Method):
             return None
         cells = _Cells(certificate.true_schema)
         wanted = cls._listed(certificate)._wanted(certificate.true_schema)
-        gamma = float(max(Fraction(one.matrix.gamma) for one in mechanism.sets))
+        gammas = [
+            float(Fraction(one.matrix.gamma)) for one in mechanism.sets if one.matrix.size > 1
+        ]
+        gamma = max(gammas, default=1.0)
+        if min(gammas, default=1.0) < gamma * (1 - NEARLY):
+            return False  # every set has the whole budget
         found = {one.columns: float(one.share) for one in mechanism.sets}
-        for records in (FEWEST_RECORDS, MOST_RECORDS):
-            made = report_shares(cells.names, wanted, cells.count, gamma=gamma, records=records)
+        # Weights are rounded: the dial of the choice may lie on the other side of a bound.
+        dials = (gamma, gamma * (1 + NEARLY), gamma * (1 - NEARLY))
+        for dial, records in itertools.product(dials, (FEWEST_RECORDS, MOST_RECORDS)):
+            made = report_shares(cells.names, wanted, cells.count, gamma=dial, records=records)
             shares = dict(zip(made.sets, made.shares, strict=True))
             if set(shares) == set(found) and all(
-                math.isclose(shares[own], found[own], rel_tol=1e-6) for own in found
+                math.isclose(shares[own], found[own], rel_tol=10 * NEARLY) for own in found
             ):
                 return True
         return False

@@ -382,12 +382,40 @@ class _Seen:
 
     def _look_for_impossible(self, batch: pa.RecordBatch, sets: Positions | None) -> None:
         schema = self.certificate.schema
+        if sets is not None:
+            self.impossible += self._not_told(batch, sets)
+            return
         for columns, rules in self.rules:
-            own = batch
-            if sets is not None:  # of reports those that were asked for all of these columns
-                own = batch.filter(pa.array(self._told(sets, columns)))
+            codes = [encode_released(schema.column(n), batch.column(n)) for n in columns]
+            self.impossible += batch.num_rows - int(rules.possible(codes).sum())
+
+    def _not_told(self, batch: pa.RecordBatch, sets: Positions) -> int:
+        """Reports that no record can give: rules together may rule out what none of them names."""
+        schema, found = self.certificate.schema, 0
+        for at, columns, cells in self.reported:
+            own = batch.filter(pa.array(sets == at))
             codes = [encode_released(schema.column(n), own.column(n)) for n in columns]
-            self.impossible += own.num_rows - int(rules.possible(codes).sum())
+            found += own.num_rows - int(cells[tuple(codes)].sum())
+        return found
+
+    @cached_property
+    def reported(self) -> list[tuple[int, tuple[str, ...], BoolArray]]:
+        """Of each set that cannot tell everything: its place, its columns, and what it can."""
+        mechanism, schema = self.certificate.mechanism, self.certificate.schema
+        if not isinstance(mechanism, Reporting):
+            return []
+        found = []
+        for one in mechanism.sets:
+            labels = [list(map(label_key, schema.column(n).labels)) for n in one.columns]
+            cells = np.zeros(list(map(len, labels)), dtype=bool)
+            if one.matrix.size == cells.size:
+                continue
+            for cell in one.matrix.labels:
+                parts = cell if isinstance(cell, tuple) else (cell,)
+                at = (own.index(label_key(part)) for own, part in zip(labels, parts, strict=True))
+                cells[tuple(at)] = True
+            found.append((self.names.index(one.name), one.columns, cells))
+        return found
 
     @cached_property
     def rules(self) -> list[tuple[tuple[str, ...], CellRules]]:
@@ -395,7 +423,7 @@ class _Seen:
         schema = self.certificate.schema
         ties = [rule.columns for rule in schema.impossible]
         names = dict.fromkeys(name for columns in ties for name in columns)
-        groups = tied_columns(list(names), ties) if self.certificate.nature.whole else ties
+        groups = tied_columns(list(names), ties)
         return [(own, CellRules.of(schema, own)) for own in dict.fromkeys(groups)]
 
     def strata(self) -> Iterator[Check]:
