@@ -20,10 +20,7 @@ def parts_of(text: str, apart: str = ",") -> list[str]:
     >>> parts_of('sex, "pets, if any", ,"say ""no"" "'), parts_of("job=a, b; sex=F", ";")
     (['sex', 'pets, if any', 'say "no" '], ['job=a, b', 'sex=F'])
     """
-    part = rf'\s*(?:"((?:[^"]|"")*)"\s*(?={apart}|$)|([^{apart}]*))(?:{apart}|$)'
-    pairs = re.findall(part, text)
-    found = (quoted.replace('""', '"') or plain.strip() for quoted, plain in pairs)
-    return [own for own in found if own]
+    return [name for name, _ in _parts(text, apart) if name]
 
 
 def as_part(text: str, apart: str = ",") -> str:
@@ -32,8 +29,7 @@ def as_part(text: str, apart: str = ",") -> str:
     >>> as_part("sex"), as_part("pets, if any"), parts_of(as_part(' "a, b"')) == [' "a, b"']
     ('sex', '"pets, if any"', True)
     """
-    plain = apart not in text and not text.startswith('"') and text == text.strip()
-    return text if plain else '"' + text.replace('"', '""') + '"'
+    return _quoted(text, apart)
 
 
 def names_in(text: str) -> list[str]:

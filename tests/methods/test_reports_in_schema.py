@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,9 @@ import pramana as pm
 from pramana import api
 from pramana.errors import Infeasible, InvalidSchema
 from pramana.methods.expected_error import ExpectedError
-from pramana.table.schema import Schema
+from pramana.spelling import tables_in
+from pramana.table.domains import Categories
+from pramana.table.schema import Column, Role, Schema
 from pramana.table.toml_form import read_schema, write_schema
 
 TEXT = """tables = ["age*income", "age * sex * region"]
@@ -208,13 +211,24 @@ def test_what_is_asked_gets_the_budget_and_the_rest_is_said():
     assert even > 1.5 * of_sex
     assert plan.figures["unnamed"] == ["age", "income", "region"]
     assert "names age, income, region: " in said
-    assert '--tables "sex,age,income,region"' in said
+    assert "(--tables sex,age,income,region)" in said
     assert f"then off by {100 * best:.2g} % on average instead of {100 * of_sex:.2g} %" in said
     told = sum(set(one.columns) != {"sex"} and one.share for one in plan.mechanism.sets)
     assert f": {100 * told:.2g} % of the records are asked for any such column" in said
     assert plan.expected_error.sentence().startswith("A table of sex is off by about")
     assert equal.figures["unnamed"] == []
     assert not any("No table asked for" in words for words in equal.notices)
+
+
+def test_the_tables_to_paste_are_read_as_they_were_meant():
+    """Whatever the columns are called."""
+    names = ("age*band", "pets, any", 'he said "x"', "it's")
+    schema = Schema(tuple(Column(name, Role.KEY, Categories(("a", "b"))) for name in names),
+                    tables=(names[:2],))  # fmt: skip
+    plan = pm.design(schema, pm.PkAnonymity(5), records=500, method="reports")
+    said = next(words for words in plan.notices if words.startswith("No table asked for names"))
+    shown = said.partition("(--tables ")[2].partition("), or leave")[0]
+    assert tables_in(*shlex.split(shown)) == [names[:2], names[2:3], names[3:]]
 
 
 @pytest.mark.parametrize("tables", [(("sex",),), (("age", "sex"),)])

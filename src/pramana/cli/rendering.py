@@ -288,7 +288,7 @@ def show_promises(console: Console, plan: Plan, made: Certificate | None = None)
     if plan.expected_error is not None:
         said = plan.expected_error.sentence()
         strong = said.startswith("A ") and plan.expected_error.mean >= NOISY
-        bullet(console, f"By unbiased estimates: {said}" if strong else said)
+        bullet(console, f"By unbiased estimates a{said[1:]}" if strong else said)
     for sentence in plan.choice:
         bullet(console, sentence)
     binned = [column.name for column in plan.schema.binned]

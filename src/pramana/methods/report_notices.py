@@ -9,6 +9,7 @@ from pramana.methods.expected_error import ExpectedError
 from pramana.methods.report_sets import Set, SetShares
 from pramana.methods.steps import told_of
 from pramana.shown import listed
+from pramana.spelling import as_tables, in_shell
 from pramana.table.schema import Schema
 
 __all__ = ["beside_words", "unnamed_columns", "unnamed_words"]
@@ -40,8 +41,8 @@ def unnamed_words(
         share for one, share in zip(shares.sets, shares.shares, strict=True) if {*one} & {*others}
     )
     errors = [dict(expected.tables)[(name,)] for name in others]
-    more = [*map("*".join, expected.asked), *others]
-    shown = f' (--tables "{",".join(more)}")' if len(more) <= MOST else ""
+    more = [*expected.asked, *((name,) for name in others)]
+    shown = f" (--tables {in_shell(as_tables(more))})" if len(more) <= MOST else ""
     yield (
         f"No table asked for names {listed(others)}: {_percent(spent)} of the records are asked "
         f"for any such column, and a table of one is off by {_between(errors)} of the records. "

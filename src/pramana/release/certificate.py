@@ -20,7 +20,7 @@ from pramana.guarantees.claim import Claim, Made
 from pramana.guarantees.households import ANY_SIZE, household_scope
 from pramana.matrices.mechanism import Mechanism
 from pramana.numeric import SHARES, counted, percent_up, text_up
-from pramana.release.edition import EDITION, edition
+from pramana.release.edition import EDITION, edition, with_words, words_of
 from pramana.release.forms import (
     labels_of,
     labels_to_json,
@@ -65,10 +65,6 @@ FIELDS = (
 )  # fmt: skip
 
 OPTIONAL = ("signature", "labels", "collected", "copies", "households", "words")
-
-SPOKEN = ("sentence", "assumption")
-STATED = ("scope", "crowd", "collected", "households")
-"""Where a certificate has sentences: in its claims, and as a statement of these."""
 
 
 def canonical(form: Entries) -> bytes:
@@ -348,7 +344,7 @@ class Certificate:
     def signed_part(self) -> bytes:
         """The bytes that a signature covers: the claim with its digest."""
         form = self.to_json()
-        claim = canonical(_with_words(form, self.told) if self.told else form)
+        claim = canonical(with_words(form, self.told) if self.told else form)
         # In order of the alphabet, and spelled once: only keys of the claim itself stand one in.
         after = b'\n "expected_error": '
         digest = hashlib.sha256(claim).hexdigest().encode()
@@ -374,7 +370,7 @@ class Certificate:
         try:
             written = certificate.to_bytes()
             if written != content and certificate.foreign:
-                certificate = replace(certificate, told=_words_of(root))
+                certificate = replace(certificate, told=words_of(root))
                 written = certificate.to_bytes()
         except ValueError:  # a number that no certificate could state
             raise AlteredRelease("The certificate was altered: one of its numbers is.") from None
@@ -557,28 +553,6 @@ def _claim_of(field: Field) -> Claim:
         # Whatever a guarantee, perhaps of another package, cannot be made of: here it ends.
         form["attained"].refuse(f"numbers of {form['name'].text()[:60]!r}")
     return claim
-
-
-def _words_of(root: Field) -> Form:
-    """The sentences of a certificate, wherever they stand."""
-    form = root.entries()
-    claims = [claim.entries() for claim in form["guarantees"].items()]
-    told: Form = {
-        "guarantees": [{name: own[name].text() for name in SPOKEN if name in own} for own in claims]
-    }
-    for name in STATED:
-        if name in form and "statement" in (own := form[name].entries()):
-            told[name] = own["statement"].text()
-    return told
-
-
-def _with_words(form: Form, told: Entries) -> Form:
-    """A claim with the sentences of another edition in place of ours."""
-    claims = [
-        {**own, **words} for own, words in zip(form["guarantees"], told["guarantees"], strict=True)
-    ]
-    stated = {name: {**form[name], "statement": told[name]} for name in STATED if name in told}
-    return {**form, "guarantees": claims, **stated}
 
 
 def _data_of(field: Field) -> DataFile:

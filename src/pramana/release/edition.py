@@ -14,10 +14,17 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
-__all__ = ["EDITION", "edition"]
+from pramana.release.strict import Field
+from pramana.types import Entries, Form
+
+__all__ = ["EDITION", "edition", "with_words", "words_of"]
 
 EDITION: Final = r"[0-9A-Za-z.]{1,40}\+[0-9a-f]{12}"
 """The version of pramana, and the first digits of a digest of what makes words."""
+
+SPOKEN: Final = ("sentence", "assumption")
+STATED: Final = ("scope", "crowd", "collected", "households")
+"""Where a certificate has sentences: in its claims, and as a statement of these."""
 
 ROOMS: Final = ("guarantees", "methods", "release")
 
@@ -34,3 +41,25 @@ def edition() -> str:
     except PackageNotFoundError:
         own = "unknown"
     return f"{own}+{digest.hexdigest()[:12]}"
+
+
+def words_of(root: Field) -> Form:
+    """The sentences of a certificate, wherever they stand."""
+    form = root.entries()
+    claims = [claim.entries() for claim in form["guarantees"].items()]
+    told: Form = {
+        "guarantees": [{name: own[name].text() for name in SPOKEN if name in own} for own in claims]
+    }
+    for name in STATED:
+        if name in form and "statement" in (own := form[name].entries()):
+            told[name] = own["statement"].text()
+    return told
+
+
+def with_words(form: Form, told: Entries) -> Form:
+    """A claim with the sentences of another edition in place of ours."""
+    claims = [
+        {**own, **words} for own, words in zip(form["guarantees"], told["guarantees"], strict=True)
+    ]
+    stated = {name: {**form[name], "statement": told[name]} for name in STATED if name in told}
+    return {**form, "guarantees": claims, **stated}
