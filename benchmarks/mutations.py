@@ -220,7 +220,10 @@ def _known_methods():
 
 def _watch():
     def hook(event, details):
-        if _WATCHING[0] and event == "open" and isinstance(details[0], str | bytes):
+        if not _WATCHING[0] or event != "open" or not isinstance(details[0], str | bytes):
+            return
+        nowhere = details[0] == os.devnull and details[2] & os.O_ACCMODE == os.O_RDWR
+        if not nowhere:  # where a child that reads statistical files sends what its library prints
             _WATCHED.append(os.fsdecode(details[0]))
 
     sys.addaudithook(hook)

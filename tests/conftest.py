@@ -17,6 +17,10 @@ settings.load_profile("pramana")
 
 
 def pytest_collection_finish() -> None:
-    """What was imported stays to the end: the search for garbage need not walk through it."""
+    """What was imported stays to the end: the search for garbage need not walk through it.
+
+    Nor need it walk often through what is left: tests are short.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from pramana.parallel import default_threads, in_order
+from pramana.parallel import default_threads, in_order, side_by_side
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
@@ -72,3 +72,35 @@ def test_work_runs_only_a_little_ahead():
 def test_there_is_at_least_one_thread():
     """On any machine."""
     assert default_threads() >= 1
+
+
+def test_work_that_is_left_off_is_not_waited_for():
+    """What runs goes on unseen, and what has not begun never does."""
+    free, begun, running = threading.Event(), [], []
+
+    def work(number):
+        begun.append(number)
+        free.wait(30)
+
+    def told_to_stop():
+        with side_by_side(1) as pool:
+            running.extend(pool.submit(work, number) for number in range(3))
+            raise KeyboardInterrupt
+
+    start = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            told_to_stop()
+        assert time.monotonic() - start < 10
+    finally:
+        free.set()
+    assert all(one.cancelled() for one in running[1:])
+    assert begun in ([], [0])
+
+
+def test_work_side_by_side_is_done_where_nothing_stops_it():
+    """Leaving waits for all of it."""
+    done = []
+    with side_by_side(2) as pool:
+        [pool.submit(done.append, number) for number in range(9)]
+    assert sorted(done) == list(range(9))

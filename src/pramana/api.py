@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from pramana.assess.advise import Advice
     from pramana.assess.attack import AttackResult
     from pramana.assess.beforehand import beforehand
-    from pramana.assess.choices import COMPARED, AttackName, MissingValues
+    from pramana.assess.choices import AttackName, MissingValues
     from pramana.assess.compare import Comparison
     from pramana.assess.lowering import lowerings
     from pramana.assess.pasting import Pasting
     from pramana.assess.release_audit import ReleaseAudit
     from pramana.assess.report import Report
+    from pramana.assess.scenarios import compared
     from pramana.assess.ways import changed_file, ways_out
     from pramana.collect.watching import SurveyPlace, live, surveys
     from pramana.engines.choose import ENGINES, open_source
@@ -41,13 +42,12 @@ if TYPE_CHECKING:
     from pramana.methods.guide import parse_range
     from pramana.methods.plan_file import PlanFile
     from pramana.methods.registry import METHODS
-    from pramana.methods.steps import tables_of
     from pramana.planning import (
         design,
         design_for,
         foreseen_changes,
         people_of,
-        reports_instead,
+        told_instead,
         usual_method,
     )
     from pramana.protecting import protect
@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from pramana.risk.standing import Standing
     from pramana.risk.table_audit import TableAudit
     from pramana.risk.verbatim import Verbatim
+    from pramana.spelling import tables_of
+    from pramana.table.coarse_weights import coarse_weight_of
     from pramana.table.describe import Description, complete
     from pramana.table.json_schema import json_schema
     from pramana.table.merging import merge_values
@@ -69,7 +71,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHART_STYLE",
-    "COMPARED",
     "ENGINES",
     "FORMATS",
     "GUARANTEES",
@@ -89,7 +90,9 @@ __all__ = [
     "audit",
     "beforehand",
     "changed_file",
+    "coarse_weight_of",
     "compare",
+    "compared",
     "complete",
     "composable",
     "describe",
@@ -116,12 +119,12 @@ __all__ = [
     "protect",
     "read",
     "report",
-    "reports_instead",
     "require_free",
     "shapes_of",
     "surveys",
     "tables_of",
     "text_of",
+    "told_instead",
     "usual_method",
     "verbatim",
     "verify",
@@ -130,10 +133,11 @@ __all__ = [
 
 _ELSEWHERE = {
     "assess.beforehand": "beforehand",
-    "assess.choices": "COMPARED AttackName MissingValues",
+    "assess.choices": "AttackName MissingValues",
     "assess.lowering": "lowerings",
     "assess.pasting": "Pasting",
     "assess.release_audit": "ReleaseAudit",
+    "assess.scenarios": "compared",
     "assess.ways": "changed_file ways_out",
     "collect.watching": "SurveyPlace live surveys",
     "engines.choose": "ENGINES open_source",
@@ -145,13 +149,14 @@ _ELSEWHERE = {
     "methods.guide": "parse_range",
     "methods.plan_file": "PlanFile",
     "methods.registry": "METHODS",
-    "methods.steps": "tables_of",
-    "planning": "design design_for foreseen_changes people_of reports_instead usual_method",
+    "planning": "design design_for foreseen_changes people_of told_instead usual_method",
     "protecting": "protect",
     "release.folder": "require_free",
     "reports.inline": "drawn_beside drawn_methods drawn_shape",
     "reports.style": "CHART_STYLE",
     "risk.standing": "Standing",
+    "spelling": "tables_of",
+    "table.coarse_weights": "coarse_weight_of",
     "table.describe": "complete",
     "table.json_schema": "json_schema",
     "table.merging": "merge_values",
@@ -219,7 +224,7 @@ def read(
         encoding: of a text file, where it is not to be found out (``cp1252``).
         rename: number columns that have one name (``age``, ``age_2``).
     """
-    from pramana.engines.choose import ENGINES
+    from pramana.engines.choose import ENGINES, USUAL
     from pramana.errors import InputError
     from pramana.formats.names import renaming
     from pramana.formats.opening import open_table
@@ -229,9 +234,9 @@ def read(
         raise InputError(f"--engine must be one of {', '.join(names)}, got '{engine}'.")
     if encoding is None and not rename:
         return ENGINES[engine].read(str(path), master=master)
-    if engine != "local":
+    if engine != USUAL:
         word = "--rename" if rename else "--encoding"
-        raise InputError(f"{word} is for files that engine local reads, not {engine}.")
+        raise InputError(f"{word} is for files that engine {USUAL} reads, not {engine}.")
     with renaming() if rename else nullcontext():
         return open_table(path, encoding=encoding)
 
@@ -433,21 +438,20 @@ def compare(
         schema: what each column is.
         k: targets.
         epsilon: targets.
-        methods: which to try, by name; ``COMPARED`` where not given.
+        methods: which to try, by name; where not given, those of ``compared()``.
         asked: what will be asked, and loss is averaged over: tables as ``sex*age``, means as
             ``income by region``, models as ``income ~ age + sex``. Else the tables that the schema
             states, else tables and means of the keys.
         progress: is told of each scenario done.
     """
-    from pramana.assess.choices import COMPARED
     from pramana.assess.compare import compare_scenarios
-    from pramana.assess.scenarios import scenarios_of
+    from pramana.assess.scenarios import compared, scenarios_of
     from pramana.engines.choose import open_source
     from pramana.planning import design
     from pramana.protecting import protect
 
     described = _schema(schema)
-    planned = scenarios_of(described, methods=methods or COMPARED, k=k, epsilon=epsilon)
+    planned = scenarios_of(described, methods=methods or compared(), k=k, epsilon=epsilon)
     opened = open_source(table, schema=described)
     return compare_scenarios(
         opened,

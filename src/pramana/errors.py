@@ -111,11 +111,14 @@ class MissingExtra(InputError, ImportError):
 
 
 class Infeasible(PramanaError, ValueError):
-    """No mechanism meets the target; ``without`` some columns one may."""
+    """No mechanism meets the target; ``without`` some columns one may, or if some are coarser."""
 
-    def __init__(self, message: str, *, without: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, message: str, *, without: tuple[str, ...] = (), coarser: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(message)
         self.without = without
+        self.coarser = coarser
 
 
 class NotCovered(PramanaError, ValueError):

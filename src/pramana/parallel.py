@@ -6,12 +6,13 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Final, TypeVar
 
 from pramana.memory import memory_bound
 
-__all__ = ["default_threads", "in_order"]
+__all__ = ["default_threads", "in_order", "side_by_side"]
 
 CELL_BYTES: Final = 24
 """What a cell takes on its way, about, copies included."""
@@ -64,3 +65,18 @@ def in_order(
             yield waiting.popleft()[0].result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def side_by_side(threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads for work of which nothing remains when it is left off: that is then not waited for.
+
+    Whoever is told to stop stops at once. What has not begun is dropped; what has runs out unseen.
+    """
+    pool = ThreadPoolExecutor(threads)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()

@@ -14,7 +14,6 @@ from pramana.methods.expected_error import ExpectedError
 from pramana.methods.people import People, require_coded, require_numbers
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
-from pramana.methods.retention import whole_record_errors
 from pramana.numeric import require_choice
 from pramana.table.domains import Bins
 from pramana.table.households import largest_household, require_unlinked
@@ -26,14 +25,16 @@ __all__ = [
     "design_for",
     "foreseen_changes",
     "people_of",
-    "reports_instead",
+    "plan_instead",
+    "rival_of",
+    "told_instead",
     "usual_method",
 ]
 
 NO_ERRORS = ExpectedError(())
 
 CLEARLY = 0.95
-"""Reports are chosen where their error is below this share of that of whole records."""
+"""Another method is chosen where its error is below this share of that of the usual one."""
 
 
 def design(
@@ -55,10 +56,9 @@ def design(
         smallest_group: without data: the fewest records that share the values of the columns that
             are released as they are and may be known (role plain, strata).
         method: a method with its options, such as ``pm.Retention(spread="equal")``, or the name of
-            one of ``METHODS``. Where not stated, the usual one for the guarantees asked; where
-            that is retention, whole records or reports, whichever is expected to be less in error
-            on the tables that the schema states, or on all pairs. The plan says which, and what
-            the other would cost.
+            one of ``METHODS``. Where not stated, the usual one for the guarantees asked, or reports
+            where these are expected to be clearly less in error on the tables that the schema
+            states, or on all pairs. The plan says which, and what the other would cost.
         looked_at: that every value will be looked at anyway, by who protects at once: values that
             the schema does not list are then refused there and not here.
     """
@@ -136,24 +136,27 @@ def _with_households(plan: Plan, people: People) -> Plan:
 
 
 def _less_in_error(plan: Plan, people: People) -> Plan:
-    """This plan for whole records, or one for reports that keeps the same promise with less error.
+    """This plan, or one of another method that keeps the same promise with less error.
 
-    Whole records answer questions that nobody has thought of, so that reports must be clearly
+    The usual one answers questions that nobody has thought of, so that another must be clearly
     better on those that were.
     """
-    reports = METHODS["reports"]
-    if plan.method.name != "retention" or not {own.name for own in plan.asked} <= set(reports.aims):
+    rival = rival_of(plan)
+    if rival is None or isinstance(plan.method, rival):
         return plan
     if len(people.schema.randomised) == 1:  # a report of it is the whole record
         return plan
     try:
-        other = reports().design(people, plan.asked)
+        other = rival().design(people, plan.asked)
     except PramanaError:
         return plan
     theirs = dict((other.expected_error or NO_ERRORS).tables)
     stated = () if other.expected_error is None else other.expected_error.asked
     tables = [*stated] or [table for table in theirs if len(table) > 1] or list(theirs)
-    own = _mean(whole_record_errors(plan, tables))
+    foreseen = plan.method.errors_of(plan, tables)
+    if foreseen is None:
+        return plan
+    own = _mean(foreseen)
     instead = _mean([theirs[table] for table in tables])
     chosen, left = (other, plan) if instead < CLEARLY * own else (plan, other)
     least, more = (instead, own) if chosen is other else (own, instead)
@@ -186,26 +189,35 @@ def _mean(errors: Sequence[float]) -> float:
     return math.fsum(errors) / len(errors)
 
 
-def plan_by_reports(plan: Plan) -> Plan | None:
-    """The same promise by method reports; ``None`` where it cannot keep it, or was looked at."""
-    if plan.method.name == "reports" or plan.expected_error is None or "choice" in plan.figures:
+def rival_of(plan: Plan) -> type[Method] | None:
+    """The first method that is weighed against others and aims at all that this plan promises."""
+    asked = {own.name for own in plan.asked}
+    return next((m for m in METHODS.values() if m.instead and asked <= set(m.aims)), None)
+
+
+def plan_instead(plan: Plan) -> Plan | None:
+    """The same promise by another method; ``None`` where none can keep it, or it was looked at."""
+    if plan.expected_error is None or "choice" in plan.figures:
+        return None
+    rival = rival_of(plan)
+    if rival is None or isinstance(plan.method, rival):
         return None
     group = None if plan.crowd == plan.records else plan.crowd
     try:
         return design(
-            plan.schema, *plan.asked, records=plan.records, smallest_group=group, method="reports"
+            plan.schema, *plan.asked, records=plan.records, smallest_group=group, method=rival()
         )
     except PramanaError:
         return None
 
 
-def reports_instead(plan: Plan) -> str | None:
-    """What method reports would give for the same promise; ``None`` where it cannot keep it.
+def told_instead(plan: Plan, other: Plan | None = None) -> str | None:
+    """What another method would give for the same promise; ``None`` where none can keep it.
 
     One sentence with the expected error of a typical two-way table by both methods: the median
     of those that will be asked for, or of all pairs.
     """
-    other = plan_by_reports(plan)
+    other = other or plan_instead(plan)
     if other is None or plan.expected_error is None:
         return None
     theirs = {frozenset(table): e for table, e in (other.expected_error or NO_ERRORS).tables}
@@ -221,8 +233,8 @@ def reports_instead(plan: Plan) -> str | None:
     own, instead, name = sorted(wanted)[len(wanted) // 2]
     return (
         f"A two-way table of {name} is off by about {_percent(own)} of the records here, and by "
-        f"{_percent(instead)} for the same promise with --method reports, which asks each record "
-        "for a few columns at the whole budget."
+        f"{_percent(instead)} for the same promise with --method {other.method.name}, which "
+        f"{other.method.instead}."
     )
 
 
@@ -246,7 +258,9 @@ def _bins_settled(schema: Schema) -> Schema:
                 "beforehand, or take the bins out."
             )
     return schema.replace_columns(
-        replace(column, missing="keep") for column in schema.binned if column.missing is None
+        replace(column, missing="keep")
+        for column in (*schema.binned, *schema.listed)
+        if column.missing is None
     )
 
 

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pramana.engines.base import Table
-from pramana.engines.choose import empty_like, engine_for, leaving, open_source
+from pramana.engines.choose import empty_like, engine_for, open_source
 from pramana.errors import Copies, InputError
 from pramana.formats.base import FORMATS
 from pramana.ledger.book import Budget
 from pramana.ledger.booking import Booking, booked, require_apart
 from pramana.ledger.chain import require_file
 from pramana.matrices.mechanism import Mechanism
-from pramana.methods.people import refused_in_all, require_numbers
+from pramana.methods.people import refused_in_all, require_listed, require_numbers
 from pramana.methods.plan import Plan
-from pramana.randomise.noise import with_noise
+from pramana.methods.stand_ins import copies_of_stand_ins, drawn_by
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate
 from pramana.release.folder import require_counted, require_free
@@ -105,8 +105,10 @@ def protect(
     ):
         done = plan.mechanism
         made, plan = _drawn(plan, opened, keystream)
+        by_matrices = kind.shows_matrices or kind.withholds_matrices  # which change labels alone
+        shown = opened if by_matrices else made.to_opened()
         made = made if watch is None else watch.released(made)
-        labels = opened.labels.released(plan.schema, partial(_occurring, opened))
+        labels = opened.labels.released(plan.schema, partial(_occurring, shown))
         labels = plan.method.published_labels(labels)
         certificate = _certificate(plan, keystream, labels)
         if booking is not None:
@@ -134,6 +136,7 @@ def _require_fit(plan: Plan, opened: OpenedTable) -> None:
     value and of its crowd, it asks itself while it releases.
     """
     require_numbers(plan.schema, opened)
+    require_listed(plan.schema, opened)
     require_unlinked(plan.schema, opened)
 
 
@@ -155,12 +158,10 @@ def _kept(
 
 def _drawn(plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
     """The released records, in the types in which they leave, and the plan as it came out."""
-    made, plan = plan.method.release(plan, opened, keystream)
-    made = with_noise(made, plan.schema, keystream)
-    made = leaving(made, plan.method.published_schema(plan.schema), plan.mechanism.marks)
+    made, plan = drawn_by(plan, opened, keystream)
     kind = KINDS[plan.method.kind]
-    if kind.grouped or (kind.withholds_matrices and engine_for(opened).on_one_machine):
-        return _copies_counted(made, plan, opened)
+    if kind.grouped or (not kind.shows_matrices and engine_for(opened).on_one_machine):
+        return _copies_counted(made, plan, opened, keystream)
     return made, plan
 
 
@@ -249,23 +250,27 @@ def _booking(
         yield booking
 
 
-def _copies_counted(made: Table, plan: Plan, opened: OpenedTable) -> tuple[Table, Plan]:
-    """The records, drawn once, and the plan with what stands in them word for word.
+def _copies_counted(
+    made: Table, plan: Plan, opened: OpenedTable, keystream: Keystream
+) -> tuple[Table, Plan]:
+    """The records, drawn once, and the plan with what stands in such ones word for word.
 
     Groups and matrices that were made from the data say nothing in advance about how much they
-    change, so it is counted in what leaves, with its noise, and published on a coarse grid.
-    Matrices that do not look at the data are their own statement, and a figure of the truth beside
-    them would break a promise of epsilon.
+    change, so it is counted in what leaves, with its noise: for the owner in this release, for
+    all others on stand-ins, since a figure of the truth would break the promise beside it. Matrices
+    that do not look at the data are their own statement.
     """
     from pramana.engines.local.table import LocalTable
 
     drawn = LocalTable.of(made.to_arrow())
-    seen = measure_verbatim(plan.schema, opened, drawn.to_opened())
+    released = drawn.to_opened()
+    seen = measure_verbatim(plan.schema, opened, released)
     bounds = [own.attained.suggests for own in plan.published if own.attained.suggests is not None]
     warning = seen.warning(min(bounds, default=None))
     if warning is not None:
         warnings.warn(warning, Copies, stacklevel=4)
-    return drawn, replace(plan, public={**plan.public, "verbatim": seen.public()})
+    told = copies_of_stand_ins(plan, opened, released, keystream).public()
+    return drawn, replace(plan, public={**plan.public, "verbatim": told}, stand_ins=None)
 
 
 def _certificate(plan: Plan, keystream: Keystream, labels: Labels) -> Certificate:

@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 from numpy.typing import ArrayLike, NDArray
 
 from pramana.errors import InvalidNumber
-from pramana.types import Words
+from pramana.types import FloatArray, IntArray, Words
 
 __all__ = ["CHUNK", "Address", "Keystream", "Stream", "order_of_words"]
 
@@ -34,7 +34,7 @@ __all__ = ["CHUNK", "Address", "Keystream", "Stream", "order_of_words"]
 CHUNK: Final = 2**17
 """How many words to ask for at a time: 1 MiB, which stays in the cache."""
 
-_FEW: Final = 2**18
+_FEW: Final = 2**16
 """More words than that are ordered range by range."""
 
 _ZEROS: Final = memoryview(bytes(8 * CHUNK))
@@ -148,6 +148,10 @@ class Keystream:
         """The same keystream on the side of a worker."""
         return cls(exported[1:], reproducible=bool(exported[0]))
 
+    def apart(self, stream: Address) -> Keystream:
+        """A keystream of its own, for draws that share no word with those of this one."""
+        return Keystream(self._stream_key(stream), reproducible=self._reproducible)
+
     def __repr__(self) -> str:
         return f"Keystream(reproducible={self._reproducible})"
 
@@ -204,12 +208,12 @@ class Keystream:
 
     # -- numbers ---------------------------------------------------------------------------
 
-    def uniforms(self, stream: Address, start: int, count: int) -> NDArray[np.float64]:
+    def uniforms(self, stream: Address, start: int, count: int) -> FloatArray:
         """Numbers in [0, 1), each a multiple of 2**-53: one word a number."""
         bits = self.words(stream, start, count) >> np.uint64(11)
         return np.ldexp(bits.astype(np.float64), -53)
 
-    def normals(self, stream: Address, start: int, count: int) -> NDArray[np.float64]:
+    def normals(self, stream: Address, start: int, count: int) -> FloatArray:
         """Standard normal numbers: one word a number, by the inverse of the distribution function.
 
         The upper 52 bits choose a point strictly inside (0, 1/2), the lowest bit the sign: the
@@ -219,23 +223,23 @@ class Keystream:
 
         words = self.words(stream, start, count)
         tail = ((words >> np.uint64(12)) + 0.5) * 2.0**-53
-        size: NDArray[np.float64] = -ndtri(tail)
+        size: FloatArray = -ndtri(tail)
         np.negative(size, out=size, where=(words & np.uint64(1)).astype(bool))
         return size
 
-    def laplaces(self, stream: Address, start: int, count: int) -> NDArray[np.float64]:
+    def laplaces(self, stream: Address, start: int, count: int) -> FloatArray:
         """Laplace's numbers of mean size one: one word a number, as for ``normals``.
 
         They end at 36.7 times their mean size.
         """
         words = self.words(stream, start, count)
-        size: NDArray[np.float64] = -np.log(((words >> np.uint64(12)) + 0.5) * 2.0**-52)
+        size: FloatArray = -np.log(((words >> np.uint64(12)) + 0.5) * 2.0**-52)
         np.negative(size, out=size, where=(words & np.uint64(1)).astype(bool))
         return size
 
     def integers(
         self, stream: Address, start: int, bounds: ArrayLike, *, count: int | None = None
-    ) -> NDArray[np.uint64]:
+    ) -> Words:
         """Integers uniform in [0, bound), without bias: one bound for ``count``, or one each.
 
         Position i takes word w of the stream: the upper half of the 128-bit product w * bound,
@@ -270,7 +274,7 @@ class Keystream:
             attempt += 1
         return result
 
-    def permutation(self, n: int, stream: Address) -> NDArray[np.int64]:
+    def permutation(self, n: int, stream: Address) -> IntArray:
         """A uniformly random order of 0 ... n - 1: entry r is the number that comes r-th.
 
         The number i stands where its word stands among all words, see :func:`order_of_words`.
@@ -296,7 +300,7 @@ def order_of_words(
     stream: Address,
     first_rank: int = 0,
     shared_bits: int = 0,
-) -> NDArray[np.uint64]:
+) -> Words:
     """The order that sorts the words: an exactly uniform permutation, ties included.
 
     Independent words in increasing order, each group of equal ones shuffled by words of its own,
@@ -312,9 +316,12 @@ def order_of_words(
     leading = ((words << np.uint64(shared_bits)) >> np.uint64(32)).astype(np.uint32)
     low, high = leading.astype(np.uint16), (leading >> np.uint32(16)).astype(np.uint16)
     first = np.argsort(low, kind="stable")
-    second = np.argsort(high.take(first), kind="stable")
-    order: Words = first.take(second).astype(np.uint64)
-    for begin, end in _runs(leading[order]):  # alike in their leading bits: compare whole words
+    second = np.argsort(high.take(first, mode="clip"), kind="stable")
+    places = first.take(second, mode="clip")
+    order: Words = places.view(np.uint64)
+    for begin, end in _runs(
+        leading.take(places, mode="clip")
+    ):  # alike in their leading bits: compare whole words
         group = order[begin:end]
         group = group[np.argsort(words[group], kind="stable")]
         for low_end, high_end in _runs(words[group]):
@@ -328,7 +335,7 @@ def order_of_words(
 
 def _order_by_range(
     words: Words, keystream: Keystream, stream: Address, first_rank: int, shared_bits: int
-) -> NDArray[np.uint64]:
+) -> Words:
     """The same of many words: each range by itself, which stays in the cache."""
     bits = min(16, (len(words) // _FEW).bit_length() + 1)
     ranges = ((words << np.uint64(shared_bits)) >> np.uint64(64 - bits)).astype(np.uint16)

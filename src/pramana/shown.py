@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-__all__ = ["Shown", "listed"]
+__all__ = ["Shown", "as_it_is", "listed"]
 
 MOST_LINES = 12
 """Findings that are printed; a result has all of them."""
@@ -19,6 +19,15 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     """
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def as_it_is(names: Sequence[str]) -> str:
+    """What is said of columns that are left alone, in the number that goes with them.
+
+    >>> as_it_is(["w"]), as_it_is(["w", "region"])
+    ('is released as it is', 'are released as they are')
+    """
+    return "is released as it is" if len(names) == 1 else "are released as they are"
 
 
 class Shown:

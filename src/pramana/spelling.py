@@ -10,8 +10,10 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 
+from pramana.errors import InvalidNumber
+
 __all__ = ["as_file", "as_list", "as_part", "as_table", "as_tables", "in_shell", "names_in",
-           "names_of_table", "parts_of", "pasted", "tables_in"]  # fmt: skip
+           "names_of_table", "parts_of", "pasted", "tables_in", "tables_of"]  # fmt: skip
 
 
 def parts_of(text: str, apart: str = ",") -> list[str]:
@@ -64,6 +66,27 @@ def tables_in(text: str) -> list[tuple[str, ...]]:
             found.append(tuple(names))
             names = []
     return [table for table in found if table != ("",)]
+
+
+def tables_of(stated: str | Sequence[str | Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+    """Tables from options: columns joined by ``*`` (tables apart by commas), or listed.
+
+    >>> tables_of(["age*income, region*sex*age", ("age", "sex")])
+    (('age', 'income'), ('region', 'sex', 'age'), ('age', 'sex'))
+    """
+    if not _are_tables(stated):
+        raise InvalidNumber(f"Tables are texts such as 'age*sex', or lists of columns: {stated!r}.")
+    found: list[tuple[str, ...]] = []
+    for one in [stated] if isinstance(stated, str) else stated:
+        found += tables_in(one) if isinstance(one, str) else [tuple(one)]
+    return tuple(found)
+
+
+def _are_tables(stated: object) -> bool:
+    """Whether these are texts, or lists of texts."""
+    return isinstance(stated, Sequence) and all(
+        isinstance(one, Sequence) and all(isinstance(name, str) for name in one) for one in stated
+    )
 
 
 def as_list(names: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import pramana
+from tests.architecture.source import nodes
 
 SOURCES = Path(pramana.__file__).parent
 DRAWS = {"words", "uniforms", "normals", "integers", "permutation"}
@@ -15,9 +16,9 @@ MADE_UP = {"experiments"}
 """Rooms that generate people who do not exist: nothing of theirs is ever a release."""
 
 
-def addresses(tree):
+def addresses(code):
     """Every expression that is handed on, or kept, as the address of a stream."""
-    for node in ast.walk(tree):
+    for node in nodes(code):
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Attribute) and node.func.attr in DRAWS:
                 yield from node.args[:2]  # permutation has it in the second place
@@ -45,7 +46,7 @@ def test_no_address_is_put_together_as_a_text(path):
     """A text made of names is ambiguous as soon as a name holds what stands between them."""
     found = [
         ast.unparse(node)
-        for node in addresses(ast.parse(path.read_text(encoding="utf-8")))
+        for node in addresses(path.read_text(encoding="utf-8"))
         if put_together(node)
     ]
 
@@ -61,4 +62,4 @@ def test_the_rule_finds_what_it_is_meant_to_find():
         'randomise(matrix, codes, stream=f"run {run}")',
     ]
 
-    assert all(any(map(put_together, addresses(ast.parse(line)))) for line in old)
+    assert all(any(map(put_together, addresses(line))) for line in old)

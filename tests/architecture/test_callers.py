@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pramana
+from tests.architecture.source import nodes, parsed
 
 SOURCE = Path(pramana.__file__).parent
 CALLED_BY_OTHERS = {
@@ -20,7 +21,6 @@ CALLED_BY_OTHERS = {
     "format_commands": "click",
     "from_dense": "whoever has counts as an array",
     "get_feature_names_out": "scikit-learn",
-    "kl_loss": "benchmarks compare designs by it",
     "persistent_id": "pickle",
     "persistent_load": "pickle",
     "to_frame": "analysts",
@@ -30,18 +30,19 @@ CALLED_BY_OTHERS = {
 """What nobody in the package calls, and who does."""
 
 
-def defined(tree: ast.Module) -> Iterator[str]:
+def defined(code: str) -> Iterator[str]:
     """The names of functions and classes."""
-    for node in ast.walk(tree):
+    for node in nodes(code):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
 
 
-def used(tree: ast.Module) -> Iterator[str]:
+def used(code: str) -> Iterator[str]:
     """Every name that is looked up, also by its text: registries and templates name members so.
 
     What a function looks up under its own name is no use of it: it calls itself, or its namesakes.
     """
+    tree = parsed(code)
     listed = {
         id(part)
         for node in tree.body
@@ -56,20 +57,29 @@ def used(tree: ast.Module) -> Iterator[str]:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield from {node.id} - inside
         elif isinstance(node, ast.Attribute):
-            above = ast.unparse(node.value) == "super()"  # who calls that calls this one
-            yield from {node.attr} - (frozenset() if above else inside)
+            # Who calls that of the class above calls this one.
+            yield from {node.attr} - (frozenset() if _above(node.value) else inside)
         elif isinstance(node, ast.Constant) and id(node) not in listed:
             word = node.value if isinstance(node.value, str) and " " not in node.value else ""
             yield from set(re.findall(r"\w+", word)) - inside
         left += [(child, inside) for child in ast.iter_child_nodes(node)]
 
 
+def _above(node: ast.AST) -> bool:
+    """Whether an expression is ``super()``."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "super"
+        and not (node.args or node.keywords)
+    )
+
+
 def unused(modules: dict[str, str], pages: str = "") -> set[str]:
     """Names that are defined and never looked up, given code by name and templates."""
-    trees = [ast.parse(code) for code in modules.values()]
-    uses = Counter(name for tree in trees for name in used(tree))
+    uses = Counter(name for code in modules.values() for name in used(code))
     uses.update(re.findall(r"\w+", pages))
-    names = {name for tree in trees for name in defined(tree)}
+    names = {name for code in modules.values() for name in defined(code)}
     return {name for name in names if not uses[name] and not name.startswith("__")}
 
 

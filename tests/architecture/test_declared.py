@@ -10,6 +10,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pramana
+from tests.architecture.source import nodes
 
 SOURCE = Path(pramana.__file__).parent
 PROJECT = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text())["project"]
@@ -25,7 +26,7 @@ BESIDE = {
 def imported(code: str) -> set[str]:
     """The packages that some code imports anywhere, for type checkers aside."""
     found = set()
-    for node in ast.walk(ast.parse(code)):
+    for node in nodes(code):
         if isinstance(node, ast.Import):
             found |= {name.name.partition(".")[0] for name in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:

@@ -12,6 +12,7 @@ import typer
 import pramana
 from pramana.cli.app import app
 from pramana.guarantees.registry import GUARANTEES
+from tests.architecture.source import nodes
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "pramana"
@@ -113,7 +114,6 @@ def test_every_reference_in_the_source_is_in_the_bibliography() -> None:
 def _words(path: Path) -> str:
     """Docstrings and comments of a module."""
     text = path.read_text()
-    tree = ast.parse(text)
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    documents = [ast.get_docstring(n) or "" for n in ast.walk(tree) if isinstance(n, kinds)]
+    documents = [ast.get_docstring(n) or "" for n in nodes(text) if isinstance(n, kinds)]
     return "\n".join(documents + re.findall(r"#.*$", text, re.MULTILINE))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pramana
+from tests.architecture.source import nodes
 
 SOURCES = Path(pramana.__file__).parent
 PRIVACY = {
@@ -41,7 +42,7 @@ def names_in(node: ast.AST) -> set[str]:
 def rounded(code: str) -> list[str]:
     """Numbers of privacy that some code formats to the nearest."""
     found = []
-    for node in ast.walk(ast.parse(code)):
+    for node in nodes(code):
         if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
             parts = (getattr(part, "value", "") for part in node.format_spec.values)
             spec = "".join(part for part in parts if isinstance(part, str))

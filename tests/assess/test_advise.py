@@ -19,6 +19,7 @@ from pramana.assess.trials import tried, typical
 from pramana.assess.ways import changed_file, typical_error, ways_of
 from pramana.cli.app import main
 from pramana.methods.registry import METHODS
+from pramana.table.labels import Labels
 
 RECORDS = 600
 
@@ -64,11 +65,17 @@ def test_methods_are_tried_and_one_is_recommended():
     assert best in within
     assert best.error == min(one.error for one in within)
     assert best.scenario.method in advice.why()[0]
+    fixed = next(one for one in advice.done if one.scenario.method == "retention")
+    told = tried(fixed.plan, open_source(people(), schema=SCHEMA))  # as design tells it
+    assert fixed.error == pytest.approx(typical(told, told))
     assert [answer.columns for answer in best.answers] == [("sex", "age"), ("sex", "region")]
     name, heads, rows = advice.beside()
     assert name == "sex by age"
     assert heads[:2] == ("sex by age", "truth")
     assert sum(int(row[1]) for row in rows) == pytest.approx(RECORDS, rel=0.3)
+    code, rest = rows[0][0].split(", ", 1)
+    worded = advice.beside(Labels(values={"sex": {code: "In words"}}))
+    assert worded[2][0] == (f"{code} In words, {rest}", *rows[0][1:])
 
 
 def test_releases_are_designed_for_the_tables_asked_for():
@@ -208,17 +215,19 @@ def test_commands_of_the_advice_can_be_pasted(tmp_path, capsys):
 
     assert pm.verify(tmp_path / "release").valid
     poor = run(capsys, "design", *about, "--k", "60", "--method", "retention")
-    assert "Tables asked for are off by: sex*age" in poor
+    assert "Tables asked for are off by, from the least to the most in " in poor
     assert "Better at the same promise." in poor
     groups = run(capsys, "design", *about, "--k", "5", "--method", "resample")
     assert "groups of" in groups
     assert "typical table is off by" in groups
 
 
-def test_questions_about_what_is_no_key_are_refused():
-    """By name, with the keys there are."""
-    with pytest.raises(pm.UnknownColumn, match="'pay' is none"):
-        pm.advise(people(), SCHEMA, k=5, tables=[["sex", "pay"]])
+def test_questions_that_nothing_can_be_advised_on_are_refused():
+    """By name, with the columns or keys there are."""
+    with pytest.raises(pm.UnknownColumn, match="'nothing' is none"):
+        pm.advise(people(), SCHEMA, k=5, tables=[["sex", "nothing"]])
+    with pytest.raises(pm.UnknownColumn, match="must hold a key"):
+        pm.advise(people(), SCHEMA, k=5, tables=[["pay"]])
     with pytest.raises(pm.InvalidNumber, match="k must be"):
         pm.advise(people(), SCHEMA, k=1)
 
@@ -311,3 +320,17 @@ def test_what_is_told_comes_out_again(monkeypatch):
     assert best.error == pytest.approx(typical(after, after), rel=0.2)
     assert best.was == pytest.approx(typical(before, before))
     assert typical_error(plan) > 1.5 * typical(before, before)  # of the unbiased estimate
+
+
+def test_groups_by_many_values_are_left_out_with_the_command_for_them():
+    """Tried on so many records they would take minutes; on fewer they are tried."""
+    towns = pm.Categories(tuple(f"town {number}" for number in range(300)))
+    schema = pm.Schema([pm.Column("town", pm.Role.KEY, towns), *SCHEMA.columns])
+    resample = METHODS["resample"]
+    assert resample.lengthy(schema, 30_000) == ""
+    assert "for 100,000 records" in resample.lengthy(schema, 100_000)
+    assert resample.lengthy(SCHEMA, 100_000) == ""
+    assert METHODS["retention"].lengthy(schema, 10**9) == ""
+    wider = pm.Categories(tuple(f"town {number}" for number in range(600)))
+    refused = pm.Schema([pm.Column("town", pm.Role.KEY, wider), *SCHEMA.columns])
+    assert resample.lengthy(refused, 100_000) == ""  # at once, and in its own words

@@ -121,6 +121,31 @@ def test_a_refusal_for_want_of_people_alike_ends_with_the_way_out(place: Path, c
     printed(capsys, "design", "w.csv", "--schema", better, "--k", "40")
 
 
+def test_a_weight_that_alone_splits_the_crowd_is_coarsened_and_kept(place: Path, capsys) -> None:
+    """The refusal ends with steps that leave more than noise; names and reading are repeated."""
+    rng = np.random.default_rng(5)
+    rows = 600
+    columns = {"sex": rng.choice(["F", "M"], rows), "age": rng.choice(list("abcdé"), rows)}
+    columns |= {"w, of all": np.arange(rows) + 17}
+    csv.write_csv(pa.table(columns), place / "utf.csv")
+    (place / "-w.csv").write_bytes((place / "utf.csv").read_text().encode("cp1252"))
+    read = ("./-w.csv", "--encoding", "cp1252")
+    printed(capsys, "describe", *read, "--keys", "sex,age", "--weight", "w, of all", "-o", "w.toml")
+    for verb in ("design", "advise", "protect"):
+        about = (verb, *read, "--schema", "w.toml", "--k", "5")
+        lines = printed(capsys, *about, *(["-o", "r"] if verb == "protect" else []), code=2)
+        assert "--coarsen '\"w, of all\"' --table ./-w.csv --encoding cp1252 -o " in lines[0]
+        paste_all(capsys, lines)
+    better = read_by_shell(lines[0])[-1]
+    with pytest.raises(SystemExit):
+        main([*read_by_shell(lines[0]), "--force"])
+    assert "'w, of all' in steps: all weights together come to " in capsys.readouterr().err
+    assert pm.Schema.load(better)["w, of all"].role is pm.Role.WEIGHT
+    printed(capsys, "design", *read, "--schema", better, "--k", "5")
+    made = pm.design(pm.Schema.load(better), pm.PkAnonymity(5), data="utf.csv")
+    assert made.crowd >= rows / 50
+
+
 def test_a_key_of_the_household_is_refused_with_the_way_out(place: Path, capsys) -> None:
     """Dropped, the design is made."""
     rng = np.random.default_rng(8)

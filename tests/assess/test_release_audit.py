@@ -11,7 +11,7 @@ from tests.release.people import SCHEMA, people, plan
 
 from pramana import api
 from pramana.assess.release_audit import audit_release
-from pramana.errors import DoesNotHold, InvalidTable, UnknownColumn
+from pramana.errors import DoesNotHold, InvalidTable, TooLarge, UnknownColumn
 from pramana.formats.opening import open_table
 from pramana.guarantees.claim import Claim
 from pramana.guarantees.k_anonymity import KAnonymity
@@ -148,3 +148,17 @@ def test_grouped_releases_are_attacked_by_the_nearest_record(truth, method):
     )
     assert found.holds
     assert "no matrices" in found.notes[0]
+
+
+def test_people_too_many_to_link_leave_the_other_attacks(truth, release, monkeypatch):
+    """Distances are measured, and it is said that nobody was linked; households need links."""
+    monkeypatch.setattr("pramana.attacks.linkers.DENSE_CELLS", 0)
+    monkeypatch.setattr("pramana.attacks.halves.MOST_HALF", 0)
+    monkeypatch.setattr("pramana.attacks.linkers.MOST_PAIRS", 1)
+    found = audit_release(release, open_table(truth))
+    assert {"closer to members"} <= {measured.name for measured in found.measured}
+    assert "nearest record" not in {measured.name for measured in found.measured}
+    assert found.notes[0].startswith("Nobody was linked: ")
+    assert "more than can be compared. Audit a sample" in found.notes[0]
+    with pytest.raises(TooLarge, match="needs links of all people"):
+        audit_release(release, open_table(truth), household=truth.column_names[0])

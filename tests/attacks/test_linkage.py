@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pramana.attacks.closest import MixedRecords, closest_risk, distance_to_closest
 from pramana.attacks.halves import expected_in_halves
 from pramana.attacks.inference import SensitiveValues, inference_risk
+from pramana.attacks.kernels import best_links
 from pramana.attacks.linkage import linkage_risks
 from pramana.attacks.linkers import (
     expected_released,
@@ -321,3 +322,23 @@ def test_empty_sides_are_refused():
         distance_to_closest(MixedRecords.of(codes=np.zeros((0, 1))), MixedRecords.of(codes=[[1]]))
     with pytest.raises(InvalidNumber, match="the same columns"):
         distance_to_closest(MixedRecords.of(codes=[[1, 2]]), MixedRecords.of(codes=[[1]]))
+
+
+def test_the_compiled_loop_adds_up_scores_that_are_far_off_or_impossible():
+    """Against the sums written out, for more people than are looked for at once."""
+    random = np.random.default_rng(5)
+    first, second = np.log(random.random((37, 20))), np.log(random.random((37, 30)))
+    first[random.random(first.shape) < 0.5] = -1e30
+    second[0], second[1] = -1e30, -900 * random.random(30)
+    first[2], first[2, 0] = 0.0, -5_000.0
+    told = np.stack([random.integers(0, 20, 400), random.integers(0, 30, 400)])
+    bonus, numbers = -random.random(400), random.integers(1, 4, 400).astype(float)
+    own = np.stack([np.arange(37)] * 2)
+    found = [np.empty(37) for _ in range(3)]
+    best_links(first, second, own, told, bonus, numbers, 1e-9, *found)
+
+    scores = first[:, told[0]] + second[:, told[1]] + bonus
+    best = scores.max(axis=1)
+    assert found[0] == pytest.approx(best)
+    assert found[1] == pytest.approx((scores >= best[:, None] - 1e-9) @ numbers)
+    assert found[2] == pytest.approx(np.exp(scores - best[:, None]) @ numbers)

@@ -18,6 +18,7 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.kanonymity.tables import anonymise
 from pramana.matrices import Dense, Mechanism, Step, UniformMixture
+from pramana.methods.registry import METHODS
 from pramana.randomness import Keystream
 from pramana.risk.reidentification import link_chances
 from pramana.table.counts import Counts
@@ -167,9 +168,8 @@ def test_the_nearest_record_linker_stays_within_one_over_k(method):
         keys = np.round(random.normal(size=(records, 2)), int(random.integers(0, 3)))
         table = pa.table({"x": keys[:, 0], "y": keys[:, 1]})
         columns = [Column("x", Role.KEY), Column("y", Role.KEY)]
-        made = anonymise(
-            table, columns, k=k, method=method, keystream=Keystream.from_seed(number)
-        ).table
+        donors, stream = METHODS[method]().donors, Keystream.from_seed(number)
+        made = anonymise(table, columns, k=k, donors=donors, keystream=stream).table
         after = np.column_stack([made["x"].to_numpy(), made["y"].to_numpy()])
         excess.append(link_chances(keys, after.astype(np.float64)).mean() - 1 / k)
 

@@ -259,13 +259,14 @@ def test_work_is_cancelled_and_done_again(wide: Any, tmp_path: Path) -> None:
 
 
 def test_two_tabs_do_not_lose_each_others_changes(wide: Any, studio: StudioProcess) -> None:
-    """The tab that shows an older state is told so, and takes nothing."""
+    """The tab that shows an older state is told so, and takes nothing; links save choices."""
     open_people(wide, studio)
     studio.visit(wide, "/columns")
     other = wide.context.new_page()
     studio.visit(other, "/columns")
     wide.locator("#role-6").select_option("identifier")
-    follow(wide, wide.get_by_role("button", name="Save roles"))
+    follow(wide, wide.get_by_role("link", name="region", exact=True))
+    assert "/columns/" in wide.url
     other.locator("#role-1").select_option("plain")
     follow(other, other.get_by_role("button", name="Save roles"))
     other.get_by_text("Something was changed meanwhile").wait_for()

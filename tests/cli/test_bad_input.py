@@ -13,6 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
+from pramana.cli.app import main
 from tests.cli.conftest import MARKER, SCHEMA, Run, people_csv
 
 PROTECT = "protect people.csv --schema schema.toml --k 2 -o release"
@@ -417,3 +418,16 @@ def test_what_is_nested_or_long_without_end_is_refused(
     assert outcome.code == (1 if name == "book.key" else 2)
     assert outcome.err.count("\n") == 1
     assert "unforeseen" not in outcome.err
+
+
+@pytest.mark.parametrize("words", [["verify", "\0"], ["protect", "--spss", "a\0b"], ["\0"]])
+def test_a_word_with_a_zero_byte_is_refused_in_a_line(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python can hand over what no shell can; libraries end in errors of their own on it."""
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    said = capsys.readouterr().err
+    assert left.value.code == 2
+    assert said.count("\n") == 1
+    assert f"number {len(words)} does" in said

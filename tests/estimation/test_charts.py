@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
+from pramana import api
 from pramana.errors import InvalidNumber, TooLarge
 
 
@@ -72,7 +73,7 @@ def test_a_chart_of_two_columns_has_room_for_its_points_and_no_more():
     plan = pm.design(schema, pm.PkAnonymity(k=2), data=table, method="retention")
     release = pm.protect(table, plan, seed=1)
     for by, points in ((("a", "b"), 100), (("a",), 10)):
-        svg = pm.api.drawn(release.crosstab(*by))
+        svg = api.drawn(release.crosstab(*by))
         height = float(re.search(r'viewBox="0 0 \S+ ([0-9.]+)"', svg)[1])
         assert 10 * points < height < 24 * points + 100
     form = release.crosstab("a", "b").plot().to_dict()["layer"][-1]["encoding"]

@@ -126,6 +126,8 @@ def test_a_group_that_may_be_empty_has_no_bounded_mean():
 
     assert np.isinf(result.low).all()
     assert np.isnan(small.estimate[1])
+    assert np.isnan(small.se[1])
+    assert np.isnan(result.estimate).all()  # positive counts, and nothing can be told all the same
     assert small.to_json()["cells"][1]["estimate"] is None
 
 

@@ -119,7 +119,8 @@ def test_strong_dependence_is_followed():
 def test_strong_dependence_of_few_values_is_not_shrunk_away():
     """V 0.8 in 3 x 3 cells of 5,000 people, about four errors from none: half of it is won back.
 
-    Strong dependence is rare, but not as rare as an exponential law of V has it.
+    Strong dependence is rare, but not as rare as an exponential law of V has it; and what it could
+    be are few tables, since none has negative cells.
     """
     shape, places = (3, 3), np.linspace(0, 1, 3)
     layout = layout_of(shape, mixtures(shape, 0.21))
@@ -134,7 +135,7 @@ def test_strong_dependence_of_few_values_is_not_shrunk_away():
         margins = np.outer(estimate.sum(axis=1), estimate.sum(axis=0)) / truth.sum()
         more.append((np.abs(estimate - truth).sum() - np.abs(margins - truth).sum()) / 5000)
 
-    assert np.mean(more) < -0.22
+    assert np.mean(more) < -0.35
 
 
 def test_noise_is_taken_out_where_matrices_depend_on_a_stratum():

@@ -35,6 +35,19 @@ def test_what_the_child_reads_is_what_was_written(tmp_path):
     assert len(child._RUNNING) == 1
 
 
+def test_a_child_that_takes_too_long_is_said_to(tmp_path, monkeypatch):
+    """A loaded machine is no broken file; the next file is read."""
+    path = tmp_path / "a.sav"
+    write_table(PEOPLE, path, file_format="sav")
+    open_table(path)
+    os.kill(child._RUNNING[os.getpid()].pid, signal.SIGSTOP)
+    monkeypatch.setattr(child, "PATIENCE", 0.2)
+    with pytest.raises(InvalidTable, match="within 0 seconds"):
+        open_table(path)
+    monkeypatch.undo()
+    assert open_table(path).rows == PEOPLE.num_rows
+
+
 def test_a_death_of_the_child_is_one_line_and_the_next_file_is_read(tmp_path):
     """Whatever kills it: a fault in a library, the system, a person."""
     path = tmp_path / "a.sav"

@@ -91,3 +91,56 @@ def test_formats_without_labels_have_them_beside(tmp_path, ending, into):
     assert all(label in book for label in (*VARIABLE.values(), "male", "female"))
     labels = pm.load(tmp_path / "out").certificate.labels
     assert labels.variables == VARIABLE
+
+
+def listed(path: Path, order: list[float]) -> Path:
+    """The same people, whose file lists the labels of values in this order."""
+    frame = pd.DataFrame({"sex": [1.0, 2.0] * 40, "income": [float(n % 8) for n in range(80)]})
+    labels = {code: f"step {code:g}" for code in order}
+    pyreadstat.write_sav(frame, str(path), variable_value_labels={"income": labels} | VALUES)
+    return path
+
+
+@pytest.mark.parametrize("into", ["sav", "dta", "csv"])
+def test_labels_leave_in_the_order_of_their_values(tmp_path, into):
+    """Whoever makes labels while reading records lists them as these come: not a byte says so."""
+    schema = pm.Schema.from_toml(SCHEMA)
+    order = [float(n) for n in range(8)]
+    folders = []
+    for name, own in (("one", order), ("two", [5.0, *order[::-1]])):
+        path = listed(tmp_path / f"{name}.sav", own)
+        plan = pm.design(schema, pm.PkAnonymity(3), data=path, method="retention")
+        folders.append(tmp_path / name)
+        pm.protect(path, plan, to=folders[-1], file_format=into, seed=1)
+
+    one, two = ({f.name: f.read_bytes() for f in sorted(own.iterdir())} for own in folders)
+    assert one == two
+
+
+@pytest.mark.parametrize("method", ["retention", "permute"])
+@pytest.mark.filterwarnings("ignore::pramana.errors.Copies")
+def test_labels_of_a_number_with_noise_do_not_leave(tmp_path, method):
+    """Which of the labelled values occur in truth is what the noise hides."""
+    path = listed(tmp_path / "people.sav", [float(n) for n in range(12)])
+    schema = pm.Schema.from_toml(SCHEMA + 'noise = {distribution = "laplace", scale = 50}')
+    asked = pm.KAnonymity(3) if method == "permute" else pm.PkAnonymity(3)
+    plan = pm.design(schema, asked, data=path, method=method)
+    release = pm.protect(path, plan, to=tmp_path / "out")
+
+    assert set(release.certificate.labels.values) == {"sex"}
+    assert "step" not in (tmp_path / "out" / "codebook.csv").read_text()
+    assert b"step" not in (tmp_path / "out" / "data.sav").read_bytes()
+
+
+def test_labels_of_keys_that_are_not_released_do_not_leave(tmp_path):
+    """The centre of two groups: no other value of the key is shown, so none is named."""
+    path = listed(tmp_path / "people.sav", [float(n) for n in range(8)])
+    schema = pm.Schema(
+        (pm.Column("income", pm.Role.KEY), pm.Column("sex", pm.Role.SENSITIVE)),
+    )
+    plan = pm.design(schema, pm.KAnonymity(30), data=path, method="centroid")
+    release = pm.protect(path, plan)
+    shown = set(release.table.to_pydict()["income"])
+
+    assert set(release.certificate.labels.values.get("income", {})) <= shown
+    assert set(release.certificate.labels.values["sex"]) == {1, 2}

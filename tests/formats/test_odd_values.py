@@ -73,3 +73,27 @@ def test_numbers_that_no_float_holds_are_described():
     names = [f"n{at}" for at in range(40)]
     table = pa.table({"name": names, "sex": ["F", "M"] * 20, "age": ages, "income": names})
     assert pm.describe(table).names == ("name", "sex", "age", "income")
+
+
+@pytest.mark.parametrize(
+    ("values", "role", "method", "form"),
+    [
+        (pa.array([918_273_600_000_000_000] * N, pa.timestamp("s")), Role.SENSITIVE, None, None),
+        (pa.array([2_147_483_640] * N, pa.date32()), Role.PLAIN, pm.Invariant(stay=0.5), None),
+        (pa.array([2_147_483_640] * N, pa.date32()), Role.SENSITIVE, None, "sav"),
+    ],
+    ids=["leaving", "counted", "written"],
+)
+def test_times_that_nothing_holds_are_refused_and_not_told(tmp_path, values, role, method, form):
+    """Words of a library would quote the time, or its year."""
+    truth = pa.table({"sex": DRAW.choice(["F", "M"], N), "seen": values})
+    schema = Schema((Column("sex", Role.KEY, Categories(("F", "M"))), Column("seen", role)))
+    asked = () if method else (pm.PkAnonymity(k=2),)
+    with pytest.raises(InvalidTable, match="dates and times") as found:
+        pm.protect(
+            truth,
+            pm.design(schema, *asked, data=truth, method=method or "retention"),
+            to=tmp_path / "r",
+            file_format=form,
+        )
+    assert not any(digits in str(found.value) for digits in ("9182736", "58815", "21474836"))

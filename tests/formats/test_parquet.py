@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -79,10 +80,10 @@ def test_files_that_disagree_are_refused(tmp_path, other, match):
 
 @pytest.mark.parametrize("sizes", [(), (5,), (300, 300, 7), (40,) * 20])
 def test_row_groups_encoded_apart_make_the_file_of_one_writer(tmp_path, sizes):
-    """Byte for byte, with dictionaries, missing values, numbers, texts and a note of our own."""
+    """Byte for byte, with missing values, numbers, texts and a note of our own."""
     rng = np.random.default_rng(1)
-    groups = [mixed(rng, size) for size in sizes]
-    schema = mixed(rng, 3).schema.with_metadata({"pramana": "a note"})
+    groups = [mixed(rng, size).drop_columns("label") for size in sizes]
+    schema = mixed(rng, 3).drop_columns("label").schema.with_metadata({"pramana": "a note"})
     PARQUET.write(tmp_path / "apart.parquet", RecordStream(schema, iter(groups)))
     options = {"compression": "snappy", "write_statistics": False}
     with pq.ParquetWriter(tmp_path / "one.parquet", schema, **options) as writer:
@@ -93,6 +94,48 @@ def test_row_groups_encoded_apart_make_the_file_of_one_writer(tmp_path, sizes):
     assert written == (tmp_path / "one.parquet").read_bytes()
     expected = pa.concat_tables(groups) if groups else schema.empty_table()
     assert pq.read_table(tmp_path / "apart.parquet").to_pylist() == expected.to_pylist()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 16, 17, 100, 256])
+@pytest.mark.parametrize("missing", [False, True])
+def test_labels_are_read_as_they_were_by_everybody(tmp_path, count, missing):
+    """Arrow and the database, whatever bits a label takes, beside columns of other kinds."""
+    rng = np.random.default_rng(count)
+    groups = [labelled(rng, size, count, missing) for size in (1000, 1000, 13)]
+    path, expected = tmp_path / "t.parquet", pa.concat_tables(groups)
+    PARQUET.write(path, RecordStream(expected.schema, iter(groups)))
+
+    found = pq.read_table(path)
+    found.validate(full=True)
+    assert found.schema == expected.schema
+    assert found.to_pylist() == expected.to_pylist()
+    read = duckdb.read_parquet(str(path)).fetchall()
+    assert read == [tuple(row.values()) for row in expected.to_pylist()]
+    assert open_table(path).never_missing("label") is False
+    chunk = pq.read_metadata(path).row_group(2).column(0)
+    assert (chunk.num_values, chunk.compression, chunk.is_stats_set) == (13, "SNAPPY", False)
+    assert chunk.encodings == ("PLAIN", "RLE", "RLE_DICTIONARY")
+
+
+def labelled(rng, size, count, missing):
+    """Labels that may be missing, numbers, and labels that are all there, as in a slice."""
+    gone = rng.random(size + 3) < 0.3 if missing else None
+    codes = pa.array(rng.integers(0, count, size + 3), pa.uint8(), mask=gone)
+    label = pa.DictionaryArray.from_arrays(codes, pa.array([f"lä{n}" for n in range(count)]))
+    whole = pa.DictionaryArray.from_arrays(codes.fill_null(0), label.dictionary)
+    kinds = [("label", label, missing), ("x", pa.array(rng.normal(size=size + 3)), True),
+             ("more", whole, False)]  # fmt: skip
+    schema = pa.schema([pa.field(name, own.type, nullable=may) for name, own, may in kinds])
+    return pa.table([own for _, own, _ in kinds], schema=schema).slice(3)
+
+
+def test_a_code_without_a_label_is_refused(tmp_path):
+    """Nothing is written where a byte numbers no label."""
+    codes = pa.array([0, 1, 7], pa.uint8())
+    label = pa.DictionaryArray.from_arrays(codes, pa.array(["a", "b"]), safe=False)
+    table = pa.table({"label": label})
+    with pytest.raises(InvalidTable, match="'label' must be that of a label"):
+        PARQUET.write(tmp_path / "t.parquet", RecordStream(table.schema, [table]))
 
 
 def test_an_error_while_row_groups_are_encoded_comes_out(tmp_path):
@@ -152,15 +195,15 @@ def test_what_a_footer_says_of_its_columns_is_read_without_the_library(tmp_path)
 def test_sizes_that_do_not_fit_their_column_do_not_end_the_process(tmp_path):
     """The library throws where nobody catches, if it is asked for such a column."""
     from pramana.formats import parquet_footer as footer
+    from pramana.formats import thrift
 
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": [1, 2, 3]}), path)
     content = path.read_bytes()
-    body, own = footer.body_and_footer(memoryview(content))
-    tree = footer._Reader(own).struct()
+    body, tree = footer.body_and_footer(memoryview(content))
     column = tree[footer.GROUPS][1][1][0][footer.COLUMNS][1][1][0][footer.CHUNK][1]
-    column[16] = (footer.STRUCT, {3: (footer.LIST, (footer.I64, [0] * 7))})
-    made = footer._struct(tree)
+    column[16] = (thrift.STRUCT, {3: (thrift.LIST, (thrift.I64, [0] * 7))})
+    made = thrift.to_bytes(tree)
     path.write_bytes(b"PAR1" + body + made + len(made).to_bytes(4, "little") + b"PAR1")
     with pytest.raises(InvalidTable, match="cannot be read"):
         open_table(path).to_arrow()

@@ -9,7 +9,8 @@ import pyreadstat
 import pytest
 
 from pramana import api
-from pramana.errors import InvalidSchema, Notice
+from pramana.cli.app import main
+from pramana.errors import InvalidSchema, Notice, OutsideDomain
 from pramana.formats.opening import open_table
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
@@ -107,6 +108,9 @@ def test_a_release_tells_the_reasons_apart(spss, tmp_path, method):
     if method is None:
         table = release.crosstab("vote")
         assert table.labels[0] == (1, 2, 8, 9, None)
+        assert "8 refused" in repr(table)
+        assert "<td>8 refused</td>" in table._repr_html_()
+        assert "8 refused" in table.plot().to_json()
 
 
 @pytest.mark.filterwarnings("ignore::pramana.errors.Notice")
@@ -198,12 +202,80 @@ def test_columns_that_are_not_randomised_say_that_reasons_are_lost(spss):
 
 
 def test_policy_says_what_happens_to_them():
-    """``keep`` leaves each as it is, ``category`` randomises each, ``refuse`` goes with none."""
+    """``keep`` leaves each as it is, ``category`` randomises each; ``refuse`` refuses what is
+    empty alone, so that no category is there that nobody has."""
     domain = Categories((1, 2), missing_values=(8, 9))
     assert Column("v", Role.KEY, domain, missing="keep").fixed == (8, 9, None)
     assert Column("v", Role.KEY, domain, missing="category").fixed == ()
-    with pytest.raises(InvalidSchema, match="refuses missing values"):
-        Column("v", Role.KEY, domain, missing="refuse")
+    refusing = Column("v", Role.KEY, domain, missing="refuse")
+    assert refusing.labels == (1, 2, 8, 9)
+    assert encode(refusing, pa.array([9, 1])).tolist() == [3, 0]
+    with pytest.raises(OutsideDomain, match="missing"):
+        encode(refusing, pa.array([9, None]))
+
+
+def test_codes_alone_bring_no_empty_category(tmp_path):
+    """A file whose records all have a value or a reason for none needs nothing beside them."""
+    own = survey()[["vote"]].dropna()
+    path = str(tmp_path / "survey.sav")
+    pyreadstat.write_sav(own, path, missing_ranges={"vote": [8, 9]})
+    found = api.describe(path, keys=["vote"]).schema
+    schema = api.design(found, PkAnonymity(k=2), data=path, method="retention").schema
+    assert schema.column("vote").labels == (1, 2, 8, 9)
+
+
+LISTED = Categories((1, 2), missing_values=(8, 9))
+
+
+@pytest.mark.filterwarnings("ignore::pramana.errors.Notice")
+@pytest.mark.parametrize("method", ["retention", "resample", "reports"])
+def test_columns_that_are_not_randomised_keep_reasons_that_they_list(spss, tmp_path, method):
+    """Each stays a value with its label, in the release, its codebook and tables; no mean counts
+    them; bins keep them too; and the folder verifies."""
+    schema = Schema((
+        Column("party", Role.KEY, Categories(("left", "right"), missing_values=("none",))),
+        Column("age", Role.SENSITIVE, Bins((0, 50, 100), missing_values=(998, 999))),
+        Column("income", Role.SENSITIVE),
+        Column("vote", Role.SENSITIVE, LISTED),
+    ))  # fmt: skip
+    target = KAnonymity(k=3) if method == "resample" else PkAnonymity(k=2)
+    plan = api.design(schema, target, data=spss, method=method)
+    release = api.protect(spss, plan, to=tmp_path / "r", seed=1)
+
+    truth = survey()
+    verdict = api.verify(tmp_path / "r", original=spss)
+    assert verdict.valid, [check for check in verdict.checks if not check.ok]
+    released = release.opened.to_arrow().to_pandas()
+    assert (released["vote"] == 8).sum() == (truth["vote"] == 8).sum()
+    assert (released["age"].astype(str) == "998").sum() == (truth["age"] == 998).sum()
+    assert '"8","refused","missing"' in (tmp_path / "r" / "codebook.csv").read_text()
+    assert "8 refused" in repr(release.crosstab("vote"))
+    mean = release.mean("vote", by=[])
+    assert mean.estimate.item() == pytest.approx(truth["vote"][truth["vote"] < 3].mean())
+
+
+def test_means_count_no_reason_for_missing_of_a_plain_file(tmp_path):
+    """Codes that a schema lists are no numbers, whatever file they stand in."""
+    truth = survey()[["vote", "party"]].fillna({"vote": 9.0})
+    schema = Schema((
+        Column("party", Role.KEY, Categories(("left", "right", "none")), missing="refuse"),
+        Column("vote", Role.SENSITIVE, LISTED, missing="refuse"),
+    ))  # fmt: skip
+    plan = api.design(schema, PkAnonymity(k=2), data=truth, method="retention")
+    release = api.protect(truth, plan, seed=1)
+    assert release.mean("vote", by=[]).estimate.item() < 2
+    assert sum(release.mean("vote", by=["party"]).estimate > 2) == 0
+
+    strange = truth.assign(vote=truth["vote"].replace({9.0: 7.0}))
+    with pytest.raises(OutsideDomain, match="'vote'"):
+        api.protect(strange, plan, seed=1)
+
+
+def test_labelled_columns_that_stay_are_described_with_their_reasons(spss):
+    """Where the file labels all values, the reasons that occur are listed; elsewhere not."""
+    found = api.describe(spss, keys=["age"], sensitive=["vote", "income"], plain=["party"]).schema
+    assert found.column("vote").domain == LISTED
+    assert found.column("income").domain is None is found.column("party").domain
 
 
 @pytest.mark.parametrize("release", ["label", "centre", "draw"])
@@ -274,3 +346,13 @@ def test_labels_of_values_that_are_not_released_stay_at_home(tmp_path, file_form
     assert b"SECRET" not in written
     assert all(text in written for text in (b"illness", b"flu", b"two"))
     assert api.verify(folder, original=tmp_path / "truth.sav").valid
+
+
+def test_a_command_says_once_that_codes_are_taken_as_missing(spss, tmp_path, capsys):
+    """The file is opened more than once on the way; a steward reads the notice once."""
+    schema = api.describe(spss, keys=["vote"], sensitive=["income"], plain=["party"]).schema
+    schema.save(tmp_path / "schema.toml")
+    with pytest.raises(SystemExit):
+        main(["design", str(spss), "--schema", str(tmp_path / "schema.toml"), "--k", "2"])
+
+    assert capsys.readouterr().err.count("all alike, in columns that are not randomised") == 1

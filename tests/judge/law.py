@@ -16,7 +16,10 @@ from math import comb, inf
 from random import Random
 from typing import Any
 
-__all__ = ["Case", "Fault", "Grouped", "Matrix", "SetView", "StepView", "judge", "judge_groups"]
+__all__ = [
+    "MOST_LISTS", "Case", "Fault", "Grouped", "Matrix", "SetView", "StepView", "amplification",
+    "judge", "judge_groups", "permanent", "shuffled", "tables_and_releases",
+]  # fmt: skip
 
 Cell = tuple[Any, ...]
 Record = Mapping[str, Any]
@@ -185,13 +188,13 @@ def _k(case: Case, claim: Any, random: Random) -> None:
         groups = list({len(group): group for group in groups}.values())  # the same matrices in all
     for group in groups:
         rows = {_cell(case, person): case.row(person) for person in case.domain(group[0])}
-        for people, released in _tables_and_releases(case, group, random):
+        for people, released in tables_and_releases(case, group, random):
             worst = _link([rows[_cell(case, person)] for person in people], released)
             if worst * k > 1:
                 raise Fault(f"k = {claim.k}, and a link is certain to {float(worst)}")
 
 
-def _tables_and_releases(
+def tables_and_releases(
     case: Case, group: tuple[Record, ...], random: Random
 ) -> Iterator[tuple[tuple[Record, ...], tuple[Cell, ...]]]:
     """All true tables of a group and all releases, or many of them.
@@ -228,18 +231,18 @@ def _cell(case: Case, person: Record) -> Cell:
 def _link(rows: Sequence[Mapping[Cell, int]], released: Sequence[Cell]) -> Fraction:
     """The largest chance that a released record is a person's, over all orders of the records."""
     table = [[row.get(cell, 0) for cell in released] for row in rows]
-    total = _permanent(table)
+    total = permanent(table)
     if not total:
         return Fraction(0)
     worst = 0
     for i in {tuple(row): i for i, row in enumerate(table)}.values():
         for j in {cell: j for j, cell in enumerate(released)}.values():
             minor = [row[:j] + row[j + 1 :] for place, row in enumerate(table) if place != i]
-            worst = max(worst, table[i][j] * _permanent(minor))
+            worst = max(worst, table[i][j] * permanent(minor))
     return Fraction(worst, total)
 
 
-def _permanent(table: Sequence[Sequence[int]]) -> int:
+def permanent(table: Sequence[Sequence[int]]) -> int:
     """The sum over all orders of the product of entries, one person a record."""
     reached = {0: 1}
     for row in table:
@@ -257,7 +260,7 @@ def _permanent(table: Sequence[Sequence[int]]) -> int:
 
 
 def _epsilon(case: Case, claim: Any, random: Random) -> None:
-    ratio = _amplification(case, random)
+    ratio = amplification(case, random)
     if ratio == inf:
         if claim.epsilon != inf:
             raise Fault(f"epsilon = {claim.epsilon}, and some release rules a table out")
@@ -273,7 +276,7 @@ def _epsilon(case: Case, claim: Any, random: Random) -> None:
 def _rho(case: Case, claim: Any, random: Random) -> None:
     """All priors on two truths, which are the corners, and some on more of them."""
     before, after = Fraction(claim.rho1), Fraction(claim.rho2)
-    ratio = _amplification(case, random)
+    ratio = amplification(case, random)
     worst = Fraction(1) if ratio == inf else ratio * before / (ratio * before + 1 - before)
     if worst > after:
         raise Fault(f"rho2 = {claim.rho2}, and a suspicion grows to {float(worst)}")
@@ -293,7 +296,7 @@ def _rho(case: Case, claim: Any, random: Random) -> None:
                     raise Fault(f"rho2 = {claim.rho2}, and a fact becomes likelier")
 
 
-def _amplification(case: Case, random: Random) -> Fraction | float:
+def amplification(case: Case, random: Random) -> Fraction | float:
     """The largest ratio of a release under two tables that differ in one person's values."""
     worst: Fraction | float = Fraction(1)
     for record in _one_a_stratum(case):
@@ -374,7 +377,7 @@ def _central(case: Case, claim: Any, random: Random) -> None:
             continue
         tables = list(combinations_with_replacement(rows, len(group) - 1))
         for others in random.sample(tables, min(len(tables), 12)):
-            laws = [_shuffled([row, *others]) for row in rows]
+            laws = [shuffled([row, *others]) for row in rows]
             for one, other in permutations(laws, 2):
                 lacks = sum(
                     max(0, weight * factor.denominator - factor.numerator * other.get(seen, 0))
@@ -385,7 +388,7 @@ def _central(case: Case, claim: Any, random: Random) -> None:
                     raise Fault(f"{claim} does not hold: a release is likelier by more")
 
 
-def _shuffled(rows: Sequence[Mapping[Cell, int]]) -> dict[tuple[Cell, ...], int]:
+def shuffled(rows: Sequence[Mapping[Cell, int]]) -> dict[tuple[Cell, ...], int]:
     """The weight of every released list of records, in whatever order."""
     laws: dict[tuple[Cell, ...], int] = {(): 1}
     for row in rows:

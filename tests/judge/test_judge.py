@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import pytest
 import pramana as pm
 from pramana.guarantees.registry import GUARANTEES
 from pramana.methods.registry import METHODS
+from tests.judge.homes import judge_homes
 from tests.judge.law import Fault, Grouped, judge, judge_groups
 from tests.judge.trials import try_designs
 from tests.judge.worlds import KINDS, World, case_of, table_of
@@ -154,6 +156,23 @@ def test_a_recognition_that_overlooks_a_kept_column_is_found():
     for claim in (pm.SpontaneousRecognition(alpha=1 / 6, width=1), pm.CorrectMatch(xi=1 / 6)):
         with pytest.raises(Fault):
             judge(case_of(found, plan), {claim.name: claim})
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [("pk-anonymity", {"k": 1.2}), ("differential-privacy", {"epsilon": 1.2}),
+     ("privacy-breach", {"rho1": 0.1, "rho2": 0.3}), ("correct-match", {"xi": 0.3}),
+     ("shuffled-privacy", {"epsilon": 1.0, "delta": 0.0}),
+     ("spontaneous-recognition", {"alpha": 0.3})],
+)  # fmt: skip
+def test_a_number_for_two_who_live_together_that_is_that_of_one_is_found(name, numbers):
+    """About what is true of one person of three, whose value stays with 3 to 1."""
+    found = world(people("p", "q", "q"))
+    case = case_of(found, found.plan())
+    one = SimpleNamespace(rho1=0.1, xi=0.3, alpha=0.3, household=lambda _: numbers)
+
+    with pytest.raises(Fault, match="for two"):
+        judge_homes(case, {name: one})
 
 
 def test_a_combination_that_cannot_exist_and_a_value_that_must_stay_are_looked_for():

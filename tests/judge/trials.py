@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests.judge.homes import judge_homes
 from tests.judge.law import judge, judge_groups
 from tests.judge.worlds import GROUPED, World, case_of, grouped_of, worlds
 
@@ -47,4 +48,5 @@ def _try(world: World, *, seed: int, neighbours: bool) -> int:
     claims = {claim.name: claim.attained for claim in plan.claims}
     stated = {claim.name: claim.attained for claim in plan.published}
     others = {name: claim for name, claim in stated.items() if claim != claims[name]}
-    return len(judge(case, claims, seed)) + len(judge(case, others, seed))
+    homes = judge_homes(case, stated, seed) if world.schema.household else 0
+    return len(judge(case, claims, seed)) + len(judge(case, others, seed)) + homes

@@ -52,7 +52,7 @@ class World:
 
 
 def table_of(schema: pm.Schema, records: tuple[Record, ...]) -> pa.Table:
-    kinds = {"w": pa.float64(), "s": pa.int64()}
+    kinds = {"w": pa.float64(), "s": pa.int64(), "home": pa.int64()}
     return pa.table(
         {
             column.name: pa.array([r[column.name] for r in records], kinds.get(column.name))
@@ -93,17 +93,24 @@ def _schema(kind: str, random: Random) -> pm.Schema:
             strata = ("stratum",) if role == "stratum" else strata
     if random.random() < 0.4 or kind in GROUPED:
         columns.append(pm.Column("s", pm.Role.SENSITIVE))
+    home = "home" if random.random() < 0.2 else None
+    if home is not None:
+        columns.append(pm.Column(home, pm.Role.IDENTIFIER))
     rules = ()
     if len(keys) > 1 and random.random() < 0.3 and kind not in ("matrix", "matrix-from-data"):
         rules = (pm.Impossible.of({"a": ["p"], "b": [random.choice("pq")]}),)
-    return pm.Schema(tuple(columns), impossible=rules, strata=strata)
+    return pm.Schema(tuple(columns), impossible=rules, strata=strata, household=home)
 
 
 def _key(name: str, kind: str, random: Random) -> pm.Column:
     values = LETTERS[: 2 if kind in SMALL and random.random() < 0.7 else random.choice((2, 2, 3))]
     missing = random.choice(("refuse", "refuse", "category", "keep"))
     exempt = (values[0],) if random.random() < 0.15 else ()
-    return pm.Column(name, pm.Role.KEY, pm.Categories(values), missing=missing, exempt=exempt)
+    role, own = (pm.Role.SENSITIVE, True) if name == "c" and random.random() < 0.3 else (
+        pm.Role.KEY, None)  # fmt: skip
+    return pm.Column(
+        name, role, pm.Categories(values), missing=missing, exempt=exempt, randomise=own
+    )
 
 
 def _records(schema: pm.Schema, random: Random, *, small: bool) -> tuple[Record, ...]:
@@ -119,8 +126,10 @@ def _records(schema: pm.Schema, random: Random, *, small: bool) -> tuple[Record,
 def _value(column: pm.Column, random: Random) -> Any:
     if column.name in ("w", "s"):
         return random.choice((1.0, 1.0, 2.5)) if column.name == "w" else random.randint(0, 2)
+    if column.name == "home":
+        return random.randint(1, 3)
     if column.domain is None:
-        return random.choice(("n", "n", "n", "m"))
+        return random.choice(("n", "n", "n", "m", None))
     if column.missing != "refuse" and random.random() < 0.2:
         return None
     return random.choice(column.domain.labels)

@@ -17,7 +17,7 @@ from scipy import stats
 import pramana as pm
 from pramana.formats.opening import open_table
 from pramana.kanonymity.distance import Key
-from pramana.kanonymity.release import donors
+from pramana.kanonymity.release import gaussian_donors
 from pramana.kanonymity.sequential import draw_keys
 from pramana.randomness import Keystream
 
@@ -211,7 +211,7 @@ def test_keys_drawn_around_a_group_have_the_law_of_the_paper(width):
     """Each group against a simulation by other means; less of the loading is noticed."""
     keys, kinds = numbers(width)
     named = [Key(name, keys[:, at]) for at, name in enumerate("ab"[:width])]
-    source = donors(named, kinds, method="gaussian", keystream=Keystream.from_seed(5))
+    source = gaussian_donors(named, kinds, Keystream.from_seed(5))
     for kind in range(3):
         own = keys[source[kinds == kind]]
         assert two_sample(own, simulated(keys, kinds, kind, 60_000)) > LEVEL

@@ -8,11 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pramana.errors import Infeasible, InvalidNumber, InvalidTable, OutsideDomain, UnknownColumn
-from pramana.kanonymity.clustering import shared_groups
+import pramana as pm
+from pramana.errors import Infeasible, InvalidTable, OutsideDomain, UnknownColumn
+from pramana.kanonymity import clustering
+from pramana.kanonymity.clustering import form_groups
 from pramana.kanonymity.distance import Key
-from pramana.kanonymity.release import RELEASE_METHODS, centroid, donors, new_keys, permute_members
+from pramana.kanonymity.dither import draw_members
+from pramana.kanonymity.release import centroid, gaussian_donors, new_keys, permute_members
+from pramana.kanonymity.shared import shared_groups
 from pramana.kanonymity.tables import anonymise, key_of, replace_keys
+from pramana.methods.grouped import Grouped
+from pramana.methods.registry import METHODS
 from pramana.randomness import Keystream
 from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Column, Role
@@ -48,13 +54,16 @@ def test_permuting_hands_every_record_round_once(groups, seed):
     assert (labels[source] == labels).all()
 
 
-@pytest.mark.parametrize("method", ["resample", "permute"])
+DRAWS = {"resample": draw_members, "permute": permute_members}
+
+
+@pytest.mark.parametrize("method", DRAWS)
 def test_every_arrangement_is_as_likely_as_it_should_be(method):
     """Groups of three: 6 orders without replacement, 27 with; chi-square at level 1e-4."""
     from scipy import stats
 
     labels = np.repeat(np.arange(8000), 3)
-    source = donors([], labels, method=method, keystream=Keystream.from_seed(1))
+    source = DRAWS[method](labels, Keystream.from_seed(1))
     places = (source - 3 * labels).reshape(-1, 3)
     counts = np.bincount(places @ [9, 3, 1], minlength=27)
 
@@ -79,7 +88,7 @@ def test_a_record_has_no_say_in_its_own_keys():
         tables = np.zeros((3, 6))
         for seed in range(300):
             stream = Keystream.from_seed(seed)
-            new = new_keys(keys, labels, method=method, keystream=stream)[0].values
+            new = new_keys(keys, labels, METHODS[method]().donors, stream)[0].values
             for member in range(3):
                 tables[member] += new[member] == keys[0].values
         seen = tables[:, tables.sum(axis=0) > 0]
@@ -93,7 +102,7 @@ def test_gaussian_keys_are_combinations_that_occur():
     keys.append(Key("d", np.where(rng.random(200) < 0.1, NAN, 1.0)))
     labels = np.repeat(np.arange(20), 10)
 
-    new = new_keys(keys, labels, method="gaussian", keystream=Keystream.from_seed(5))
+    new = new_keys(keys, labels, pm.Gaussian().donors, Keystream.from_seed(5))
     seen = {tuple(row) for row in np.nan_to_num(np.column_stack([k.values for k in keys]), nan=-1)}
     made = {tuple(row) for row in np.nan_to_num(np.column_stack([k.values for k in new]), nan=-1)}
     assert made <= seen
@@ -121,11 +130,16 @@ KEYS = (
 )
 
 
-@pytest.mark.parametrize("method", RELEASE_METHODS)
+GROUPED = [name for name, method in METHODS.items() if issubclass(method, Grouped)]
+
+
+@pytest.mark.parametrize("method", GROUPED)
 def test_a_table_keeps_its_columns_and_types(method):
     """Keys are replaced in place, other columns untouched, labels of groups nowhere."""
     table = people()
-    result = anonymise(table, KEYS, k=5, method=method, keystream=Keystream.from_seed(1))
+    result = anonymise(
+        table, KEYS, k=5, donors=METHODS[method]().donors, keystream=Keystream.from_seed(1)
+    )
 
     assert result.table.column_names == table.column_names
     assert result.table["income"].equals(table["income"])
@@ -139,7 +153,9 @@ def test_a_table_keeps_its_columns_and_types(method):
 
 def test_centroids_make_classes_of_at_least_k():
     """Plain k-anonymity in its first sense: every released combination at least k times."""
-    result = anonymise(people(), KEYS, k=7, method="centroid", keystream=Keystream.from_seed(1))
+    result = anonymise(
+        people(), KEYS, k=7, donors=pm.Centroid().donors, keystream=Keystream.from_seed(1)
+    )
     keys = result.table.select([key.name for key in KEYS])
     counts = keys.group_by(keys.column_names).aggregate([([], "count_all")])["count_all"]
 
@@ -150,7 +166,9 @@ def test_permuting_keeps_every_count():
     """The joint distribution of the keys is exactly the old one."""
     numbers = (column("score"), column("income"))
     table = people()
-    result = anonymise(table, numbers, k=5, method="permute", keystream=Keystream.from_seed(2))
+    result = anonymise(
+        table, numbers, k=5, donors=pm.Permute().donors, keystream=Keystream.from_seed(2)
+    )
 
     def rows(t):
         return sorted(map(repr, zip(t["score"].to_pylist(), t["income"].to_pylist(), strict=True)))
@@ -178,22 +196,21 @@ def test_kinds_of_keys_follow_the_schema():
 
 
 def test_bad_input_is_refused():
-    """Unknown columns and methods, values outside a domain, too few records, text as a number."""
+    """Unknown columns, values outside a domain, too few records, text as a number."""
     stream = Keystream.from_seed(0)
 
     def refuse(error, says, keys=KEYS, **options):
-        asked = {"k": 5, "method": "resample", **options}
+        asked = {"k": 5, "donors": pm.Resample().donors, **options}
         with pytest.raises(error, match=says):
             anonymise(people(), keys, keystream=stream, **asked)
 
     refuse(UnknownColumn, "'height'", keys=(column("height"),))
     refuse(UnknownColumn, "'cost'", responses=["cost"])
     refuse(InvalidTable, "'sex' must hold numbers", responses=["sex"])
-    refuse(InvalidNumber, "method", method="magic")
     refuse(Infeasible, "there are 400", k=401)
     refuse(OutsideDomain, "'sex'", keys=(column("sex", domain=Categories(("F", "X"))),))
     with pytest.raises(InvalidTable, match="same records"):
-        replace_keys(people(), KEYS, [], None, method="permute", keystream=stream)
+        replace_keys(people(), KEYS, [], None, pm.Permute().donors, stream)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -215,12 +232,59 @@ def test_in_trials_gaussian_draws_are_shared():
     labels = np.repeat(np.arange(6), 10)
 
     def drawn(seed):
-        return donors(keys, labels, method="gaussian", keystream=Keystream.from_seed(seed))
+        return gaussian_donors(keys, labels, Keystream.from_seed(seed))
 
     assert (drawn(1) != drawn(2)).any()
     with shared_groups():
         first = drawn(1)
         assert (drawn(2) == first).all()
-        other = donors(keys, labels // 2, method="gaussian", keystream=Keystream.from_seed(2))
+        other = gaussian_donors(keys, labels // 2, Keystream.from_seed(2))
         assert (other != first).any()
     assert (drawn(2) != first).any()
+
+
+@pytest.mark.parametrize("method", ["gaussian", "resample"])
+def test_in_trials_the_order_of_the_records_changes_no_group(method, monkeypatch):
+    """Groups are formed once, and each who asks has them in its own order of the records."""
+    generator = np.random.default_rng(2)
+    table = pa.table({"a": generator.normal(size=80), "b": generator.integers(0, 9, 80) * 1.0})
+    columns = [Column(name, Role.KEY) for name in table.column_names]
+    formed = []
+    usual = clustering._formed
+    monkeypatch.setattr(clustering, "_formed", lambda *own: formed.append(1) or usual(*own))
+
+    def made(order, seed):
+        donors, stream = METHODS[method]().donors, Keystream.from_seed(seed)
+        return anonymise(table.take(order), columns, k=4, donors=donors, keystream=stream)
+
+    orders = [generator.permutation(80) for _ in range(3)]
+    with shared_groups():
+        found = [made(order, seed) for seed, order in enumerate(orders)]
+    assert len(formed) == 1
+    assert found[0].sizes == found[1].sizes == found[2].sizes
+    if method == "gaussian":  # the very release that was made
+        backs = [pa.concat_arrays(one.table.column("a").chunks) for one in found]
+        drawn = [back.take(np.argsort(order)) for back, order in zip(backs, orders, strict=True)]
+        assert drawn[0] == drawn[1] == drawn[2]
+    made(orders[0], 0)
+    made(orders[1], 1)
+    assert len(formed) == 3
+
+
+def test_in_trials_other_strata_have_other_groups():
+    """The same keys, with groups that must not cross something else."""
+    keys = [Key("x", np.random.default_rng(3).normal(size=40))]
+    stream, parts = Keystream.from_seed(1), np.arange(40) % 2
+
+    def labels(strata=None, order=slice(None)):
+        own = [key.at(order) for key in keys]
+        part = None if strata is None else strata[order]
+        return form_groups(own, k=4, keystream=stream, strata=part).labels
+
+    with shared_groups():
+        free, parted = labels(), labels(parts)
+        order = np.random.default_rng(4).permutation(40)
+        assert (labels(parts, order) == parted[order]).all()
+        assert (labels(order=order) == free[order]).all()
+    assert all(len(set(parts[parted == one])) == 1 for one in set(parted.tolist()))
+    assert any(len(set(parts[free == one])) == 2 for one in set(free.tolist()))

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import stats
 
 from pramana.kanonymity.distance import Key
-from pramana.kanonymity.release import donors
+from pramana.kanonymity.dither import draw_members
 from pramana.kanonymity.sequential import draw_keys, tree_of
 from pramana.randomness import Keystream
 
@@ -75,7 +75,7 @@ def test_fewer_whole_records_are_copied_and_the_pairs_are_kept():
     def copied(new):
         return len(alone & {tuple(row) for row in new}) / len(alone)
 
-    whole = copied(table[donors(keys, labels, method="resample", keystream=stream)])
+    whole = copied(table[draw_members(labels, stream)])
     drawn = draw_keys(keys, labels, stream)
     chain = copied(np.column_stack([k.values[s] for k, s in zip(keys, drawn, strict=True)]))
 

@@ -70,6 +70,14 @@ def test_every_byte_counts(path: Path, data: st.DataObject) -> None:
         path.write_bytes(whole)
 
 
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "Infinity", "NaN"])
+def test_a_number_that_cannot_be_spelled_shows(path: Path, number: str) -> None:
+    """JSON reads some digits as infinity, which it cannot write again."""
+    path.write_bytes(path.read_bytes().replace(b'"entry 0"', number.encode()))
+    with pytest.raises(DoesNotHold, match="line 2 is no entry"):
+        Chain.load(path)
+
+
 def test_a_line_cut_in_two_shows(path: Path) -> None:
     """A file that ends in the middle of a line."""
     path.write_bytes(path.read_bytes()[:-20])

@@ -55,6 +55,13 @@ def test_tables_are_spelled_in_python_as_in_the_schema():
     assert pm.Reports(tables=("age*income", "age * sex * region")).tables == ASKED
     assert pm.Reports(tables=("age*income", ("age", "sex", "region"))).tables == ASKED
     assert pm.Reports(tables="age*income, age*sex*region").tables == ASKED
+    for wrong in (5, [5], [("age", 5)], {"age*income": 2}):
+        with pytest.raises(pm.InvalidNumber, match="Tables are texts such as"):
+            pm.Reports(tables=wrong)
+        with pytest.raises(pm.InvalidNumber, match="Tables are texts such as"):
+            replace(read_schema(TEXT), tables=wrong)
+    for same in ("age*income, age*sex*region", ["age*income", "age*sex*region"]):
+        assert replace(read_schema(TEXT), tables=same).tables == ASKED
 
 
 def test_reports_ask_for_the_tables_of_the_schema_unless_others_are_stated():
@@ -75,14 +82,14 @@ def test_a_design_tells_what_reports_would_give():
     """The median pair, by both methods; nothing where reports cannot keep the promise."""
     schema = read_schema(TEXT)
     plan = pm.design(schema, pm.PkAnonymity(k=20), records=5_000, method="retention")
-    told = api.reports_instead(plan)
+    told = api.told_instead(plan)
     other = pm.design(schema, pm.PkAnonymity(k=20), records=5_000, method="reports")
     errors = [dict(one.expected_error.tables)["age", "income"] for one in (plan, other)]
 
     assert told.startswith("A two-way table of age by income is off by about")
     assert f"{100 * errors[1]:.2g} % for the same promise with --method reports" in told
     assert errors[1] < errors[0]
-    assert api.reports_instead(other) is None
+    assert api.told_instead(other) is None
 
 
 def errors_of(plan, tables):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import pramana as pm
+from pramana import api
 from pramana.cli.app import main
 
 TRIED = {"advise": "methods", "compare": "scenarios"}
@@ -70,5 +71,47 @@ def go_all_the_way() -> None:
         assert tried["cake"][LOSS[verb]] is None
 
 
+def go_by_lot() -> None:
+    """A kind that is neither matrices nor groups, with a promise that rests on what it offers."""
+    assert "--luck NUMBER" in run("protect --method raffle --help")
+    run("protect people.csv --schema schema.toml --method raffle --luck 0.01 --seed 1 -o dealt")
+    certificate = Path("dealt/certificate.json").read_text()
+    for word in ('"dealt"', '"luck"', "dealt out among all 400 records", "chance 0.0025"):
+        assert word in certificate
+    assert "dealt out by lot" in Path("dealt/README.md").read_text()
+
+    verdict = run("verify dealt --original people.csv")
+    assert "ok   luck: recomputed from the certificate: luck = 0.0025" in verdict
+    assert "ok   method: what the certificate holds is what raffle makes" in verdict
+    run("report dealt -o lot.html --original people.csv")
+    page = Path("lot.html").read_text()
+    assert "A record has its own keys by luck alone" in page
+    assert "Keys were dealt out by lot." in page
+    assert "has no matrices that could be run again" in " ".join(
+        run("audit dealt --original people.csv").split()
+    )
+
+    assert "200" in run("estimate dealt --by sex")
+    release = pm.load("dealt")
+    assert release.crosstab("sex").estimate.tolist() == [200.0, 200.0]
+    for ask in (
+        lambda: release.mean("x", by=["sex"]),
+        lambda: release.total("x", by=["sex"]),
+        lambda: release.regress("x ~ sex"),
+        release.rebuild,
+        lambda: pm.mine_tree("dealt", target="sex"),
+    ):
+        with pytest.raises(pm.NotCovered, match="dealt out by lot"):
+            ask()
+    with pytest.raises(pm.NotCovered, match="dealt out by lot, and here they were not"):
+        pm.design(
+            pm.Schema.load("schema.toml"),
+            *api.asked_by_letters({"luck": 0.01}),
+            data="people.csv",
+            method=pm.Invariant(stay=0.5),
+        )
+
+
 if __name__ == "__main__":
     go_all_the_way()
+    go_by_lot()

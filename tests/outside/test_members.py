@@ -46,19 +46,26 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def registered() -> Iterator[None]:
-    """All five are known while a test runs."""
+    """All are known while a test runs."""
     for registry in REGISTRIES:
-        name, attribute = toys.MEMBERS[registry.group]
-        registry.register(name, getattr(toys, attribute))
+        for name, attribute in toys.MEMBERS[registry.group].items():
+            registry.register(name, getattr(toys, attribute))
     yield
     for registry in REGISTRIES:
-        registry.unregister(toys.MEMBERS[registry.group][0])
+        for name in toys.MEMBERS[registry.group]:
+            registry.unregister(name)
 
 
 @pytest.mark.usefixtures("here", "registered")
 def test_registered_members_go_all_the_way() -> None:
     """By one call of ``register`` each."""
     journey.go_all_the_way()
+
+
+@pytest.mark.usefixtures("here", "registered")
+def test_a_kind_without_matrices_or_groups_goes_all_the_way() -> None:
+    """What it offers to promises, its words and its answers are its own: no other file knows it."""
+    journey.go_by_lot()
 
 
 def test_members_of_an_installed_package_go_all_the_way(here: Path) -> None:
@@ -68,7 +75,9 @@ def test_members_of_an_installed_package_go_all_the_way(here: Path) -> None:
     about.mkdir(parents=True)
     shutil.copy(toys.__file__, package / "toys.py")
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: toys\nVersion: 1.0\n")
-    points = (f"[{g}]\n{name} = toys:{own}\n" for g, (name, own) in toys.MEMBERS.items())
+    points = []
+    for group, members in toys.MEMBERS.items():
+        points += [f"[{group}]", *(f"{name} = toys:{own}" for name, own in members.items())]
     (about / "entry_points.txt").write_text("\n".join(points))
     path = os.pathsep.join([str(package), *filter(None, sys.path)])
 

@@ -1,4 +1,4 @@
-"""One member of each registry, written as by somebody who only has the installed package."""
+"""Members of each registry, written as by somebody who only has the installed package."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ from pyarrow import csv
 
 import pramana as pm
 from pramana.engines.local.engine import LocalEngine
+from pramana.engines.local.table import LocalTable
+from pramana.estimation.grouped import Drawn, grouped_counts
+from pramana.formats.base import Format
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
 from pramana.guarantees.evaluate import attained
+from pramana.matrices.mechanism import Mechanism
 from pramana.methods.base import option
 from pramana.readings.published import PublishedReading
 from pramana.release.kinds import Kind
@@ -79,7 +83,7 @@ class Cake(pm.Method):
         return {"slices": self.slices}
 
 
-class Lines:
+class Lines(Format):
     """One JSON object a line."""
 
     name = "lines"
@@ -157,6 +161,149 @@ class WhisperedReading(PublishedReading):
         raise pm.NotCovered("What was whispered is not learned from.")
 
 
+DEALT = Need("it speaks of keys that were dealt out by lot, and here they were not")
+
+
+@dataclass(frozen=True, slots=True)
+class Luck(Guarantee):
+    """Nobody has their own keys more often than by luck."""
+
+    luck: float
+
+    name: ClassVar[str] = "luck"
+    needs: ClassVar[frozenset[Need]] = frozenset({DEALT, Need.CROWD})
+    assumption: ClassVar[str] = "The lot is fair."
+    not_promised: ClassVar[str] = "That anybody is lucky."
+    letters: ClassVar[tuple[Letter, ...]] = (
+        Letter("--luck", "Leave everybody their own keys at most so often."),
+    )
+    page: ClassVar[str] = "luck"
+
+    @classmethod
+    def evaluate(cls, evidence, *, asked=None):
+        """One in all that lots were drawn among, if the owner says so too."""
+        del asked
+        return cls(1 / evidence.figures.get("dealt_among", evidence.crowd))
+
+    def implies(self, other):
+        """Less luck is stronger."""
+        return self.luck <= other.luck
+
+    def sentence(self):
+        """In plain words."""
+        return f"A record has its own keys by luck alone, with chance {self.luck:.4f}."
+
+    def to_json(self):
+        """The number by name."""
+        return {"luck": self.luck}
+
+
+@dataclass(frozen=True)
+class Raffle(pm.Method):
+    """Deals all keys out by lot: neither matrices nor groups."""
+
+    name: ClassVar[str] = "raffle"
+    when: ClassVar[str] = "You want to see a kind of release from outside."
+    aims: ClassVar[tuple[str, ...]] = ("luck",)
+    kind: ClassVar[str] = "dealt"
+
+    def design(self, people, asked):
+        """Nothing to find: the lot is the same for everybody."""
+        figures = {"dealt_among": people.records}
+        evidence = Evidence(people.schema, people.records, people.crowd,
+                            besides=frozenset({DEALT}), figures=figures)  # fmt: skip
+        return pm.Plan(
+            schema=people.schema,
+            mechanism=Mechanism(()),
+            method=self,
+            records=people.records,
+            crowd=people.crowd,
+            asked=tuple(asked),
+            attained=attained(evidence, tuple(asked)),
+            public=figures,
+        )
+
+    def release(self, plan, opened, keystream):
+        """The keys of one record each, whose is drawn; everything else as it is."""
+        table = opened.to_arrow([column.name for column in plan.schema.released])
+        lot = keystream.permutation(table.num_rows, "raffle")
+        for column in plan.schema.randomised:
+            at = table.column_names.index(column.name)
+            table = table.set_column(at, column.name, table.column(at).take(pa.array(lot)))
+        return LocalTable.of(table).shuffle(keystream=keystream), plan
+
+
+class DealtReading(PublishedReading):
+    """Of keys alone everything stands as it was; with anything else they have nothing to do."""
+
+    def counts(self, asked, *, method, share):
+        """As released, without an error."""
+        changed = self.records.changed(asked.names)
+        if not changed:
+            return super().counts(asked, method=method, share=share)
+        self._require(set(asked.names) <= set(changed))
+        sums = self.records.sums(asked, Mechanism(()))
+        return grouped_counts(
+            sums.moments,
+            sums.layout,
+            drawn=Drawn(0.0, "keys were dealt out: no count of them changed."),
+            records=self.records.certificate.records,
+            question=asked.question,
+            share=share,
+        )
+
+    def mean(self, asked, of):
+        """Where no key is involved; totals, shares and quantiles likewise."""
+        self._require(not self.records.changed([*asked.names, of]))
+        return super().mean(asked, of)
+
+    def total(self, asked, of):
+        """As means are."""
+        self._require(not self.records.changed([*asked.names, of]))
+        return super().total(asked, of)
+
+    def proportion(self, asked, beyond):
+        """As means are."""
+        self._require(not self.records.changed([*asked.names, beyond.column]))
+        return super().proportion(asked, beyond)
+
+    def quantile(self, asked, of, *, shares):
+        """As means are."""
+        self._require(not self.records.changed([*asked.names, of]))
+        return super().quantile(asked, of, shares=shares)
+
+    def independence(self, asked):
+        """Never: lots are independent of everything."""
+        del asked
+        self._require(False)
+
+    def rebuild(self, keystream, *, method):
+        """Never."""
+        del keystream, method
+        self._require(False)
+
+    def channel(self):
+        """Never."""
+        self._require(False)
+
+    def regress(self, asked, formula, *, family):
+        """Never."""
+        del asked, formula, family
+        self._require(False)
+
+    def _require(self, good):
+        if not good:
+            raise pm.NotCovered("Keys were dealt out by lot, and tell nothing of anything else.")
+
+
+DEALT_OUT = Kind(
+    reading=f"{__name__}:DealtReading",
+    made="Keys were dealt out by lot.",
+    why_not="Who has which keys was drawn by lot: nothing else goes with them.",
+    treatment="dealt out by lot",
+    crowd="Keys were dealt out among {inside}.",
+    offers=frozenset({DEALT}),
+)
 WHISPERED = Kind(
     reading=f"{__name__}:WhisperedReading",
     made="The matrices were whispered and {depends}.",
@@ -167,10 +314,10 @@ LINES = Lines()
 ROWS = RowEngine()
 
 MEMBERS = {
-    "pramana.guarantees": ("doubt", "Doubt"),
-    "pramana.methods": ("cake", "Cake"),
-    "pramana.kinds": ("whispered", "WHISPERED"),
-    "pramana.formats": ("lines", "LINES"),
-    "pramana.engines": ("rows", "ROWS"),
+    "pramana.guarantees": {"doubt": "Doubt", "luck": "Luck"},
+    "pramana.methods": {"cake": "Cake", "raffle": "Raffle"},
+    "pramana.kinds": {"whispered": "WHISPERED", "dealt": "DEALT_OUT"},
+    "pramana.formats": {"lines": "LINES"},
+    "pramana.engines": {"rows": "ROWS"},
 }
-"""The name and the attribute of the member of each group."""
+"""The members of each group, by name, with their attributes."""

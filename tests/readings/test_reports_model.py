@@ -149,3 +149,31 @@ def test_a_report_with_what_stands_beside_climbs_its_likelihood():
     # The pseudo-record of each class is the only thing besides the likelihood.
     assert all(after > before - 1e-2 for before, after in itertools.pairwise(path))
     assert path[-1] > path[0] + 10
+
+
+def test_few_reports_tell_what_they_can():
+    """By chance no record is asked for a pair, or for a column; a part held out may be empty."""
+    keys = {"a": "xy", "b": "uvw", "c": "pq"}
+    table = pa.table({name: list((own * 2)[:2]) for name, own in keys.items()})
+    columns = (pm.Column(n, pm.Role.KEY, pm.Categories(tuple(own))) for n, own in keys.items())
+    plan = pm.design(
+        pm.Schema(tuple(columns)), pm.DifferentialPrivacy(1.0), data=table, method="reports"
+    )
+    found = set()
+    for seed in range(8):
+        release = pm.protect(table, plan, seed=seed)
+        assert len(release.rebuild(seed=1)) == 2
+        told = {frozenset(own.split("*")) for own in release.table["asked"].to_pylist()}
+        silent = {"a", "b"} - frozenset.union(*told)
+        if any({"a", "b"} <= own for own in told):
+            found.add("told")
+        elif silent:
+            found.add("silent")
+            with pytest.raises(NotCovered, match=f"chance asked nobody for {min(silent)}: "):
+                release.crosstab("a", "b")
+        else:
+            found.add("modelled")
+            assert release.crosstab("a", "b").method == "model"
+            with pytest.raises(NotCovered, match="nothing tells whether they go together"):
+                release.independence("a", "b")
+    assert found == {"told", "silent", "modelled"}

@@ -45,3 +45,25 @@ def test_shares_by_kept_groups_have_the_error_of_a_ratio():
     ):
         with pytest.raises(pm.NotCovered, match="'asked' says what a record was asked for"):
             ask()
+
+
+def test_shares_within_rows_of_a_table_from_the_model_are_those_of_the_table():
+    """No filter was asked for, and none is refused; no interval is stated."""
+    rng = np.random.default_rng(4)
+    names = ("a", "b", "c")
+    people = pa.table({name: rng.choice(["x", "y", "z"], 900) for name in names})
+    keys = [pm.Column(n, pm.Role.KEY, pm.Categories(("x", "y", "z"))) for n in names]
+    plan = pm.design(pm.Schema(tuple(keys)), pm.PkAnonymity(k=50), data=people, method="reports")
+    release = pm.protect(people, plan, seed=2)
+    table = release.crosstab(*names).estimate
+
+    for share, place in (("row", 0), ("column", 2)):
+        found = release.crosstab(*names, share=share)
+        axes = tuple(at for at in range(3) if at != place)
+        assert found.method == "model"
+        assert found.what == f"share within {names[place]}"
+        assert found.estimate == pytest.approx(table / table.sum(axis=axes, keepdims=True))
+        assert np.isnan(found.low).all()
+        assert found.no_interval
+    with pytest.raises(pm.NotCovered, match="nor filters"):
+        release.crosstab(*names, where={"a": "x"}, share="row")

@@ -7,14 +7,18 @@ import html
 import json
 import os
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import pramana as pm
+from pramana.collect.panel import two_stages
 from pramana.errors import OutputExists
-from pramana.release.certificate import Certificate, canonical
+from pramana.matrices.reporting import Reporting
+from pramana.matrices.uniform_mixture import UniformMixture
+from pramana.release.certificate import Certificate, Collected, canonical
 from pramana.release.edition import edition
 from pramana.release.folder import require_own
 from pramana.table.schema import Schema
@@ -217,24 +221,50 @@ def test_files_that_the_certificate_does_not_name_are_said_and_not_read(written,
     assert pm.load(folder).crosstab("sex").to_frame() is not None
 
 
-def test_tables_that_sets_were_not_chosen_for_are_found(written, tmp_path):
-    """One left out, one made up, none at all: the sets and how often they are asked for tell."""
-    whole = {check.name: check.state for check in pm.verify(written / "reports").checks}
-    assert whole["chosen for"] == "proven"
+@pytest.mark.parametrize("words", [OTHER, None, edition()])
+def test_sets_are_chosen_again_whichever_edition_speaks(written, tmp_path, words):
+    """A table left out, made up, none at all; sets of noise, one at less than the budget."""
 
-    def without(form):
-        del form["options"]["tables"][0]
+    def state(at, change):
+        def forged(form):
+            form.pop("words") if words is None else form.update(words=words)
+            change(form)
 
-    def another(form):
-        form["options"]["tables"] = ["sex*age", "age*work"]
+        folder = rewritten(written, tmp_path / str(at), "reports", forged)
+        return {check.name: check.state for check in pm.verify(folder).checks}.get("chosen for")
 
-    def none(form):
-        form["options"] = {}
+    def less(times, sets=None):
+        def change(form):
+            for one in form["mechanism"][:sets]:
+                size, own = len(one["matrix"]["labels"]), one["matrix"]
+                gain = 2**64 - size * int(own["other"])
+                own["other"] = str((2**64 - int(times * gain)) // size)
 
-    for at, change in enumerate((without, another, none)):
-        folder = rewritten(written, tmp_path / str(at), "reports", change)
-        found = {check.name: check.state for check in pm.verify(folder).checks}
-        assert found["chosen for"] == "failed"
+        return change
+
+    def asked(*tables):
+        return lambda form: form.update(options={"tables": [*tables]} if tables else {})
+
+    assert state("same", less(1.0)) == "proven"
+    forgeries = (asked("sex*work"), asked("sex*age", "age*work"), asked(), less(0.0), less(0.3, 1))
+    assert {state(at, change) for at, change in enumerate(forgeries)} == {"failed"}
+
+
+def test_sets_that_people_drew_have_the_whole_budget(written):
+    """A survey does not tell its tables: of its sets the budgets alone can be looked at.
+
+    Also those of a panel, whose matrices are products of two.
+    """
+    own = pm.load(written / "reports").certificate
+    asked = replace(own, collected=Collected("s", expected=400, codes=True))
+    first, *others = own.mechanism.sets
+    less = replace(first, matrix=UniformMixture.of(first.matrix.labels, epsilon=0.1))
+
+    assert pm.Reports.chosen_so(asked) is None
+    waves = (replace(asked, mechanism=two_stages(own.mechanism, own.mechanism.epsilon * by)[0])
+             for by in (1.01, 1.7, 6))  # fmt: skip
+    assert {pm.Reports.chosen_so(wave) for wave in waves} == {None}
+    assert pm.Reports.chosen_so(replace(asked, mechanism=Reporting((less, *others)))) is False
 
 
 @pytest.mark.parametrize("records", [30, 100_000])

@@ -383,14 +383,14 @@ def test_a_folder_that_is_not_there_is_said_not_to_be(tmp_path):
 def test_a_packing_that_nobody_knows_does_not_end_the_process(tmp_path):
     """The library throws where nobody catches, if it is asked how such a column is packed."""
     from pramana.formats import parquet_footer as footer
+    from pramana.formats import thrift
 
     api.protect(people(), plan(), to=tmp_path / "release")
     path = tmp_path / "release" / "data.parquet"
-    body, own = footer.body_and_footer(memoryview(path.read_bytes()))
-    tree = footer._Reader(own).struct()
+    body, tree = footer.body_and_footer(memoryview(path.read_bytes()))
     for column in tree[footer.GROUPS][1][1][0][footer.COLUMNS][1][1]:
-        column[footer.CHUNK][1][footer.CODEC] = (footer.I32, 9)
-    made = footer._struct(tree)
+        column[footer.CHUNK][1][footer.CODEC] = (thrift.I32, 9)
+    made = thrift.to_bytes(tree)
     path.write_bytes(
         footer.MARK + bytes(body) + made + len(made).to_bytes(4, "little") + footer.MARK
     )

@@ -125,6 +125,20 @@ def test_fixed_matrices_come_with_no_figure_of_the_truth(releases):
         assert failed(releases["retention"], claims=(*own, Claim(extra))) == {extra.name}
 
 
+@pytest.mark.parametrize("name", sorted({*HOW} - {"invariant"}))
+def test_nobody_asks_a_method_for_what_it_does_not_aim_at(releases, name):
+    """A possible number, said to have been asked for, beside the promises that were kept."""
+    own = releases[name].certificate.claims
+    extras = (
+        pm.CorrectMatch(0.5), pm.SpontaneousRecognition(0.5, 2), pm.KAnonymity(2),
+        pm.PkAnonymity(1.01), pm.DifferentialPrivacy(40.0), pm.PrivacyBreach(0.1, 0.99),
+    )  # fmt: skip
+    aims = MAKERS[releases[name].certificate.method].aims
+    for extra in (one for one in extras if one.name not in aims):
+        rest = tuple(claim for claim in own if claim.name != extra.name)
+        assert failed(releases[name], claims=(*rest, Claim(extra, extra))) >= {extra.name}
+
+
 @pytest.mark.parametrize("name", HOW)
 def test_a_method_that_nobody_knows_fails(releases, name):
     """Its word alone is worth nothing; registered, it is looked at like any other."""

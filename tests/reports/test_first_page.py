@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.reports.editions import released_to, truth
+from tests.reports.editions import pdf_text, released_to, truth
 
 from pramana import api
 from pramana.guarantees.pk_anonymity import PkAnonymity
@@ -146,6 +146,14 @@ def released(content: ReportContent):
         method="retention",
     )
     return api.protect(truth().select(["sex"]), plan, seed=1)
+
+
+def test_no_name_turns_the_words_of_a_pdf_around(content):
+    """A sign that would is shown as one."""
+    report = api.report(released(content), name="", office="Office\u202e", date="")
+    told = pdf_text(report.to_pdf())
+    assert "Office\ufffd" in told
+    assert "Releasereport" in told
 
 
 def test_what_failed_is_always_seen_and_many_stated_checks_are_folded():

@@ -60,6 +60,7 @@ def test_k_anonymous_releases_stay_below_one_in_k(method):
     from pramana.kanonymity.clustering import form_groups
     from pramana.kanonymity.distance import Key
     from pramana.kanonymity.release import new_keys
+    from pramana.methods.registry import METHODS
     from pramana.randomness import Keystream
 
     rng = np.random.default_rng(3)
@@ -70,7 +71,7 @@ def test_k_anonymous_releases_stay_below_one_in_k(method):
 
     def release(seed):
         stream = Keystream.from_seed(seed)
-        new = new_keys(keys, groups.labels, method=method, keystream=stream)
+        new = new_keys(keys, groups.labels, METHODS[method]().donors, stream)
         return np.column_stack([key.values for key in new])
 
     risk = reidentification(truth, (release(seed) for seed in range(60)), level=0.9999)

@@ -211,11 +211,17 @@ def test_nothing_to_compare():
     assert nothing.share == nothing.unique_share == 0
 
 
-def test_a_share_of_a_sample_is_no_bound_on_that_of_all():
-    """What is published says "at most": of a sample, with room for what chance left out."""
-    exact = Verbatim(records=10_000, found=4_000, uniques=10_000, uniques_found=0)
-    sample = replace(exact, sampled=True)
-    assert exact.coarse == (0.4, 0.0)
-    assert sample.coarse == (share_up(0.43), share_up(0.004))
-    assert min(sample.coarse) > 0
-    assert replace(sample, uniques=0).coarse[1] == 1.0
+def test_one_count_is_no_bound_on_the_average():
+    """What is published says "at most": with room for what chance left out of this count."""
+    counted = Verbatim(records=10_000, found=4_000, uniques=10_000, uniques_found=0)
+    assert counted.coarse == (share_up(0.4 + 0.0379 + 0.0036), share_up(0.0036))
+    assert min(counted.coarse) > 0
+    assert replace(counted, uniques=0).coarse[1] == 1.0
+
+
+def test_a_share_far_above_the_average_is_no_chance():
+    """Six standard deviations are; a hundred of them are not."""
+    assert Verbatim(10_000, 4_300, 10_000, 4_300).within((0.4, 0.4))
+    assert not Verbatim(10_000, 4_500, 10_000, 4_300).within((0.4, 0.4))
+    assert not Verbatim(10_000, 4_300, 10_000, 4_500).within((0.4, 0.4))
+    assert Verbatim(5, 5, 0, 0).within((0.0, 0.0))  # of five records nothing can be said

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import html
 import io
+import math
 import re
 import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import urlencode
 
 import pytest
@@ -17,6 +19,7 @@ from starlette.testclient import TestClient
 
 from pramana import api
 from pramana.errors import PramanaError
+from pramana.studio.analyst import _cell
 from pramana.studio.app import studio_application
 from pramana.studio.exports import Exported
 from pramana.studio.guard import Origin
@@ -168,6 +171,17 @@ def test_unreliable_cells_are_grey_and_said(analyst):
     assert "more than 30 % of the number" in words(page)
 
 
+def test_a_mean_that_can_be_anything_is_not_shown_as_a_number():
+    """A group that may be empty: neither on the page nor in a file."""
+    told = SimpleNamespace(names=("sex",))
+    cell = {"sex": "F", "estimate": -17_166.0, "se": 9.0, "low": -math.inf, "high": math.inf}
+    found = _cell(cell, told, "mean")
+    assert (found["text"], found["interval"]) == ("cannot be told", "no bound")
+    assert found["unreliable"]
+    assert found["figures"] == [None, 9.0, None, None]
+    assert _cell(cell | {"low": 2.0}, told, "mean")["interval"] == "2 to no bound"
+
+
 @pytest.mark.parametrize("kind", ["published", "withheld"])
 def test_what_is_exported_is_what_is_shown(analyst, kind):
     """CSV and Excel hold the numbers of Python, labels as texts, and say how they came about."""
@@ -221,6 +235,18 @@ def test_nothing_in_a_text_file_is_computed_by_a_spreadsheet():
         "",
         "-2.5",
     ]
+
+
+def test_a_question_that_is_refused_leads_to_one_that_is_answered(analyst):
+    """A click puts it otherwise; a condition that was stated stays."""
+    opened(analyst, "reports")
+    query = "row=sex&inner=school&column=region&infer=population"
+    current = {"hx-request": "true", "hx-current-url": f"{ORIGIN}/table?{query}"}
+    analyst.part(f"/table/found?{query}")
+    refused = analyst.get(f"/table/found?{query}", **current).text
+    (way,) = re.findall(r'href="(/table[^"]*)">Show it for these records alone', refused)
+    answer = words(analyst.part(html.unescape(way).replace("/table", "/table/found")))
+    assert "Number of people by" in answer
 
 
 def test_a_model_is_exported(analyst):

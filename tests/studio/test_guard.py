@@ -13,7 +13,7 @@ from pramana.errors import InputError
 from pramana.studio.guard import Origin, new_token
 from pramana.studio.serving import Listening
 from pramana.studio.session import StudioSession
-from tests.studio.conftest import ORIGIN, PEOPLE, TOKEN, Visitor, same
+from tests.studio.conftest import HOST, ORIGIN, PEOPLE, TOKEN, Visitor, same
 
 
 def test_without_the_token_nothing_is_shown(outsider: TestClient) -> None:
@@ -64,6 +64,16 @@ def test_a_page_elsewhere_changes_nothing(visitor: Visitor, origin: str) -> None
     assert visitor.session.now.file == ""
     answer = visitor.post("/open", {"file": "people.csv"}, **{"sec-fetch-site": "cross-site"})
     assert answer.status_code == 403
+
+
+@pytest.mark.parametrize("name", ["host", "origin", "sec-fetch-site"])
+def test_two_addresses_in_one_request_are_none(visitor: Visitor, name: str) -> None:
+    """Whichever of them is ours, and whichever comes first."""
+    ours = {"host": HOST, "origin": ORIGIN, "sec-fetch-site": "same-origin"}
+    once = [(own, value) for own, value in ours.items() if own != name]
+    for pair in ((ours[name], "http://evil.example"), ("http://evil.example", ours[name])):
+        headers = [*once, *((name, value) for value in pair)]
+        assert visitor.client.post("/undo", headers=headers).status_code == 403
 
 
 def test_every_answer_states_its_policy(visitor: Visitor) -> None:

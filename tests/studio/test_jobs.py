@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,23 @@ def search(bench: Workbench, *, number: int) -> dict[str, Any]:
         for _ in range(1000 if number < 3 else 0):
             time.sleep(0.05)
     return {"searched": bench.keep("searched", list), "process": os.getpid()}
+
+
+def trials(bench: Workbench) -> dict[str, Any]:
+    """Three things made patiently, the second of which takes long the first time."""
+    made = bench.keep("made", list)
+
+    def make(at: int) -> None:
+        made.append(at)
+        try:
+            time.sleep(60 if made == [0, 1] else 0)
+        except BaseException as error:  # as a library does that is written in another language
+            raise RuntimeError("interrupted") from error
+
+    for at in range(3):
+        bench.patiently(str(at), partial(make, at))
+        bench.show(at + 1)
+    return {"made": made, "process": os.getpid()}
 
 
 def linger(bench: Workbench) -> None:
@@ -173,13 +192,27 @@ def test_a_search_gives_way_to_the_next_one_of_its_lane(jobs: Jobs) -> None:
 
 def test_a_search_waits_again_where_other_work_goes_before_it(jobs: Jobs) -> None:
     """Whoever asked for it still gets it."""
-    first = jobs.ask(search, lane="foresee", number=1)
+    first = jobs.ask(search, lane="foresee", patient=1, number=1)
     searching(first)
     assert finished(jobs.ask(double, number=5)).result["number"] == 10
     assert not first.ended.is_set()
     assert jobs.find(first.key) is first
     searching(first)
     jobs.cancel(first.key)
+
+
+def test_what_is_asked_for_now_goes_before_what_is_tried(jobs: Jobs) -> None:
+    """Trials go on afterwards where they were; one that waits goes behind all that is wanted."""
+    first = jobs.ask(trials, patient=2)
+    for _ in range(400):
+        if first.so_far == 1 and first.yields:
+            break
+        time.sleep(0.05)
+    later = jobs.ask(double, patient=2, number=1)
+    wanted = finished(jobs.ask(double, number=2))
+    found = finished(first).result
+    assert found == {"made": [0, 1, 1, 2], "process": wanted.result["process"]}
+    assert wanted.since < first.since < finished(later).since
 
 
 def test_what_is_quick_waits_for_nothing(jobs: Jobs, tmp_path: Path) -> None:
@@ -215,3 +248,16 @@ def test_a_worker_that_was_killed_is_told_and_replaced(jobs: Jobs, tmp_path: Pat
     assert finished(job).condition == "refused"
     assert "Try again" in job.words
     assert finished(jobs.ask(double, number=4)).result["number"] == 8
+
+
+def test_a_worker_that_cannot_begin_is_told(jobs: Jobs) -> None:
+    """Where the system has no room for it; with room again the next job is done."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        job = finished(jobs.ask(double, number=4))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert (job.condition, job.result) == ("refused", None)
+    assert "cannot begin" in job.words
+    assert finished(jobs.ask(double, number=5)).result["number"] == 10

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from html import unescape
 from multiprocessing import Pipe
 from pathlib import Path
@@ -19,7 +20,7 @@ import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 
-from pramana import Role, Schema, api, load, verify
+from pramana import Column, Role, Schema, api, load, verify
 from pramana.cli.app import main
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
@@ -112,6 +113,10 @@ def test_a_recoding_is_counted_before_it_is_saved(opened: Visitor) -> None:
     assert changed["age"].labels == ("[20, 50)", "[50, 80]")
     found = api.audit(opened.session.folder / "people.csv", schema=changed)
     assert told.startswith(f"{found.uniques} of 400 people would be unique")
+    told = words(opened.post("/columns/1/count", form, **{"hx-request": "true"}).text)
+    raw = changed.replace_columns([Column("age", Role.KEY)])
+    bare = api.audit(opened.session.folder / "people.csv", schema=raw)
+    assert f"Without any recoding of this column: {bare.uniques}." in told
 
 
 def test_categories_are_merged_by_ticks(opened: Visitor) -> None:
@@ -174,7 +179,7 @@ def test_another_table_begins_anew_and_can_be_taken_back(opened: Visitor) -> Non
 
 def test_going_on_saves_what_the_page_shows(opened: Visitor) -> None:
     """Roles and wishes are not lost by who forgets to save them."""
-    answer = opened.post("/columns/roles", {"role-0": "plain", "next": "risk"})
+    answer = opened.post("/columns/roles", {"role-0": "plain", "next": "/risk"})
     assert answer.url.path == "/risk"
     assert str(schema(opened)["sex"].role) == "plain"
     answer = opened.post("/asked", {"table": "1.2", "next": "choose"})
@@ -290,16 +295,19 @@ def test_every_format_of_the_command_line_is_offered(visitor: Visitor) -> None:
 
 
 def test_wishes_drive_the_schema(opened: Visitor) -> None:
-    """Tables as they are; a mean or a model by the keys that it rests on."""
-    opened.post("/asked", {"table": ["0", "0.1"]})
-    opened.post("/asked/add", {"kind": "mean", "of": "3", "by": ["2"]})
-    opened.post("/asked/add", {"kind": "model", "of": "3", "by": ["0", "1", "2"]})
+    """Tables as they are; a mean or a model by the keys that it rests on; no tick is lost."""
+    opened.post("/asked", {"table": ["0"]})
+    ticked = {"table": ["0", "0.1"]}
+    opened.post("/asked/add", {**ticked, "kind": "mean", "of": "3", "by": ["2"]})
+    opened.post("/asked/add", {**ticked, "kind": "model", "of": "3", "by": ["0", "1", "2"]})
     tables = {frozenset(table) for table in schema(opened).tables}
     keys = ({"sex"}, {"sex", "age"}, {"region"}, {"sex", "age", "region"})
     assert tables == {frozenset(own) for own in keys}
     text = words(opened.get("/asked").text)
     assert "Mean of income by region" in text
     assert "Model of income on sex, age, region" in text
+    opened.post("/asked/drop", {"table": ["0.1"], "wish": "0"})
+    assert [kind for kind, _ in opened.session.now.wishes] == ["table", "model"]
 
 
 def test_methods_are_tried_side_by_side_and_one_is_chosen(opened: Visitor) -> None:
@@ -320,6 +328,7 @@ def test_methods_are_tried_side_by_side_and_one_is_chosen(opened: Visitor) -> No
         assert found in text
     assert "What it promises, and what not" in text
     assert "no released record can be pinned" in text
+    assert "recommended" in text.partition("<tbody>")[2].partition("</tr>")[0]
     opened.post("/choose", {"method": "retention", "chance": "5"})
     assert opened.session.now.target == {"k": 5.0}
     assert opened.session.now.method == "retention"
@@ -430,14 +439,15 @@ def test_sliders_answer_while_methods_are_tried(opened: Visitor) -> None:
     opened.post("/choose/try", {"method": ["resample", "gaussian", "optimal"], "chances": "5,7,9"})
     opened.get("/choose/tried", **{"hx-request": "true"})
     running = opened.client.app._app.state.studio.jobs  # type: ignore[attr-defined]
-    times = []
+    times, beside = [], []
     for k in range(5, 12):
+        beside.append(running.busy is not None)
         began = time.perf_counter()
         form = {"letter": "k", "k": str(k)}
         told = opened.post("/choose/foresee", form, **{"hx-request": "true"}).text
         times.append(time.perf_counter() - began)
         assert "What it promises" in told
-    assert running.busy is not None
+    assert any(beside)
     assert sorted(times)[len(times) // 2] < 0.1
     for job in reversed(running._jobs.values()):
         running.cancel(job.key)
@@ -526,6 +536,9 @@ def test_protecting_needs_an_acknowledgement_and_ends_with_checks(opened: Visito
         "Before and after",
     ):
         assert found in text
+    attacked = words(opened.part("/protect/attacked"))
+    assert "No promise is broken." in attacked
+    assert "records unique by their keys, before and after" in attacked
     assert verify(opened.session.folder / "out").valid
     assert load(opened.session.folder / "out").records == 400
     assert "pramana protect people.csv --schema schema.toml --k 4" in opened.get("/protect").text
@@ -630,8 +643,7 @@ def test_every_page_saves_schema_and_plan_for_the_command_line(
 ) -> None:
     """What is there is replaced only when told, and a command makes the release by them."""
     folder = opened.session.folder
-    opened.post("/asked", {"table": "0.1"})
-    opened.post("/asked/add", {"kind": "mean", "of": "3", "by": ["2"]})
+    opened.post("/asked/add", {"table": "0.1", "kind": "mean", "of": "3", "by": ["2"]})
     opened.post("/choose", {"method": "retention", "letter": "k", "k": "4"})
     for path in (
         "/",
@@ -790,12 +802,14 @@ def test_one_of_several_tables_of_a_file_is_chosen(visitor: Visitor, folder: Pat
 
 def test_another_sheet_and_another_encoding_are_read(visitor: Visitor, folder: Path) -> None:
     """What was found is shown and can be put right; a sheet that is none is refused."""
-    xlsx(folder / "book.xlsx", people=[("sex", "age"), ("F", 3)], towns=[("town",), ("Ur",)])
+    xlsx(
+        folder / "book.xlsx", people=[("sex", "age"), ("F", 3)], **{"towns ": [("town",), ("Ur",)]}
+    )
     visitor.post("/open", {"file": "book.xlsx"})
     assert "Sheet people" in words(visitor.part("/open/found"))
-    visitor.post("/open", {"part": "towns"})
+    visitor.post("/open", {"part": "towns "})
     assert "Ur" in words(visitor.part("/open/found"))
-    assert "pramana describe 'book.xlsx#towns'" in words(visitor.get("/").text)
+    assert "pramana describe 'book.xlsx#towns '" in words(visitor.get("/").text)
     visitor.post("/open", {"part": "../x"})
     assert "no such sheet" in visitor.get("/open/found", **{"hx-request": "true"}).text
     (folder / "old.csv").write_bytes("town,n\nŁódź,1\nBrno,2\n".encode("cp1250"))
@@ -836,9 +850,20 @@ def test_a_date_becomes_its_year_and_a_code_missing(visitor: Visitor, folder: Pa
     own = schema(visitor)
     assert own["born"].recoding.date == "year"
     assert own["size"].recoding.missing_codes == (99,)
+    form = {"role": "key", "date": "year", "edges": "2010, 2020, 2030"}
+    visitor.post("/columns/0", form)
+    told = words(visitor.post("/columns/0/count", form, **{"hx-request": "true"}).text)
+    whole = Counter((at % 20, at % 9, at % 5 if at % 7 else -1) for at in range(300))
+    raw = list(whole.values()).count(1)
+    assert f"as many as saved Without any recoding of this column: {raw}." in told
     shape = words(visitor.part("/columns/1/shape"))
     assert "43 records have none" in shape
     visitor.post("/choose", {"method": "retention", "letter": "k", "k": "3"})
     plan = words(visitor.part("/protect/plan"))
     assert "cannot" not in plan
     assert "What it costs" in plan
+    jobs = visitor.client.app._app.state.studio.jobs  # type: ignore[attr-defined]
+    assert not any(own.function is tasks.beforehand for own in jobs._jobs.values())  # when opened
+    while "..." in (told := words(visitor.get("/protect/foretold").text)):
+        time.sleep(0.05)
+    assert "On these data, as told to you alone" in told

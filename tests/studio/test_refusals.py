@@ -105,6 +105,7 @@ def test_a_refusal_leads_to_the_column_that_it_names(visitor: Visitor, folder: P
     told = visitor.part("/protect/plan")
     assert '<a href="/columns/1">Open the column wgt</a>' in told
     assert "Try again" not in told
+    assert "All weights together come to" in words(told)
     form = dict(re.findall(r'name="(\w+)" value="([^"]*)"', told))
     visitor.post("/columns/1/coarser", form | {"here": "/protect"})
     recoding = Schema.from_toml(visitor.session.now.schema).columns[1].recoding
@@ -193,3 +194,40 @@ def test_no_release_is_written_into_a_release(
         assert len(capsys.readouterr().err.strip().splitlines()) == 1
     assert verify(folder / "outer").valid
     assert [own.name for own in (folder / "outer").iterdir() if own.is_dir()] == []
+
+
+@pytest.mark.parametrize("name", ["plain/", "dotted/.", "up/../upper"])
+def test_what_tells_of_the_truth_is_written_beside_a_release(opened: Visitor, name: str) -> None:
+    """However the folder is spelled, nothing but the release lies in it."""
+    opened.post("/choose", {"method": "retention", "letter": "k", "k": "4"})
+    opened.post("/protect", {"release": name, "acknowledged": "yes"})
+    opened.part("/protect/made")
+    own = opened.session.folder / opened.session.now.release
+    before = set(own.iterdir())
+    opened.post("/report", {"edition": "owner"})
+    assert f"{own.name}-report-owner.html" in opened.part("/report/written/owner")
+    assert set(own.iterdir()) == before
+    assert own.with_name(f"{own.name}-report-owner.pdf").exists()
+
+
+def test_a_copy_that_cannot_be_written_is_left_out_by_a_click(
+    visitor: Visitor, folder: Path
+) -> None:
+    """The column is named, and nothing that was acknowledged is asked for again."""
+    rows = "".join(f"{'FM'[at % 2]},{'ab'[at // 2 % 2]}\n" for at in range(400))
+    (folder / "spaced.csv").write_text(f"sex,marital status\n{rows}")
+    visitor.post("/open", {"file": "spaced.csv"})
+    visitor.part("/columns/list")
+    visitor.post("/choose", {"letter": "k", "k": "3", "method": "retention"})
+    form = {"release": "spaced", "acknowledged": "yes", "copy": ["csv", "dta"]}
+    visitor.post("/protect", form)
+    told = visitor.part("/protect/made")
+    assert "Column 'marital status' has a name that Stata files cannot keep" in words(told)
+    assert '<a href="/columns/1">Open the column marital status</a>' in told
+    assert not (folder / "spaced").exists()
+    fields = dict(re.findall(r'name="(copy|state)" value="([^"]*)"', told))
+    assert fields["copy"] == "dta"
+    visitor.post("/protect/without", fields)
+    assert "400 records are released into spaced" in words(visitor.part("/protect/made"))
+    assert (folder / "spaced" / "data.csv").exists()
+    assert visitor.session.now.copies == ("csv",)

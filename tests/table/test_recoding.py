@@ -127,7 +127,7 @@ merge = {a = ["b"], b = ["c"]}
 
 
 @pytest.mark.parametrize("kind", [pa.int8(), pa.uint8(), pa.int16(), pa.int64(), pa.uint64()])
-@pytest.mark.parametrize("step", [1, 2, 3, 10, 1000])
+@pytest.mark.parametrize("step", [1, 2, 3, 10, 1000, 2**62, 2**63, 10**30])
 def test_whole_numbers_are_rounded_exactly_to_the_ends_of_their_type(kind, step):
     """127 in steps of ten is 130, which no int8 holds; beyond 2**53 every digit counts.
 
@@ -150,3 +150,18 @@ def test_whole_numbers_are_rounded_exactly_to_the_ends_of_their_type(kind, step)
     table = open_source(pa.table({"pay": pa.array(truth, kind)}), schema=schema).to_arrow()
 
     assert table["pay"].to_pylist() == [nearest(value) for value in truth]
+
+
+@pytest.mark.parametrize("own", [pm.Recoding(round=0.5), pm.Recoding(bottom=5.5)], ids=str)
+def test_numbers_that_a_recoding_cannot_take_are_refused_and_not_told(own):
+    """Floating numbers do not tell them apart, and the library's words would quote one."""
+    table = pa.table({"sex": ["F", "M"] * 20, "pay": [2**60 + 7 * n for n in range(40)]})
+    schema = pm.Schema(
+        (
+            pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M"))),
+            pm.Column("pay", pm.Role.SENSITIVE, recoding=own),
+        )
+    )
+    with pytest.raises(pm.InvalidTable, match="'pay' holds values that its recoding") as found:
+        pm.protect(table, pm.design(schema, pm.PkAnonymity(k=2), data=table))
+    assert "11529215" not in str(found.value)

@@ -9,7 +9,7 @@ import pytest
 import pramana as pm
 from pramana.formats.opening import open_table
 from pramana.table.domains import Categories
-from pramana.table.suspects import Suspect, looks_missing, merge_of_rare, top_of, weight_step
+from pramana.table.suspects import Suspect, looks_missing, merge_of_rare, top_of
 from pramana.table.tally import tally
 
 
@@ -75,16 +75,6 @@ def test_merging_is_suggested_where_too_few_hold_a_value():
     assert merge_of_rare(some, domain, 5) == (2, ("b", "c", "d"))
     assert merge_of_rare(some, domain, 1) is None
     assert merge_of_rare(seen(["a", "b"]), Categories(("a", "b")), 5) is None
-
-
-def test_steps_are_suggested_for_weights_that_few_share():
-    """Ten steps up to the largest tenth; none where everybody shares a weight with k others."""
-    assert weight_step(seen(list(range(1, 1_001))), 5) == 90
-    assert weight_step(seen([1, 2] * 20), 5) is None
-    found = pm.describe(
-        pa.table({"weight": [1.5 * i for i in range(1, 401)], "s": ["a", "b"] * 200})
-    )
-    assert found.profiles[0].proposals[0][0] == "round = 54"
 
 
 def test_a_top_code_is_a_round_number_that_k_reach():

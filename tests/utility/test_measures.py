@@ -154,3 +154,15 @@ def test_a_tree_needs_records():
     part = ([np.arange(20)], np.zeros(20, np.int64))
     with pytest.raises(InvalidNumber, match="at least 50"):
         tree_accuracy("y", part, part, held_out=np.arange(20) < 10)
+
+
+def test_the_model_sees_one_column_for_each_value_but_the_first():
+    """Written out: ones, then values of each column; sums of products are those of the table."""
+    from pramana.utility.propensity import _design, _products
+
+    cells = np.array([[0, 0, 0], [1, 2, 0], [0, 1, 0]])
+    design = _design(cells, [2, 3, 1])
+    written = np.array([[1, 0, 0, 0], [1, 1, 0, 1], [1, 0, 1, 0]])
+    weights = np.array([2.0, 0.5, 3.0])
+    assert design.toarray().tolist() == written.tolist()
+    assert _products(design, weights) == pytest.approx((written.T * weights) @ written)

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -22,14 +21,16 @@ from pramana.assess.pasting import Pasting, Told, target_words
 from pramana.assess.questions import Answer, answer_of, own_questions
 from pramana.assess.release_audit import link_risks
 from pramana.assess.scenarios import Scenario, scenarios_of
+from pramana.assess.trials import Errors, draws_of, errors_of, typical
 from pramana.assess.ways import POOR, Way, share_text, ways_of
 from pramana.errors import Copies, Infeasible, InvalidNumber, PramanaError
-from pramana.kanonymity.clustering import shared_groups
+from pramana.kanonymity.shared import shared_groups
 from pramana.methods.base import Method
 from pramana.methods.people import require_coded
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
 from pramana.numeric import percent_up
+from pramana.parallel import side_by_side
 from pramana.planning import design
 from pramana.protecting import protect
 from pramana.randomness import Keystream
@@ -37,6 +38,9 @@ from pramana.readings.release import Release
 from pramana.risk.verbatim import measure_verbatim
 from pramana.shown import Shown
 from pramana.spelling import as_tables
+from pramana.table.describe import settle_missing
+from pramana.table.domains import Label
+from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable
 from pramana.table.recoded import recoded
 from pramana.table.schema import Schema, require_keys
@@ -59,22 +63,26 @@ class Tried:
         scenario: the method with its target.
         plan: what would be done; ``None`` where it was refused.
         answers: to the questions, in their order.
+        errors: of the tables that it answers; where chance decides much, over several releases.
         link: how often the strongest link is right; ``None`` where none could be tried.
         copies: the share of unique records that stand in the release word for word.
         seconds: that it took.
         note: why it was refused, or what could not be measured.
         without: columns without which it might not be refused.
+        coarser: columns that would have to be coarser for that.
         left_out: whether it was not tried, as it would take long.
     """
 
     scenario: Scenario
     plan: Plan | None = None
     answers: tuple[Answer, ...] = ()
+    errors: Errors = field(default_factory=dict)
     link: float | None = None
     copies: float = 1.0
     seconds: float = 0.0
     note: str = ""
     without: tuple[str, ...] = ()
+    coarser: tuple[str, ...] = ()
     left_out: bool = False
 
     @property
@@ -84,8 +92,10 @@ class Tried:
 
     @property
     def error(self) -> float:
-        """Of a typical table: the median over the questions."""
-        return float(np.median([answer.error for answer in self.answers] or [1.0]))
+        """Of a typical table; what is not answered is off by all records."""
+        all_of_it = {answer.columns: 1.0 for answer in self.answers} | dict(self.errors)
+        found = typical(all_of_it, all_of_it)
+        return 1.0 if found is None else found
 
     @property
     def exposure(self) -> float:
@@ -111,7 +121,10 @@ class Tried:
             "when": self.method.when,
             "lacks": self.lacks,
             "error": self.error if self.answers else None,
-            "tables": [answer.to_json() for answer in self.answers],
+            "tables": [
+                one.to_json() | {"error": self.errors.get(one.columns, one.error)}
+                for one in self.answers
+            ],
             "link": self.link,
             "copies": self.copies if self.answers else None,
             "seconds": self.seconds,
@@ -203,8 +216,13 @@ class Advice(Shown):
             for one in self.tried
         ]
 
-    def beside(self) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
-        """The first question: its largest cells, the truth, and what each method gives."""
+    def beside(
+        self, labels: Labels | None = None
+    ) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
+        """The first question: its largest cells, the truth, and what each method gives.
+
+        ``labels`` say what codes mean.
+        """
         done = self.done
         if not done:
             return "", (), []
@@ -212,10 +230,10 @@ class Advice(Shown):
         heads = (first.name, "truth", *(one.scenario.method for one in done))
         cells = [one.answers[0].largest(CELLS_SHOWN) for one in done]
         rows = []
-        for place, (labels, truth, _) in enumerate(cells[0]):
+        for place, (values, truth, _) in enumerate(cells[0]):
             found = (own[place][2] for own in cells)
             rows.append((
-                ", ".join("(missing)" if v is None else str(v) for v in labels),
+                ", ".join(_worded(first.columns, values, labels or Labels())),
                 f"{truth:,.0f}",
                 *("not told" if value is None else f"{value:,.0f}" for value in found),
             ))  # fmt: skip
@@ -245,9 +263,8 @@ class Advice(Shown):
         return told
 
     def _about(self, one: Tried, pasting: Pasting) -> Pasting:
-        tables = ("--tables", as_tables(self.stated)) if self.stated else ()
-        method = ("--method", one.scenario.method)
-        return replace(pasting, targets=(*target_words([one.scenario.guarantee]), *method, *tables))
+        targets = (*target_words([one.scenario.guarantee]), "--method", one.scenario.method)
+        return replace(pasting, targets=targets, tables=as_tables(self.stated))
 
     def to_json(self) -> Form:
         """A plain form."""
@@ -281,6 +298,7 @@ def advise_on(
     if not k >= 2:
         raise InvalidNumber(f"k must be a number at or above 2, got {k!r}.")
     require_keys(schema)
+    schema = settle_missing(schema, table)
     require_coded(schema, table)
     questions = own_questions(schema, tables)
     stated = tuple(map(tuple, tables))
@@ -294,7 +312,7 @@ def advise_on(
         say(1)
         return done
 
-    with warnings.catch_warnings(), shared_groups(), ThreadPoolExecutor(THREADS) as pool:
+    with warnings.catch_warnings(), shared_groups(), side_by_side(THREADS) as pool:
         warnings.simplefilter("ignore", Copies)  # the share is in the table
         running = [
             pool.submit(copy_context().run, run, scenario)
@@ -307,7 +325,8 @@ def advise_on(
     best = advice.recommended
     if best is None or best.plan is None or best.error < POOR:
         return advice
-    return replace(advice, ways=tuple(ways_of(best.plan, opened=people)))
+    ways = ways_of(best.plan, opened=people, before=best.errors)
+    return replace(advice, ways=tuple(ways))
 
 
 def _require_one(tried: Sequence[Tried]) -> None:
@@ -316,16 +335,13 @@ def _require_one(tried: Sequence[Tried]) -> None:
         return
     splitting = next((one for one in tried if one.without), None)
     if splitting is not None:  # the others refuse for the same reason, in other words
-        raise Infeasible(splitting.note, without=splitting.without)
+        raise Infeasible(splitting.note, without=splitting.without, coarser=splitting.coarser)
     notes = list(dict.fromkeys(one.note for one in tried))
     said = " ".join(f"{one.scenario.method}: {one.note}" for one in tried)
     raise Infeasible(notes[0] if len(notes) == 1 else f"No method can be tried. {said}")
 
 
-MOST_OPTIMAL = 6
-TAKES_LONGER = (
-    f"not tried here, as with more than {MOST_OPTIMAL} keys it takes about a minute by itself."
-)
+TAKES_LONGER = "not tried here, as with {} it takes a minute and more by itself."
 
 
 def _some(table: OpenedTable, schema: Schema) -> OpenedTable:
@@ -341,18 +357,23 @@ def _some(table: OpenedTable, schema: Schema) -> OpenedTable:
 def _try(
     table: OpenedTable, schema: Schema, scenario: Scenario, questions: Sequence[tuple[str, ...]]
 ) -> Tried:
-    if scenario.method == "optimal" and len(schema.randomised) > MOST_OPTIMAL:
-        return Tried(scenario, note=TAKES_LONGER, left_out=True)
     if scenario.refused:
         return Tried(scenario, note=scenario.refused)
+    lengthy = METHODS[scenario.method].lengthy(schema, table.rows)
+    if lengthy:
+        return Tried(scenario, note=TAKES_LONGER.format(lengthy), left_out=True)
     start = time.perf_counter()
     try:
         plan = design(schema, scenario.guarantee, data=table, method=scenario.method)
         release = protect(table, plan, seed=SEED)
         answers = tuple(answer_of(release, table, columns) for columns in questions)
     except PramanaError as error:
-        return Tried(scenario, note=str(error), without=getattr(error, "without", ()))
-    done = Tried(scenario, plan, answers)
+        without, coarser = getattr(error, "without", ()), getattr(error, "coarser", ())
+        return Tried(scenario, note=str(error), without=without, coarser=coarser)
+    errors: Errors = {one.columns: one.error for one in answers if one.found is not None}
+    if not plan.method.data_dependent and draws_of(table, len(errors)) > 1:
+        errors = errors_of(plan, table, tuple(errors))
+    done = Tried(scenario, plan, answers, errors)
     return replace(_attacked(done, release, table), seconds=time.perf_counter() - start)
 
 
@@ -372,6 +393,12 @@ def _state(one: Tried, best: Tried | None) -> str:
     if one is best:
         return "recommended"
     return "" if one.answers else "not tried" if one.left_out else "refused"
+
+
+def _worded(columns: Sequence[str], values: Sequence[Label], labels: Labels) -> Iterator[str]:
+    """The values of a cell, one a column, each with its label where it has one."""
+    for column, value in zip(columns, values, strict=True):
+        yield "(missing)" if value is None else labels.beside_codes(column, (value,))[0]
 
 
 def _up(share: float) -> str:

@@ -74,6 +74,8 @@ def attack_release(
         times: for ``repeated``: how many perturbations in all.
         seed: for the attacker's randomness.
     """
+    for release in releases:
+        release.require_sound()
     if name is AttackName.COMPOSITION:
         return _composition(releases)
     if len(releases) != 1:

@@ -10,15 +10,17 @@ import numpy as np
 
 from pramana.assess.pasting import Pasting, Told
 from pramana.assess.questions import answer_as_it_stands, own_questions
-from pramana.assess.trials import Errors, all_tried, tried, typical
+from pramana.assess.trials import Errors, Seen, all_tried, on_average, seen, typical
 from pramana.assess.ways import POOR, Way, asking, share_text, typical_error, ways_of
 from pramana.errors import PramanaError
 from pramana.methods.errors_here import errors_here
+from pramana.methods.expected_error import ExpectedError
 from pramana.methods.grouped import Grouped
 from pramana.methods.plan import Plan
 from pramana.methods.steps import told_of
-from pramana.planning import plan_by_reports, reports_instead
+from pramana.planning import plan_instead, told_instead
 from pramana.randomness import Keystream
+from pramana.release.kinds import KINDS
 from pramana.spelling import as_table
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import CATEGORY_LIMIT
@@ -28,6 +30,7 @@ __all__ = ["beforehand"]
 SEED = 20
 MOST_TABLES = 8
 CLEARLY = 1.15
+HERE = "On these data, as told to you alone: "
 
 
 def beforehand(
@@ -45,31 +48,36 @@ def beforehand(
     error = typical_error(plan)
     if error is None:
         return
-    found: Errors = {} if opened is None else tried(plan, opened)
-    yield from map(Told, _of_tables(plan, opened, found))
+    draws: Seen = {} if opened is None else seen(plan, opened)
+    found = on_average(draws)
+    here = None if opened is None else errors_here(plan, opened)
+    yield from map(Told, _of_tables(plan, here, draws))
     yield from map(Told, _not_asked(plan))
-    yield from _unnamed(plan, pasting)
-    yield from _by_reports(plan, opened, found, pasting)
+    yield from _unnamed(plan, here, pasting)
+    yield from _instead(plan, opened, found, pasting)
     if (typical(found, found) or error) >= POOR:
         yield from _better(ways_of(plan, opened=opened, before=found), pasting)
 
 
-def _by_reports(
+def _instead(
     plan: Plan, opened: OpenedTable | None, found: Errors, pasting: Pasting | None
 ) -> Iterator[Told]:
-    """What the same promise costs by reports, where that is less."""
-    command = "" if pasting is None else pasting.of("design", "--method", "reports")
-    other = plan_by_reports(plan) if found else None
-    if other is None or opened is None:
-        said = None if found else reports_instead(plan)
+    """What the same promise costs by another method, where that is less."""
+    other = plan_instead(plan)
+    if other is None:
+        return
+    way = f"--method {other.method.name}"
+    command = "" if pasting is None else pasting.of("design", *way.split())
+    if not found or opened is None:
+        said = told_instead(plan, other)
         yield from () if said is None else (Told(said, command),)
         return
     theirs = all_tried([(other, tuple(found))], opened)[0]
     error, was = typical(theirs, theirs), typical(found, theirs)
     if error is not None and was is not None and error < was:
         yield Told(
-            "By --method reports, which asks each record for a few columns at the whole budget, a "
-            f"typical table is off by {share_text(error)} instead of {share_text(was)}.",
+            f"By {way}, which {other.method.instead}, a typical table is off by "
+            f"{share_text(error)} instead of {share_text(was)}.",
             command,
         )
 
@@ -87,7 +95,7 @@ def _better(ways: Sequence[Way], pasting: Pasting | None) -> Iterator[Told]:
 
 def _not_asked(plan: Plan) -> Iterator[str]:
     """Pairs of columns that no report holds, as they have too many cells."""
-    if plan.method.name != "reports" or plan.expected_error is None or plan.expected_error.asked:
+    if KINDS[plan.method.kind].whole or plan.expected_error is None or plan.expected_error.asked:
         return
     told = {frozenset(table) for table, _ in plan.expected_error.tables}
     names = [column.name for column in plan.schema.randomised]
@@ -100,16 +108,20 @@ def _not_asked(plan: Plan) -> Iterator[str]:
         )
 
 
-def _unnamed(plan: Plan, pasting: Pasting | None) -> Iterator[Told]:
-    """To paste: a schema without the columns that no table names."""
+def _unnamed(plan: Plan, here: ExpectedError | None, pasting: Pasting | None) -> Iterator[Told]:
+    """Columns that no table names: what they are off by, and a schema without them to paste."""
     names = plan.figures.get("unnamed", ())
+    if names and here is not None:
+        errors: Seen = {
+            own: [error] for own, error in here.tables if {*own} <= {*names} and len(own) == 1
+        }
+        yield Told(f"{HERE}Columns in no table are off by: {_shown(errors)}.")
     if names and pasting is not None:
         yield Told("Without what no table names:", pasting.without(names))
 
 
-def _of_tables(plan: Plan, opened: OpenedTable | None, found: Errors) -> Iterator[str]:
+def _of_tables(plan: Plan, here: ExpectedError | None, draws: Seen) -> Iterator[str]:
     """The tables that will be asked for, or of two columns; on these data where there are."""
-    here = None if opened is None else errors_here(plan, opened)
     expected = here or plan.expected_error
     assert expected is not None  # noqa: S101 - the caller has looked
     stated = {frozenset(table) for table in plan.wanted}
@@ -118,15 +130,13 @@ def _of_tables(plan: Plan, opened: OpenedTable | None, found: Errors) -> Iterato
     )
     wanted = [table for table, _ in expected.tables if frozenset(table) in stated]
     pairs: list[tuple[str, ...]] = [table for table, _ in expected.tables if len(table) == 2]
-    if not found and not wanted and (here is None or not pairs):
+    if not draws and not wanted and (here is None or not pairs):
         return
     what = "Tables asked for" if wanted else "Two-way tables"
-    where = "" if opened is None else "On these data, as told to you alone: "
-    told = dict(found or {table: dict(expected.tables)[table] for table in wanted or pairs})
-    names = list(told)[:MOST_TABLES]
-    shown = ", ".join(f"{as_table(t, marks='*,')} {share_text(told[t])}" for t in names)
-    more = len(wanted or pairs) - len(names)
-    yield f"{where}{what} are off by: {shown}{f' and {more} more' if more > 0 else ''}."
+    where = HERE if here is not None or draws else ""
+    told = draws or {table: [dict(expected.tables)[table]] for table in wanted or pairs}
+    yield f"{where}{what} are off by{_made_to_see(draws)}: {_shown(told, of=len(wanted or pairs))}."
+    found = on_average(draws)
     middle = typical(found, found)
     unbiased = typical_error(replace(plan, expected_error=expected))
     if middle is not None and unbiased is not None and unbiased > CLEARLY * middle:
@@ -134,6 +144,28 @@ def _of_tables(plan: Plan, opened: OpenedTable | None, found: Errors) -> Iterato
             f"A typical one is off by {share_text(middle)} as analysts get it who ask for nothing "
             f"else; its unbiased estimate (--method inverse) is off by {share_text(unbiased)}."
         )
+
+
+def _made_to_see(draws: Seen) -> str:
+    """In how many releases it was found: what is told of one is the least and the most."""
+    number = max(map(len, draws.values()), default=0)
+    if number < 2:
+        return ", in one release made to see" if number else ""
+    return f", from the least to the most in {number} releases made to see"
+
+
+def _shown(errors: Seen, *, of: int = 0) -> str:
+    """The first tables with their errors, and how many more there are."""
+    names = list(errors)[:MOST_TABLES]
+    shown = ", ".join(f"{as_table(t, marks='*,')} {_span(errors[t])}" for t in names)
+    more = max(of, len(errors)) - len(names)
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _span(errors: Sequence[float]) -> str:
+    """From the least to the most, where they differ in words."""
+    ends = dict.fromkeys((share_text(min(errors)), share_text(max(errors))))
+    return " to ".join(ends)
 
 
 def _of_groups(plan: Plan, method: Grouped, opened: OpenedTable) -> Iterator[str]:

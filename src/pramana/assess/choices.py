@@ -7,10 +7,7 @@ from typing import TypeVar
 
 from pramana.errors import InvalidNumber
 
-__all__ = ["COMPARED", "AttackName", "MissingValues", "one_of"]
-
-COMPARED = ("retention", "reports")
-"""What is compared where no methods are stated: those whose promise holds whatever the data are."""
+__all__ = ["AttackName", "MissingValues", "one_of"]
 
 Choice = TypeVar("Choice", bound=StrEnum)
 

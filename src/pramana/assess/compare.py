@@ -14,7 +14,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -34,12 +33,14 @@ from pramana.methods.base import Method
 from pramana.methods.people import require_coded
 from pramana.methods.plan import Plan
 from pramana.numeric import percent_up
+from pramana.parallel import side_by_side
 from pramana.readings.release import Release
 from pramana.reports.blocks import Row
 from pramana.reports.comparison import render_comparison
 from pramana.reports.plots import Point
 from pramana.risk.verbatim import Verbatim
 from pramana.shown import Shown
+from pramana.table.describe import settle_missing
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema, require_keys
 from pramana.types import Form
@@ -278,6 +279,7 @@ def compare_scenarios(
     releases are designed for them.
     """
     require_keys(schema)
+    schema = settle_missing(schema, table)
     require_coded(schema, table)
     questions = questions_of(asked, schema)
     schema = replace(schema, tables=tuple(dict.fromkeys(own.columns for own in questions)))
@@ -298,7 +300,7 @@ def compare_scenarios(
             progress(1)
         return outcome
 
-    with warnings.catch_warnings(), ThreadPoolExecutor(threads) as pool:
+    with warnings.catch_warnings(), side_by_side(threads) as pool:
         warnings.simplefilter("ignore", Copies)  # each scenario's note says it, with its name
         return Comparison(tuple(pool.map(run, scenarios)))
 
@@ -338,9 +340,8 @@ def _run(
     done = replace(done, measuring=time.perf_counter() - start - seconds)
     links = [measured for measured in audit.measured if measured.name in LINKING]
     strongest = max(links, key=lambda measured: measured.value, default=None)
-    return replace(
-        done, risk=strongest, verbatim=audit.verbatim, note=_copied(audit.verbatim, claims)
-    )
+    said = _copied(audit.verbatim, claims) if links else " ".join(audit.notes)
+    return replace(done, risk=strongest, verbatim=audit.verbatim, note=said)
 
 
 def _losses(

@@ -35,6 +35,7 @@ class Pasting:
         reading: the options by which the table is read.
         targets: what is asked for, as options.
         people: the options that stand for a table that is yet to be collected.
+        tables: those that will be asked for, where they were named beside the schema.
     """
 
     schema: str
@@ -42,12 +43,14 @@ class Pasting:
     reading: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     people: tuple[str, ...] = ()
+    tables: str = ""
 
     def of(self, verb: str, *more: str) -> str:
         """A verb about the table and its schema."""
         about = self.people if self.table is None else (as_file(self.table),)
         words = ["pramana", verb, *about, "--schema", as_file(self.schema)]
-        return pasted([*words, *self.targets, *more, *self.reading])
+        asked = ("--tables", self.tables) if self.tables else ()
+        return pasted([*words, *self.targets, *asked, *more, *self.reading])
 
     def release(self, *more: str) -> str:
         """The release, into a folder that is not there yet."""
@@ -60,6 +63,10 @@ class Pasting:
     def without(self, names: Sequence[str], *, taken: Collection[str] = ()) -> str:
         """The schema with these columns dropped."""
         return self._changed("--without", "without", names, taken)
+
+    def coarser(self, names: Sequence[str], *, taken: Collection[str] = ()) -> str:
+        """The schema with these columns in a coarser form."""
+        return self._changed("--coarsen", "coarser", names, taken)
 
     def ways(self, found: Iterable[Way]) -> list[Told]:
         """Each way with its command; no two of them write to one place."""
@@ -75,7 +82,7 @@ class Pasting:
             elif way.entry == DROPPED:
                 command = self.without([way.column], taken=taken)
             else:
-                command = self._changed("--coarsen", "coarser", [way.column], taken)
+                command = self.coarser([way.column], taken=taken)
             taken.append(command.rpartition(" -o ")[2])
             told.append(Told(way.gain, command))
         return told

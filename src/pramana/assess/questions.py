@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from pramana.errors import NotCovered, PramanaError, UnknownColumn
 from pramana.estimation.variance import Question
 from pramana.matrices.reporting import Reporting
 from pramana.readings.base import Asked
+from pramana.readings.records import codes_and_labels
 from pramana.readings.release import Release
 from pramana.table.cells import cell_counts
 from pramana.table.codec import encode, encode_released
 from pramana.table.domains import Label
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column, Schema
-from pramana.types import FloatArray, Form
+from pramana.types import Codes, FloatArray, Form
 
-__all__ = ["Answer", "answer_as_it_stands", "answer_of", "own_questions"]
+__all__ = ["Answer", "answer_as_it_stands", "answer_of", "is_asked", "own_questions"]
 
 MOST_QUESTIONS = 10
 """So many two-way tables of keys are looked at where the steward has stated none."""
 
 MOST_CELLS = 100_000
 QUICKLY = Question(infer="records")
+
+Encode: TypeAlias = Callable[[Column, pa.ChunkedArray], Codes]
+"""How values become codes: those of the truth, or released ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,18 +89,25 @@ class Answer:
 
 
 def own_questions(schema: Schema, tables: Sequence[Sequence[str]] = ()) -> list[tuple[str, ...]]:
-    """The tables asked for, here or in the schema; else of two keys each, or of the only one."""
-    keys = {column.name for column in schema.randomised}
-    own = [table for table in schema.tables if set(table) <= keys]  # others are of kept columns
-    stated = [tuple(table) for table in (tables or own)]
-    for name in (name for table in stated for name in table):
-        if name not in keys:
+    """The tables asked for, here or in the schema; else of two keys each, or of the only one.
+
+    Tables of columns that are released as they are alone are exact, and no question.
+    """
+    released = [column.name for column in schema.released]
+    for name in (name for table in tables for name in table):
+        if name not in released:
             raise UnknownColumn(
-                f"Tables of advice are of keys, and '{name}' is none. Keys: "
-                f"{', '.join(sorted(keys)) or 'none'}."
+                f"Tables of advice are of columns that are released, and '{name}' is none. "
+                f"Columns: {', '.join(released) or 'none'}."
             )
-    if stated:
-        return stated
+    stated = [tuple(table) for table in tables or schema.tables]
+    if asked := [table for table in stated if is_asked(schema, table)]:
+        return asked
+    if tables:
+        raise UnknownColumn(
+            "Tables of advice must hold a key: what is released as it is can be counted. Keys: "
+            f"{', '.join(column.name for column in schema.randomised) or 'none'}."
+        )
     names = [column.name for column in schema.randomised]
     if len(names) < 2:
         return [(name,) for name in names]
@@ -108,15 +121,22 @@ def own_questions(schema: Schema, tables: Sequence[Sequence[str]] = ()) -> list[
     return pairs[::step][:MOST_QUESTIONS]
 
 
+def is_asked(schema: Schema, table: Sequence[str]) -> bool:
+    """Whether a table is of released columns, and some of them are randomised."""
+    keys = {column.name for column in schema.randomised}
+    return bool(keys & {*table}) and {*table} <= {column.name for column in schema.released}
+
+
 def answer_of(release: Release, truth: OpenedTable, columns: Sequence[str]) -> Answer:
-    """What the release says to a table of keys: by its own estimate, or as its records stand."""
+    """What the release says to a table: by its own estimate, or as its records stand."""
     own = [release.certificate.true_schema.column(name) for name in columns]
-    told = _counted(own, truth)
-    labels = tuple(column.labels for column in own)
+    told, labels = _counted(own, truth)
     try:
         asked = Asked(tuple(columns), question=QUICKLY, weighted=False)
         found = release.reading.counts(asked, method="auto", share=False)
-        return Answer(tuple(columns), labels, told, np.asarray(found.estimate, dtype=np.float64))
+        same = found.labels == labels  # noise on a number makes other values of it
+        estimate = np.asarray(found.estimate, dtype=np.float64) if same else None
+        return Answer(tuple(columns), labels, told, estimate)
     except PramanaError:
         if isinstance(release.certificate.mechanism, Reporting):
             return Answer(tuple(columns), labels, told, None)
@@ -127,17 +147,32 @@ def answer_as_it_stands(
     columns: Sequence[Column], released: OpenedTable, truth: OpenedTable
 ) -> Answer:
     """A table of released records, counted without undoing anything."""
-    labels = tuple(column.labels for column in columns)
-    counted = _counted(columns, released, released=True)
+    counted, found = _counted(columns, released, encode=encode_released)
+    told, labels = _counted(columns, truth)
     names = tuple(column.name for column in columns)
-    return Answer(names, labels, _counted(columns, truth), counted, estimated=False)
+    return Answer(names, labels, told, counted if found == labels else None, estimated=False)
 
 
 def _counted(
-    columns: Sequence[Column], table: OpenedTable, *, released: bool = False
-) -> FloatArray:
-    sizes = [len(column.labels) for column in columns]
+    columns: Sequence[Column], table: OpenedTable, *, encode: Encode = encode
+) -> tuple[FloatArray, tuple[tuple[Label, ...], ...]]:
+    """Records by cell, and the labels of each column."""
+    parts = [_coded(column, table.to_arrow([column.name]).column(0), encode) for column in columns]
+    labels = tuple(own for _, own in parts)
+    sizes = [len(own) for own in labels]
     if prod(sizes) > MOST_CELLS:
         raise NotCovered(f"A table of {prod(sizes):,} cells is not looked at.")
-    code = encode_released if released else encode
-    return cell_counts([code(c, table.to_arrow([c.name]).column(0)) for c in columns], sizes)
+    return cell_counts([codes for codes, _ in parts], sizes), labels
+
+
+def _coded(
+    column: Column, values: pa.ChunkedArray, encode: Encode
+) -> tuple[Codes, tuple[Label, ...]]:
+    """As tables have them; of a column without a list of values each value is looked at once."""
+    if column.domain is not None:
+        return codes_and_labels(column, values, encode=encode)
+    whole = values.combine_chunks()
+    whole = whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
+    whole = whole.dictionary_encode(null_encoding="encode")
+    codes, labels = codes_and_labels(column, pa.chunked_array([whole.dictionary]))
+    return codes[whole.indices.to_numpy(zero_copy_only=False)], labels

@@ -56,6 +56,10 @@ QUICK = 4_000
 FEWER = 5_000
 """So many people stand for all, where all are more than can be compared."""
 
+NO_MATRICES = (
+    "This release has no matrices that could be run again: the strongest linker, inference and the "
+    "distance to the closest record were not measured."
+)
 GROUPED = (
     "Keys were replaced within groups: there are no matrices, so that only the nearest record is "
     "tried; what members of a group share is not hidden by it."
@@ -186,6 +190,7 @@ def audit_release(
         household: the column of the truth that numbers households.
         progress: is told what is being done.
     """
+    release.require_sound()
     certificate = release.certificate
     say = progress or (lambda _: None)
     say("Checking that the original belongs to the release")
@@ -209,7 +214,7 @@ def audit_release(
     if matrices is None or not matrices.columns:
         say("Linking records")
         found: list[Measured] = []
-        missing = [WITHHELD]
+        missing = [WITHHELD if certificate.nature.withholds_matrices else NO_MATRICES]
         linked_by = partial(
             withheld_linkage, certificate, truth, release.opened, keystream=keystream
         )
@@ -219,20 +224,36 @@ def audit_release(
         )
     people = _people(certificate, release, truth, matrices)
     say("Linking records")
-    links = Links.of(certificate.schema, matrices, people, keystream=keystream)
-    measured, notes = _attacks(
-        certificate, truth, matrices, people, links, sensitive=sensitive, keystream=keystream,
-        say=say,
-    )  # fmt: skip
+    notes: list[str] = []
+    links = _links(certificate, matrices, people, keystream, notes)
     homes = None if household is None else _households(household, truth, links)
-    return ReleaseAudit(truth.rows, measured, before, after, seen, suggested, notes, homes)
+    measured = _attacks(
+        certificate, truth, matrices, people, links, sensitive=sensitive, keystream=keystream,
+        say=say, notes=notes,
+    )  # fmt: skip
+    return ReleaseAudit(truth.rows, measured, before, after, seen, suggested, tuple(notes), homes)
 
 
-def _households(name: str, truth: OpenedTable, links: Links) -> HouseholdRisk:
+def _links(
+    certificate: Certificate,
+    matrices: Mechanism,
+    people: Records,
+    keystream: Keystream,
+    notes: list[str],
+) -> Links | None:
+    """What linkers find; nothing, and a note, where people are too many and too different."""
+    try:
+        return Links.of(certificate.schema, matrices, people, keystream=keystream)
+    except TooLarge as error:
+        notes.append(f"Nobody was linked: {error}")
+        return None
+
+
+def _households(name: str, truth: OpenedTable, links: Links | None) -> HouseholdRisk:
     """A household is found if the strongest linker finds one of its people."""
     if name not in truth.schema.names:
         raise UnknownColumn(f"The original has no column '{name}' that could number households.")
-    chances = links.of_people(truth.rows)
+    chances = None if links is None else links.of_people(truth.rows)
     if chances is None:
         raise TooLarge(
             "The risk of households needs links of all people, and the table has too many "
@@ -293,23 +314,23 @@ def _attacks(
     truth: OpenedTable,
     matrices: Mechanism,
     people: Records,
-    links: Links,
+    links: Links | None,
     *,
     sensitive: Sequence[str] | None,
     keystream: Keystream,
     say: Say,
-) -> tuple[tuple[Measured, ...], tuple[str, ...]]:
-    """Every attack on a release by matrices, and what could not be measured."""
+    notes: list[str],
+) -> tuple[Measured, ...]:
+    """Every attack on a release by matrices; what could not be measured is noted."""
     bound = linking_bound(certificate)
-    measured = [*links.risks(bound=bound, keystream=keystream)]
-    notes: list[str] = []
+    measured = [] if links is None else [*links.risks(bound=bound, keystream=keystream)]
     for name in _sensitive(certificate) if sensitive is None else sensitive:
         say(f"Inferring {name}")
         _try(notes, measured, partial(_infer, name, truth, matrices, people, keystream))
     say("Measuring distances")
     closest = partial(closest_risk, certificate.schema, matrices, people, keystream=keystream)
     _try(notes, measured, closest)
-    return tuple(measured), tuple(notes)
+    return tuple(measured)
 
 
 def _try(notes: list[str], measured: list[Measured], attack: Callable[[], Measured]) -> None:

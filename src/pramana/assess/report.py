@@ -11,6 +11,7 @@ import numpy as np
 from pramana.assess.again import checked_by_truth
 from pramana.assess.release_audit import ReleaseAudit, audit_release
 from pramana.assess.utility import UtilityReport, assess_utility
+from pramana.attacks.records import require_belongs
 from pramana.errors import NotCovered, PramanaError
 from pramana.estimation.results import Estimate
 from pramana.files import write_whole
@@ -98,12 +99,15 @@ def make_report(
         about: name of the data, office and date on the first page.
     """
     truth = None if external else original
-    audit, notes = _audit(release, truth)
+    if truth is not None:
+        require_belongs(release.certificate, release.opened, truth)
+    verdict = _verdict(release, truth)
+    audit, notes = _audit(release, truth, belongs=verdict is not None and verdict.valid)
     utility = None if truth is None else assess_utility(release, truth)
     content = ReportContent(
         certificate=release.certificate,
         columns=_columns(release, truth),
-        verdict=_verdict(release, truth),
+        verdict=verdict,
         code=_code(release),
         external=truth is None,
         about=about or About(),
@@ -124,12 +128,13 @@ def _verdict(release: Release, truth: OpenedTable | None) -> Verdict | None:
 
 
 def _audit(
-    release: Release, truth: OpenedTable | None
+    release: Release, truth: OpenedTable | None, *, belongs: bool
 ) -> tuple[ReleaseAudit | None, tuple[str, ...]]:
+    """What attacks achieve; that the truth belongs to the release is not looked at twice."""
     if truth is None:
         return None, ()
     try:
-        return audit_release(release, truth), ()
+        return audit_release(release, truth, belongs=belongs), ()
     except NotCovered as error:
         return None, (f"Attacks were not measured: {error}",)
 

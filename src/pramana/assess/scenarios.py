@@ -20,7 +20,7 @@ from pramana.risk.verbatim import Verbatim
 from pramana.table.schema import Schema
 from pramana.types import FloatArray, Form
 
-__all__ = ["Scenario", "ScenarioOutcome", "scenarios_of"]
+__all__ = ["Scenario", "ScenarioOutcome", "compared", "scenarios_of"]
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,11 @@ class ScenarioOutcome:
             "note": self.note,
             "read_off": list(self.read_off),
         }
+
+
+def compared() -> tuple[str, ...]:
+    """What is compared where nothing is stated: promises that hold whatever the data are."""
+    return tuple(name for name, own in METHODS.items() if own.aims and not own.data_dependent)
 
 
 def scenarios_of(

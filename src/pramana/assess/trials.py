@@ -8,20 +8,32 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from typing import TypeAlias
 
 import numpy as np
 
-from pramana.assess.questions import answer_of, own_questions
+from pramana.assess.questions import answer_of, is_asked, own_questions
 from pramana.engines.choose import open_source
-from pramana.errors import Notice, PramanaError
+from pramana.errors import NotCovered, Notice, PramanaError
 from pramana.methods.plan import Plan
+from pramana.parallel import side_by_side
 from pramana.protecting import protect
 from pramana.table.opened import OpenedTable
 
-__all__ = ["MOST_RECORDS", "Errors", "all_tried", "tried", "typical"]
+__all__ = [
+    "MOST_RECORDS",
+    "Errors",
+    "Seen",
+    "all_tried",
+    "draws_of",
+    "errors_of",
+    "on_average",
+    "seen",
+    "tried",
+    "typical",
+]
 
 MOST_RECORDS = 300_000
 """Larger tables are not tried: a release of them takes too long to be thrown away."""
@@ -38,27 +50,51 @@ FEW = 50_000
 Errors: TypeAlias = Mapping[tuple[str, ...], float]
 """What each table is off by, as a share of the records."""
 
+Seen: TypeAlias = Mapping[tuple[str, ...], Sequence[float]]
+"""What each table was off by in each release that was made to see."""
+
 
 def tried(plan: Plan, opened: OpenedTable) -> Errors:
-    """The errors of the tables that a plan will be asked for."""
-    return all_tried([(plan, own_questions(plan.schema))], opened)[0]
+    """The errors of the tables that a plan will be asked for, on average."""
+    return on_average(seen(plan, opened))
+
+
+def seen(plan: Plan, opened: OpenedTable) -> Seen:
+    """What the tables that a plan will be asked for were off by, release by release."""
+    return _all_seen([(plan, own_questions(plan.schema))], opened)[0]
 
 
 def all_tried(
     plans: Sequence[tuple[Plan, Sequence[tuple[str, ...]]]], opened: OpenedTable
 ) -> list[Errors]:
-    """Of each plan, the errors of the tables beside it.
+    """Of each plan, the errors of the tables beside it, on average.
 
     No table is in it that a plan cannot answer; none at all where the records are too many.
     """
+    return [on_average(own) for own in _all_seen(plans, opened)]
+
+
+def on_average(found: Seen) -> Errors:
+    """What each table was off by on average over the releases."""
+    return {columns: float(np.mean(own)) for columns, own in found.items()}
+
+
+def _all_seen(
+    plans: Sequence[tuple[Plan, Sequence[tuple[str, ...]]]], opened: OpenedTable
+) -> list[Seen]:
     if opened.rows > MOST_RECORDS:
         return [{} for _ in plans]
-    with warnings.catch_warnings(), ThreadPoolExecutor(THREADS) as pool:
+    with warnings.catch_warnings(), side_by_side(THREADS) as pool:
         warnings.simplefilter("ignore", Notice)  # they speak of a release, and none is made
         running = [
-            pool.submit(copy_context().run, _tried, plan, opened, asked) for plan, asked in plans
+            pool.submit(copy_context().run, _seen, plan, opened, asked) for plan, asked in plans
         ]
         return [one.result() for one in running]
+
+
+def draws_of(opened: OpenedTable, tables: int) -> int:
+    """How many releases are made of a table to see what so many tables are off by."""
+    return 1 if opened.rows > FEW else min(-(-ANSWERS // max(tables, 1)), MOST_DRAWS)
 
 
 def typical(errors: Errors, tables: Iterable[tuple[str, ...]]) -> float | None:
@@ -68,19 +104,24 @@ def typical(errors: Errors, tables: Iterable[tuple[str, ...]]) -> float | None:
     return float(np.mean(found[apart : len(found) - apart])) if found else None
 
 
-def _tried(plan: Plan, opened: OpenedTable, questions: Sequence[tuple[str, ...]]) -> Errors:
-    keys = {column.name for column in plan.schema.randomised}
-    asked = [table for table in questions if set(table) <= keys]
-    enough = 1 if opened.rows > FEW else min(-(-ANSWERS // max(len(asked), 1)), MOST_DRAWS)
+def errors_of(plan: Plan, opened: OpenedTable, questions: Sequence[tuple[str, ...]]) -> Errors:
+    """What the tables are off by that the plan answers; chance evens out over several releases."""
+    return on_average(_seen(plan, opened, questions))
+
+
+def _seen(plan: Plan, opened: OpenedTable, questions: Sequence[tuple[str, ...]]) -> Seen:
+    """What the tables that the plan answers are off by in each of some releases."""
+    asked = [table for table in questions if is_asked(plan.schema, table)]
+    enough = draws_of(opened, len(asked))
     found: dict[tuple[str, ...], list[float]] = {table: [] for table in asked}
     try:
         table = open_source(opened, schema=plan.schema)
         for draw in range(enough):
             release = protect(table, plan, seed=SEED + draw)
             for columns in asked:
-                answer = answer_of(release, table, columns)
-                if answer.found is not None:
-                    found[columns].append(answer.error)
+                with suppress(NotCovered):  # of too many cells to be looked at
+                    answer = answer_of(release, table, columns)
+                    found[columns] += [] if answer.found is None else [answer.error]
     except PramanaError:
         return {}
-    return {columns: float(np.mean(own)) for columns, own in found.items() if own}
+    return {columns: own for columns, own in found.items() if own}

@@ -27,7 +27,7 @@ from pramana.table.codec import encode, encode_released
 from pramana.table.counts import Counts
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column
-from pramana.types import Form
+from pramana.types import Form, IntArray
 from pramana.utility.association import correlation, cramers_v
 from pramana.utility.distances import TableDistance
 from pramana.utility.overlap import interval_overlap, share_intervals
@@ -224,7 +224,7 @@ class _Coded:
             after[column.name] = told_codes(release.certificate.mechanism, column, release.opened)
         return cls(columns, before, after, release.certificate.nature.whole)
 
-    def counts(self, names: Sequence[str], *, released: bool) -> NDArray[np.int64]:
+    def counts(self, names: Sequence[str], *, released: bool) -> IntArray:
         codes = self.released if released else self.truth
         labels = [self._by_name[name].labels for name in names]
         own = [codes[name] for name in names]

@@ -16,11 +16,10 @@ from pramana.assess.trials import MOST_RECORDS, Errors, all_tried, tried, typica
 from pramana.errors import InvalidSchema, PramanaError
 from pramana.methods.base import Method
 from pramana.methods.plan import Plan
-from pramana.methods.registry import METHODS
-from pramana.methods.retention import Retention
 from pramana.methods.steps import told_of
-from pramana.planning import design
+from pramana.planning import design, rival_of
 from pramana.spelling import as_table, as_tables, in_shell
+from pramana.table.coarse_weights import coarse_weight_of
 from pramana.table.domains import Bins, Categories, Label
 from pramana.table.merging import merge_values
 from pramana.table.opened import OpenedTable
@@ -124,7 +123,13 @@ def typical_error(plan: Plan, among: frozenset[str] | None = None) -> float | No
         for table, error in plan.expected_error.tables
         if among is None or set(table) <= among
     ]
-    asked = {frozenset(told_of(plan.schema, table)) for table in plan.wanted}
+    known = {table for table, _ in tables}
+    asked = {frozenset(table) for table in plan.wanted if frozenset(table) in known}
+    asked |= {  # of tables with columns beside that are not foreseen: what is randomised of them
+        frozenset(told_of(plan.schema, table))
+        for table in plan.wanted
+        if frozenset(table) not in known
+    }
     widest = max((len(table) for table, _ in tables), default=0)
     wanted = [error for table, error in tables if table in asked]
     wanted = wanted or [error for table, error in tables if len(table) == min(widest, 2)]
@@ -176,14 +181,17 @@ def _foreseen(plan: Plan, opened: OpenedTable | None) -> Iterator[_Tried]:
         if column.randomised or key.name not in asked
     ]
     if opened is not None and plan.crowd < plan.records:
-        found += [_changed(plan, *own, opened) for own in _splitting(plan.schema)]
+        splitting = [own for own in _splitting(plan.schema, opened) if own[2].name not in asked]
+        found += [_changed(plan, *own, opened) for own in splitting]
     yield from (one for one in found if one is not None)
 
 
-def _splitting(schema: Schema) -> Iterator[tuple[str, str, Column]]:
+def _splitting(schema: Schema, opened: OpenedTable) -> Iterator[tuple[str, str, Column]]:
     """Columns released as they are that others may know: they split the crowd to hide in."""
     for name in schema.known:
         if not schema.column(name).randomised and name not in schema.strata:
+            if schema.column(name).role is Role.WEIGHT:
+                yield from _coarse_weights(schema.column(name), opened)
             what = f"Without '{name}', which leaves fewer people alike"
             yield what, DROPPED, Column(name, Role.IDENTIFIER)
 
@@ -191,15 +199,16 @@ def _splitting(schema: Schema) -> Iterator[tuple[str, str, Column]]:
 def _together(plan: Plan) -> list[_Tried]:
     """Keys whose tables will be asked for through one matrix, where that helps."""
     was, method = typical_error(plan), plan.method
-    if not isinstance(method, Retention) or method.joint or not was:
-        return []
-    found = []
+    found: list[_Tried] = []
     for joint in _ties(plan.schema):
-        other = _designed(plan, plan.schema, replace(method, joint=joint))
+        tied = method.tied(joint)
+        if tied is None or not was:
+            break
+        other = _designed(plan, plan.schema, tied)
         error = None if other is None else typical_error(other)
         if other is not None and error is not None and error <= WORTH * was:
             names = [" and ".join(f"'{name}'" for name in tie) for tie in joint]
-            entry = f"--method retention --joint {in_shell(as_tables(joint))}"
+            entry = f"--method {method.name} --joint {in_shell(as_tables(joint))}"
             way = Way(f"{'; '.join(names)} randomised together", "", entry, error, was)
             found.append(_Tried(way, other))
     return sorted(found, key=lambda one: one.way.error)[:1]
@@ -225,13 +234,14 @@ def _half(plan: Plan) -> Iterator[_Tried]:
 def _narrower(plan: Plan, answered: Sequence[tuple[str, ...]]) -> Iterator[_Tried]:
     """Few of the tables alone, where nobody has said which will be asked for."""
     tables = tuple(answered[:FEW_TABLES])
-    if plan.schema.tables or len(answered) <= FEW_TABLES:
+    method = rival_of(plan)
+    if plan.schema.tables or len(answered) <= FEW_TABLES or method is None:
         return
-    other = _designed(plan, replace(plan.schema, tables=tables), METHODS["reports"]())
+    other = _designed(plan, replace(plan.schema, tables=tables), method())
     if other is not None:
         told = as_tables(tables)
         what = f"If no table but {' and '.join(map(as_table, tables))} will be asked for"
-        entry = f"--method reports --tables {in_shell(told)}"
+        entry = f"--method {method.name} --tables {in_shell(told)}"
         yield _Tried(Way(what, "", entry, 0.0, 0.0), other, tables)
 
 
@@ -290,14 +300,39 @@ def changed_file(
         text = rewritten(text, with_column(schema, dropped), name)
     for name in coarsen:
         schema = Schema.from_toml(text)
-        key = schema.column(name)
-        forms = [column for _, _, column in changed_columns(key, opened) if column.randomised]
-        if not key.randomised or not forms:
+        column = _coarser(schema.column(name), opened)
+        if column is None:
             raise InvalidSchema(
-                f"'{name}' cannot be coarsened: it must be a key of more than three values."
+                f"'{name}' cannot be coarsened: it must be a key of more than three values, or a "
+                "weight of a table that is given (--table) and has enough people for each step."
             )
-        text = rewritten(text, with_column(schema, forms[0]), name)
+        text = rewritten(text, with_column(schema, column), name)
     return text
+
+
+def _coarser(column: Column, opened: OpenedTable | None) -> Column | None:
+    """A key with about half as many values, or a weight in steps that enough people share."""
+    if column.role is Role.WEIGHT:
+        forms = _coarse_weights(column, opened)
+    else:
+        forms = (own for own in changed_columns(column, opened) if own[2].randomised)
+    return next((own for _, _, own in forms), None)
+
+
+def _coarse_weights(
+    weight: Column, opened: OpenedTable | None
+) -> Iterator[tuple[str, str, Column]]:
+    """A weight in steps: what is done, what to write into the schema, and the column."""
+    found = None if opened is None else coarse_weight_of(opened, weight.name)
+    if found is not None:
+        entry = ", ".join(entry_of(word, number) for word, number in found.entries.items())
+        what = (
+            f"'{weight.name}' in steps of {found.step:,.12g} up to {found.top:,.12g} "
+            f"({found.shifted})"
+        )
+        step, top = found.entries.values()
+        coarse = replace(weight.recoding, round=step, top=top)
+        yield what, entry, replace(weight, recoding=coarse)
 
 
 def _rarest(name: str, domain: Categories, opened: OpenedTable | None) -> tuple[Label, ...]:

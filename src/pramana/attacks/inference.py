@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.attacks.linkers import blocks, expected_released, likelihood_scores
 from pramana.attacks.records import Cells, Records, code_sizes
@@ -103,7 +102,7 @@ class _Table:
     size: int
     offsets: FloatArray
 
-    def guess(self, people: Records) -> NDArray[np.int64]:
+    def guess(self, people: Records) -> IntArray:
         """The heaviest value for each of these people."""
         seen, wanted = Cells.of(self.released, self.sizes), Cells.of(people, self.sizes)
         counts = np.zeros((len(seen.numbers), self.size))
@@ -119,5 +118,5 @@ class _Table:
             block += bonus[columns]
             weights = np.exp(np.maximum(block - block.max(axis=1, keepdims=True), -700))
             best[rows] = (weights @ counts[columns]).argmax(axis=1)
-        found: NDArray[np.int64] = best[wanted.of_record]
+        found: IntArray = best[wanted.of_record]
         return found

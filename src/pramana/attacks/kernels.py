@@ -8,8 +8,17 @@ from numba import njit
 __all__ = ["best_links", "closest_distances"]
 
 BLOCK = 512
+LANES = 16
+"""People who are looked for at once."""
+
 NOTHING = -60.0
 """Scores so far below the best one weigh nothing."""
+
+FAR = -500.0
+"""Exponentials of scores so far below what is possible vanish."""
+
+ABSORBING = -1e9
+"""Scores so low stand for what cannot happen, and swallow what is added to them."""
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -59,19 +68,74 @@ def closest_distances(left_numbers, left_codes, right_numbers, right_codes, out)
 def best_links(first, second, own, told, bonus, numbers, tie, best, tied, mass):  # type: ignore[no-untyped-def]
     """For each person the highest score, how many records share it, and the mass beside it.
 
-    A score is a sum of two look-ups, one a half of the steps, and of the bonus of the record.
+    A score is a sum of two look-ups, one a half of the steps, and of the bonus of the record. Some
+    people are looked for at once, so that each look-up finds the scores of all of them in a row.
     """
-    columns = told.shape[1]
-    for i in range(own.shape[1]):
-        left, right = first[own[0, i]], second[own[1, i]]
-        high = -np.inf
-        for j in range(columns):
-            high = max(high, left[told[0, j]] + right[told[1, j]] + bonus[j])
-        same, total = 0.0, 0.0
-        for j in range(columns):
-            below = left[told[0, j]] + right[told[1, j]] + bonus[j] - high
-            if below >= -tie:
-                same += numbers[j]
-            if below > NOTHING:
-                total += numbers[j] * np.exp(below)
-        best[i], tied[i], mass[i] = high, same, total
+    factor = np.exp(bonus - bonus.max())
+    for begin in range(0, own.shape[1], LANES):
+        people = slice(begin, min(begin + LANES, own.shape[1]))
+        left, right = _lanes(first, own[0, people]), _lanes(second, own[1, people])
+        high = _highest(left, right, told, bonus)
+        tops = _tops(left) + _tops(right) + bonus.max()
+        same, total = _beside(left, right, told, bonus, factor * numbers, numbers, high - tie)
+        for i in range(people.stop - begin):
+            best[begin + i], tied[begin + i] = high[i], same[i]
+            if high[i] - tops[i] > FAR and high[i] > ABSORBING:
+                mass[begin + i] = total[i] / np.exp(high[i] - tops[i])
+            else:  # products of exponentials would not be what these sums are
+                mass[begin + i] = _mass(left[:, i], right[:, i], told, bonus, numbers, high[i])
+
+
+@njit(cache=True, nogil=True)
+def _lanes(table, rows):  # type: ignore[no-untyped-def]
+    """The rows of a table as columns, filled up by the first one."""
+    found = np.empty((table.shape[1], LANES))
+    for i in range(LANES):
+        found[:, i] = table[rows[i if i < len(rows) else 0]]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _tops(lanes):  # type: ignore[no-untyped-def]
+    """The largest number of each lane."""
+    found = lanes[0].copy()
+    for row in range(1, len(lanes)):
+        found = np.maximum(found, lanes[row])
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _highest(left, right, told, bonus):  # type: ignore[no-untyped-def]
+    high = np.full(LANES, -np.inf)
+    for j in range(told.shape[1]):
+        one, other, more = left[told[0, j]], right[told[1, j]], bonus[j]
+        for i in range(LANES):
+            score = one[i] + other[i] + more
+            high[i] = score if score > high[i] else high[i]
+    return high
+
+
+@njit(cache=True, nogil=True)
+def _beside(left, right, told, bonus, weights, numbers, least):  # type: ignore[no-untyped-def]
+    """How many records score at least so much, and the sum of all exponentials below the tops."""
+    same, total = np.zeros(LANES), np.zeros(LANES)
+    chance, other_chance = np.exp(left - _tops(left)), np.exp(right - _tops(right))
+    for j in range(told.shape[1]):
+        a, b = told[0, j], told[1, j]
+        one, other, more, number, weight = left[a], right[b], bonus[j], numbers[j], weights[j]
+        p, q = chance[a], other_chance[b]
+        for i in range(LANES):
+            same[i] += number if one[i] + other[i] + more >= least[i] else 0.0
+            total[i] += p[i] * q[i] * weight
+    return same, total
+
+
+@njit(cache=True, nogil=True)
+def _mass(left, right, told, bonus, numbers, high):  # type: ignore[no-untyped-def]
+    """The same sum for one person, term by term."""
+    total = 0.0
+    for j in range(told.shape[1]):
+        below = left[told[0, j]] + right[told[1, j]] + bonus[j] - high
+        if below > NOTHING:
+            total += numbers[j] * np.exp(below)
+    return total

@@ -77,9 +77,9 @@ class Links:
         nearest, likely = [], []
         for run in range(runs):
             released = rerun(mechanism, truth, keystream=keystream, stream=Stream("run", run))
+            offsets = -expected_released(mechanism, truth, released)  # refuses what is too large
             near = nearest_scores(mechanism, schema, truth)
             nearest.append(link(near, truth, released, sizes=sizes, targets=targets))
-            offsets = -expected_released(mechanism, truth, released)
             strongest = likelihood_scores(mechanism)
             likely.append(
                 link(strongest, truth, released, sizes=sizes, targets=targets, offsets=offsets)

@@ -47,7 +47,7 @@ BLOCK = 200_000
 MOST_PAIRS = 2_000_000_000
 """Pairs of cells that are compared before targets are sampled."""
 
-DENSE_CELLS = 20_000_000
+DENSE_CELLS = 40_000_000
 
 
 def likelihood_scores(mechanism: Mechanism) -> Scorer:

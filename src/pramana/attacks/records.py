@@ -20,8 +20,9 @@ from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
 from pramana.numeric import records_that
 from pramana.release.certificate import Certificate
-from pramana.release.told import SILENT, asked_sets, told_codes
+from pramana.release.told import SILENT, stated_sets, told_codes
 from pramana.risk.coded_table import AlikeRecords, code_column
+from pramana.shown import as_it_is
 from pramana.table.cells import JointCells
 from pramana.table.codec import encode, encode_released
 from pramana.table.domains import label_key
@@ -128,7 +129,7 @@ def require_belongs(certificate: Certificate, released: OpenedTable, truth: Open
     if differ:
         raise InvalidTable(
             f"The original must be the table that was released, and {differ // 2:,} of its "
-            f"{truth.rows:,} records differ in {', '.join(names)}, which are released as they are."
+            f"{truth.rows:,} records differ in {', '.join(names)}, which {as_it_is(names)}."
         )
 
 
@@ -191,7 +192,7 @@ def _reports(
                 f"{records_that(wrong, 'holds', 'hold')} a value of '{name}' that the schema calls "
                 "impossible."
             )
-    sets = asked_sets(mechanism, table) if released else np.zeros(table.rows, np.int64)
+    sets = stated_sets(mechanism, table) if released else np.zeros(table.rows, np.int64)
     return Records((*codes, sets), crowd, (None,) * (len(codes) + 1))
 
 

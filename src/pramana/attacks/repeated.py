@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.errors import NotCovered
 from pramana.matrices.transition import TransitionMatrix
 from pramana.numeric import percent_down, percent_up, require_number
 from pramana.randomise.sampling import randomise
 from pramana.randomness import Keystream, Stream
-from pramana.types import Codes, Form
+from pramana.types import Codes, FloatArray, Form
 
 __all__ = ["RepeatedAttack", "Round", "repeated_attack"]
 
@@ -93,7 +92,7 @@ def repeated_attack(
     *,
     keystream: Keystream,
     times: int = 8,
-    prior: NDArray[np.float64] | None = None,
+    prior: FloatArray | None = None,
 ) -> RepeatedAttack:
     """Perturb the released codes of a column again, round by round.
 
@@ -131,6 +130,6 @@ def repeated_attack(
     return RepeatedAttack(column, float(shares.max()), tuple(rounds))
 
 
-def _entropy(power: NDArray[np.float64]) -> float:
+def _entropy(power: FloatArray) -> float:
     logs = np.log2(power, out=np.zeros_like(power), where=power > 0)
     return float(-(power * logs).sum() / len(power))

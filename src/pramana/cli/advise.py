@@ -61,7 +61,9 @@ def advise(
     place = require_schema(schema, table)
     methods = names_of(method)
     total = len(methods) or sum(bool(one.aims) for one in api.METHODS.values())
-    with way_out_shown(place), progress_bar("Trying methods", total=total) as advance:
+    read = reading(encoding, rename)
+    pasting = api.Pasting(str(place), str(table), read)
+    with way_out_shown(pasting), progress_bar("Trying methods", total=total) as advance:
         found = api.advise(
             told(table, encoding, rename),
             place,
@@ -70,12 +72,11 @@ def advise(
             methods=methods,
             progress=advance,
         )
-    read = reading(encoding, rename)
     commands = found.commands(str(table), str(place), read)
     if as_json:
         show_json(found.to_json() | {"commands": commands})
     else:
-        _show(found, commands, found.further(api.Pasting(str(place), str(table), read)))
+        _show(found, commands, found.further(pasting))
 
 
 def _show(found: Advice, commands: list[str], further: list[Told]) -> None:

@@ -22,7 +22,7 @@ import typer
 
 from pramana.cli.options import option
 from pramana.cli.verbs import PROGRAM, Verbs
-from pramana.errors import Notice, PramanaError
+from pramana.errors import InputError, Notice, PramanaError
 from pramana.files import forget_placed, placed
 from pramana.memory import memory_bound, require_some
 
@@ -112,7 +112,7 @@ def _require_streams() -> None:
 def _outcome(arguments: Sequence[str] | None, told: list[int]) -> int:
     """The exit code of a command."""
     try:
-        given, whose = (None, PROGRAM) if arguments is None else (list(arguments), None)
+        given, whose = (None, PROGRAM) if arguments is None else (_words(arguments), None)
         code = app(args=given, prog_name="pramana", standalone_mode=False, obj=whose)
         sys.stdout.flush()
         if code == INTERRUPTED:  # newer versions of typer turn the interruption into a code
@@ -122,6 +122,14 @@ def _outcome(arguments: Sequence[str] | None, told: list[int]) -> int:
     except Exception as error:  # libraries turn an interruption into errors of their own
         return _interrupted(told) if told else _failed(error)
     return code if isinstance(code, int) else 0
+
+
+def _words(arguments: Sequence[str]) -> list[str]:
+    """The words of a command; no system hands over one with a zero byte, but Python can."""
+    for place, word in enumerate(arguments, start=1):
+        if "\0" in word:
+            raise InputError(f"No word of a command can hold a zero byte, and number {place} does.")
+    return list(arguments)
 
 
 def _failed(error: Exception) -> int:
@@ -183,10 +191,10 @@ def _signals_heard(told: list[int], *, to_the_end: bool) -> Iterator[None]:
 
 @contextmanager
 def _notices_shown() -> Iterator[None]:
-    """What the library wants a steward to know becomes a note."""
+    """What the library wants a steward to know becomes a note, said once."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", Notice)
-        usual = warnings.showwarning
+        usual, said = warnings.showwarning, set[str]()
 
         def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
             if not issubclass(category, Notice):
@@ -194,7 +202,9 @@ def _notices_shown() -> Iterator[None]:
                 return
             from pramana.cli.rendering import note
 
-            note(str(message))
+            if str(message) not in said:
+                said.add(str(message))
+                note(str(message))
 
         warnings.showwarning = show
         yield

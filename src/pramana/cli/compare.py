@@ -39,7 +39,9 @@ def compare(
     method: Annotated[
         list[str] | None,
         option(
-            "--method", "Designs to compare; retention,reports where not given.", metavar="NAMES"
+            "--method",
+            "Designs to compare; where not given, those that hold whatever the data are.",
+            metavar="NAMES",
         ),
     ] = None,
     ask: Annotated[
@@ -75,7 +77,7 @@ def compare(
         schema = schema or found_there.schema_beside(plan)
         ask = ask or list(found_there.asked)
     place = require_schema(schema, table)
-    methods = names_of(method) or list(api.COMPARED)
+    methods = names_of(method) or list(api.compared())
     targets = _numbers("--k", k), _numbers("--epsilon", epsilon)
     with progress_bar("Scenarios", total=len(methods) * sum(map(len, targets))) as advance:
         found = api.compare(

@@ -103,16 +103,25 @@ def design(
     from pramana.cli.targets import Stated, plan_for
 
     stated = Stated.of(context.obj, schema=schema, method=method, plan=plan)
+    pasting = api.Pasting(
+        str(stated.schema),
+        None if table is None else str(table),
+        reading(encoding, rename),
+        _targets(stated.wishes.numbers),
+        _people(records, smallest_group),
+        _tables(stated.wishes.options),
+    )
     made, opened = plan_for(
         stated,
         table=told(table, encoding, rename),
         records=records,
         smallest_group=smallest_group,
+        pasting=pasting,
     )
     if save_plan is not None:
         stated.save(save_plan, force=False)
     if as_json:
-        instead = api.reports_instead(made)
+        instead = api.told_instead(made)
         more: Form = {} if instead is None else {"instead": instead}
         here = None if opened is None else api.errors_here(made, opened)
         if here is not None:
@@ -121,13 +130,6 @@ def design(
         show_json(made.to_json() | more | (matrices_of_plan(made) if show_matrix else {}))
         return
     show_plan(made)
-    pasting = api.Pasting(
-        str(stated.schema),
-        None if table is None else str(table),
-        reading(encoding, rename),
-        _targets(stated.wishes.numbers),
-        _people(records, smallest_group),
-    )
     for told_so in api.beforehand(made, opened, pasting=pasting):
         bullet(out(), told_so.words)
         paste(out(), told_so.command)
@@ -141,6 +143,14 @@ def _targets(numbers: Form) -> tuple[str, ...]:
 
     given = [(own.flag, numbers.get(own.field)) for own in api.letters()]
     return tuple(w for flag, n in given if n is not None for w in (flag, f"{n:.12g}"))
+
+
+def _tables(options: Form) -> str:
+    """The tables that were named on the command line, or in a plan file."""
+    from pramana.cli.targets import TABLES
+
+    given = options.get(TABLES, ())
+    return given if isinstance(given, str) else ",".join(given)
 
 
 def _people(records: int | None, smallest_group: int | None) -> tuple[str, ...]:

@@ -38,10 +38,7 @@ MOST_ROWS = 200
 def show_estimate(estimate: Estimate, labels: Labels) -> None:
     """One row a cell; codes, by which cells are asked for, with their labels."""
     console = out()
-    words = {
-        name: dict(zip(own, labels.beside_codes(column, own), strict=True))
-        for name, column, own in zip(estimate.names, estimate.by, estimate.labels, strict=True)
-    }
+    words = estimate.words
     cells = list(estimate.cells)
     numbers = (abs(cell["estimate"]) for cell in cells if cell["estimate"] is not None)
     longest = max(filter(math.isfinite, numbers), default=0.0)

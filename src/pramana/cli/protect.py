@@ -18,6 +18,7 @@ from pramana.cli.options import (
     SchemaFile,
     TableFile,
     option,
+    reading,
 )
 from pramana.cli.steward import engine_names, format_names
 from pramana.errors import InputError
@@ -179,7 +180,8 @@ def protect(
     api.require_free(place, force=force)
     data = api.read(table, engine=engine, master=master, encoding=encoding, rename=rename)
     stated = Stated.of(context.obj, schema=schema, method=method, plan=plan)
-    made, opened = plan_for(stated, table=data, looked_at=True)
+    pasting = api.Pasting(str(stated.schema), str(table), reading(encoding, rename))
+    made, opened = plan_for(stated, table=data, looked_at=True, pasting=pasting)
     forms = {"csv": csv, "dta": stata, "sav": spss}
     told: list[Verbatim] = []
     threading.Thread(target=_load_what_shows, daemon=True).start()
@@ -195,7 +197,7 @@ def protect(
             ledger=ledger,
             budget=_budget(budget_epsilon, budget_k, budget_delta, allow_uncovered),
             people=people,
-            copies=[own for own, on in forms.items() if on or own in stated.copies],
+            copies=[*(own for own, on in forms.items() if on), *stated.copies],
             steward_folder=steward_folder,
             progress=advance,
             seen=told.append,

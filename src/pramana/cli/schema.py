@@ -25,7 +25,7 @@ def schema(
         list[str] | None,
         option(
             "--coarsen",
-            "Write it with half the bins, or the rarer half of the values as one.",
+            "Write it with half the bins, rarer values as one, or a weight in steps.",
             metavar="A,B",
         ),
     ] = None,
@@ -69,6 +69,10 @@ def schema(
             opened = api.open_source(told(table, encoding, rename), schema=found)
         text = api.changed_file(api.text_of(path), without=dropped, coarsen=coarser, opened=opened)
         write_whole(to, text, force=force)
+        weight = found.weight
+        if opened is not None and weight is not None and weight.name in coarser:
+            coarse = api.coarse_weight_of(opened, weight.name)
+            note("" if coarse is None else f"'{weight.name}' in steps: {coarse.shifted}.")
         found = Schema.load(to)
         note(f"{to} is written. Design by it: --schema {in_shell(str(to))}")
     if as_json:

@@ -15,6 +15,7 @@ from pramana.cli.steward import Wishes, options_by_flag
 from pramana.errors import Infeasible, InputError, InvalidTable
 
 if TYPE_CHECKING:
+    from pramana.assess.pasting import Pasting
     from pramana.methods.base import Method
     from pramana.methods.plan import Plan
     from pramana.table.schema import Schema
@@ -90,8 +91,12 @@ def plan_for(
     records: int | None = None,
     smallest_group: int | None = None,
     looked_at: bool = False,
+    pasting: Pasting | None = None,
 ) -> tuple[Plan, Any]:
-    """The plan, and the table that it was made for: opened, to be handed on."""
+    """The plan, and the table that it was made for: opened, to be handed on.
+
+    A refusal ends with what to paste where ``pasting`` says how files were named.
+    """
     from pramana import Schema, api
 
     asked, schema, method = stated.wishes, stated.schema, stated.method
@@ -111,7 +116,7 @@ def plan_for(
         kind = api.METHODS[method] if method else api.usual_method([one.name for one in guarantees])
         chosen = method_of(kind, options)
     opened = None if table is None else api.open_source(table, schema=described)
-    with way_out_shown(Path(schema or "")):
+    with way_out_shown(pasting or api.Pasting(str(schema))):
         plan = api.design(
             described,
             *guarantees,
@@ -127,18 +132,19 @@ def plan_for(
 
 
 @contextmanager
-def way_out_shown(schema: Path) -> Iterator[None]:
-    """A refusal that other columns would lift ends with the command that drops them."""
+def way_out_shown(pasting: Pasting) -> Iterator[None]:
+    """A refusal that other columns would lift ends with the command that changes or drops them."""
     try:
         yield
     except Infeasible as error:
-        if not error.without:
+        coarser = error.coarser if pasting.table is not None else ()
+        names = coarser or error.without
+        if not names:
             raise
-        from pramana import api
-
-        command = api.Pasting(str(schema)).without(error.without)
-        them = "it" if len(error.without) == 1 else "them"
-        raise Infeasible(f"{error} To drop {them}: {command}") from None
+        command = pasting.coarser(names) if coarser else pasting.without(names)
+        them = "it" if len(names) == 1 else "them"
+        verb = "coarsen" if coarser else "drop"
+        raise Infeasible(f"{error} To {verb} {them}: {command}") from None
 
 
 def _with_tables(schema: Schema, texts: Sequence[str]) -> Schema:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, MutableMapping
+from functools import cache
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from inspect import cleandoc
@@ -108,6 +109,7 @@ class _Commands(MutableMapping[str, Any]):
         return len(list(iter(self)))
 
 
+@cache
 def _command(name: str) -> Any:
     """The command of a verb."""
     verb = getattr(import_module(f"pramana.cli.{name}"), name)

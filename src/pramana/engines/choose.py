@@ -22,6 +22,7 @@ from pramana.types import TableLike
 
 __all__ = [
     "ENGINES",
+    "USUAL",
     "as_kind",
     "counts_of",
     "empty_like",
@@ -43,15 +44,18 @@ ENGINES: Final[Registry[Engine]] = Registry(
         "spark": "pramana.engines.spark.engine:SPARK",
     },
 )
-"""The engines by name. The local one serves whatever no other does."""
+"""The engines by name."""
+
+USUAL: Final = "local"
+"""The one that serves whatever no other does."""
 
 
 def engine_for(source: object) -> Engine:
     """The engine that serves a file, a data frame or an opened table."""
     if isinstance(source, OpenedTable):
         source = source.source
-    others = (ENGINES[name] for name in ENGINES if name != "local")
-    return next((engine for engine in others if engine.serves(source)), ENGINES["local"])
+    others = (ENGINES[name] for name in ENGINES if name != USUAL)
+    return next((engine for engine in others if engine.serves(source)), ENGINES[USUAL])
 
 
 def open_source(table: TableLike, *, schema: Schema | None = None) -> OpenedTable:
@@ -70,14 +74,14 @@ def open_source(table: TableLike, *, schema: Schema | None = None) -> OpenedTabl
 def open_truth(table: TableLike, released: Schema) -> OpenedTable:
     """The true table of a release, opened and recoded as it was when it was released.
 
-    Values that a survey file calls missing are missing where the column is not randomised.
+    Values that a survey file calls missing are missing where no domain lists them.
     """
     opened = recoded(open_source(table), released)
     if not opened.labels.missing:
         return opened
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Notice)  # it was said when the table was released
-        return opened.fitted(coded=[column.name for column in released.randomised])
+        return opened.fitted(coded=released.apart)
 
 
 def engine_of(opened: OpenedTable, *, coded: Collection[str] = ()) -> Table:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from pramana.errors import InvalidNumber, TooLarge
 from pramana.pictures import COLOURS, altair, rows_of, styled
-from pramana.table.domains import label_text
 from pramana.types import Form
 
 if TYPE_CHECKING:
@@ -45,12 +44,12 @@ def estimate_chart(estimate: Estimate) -> Any:
         raise TooLarge(
             f"A chart shows up to {MOST_CELLS} numbers, and this table has {len(estimate):,}."
         )
-    rows = []
+    rows, words = [], estimate.words
     for cell in estimate.cells:
-        labels = [_text(cell[name]) for name in estimate.names]
+        labels = [words[name][cell[name]] for name in estimate.names]
         own = {"row": labels[0], "colour": labels[-1]}
         rows.append(own | {name: _number(cell[name]) for name in ("estimate", "low", "high")})
-    sides = [[_text(label) for label in labels] for labels in estimate.labels]
+    sides = [list(own.values()) for own in words.values()]
     colour = (estimate.by[1], sides[1]) if len(estimate.by) > 1 else None
     return _chart(
         rows,
@@ -164,10 +163,6 @@ def _interval(estimate: Estimate) -> str:
     if estimate.no_interval:
         return "no interval can be stated"
     return f"interval at level {estimate.level:g}"
-
-
-def _text(label: Any) -> str:
-    return "missing" if label is None else label_text(label)
 
 
 def _number(value: float) -> float | None:

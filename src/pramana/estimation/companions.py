@@ -42,7 +42,9 @@ def companion_of(column: pa.ChunkedArray) -> Companion | None:
     """
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return _of_numbers(np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64))
+        return _of_numbers(
+            np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+        )
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
     elif not (

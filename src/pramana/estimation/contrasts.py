@@ -15,7 +15,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -280,6 +280,8 @@ def ratio_of(pair: TwoNumbers, what: str, *, level: float, misses: float = 1.0) 
 
 
 def _taken_in(found: Contrast) -> Contrast:
-    """The interval, widened to hold the number that is shown."""
+    """The interval, widened to hold the number that is shown; none where no number can be told."""
+    if math.isnan(found.estimate):
+        return replace(found, se=math.nan, low=math.nan, high=math.nan)
     ends = (min(found.low, found.estimate), max(found.high, found.estimate))
     return Contrast(found.what, found.estimate, found.se, *ends, level=found.level, why=found.why)

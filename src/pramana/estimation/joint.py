@@ -12,6 +12,7 @@ import numpy as np
 
 from pramana.estimation.channels import Channels
 from pramana.randomness import Keystream, Stream
+from pramana.table.cells import cell_numbers
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["draw_given_table", "likelihood_of"]
@@ -59,14 +60,12 @@ def likelihood_of(
     strata = [place for place in channels.closure((axis,)) if place != axis]
     sub = Channels(layout.only([*strata, axis]))
     sizes = [layout.shape[place] for place in strata]
-    seen, rows = places[axis], []
-    group = np.zeros(len(seen), dtype=np.int64)
-    for place, length in zip(strata, sizes, strict=True):
-        group = group * length + places[place]
+    seen = cell_numbers([places[place] for place in (*strata, axis)], [*sizes, size])
+    rows = []
     for value in range(size):
         unit = np.zeros((*sizes, size))
         unit[..., value] = 1
         rows.append(sub.each[-1].forward(unit).reshape(-1, size))
     # rows[truth][stratum, released] -> [stratum, released, truth]
     table = np.stack(rows, axis=-1).reshape(-1, size)
-    return np.ascontiguousarray(table), group * size + seen
+    return np.ascontiguousarray(table), seen

@@ -65,8 +65,8 @@ def estimate_means(
 ) -> Estimate:
     """The mean of column ``of`` in every cell of ``layout.by``; weighted where there are weights.
 
-    Where a group cannot be told well from an empty one, the mean can be anything: its interval is
-    infinite, and where the estimated count is not positive the mean itself is ``nan``.
+    Where a group cannot be told well from an empty one, the mean can be anything: it is ``nan``,
+    and its interval infinite.
     """
     wy, wwy, wwyy = _values(moments, of)
     channels = Channels(layout)
@@ -89,15 +89,15 @@ def estimate_means(
     ratio = ratio_about(question.infer)
     if question.infer == "population":
         ratio = ratio.at_least(ratio_about("records"))
-    low, high = ratio.interval(question.z(above.size))
+    figures = ratio.told(question.z(above.size))
     return Estimate.of(
         layout,
-        (ratio.value, ratio.se, low, high),
+        figures,
         question,
         what=f"mean of {of}",
         method="inverse",
         why=_why(channels, "a corrected total over a corrected count; nearly unbiased.")
-        + (UNBOUNDED if np.isinf(high).any() else ""),
+        + (UNBOUNDED if np.isinf(figures[3]).any() else ""),
         records=moments.count,
         together=Influence.of_means(moments, channels, ratio, question.infer),
     )
@@ -114,7 +114,7 @@ def _noise(channels: Channels, moments: Moments, noise: float, question: Questio
     return spread
 
 
-UNBOUNDED = " Groups that noise does not tell well from empty ones have no bounded interval."
+UNBOUNDED = " Groups that noise does not tell well from empty ones have no mean that can be told."
 
 
 def _why(channels: Channels, corrected: str) -> str:

@@ -14,7 +14,6 @@ pairs (pairwise.py), if pairs of records held out are more likely by them.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -30,6 +29,7 @@ from pramana.model.latent_classes import Blend
 from pramana.model.observed import Feature
 from pramana.model.whole_records import MOST_HELD, WholeRecords
 from pramana.randomness import Keystream
+from pramana.table.cells import cell_counts
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["JOINT_CELLS", "draw_from_model"]
@@ -84,7 +84,7 @@ def _weight(evidence: WholeRecords) -> float:
 
 def _from_joint(evidence: WholeRecords, channels: Channels, keystream: Keystream) -> list[IntArray]:
     """Every record drawn given the joint distribution by the regularised EM."""
-    table = _counted(evidence.codes, evidence.sizes)
+    table = cell_counts(evidence.codes, evidence.sizes)
     if channels.randomised:
         table = fit(table, channels).table
     return draw_given_table(list(evidence.codes), table, channels, keystream)
@@ -145,8 +145,8 @@ def _pairs_are_better(
         own = Channels(channels.layout.only(pair))
         if own.randomised:
             shape = own.layout.shape
-            tables = (_counted([drawn[axis] for axis in pair], shape), blend.table(list(pair)))
-            seen = _counted([evidence.codes[axis][held] for axis in pair], shape)
+            tables = (cell_counts([drawn[axis] for axis in pair], shape), blend.table(list(pair)))
+            seen = cell_counts([evidence.codes[axis][held] for axis in pair], shape)
             ours, theirs = (
                 np.log(own.forward(table + table.mean() / len(rest)) / table.sum())
                 for table in tables
@@ -167,7 +167,9 @@ def _joint_is_better(
     judged = evidence.judged(held)
     chances = np.mean([np.exp(climb.held_out(judged)) for climb in climbs], axis=0)
     classes = climbs[0].held_counts(judged) @ np.log(np.maximum(chances, TINY))
-    table = fit(_counted([codes[rest] for codes in evidence.codes], evidence.sizes), channels).table
+    table = fit(
+        cell_counts([codes[rest] for codes in evidence.codes], evidence.sizes), channels
+    ).table
     own = tuple(codes[held] for codes in evidence.codes)
     logs = np.log(np.maximum(channels.forward(table)[own], TINY))
     if evidence.kept:
@@ -177,8 +179,3 @@ def _joint_is_better(
     else:
         logs -= np.log(table.sum())
     return float(logs.sum()) > float(classes)
-
-
-def _counted(codes: Sequence[IntArray], shape: tuple[int, ...]) -> FloatArray:
-    flat = np.ravel_multi_index(tuple(codes), shape)
-    return np.bincount(flat, minlength=prod(shape)).reshape(shape).astype(np.float64)

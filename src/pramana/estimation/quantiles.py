@@ -117,7 +117,7 @@ class Curve:
         low = -math.inf if not first else self.values[max(first - 1 - self.coarse, 0)]
         last = below[-1] if len(below) else len(self.values)
         high = math.inf if last == len(self.values) else self.values[last]
-        if whole <= 0:
+        if whole <= 0 or (math.isinf(low) and math.isinf(high)):
             return math.nan, math.nan, -math.inf, math.inf
         even = isotonic_regression(self.sums[1:], weights=self.steps).x
         turned = np.flatnonzero(even >= -slack)

@@ -10,6 +10,7 @@ import numpy as np
 from pramana.estimation.channels import Channels
 from pramana.estimation.counts import clip
 from pramana.randomness import Keystream, Stream
+from pramana.table.cells import cell_numbers
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["ranked", "whole_numbers"]
@@ -46,9 +47,7 @@ def ranked(
     for axis, seen in enumerate(places):
         strata = [place for place in channels.closure((axis,)) if place != axis]
         shape = [channels.layout.shape[place] for place in strata]
-        group = np.zeros(len(seen), dtype=np.int64)
-        for place, size in zip(strata, shape, strict=True):
-            group = group * size + places[place]
+        group = cell_numbers([places[place] for place in strata], shape, records=len(seen))
         margin = None if margins is None else margins[axis]
         ties = keystream.words(Stream("rebuild", "ties", axis), 0, len(seen))
         order = np.lexsort((ties, seen, group))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass, field
-from statistics import NormalDist
+from math import erfc, sqrt
 from typing import Any
 
 import numpy as np
@@ -73,7 +73,7 @@ class Regression:
     @property
     def p_value(self) -> FloatArray:
         """Two-sided, of the hypothesis that the coefficient is 0."""
-        tails = [2 * NormalDist().cdf(-abs(value)) if value == value else 1.0 for value in self.z]
+        tails = [erfc(abs(value) / sqrt(2)) if value == value else 1.0 for value in self.z]
         return np.array(tails)
 
     @property

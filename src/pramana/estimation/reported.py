@@ -123,7 +123,7 @@ def totals_of_reports(parts: Sequence[SetSums], *, records: FloatArray | float) 
     people that are told apart by columns released as they are.
     """
     if not parts or not any(part.precision.any() for part in parts):
-        raise InvalidTable("No report holds all columns of the table.")
+        raise InvalidTable("No report holds all columns of the table. Ask for fewer of them.")
     weights = np.array([part.precision for part in parts])
     silent = weights.sum(axis=0) == 0
     weights /= np.where(silent, 1, weights.sum(axis=0))

@@ -19,6 +19,7 @@ from pramana.estimation.variance import Inference, Question
 from pramana.matrices import Label
 from pramana.numeric import require_choice
 from pramana.table.domains import label_text
+from pramana.table.labels import Labels
 from pramana.types import FloatArray, Form
 
 __all__ = ["Estimate", "frame_of"]
@@ -57,6 +58,7 @@ class Estimate:
             the number that is shown.
         unbiased: The unbiased estimates to which ``se`` and the intervals belong; where
             ``estimate`` was not shrunk, the same numbers.
+        spoken: What the codes of a labelled file mean.
     """
 
     by: tuple[str, ...]
@@ -78,6 +80,7 @@ class Estimate:
     together: VaryTogether | None = field(default=None, repr=False)
     misses: float = field(default=1.0, repr=False)
     unbiased: FloatArray | None = field(default=None, repr=False)
+    spoken: Labels = field(default_factory=Labels, repr=False)
 
     def __post_init__(self) -> None:
         if self.unbiased is None:
@@ -291,10 +294,10 @@ class Estimate:
 
     def __repr__(self) -> str:
         head = [*self.by, self.what, *self.figures[1:]]
-        rows = [head]
+        rows, words = [head], self.words
         for cell in islice(self.cells, MOST_LINES):
             numbers = [_figure(cell[name]) for name in self.figures]
-            rows.append([*(_text(cell[name]) for name in self.names), *numbers])
+            rows.append([*(words[name][cell[name]] for name in self.names), *numbers])
         widths = [max(len(row[at]) for row in rows) for at in range(len(head))]
         lines = [
             "  ".join(
@@ -308,6 +311,14 @@ class Estimate:
         return "\n".join([*lines, self.note])
 
     @property
+    def words(self) -> dict[str, dict[Label, str]]:
+        """What each label of each column is shown as: codes of a labelled file with their words."""
+        return {
+            name: dict(zip(own, self.spoken.beside_codes(column, own), strict=True))
+            for name, column, own in zip(self.names, self.by, self.labels, strict=True)
+        }
+
+    @property
     def note(self) -> str:
         """How the numbers came about, and what their intervals mean or why there are none."""
         weighted = f" Weighted by {self.weight}." if self.weight else ""
@@ -317,9 +328,9 @@ class Estimate:
 
     def _repr_html_(self) -> str:
         head = [*self.by, self.what, *self.figures[1:]]
-        rows = []
+        rows, words = [], self.words
         for cell in self.cells:
-            labels = [html.escape(_text(cell[name])) for name in self.names]
+            labels = [html.escape(words[name][cell[name]]) for name in self.names]
             numbers = [_figure(cell[name]) for name in self.figures]
             rows.append("".join(f"<td>{entry}</td>" for entry in [*labels, *numbers]))
         header = "".join(f"<th>{html.escape(entry)}</th>" for entry in head)

@@ -21,6 +21,7 @@ import numpy as np
 
 from pramana.estimation.channels import Channels
 from pramana.estimation.em import divide, fit_margins
+from pramana.estimation.possible import SMALL, mean_table
 from pramana.estimation.strength import strength_of, usual_part
 from pramana.types import FloatArray
 
@@ -35,6 +36,11 @@ __all__ = [
 
 WIDEST = 600
 """Singular values of a pair are only taken up to this many values on its smaller side."""
+
+NO_NOISE = 1e-9
+
+ENOUGH = 4.0
+"""So many possible tables beyond one that count weigh as much as the guess from directions."""
 
 INDEPENDENT_SHARE = 0.01
 """What the guess keeps of the table of independence, so that no cell starts at 0."""
@@ -164,7 +170,11 @@ def _usual_pair(
     seen = ReleasedPair.of(counted, channels, pair, margins)
     dependence, square, free = seen.white(shrunk) if seen.alone else seen.in_strata()
     keep = usual_part(strength_of(dependence, seen.independent), square, free)
-    return _fitting(seen.independent + keep * dependence, margins)
+    found = keep * dependence
+    if seen.small and seen.noise > NO_NOISE:
+        mean, counting = mean_table(seen.table, seen.channels, margins, seen.noise)
+        found += (mean - found) / (1 + (ENOUGH / max(counting - 1, 1e-9)) ** 2)
+    return _fitting(seen.independent + found, margins)
 
 
 def usual_pair(
@@ -220,6 +230,21 @@ class ReleasedPair:
         return self.places == self.pair
 
     @property
+    def small(self) -> bool:
+        """Whether all tables that it could be can be thought of."""
+        wide = min(self.table.shape) > 1 and self.table.sum() > 0
+        return self.alone and wide and self.table.size <= SMALL
+
+    @property
+    def noise(self) -> float:
+        """The share of chance in where a record ends up, by the table of independence.
+
+        Values that stay put for sure make none: columns as they are, retention near 1.
+        """
+        total = max(float(self.table.sum()), 1e-300)
+        return 1 - float(self.channels.squared(self.independent).sum()) / total
+
+    @property
     def unbiased(self) -> FloatArray:
         """What the solved table differs from independence."""
         solved = _marginal(self.channels.solve(self.table), self.places, self.pair)
@@ -232,12 +257,10 @@ class ReleasedPair:
         expected = np.outer(self.table.sum(axis=1), self.table.sum(axis=0)) / total
         scale = np.sqrt(expected)
         residuals = divide(self.table - expected, scale)
-        # Values that stay put for sure make no noise: columns as they are, retention near 1.
-        noise = 1 - float(self.channels.squared(self.independent).sum()) / total
-        if noise <= 1e-9:
+        if self.noise <= NO_NOISE:
             return self.channels.solve(residuals * scale), np.inf, 1
-        kept, square, free = shrinker(residuals / np.sqrt(noise))
-        return self.channels.solve(kept * np.sqrt(noise) * scale), square, free
+        kept, square, free = shrinker(residuals / np.sqrt(self.noise))
+        return self.channels.solve(kept * np.sqrt(self.noise) * scale), square, free
 
     def in_strata(self) -> Signal:
         """The same where residuals are not white: as if noise were even."""

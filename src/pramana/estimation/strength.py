@@ -5,7 +5,7 @@ alone cannot tell the two apart where noise is strong; what is known beforehand 
 surveys are mostly weakly dependent, and a few strongly. Over 1,500 pairs of columns of seven
 censuses and surveys Cramer's V has the median 0.07, 0.39 at the 90th percentile and 0.72 at the
 99th: a tail like 1 / V^2, as the density (1 + V / median)^-2 / median up to 1 has it. The median
-taken is 0.03 and not 0.07: to make dependence up is worse than to understate it (what it costs is
+taken is 0.012 and not 0.07: to make dependence up is worse than to understate it (what it costs is
 measured in docs/howto/estimate.md). Where data tell V
 well, this changes next to nothing, however strong the dependence; where they do not, the estimate
 stays near independence.
@@ -21,9 +21,9 @@ import numpy as np
 
 from pramana.types import FloatArray
 
-__all__ = ["USUAL_STRENGTH", "strength_of", "surprise_of", "usual_part"]
+__all__ = ["USUAL_STRENGTH", "strength_of", "surprise_of", "usual_below", "usual_part"]
 
-USUAL_STRENGTH: Final = 0.03
+USUAL_STRENGTH: Final = 0.012
 """The median of Cramer's V over pairs of columns, before any data are seen; on the low side."""
 
 FAR: Final = 8.0
@@ -64,6 +64,15 @@ def _surprise(strength: float) -> float:
     return 2 * math.log1p(strength / USUAL_STRENGTH)
 
 
+def usual_below(strengths: FloatArray) -> FloatArray:
+    """How many in one of all pairs are usually less dependent than each of some strengths.
+
+    >>> usual_below(np.array([0.0, USUAL_STRENGTH, 1.0])).round(3)
+    array([0.   , 0.506, 1.   ])
+    """
+    return np.asarray(strengths / (USUAL_STRENGTH + strengths) * (1 + USUAL_STRENGTH))
+
+
 def usual_part(strength: float, square: float, free: int) -> float:
     """How much of a dependence to keep: its mean given the data and what is known beforehand.
 
@@ -75,7 +84,7 @@ def usual_part(strength: float, square: float, free: int) -> float:
     bound, which is exact at both ends; its integral is the logarithm of 0F1.
 
     >>> [round(usual_part(0.9, square, 4), 2) for square in (4.0, 16.0, 40.0)]
-    [0.02, 0.32, 0.83]
+    [0.01, 0.19, 0.83]
     """
     if not math.isfinite(square) or strength <= 0 or square <= 0:
         return float(square > 0)

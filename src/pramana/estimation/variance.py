@@ -233,6 +233,12 @@ class Ratio:
         known = (a > 0) & (self.below > 0) & (away >= BORDER)
         return np.where(known, low, -np.inf), np.where(known, high, np.inf)
 
+    def told(self, z: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Value, standard error and interval: no value where every one is possible."""
+        low, high = self.interval(z)
+        known = np.isfinite(high)
+        return np.where(known, self.value, np.nan), np.where(known, self.se, np.nan), low, high
+
 
 BORDER: Final = 3.0
 """A ratio has a bounded interval where its denominator is so many standard errors above 0.

@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pramana.errors import InvalidNumber
 from pramana.numeric import require_number
 from pramana.randomness import Keystream
-from pramana.types import FloatArray, Form
+from pramana.types import BoolArray, FloatArray, Form
 
 __all__ = ["ATTRIBUTES", "FUNCTIONS", "RANGES", "make_applicants"]
 
@@ -83,22 +82,22 @@ def make_applicants(records: int, *, function: int, keystream: Keystream) -> pa.
     return pa.table(arrays | {"class": np.where(in_a, "A", "B")})
 
 
-def _between(values: FloatArray, low: float, high: float) -> NDArray[np.bool_]:
+def _between(values: FloatArray, low: float, high: float) -> BoolArray:
     return (values >= low) & (values <= high)
 
 
-def _by_age(columns: Columns, young: Any, middle: Any, old: Any) -> NDArray[np.bool_]:
+def _by_age(columns: Columns, young: Any, middle: Any, old: Any) -> BoolArray:
     """One condition below 40, one from 40 to 60, one above."""
     age = columns["age"]
-    chosen: NDArray[np.bool_] = np.select([age < 40, age < 60], [young, middle], old)
+    chosen: BoolArray = np.select([age < 40, age < 60], [young, middle], old)
     return chosen
 
 
-def _age_alone(columns: Columns) -> NDArray[np.bool_]:
+def _age_alone(columns: Columns) -> BoolArray:
     return (columns["age"] < 40) | (columns["age"] >= 60)
 
 
-def _age_and_salary(columns: Columns) -> NDArray[np.bool_]:
+def _age_and_salary(columns: Columns) -> BoolArray:
     salary = columns["salary"]
     return _by_age(
         columns,
@@ -108,7 +107,7 @@ def _age_and_salary(columns: Columns) -> NDArray[np.bool_]:
     )
 
 
-def _age_education_salary(columns: Columns) -> NDArray[np.bool_]:
+def _age_education_salary(columns: Columns) -> BoolArray:
     salary, level = columns["salary"], columns["elevel"]
     low, middle, high = (
         _between(salary, 25_000, 75_000),
@@ -128,16 +127,16 @@ def _disposable(columns: Columns) -> FloatArray:
     return 0.67 * income - 0.2 * columns["loan"] - 10_000
 
 
-def _income_and_loan(columns: Columns) -> NDArray[np.bool_]:
+def _income_and_loan(columns: Columns) -> BoolArray:
     return _disposable(columns) > 0
 
 
-def _income_loan_and_house(columns: Columns) -> NDArray[np.bool_]:
+def _income_loan_and_house(columns: Columns) -> BoolArray:
     equity = 0.1 * columns["hvalue"] * np.maximum(columns["hyears"] - 20, 0)
     return _disposable(columns) + 0.2 * equity > 0
 
 
-FUNCTIONS: dict[int, Callable[[Columns], NDArray[np.bool_]]] = {
+FUNCTIONS: dict[int, Callable[[Columns], BoolArray]] = {
     1: _age_alone,
     2: _age_and_salary,
     3: _age_education_salary,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.experiments.figures import Picture, Scatter
 from pramana.experiments.harness import Experiment, Finding, Setting
@@ -19,9 +18,10 @@ from pramana.matrices import SparseRows
 from pramana.methods.optimal.design import OptimalDesign, optimal_design
 from pramana.methods.optimal.loss import squared_error
 from pramana.randomness import Keystream
+from pramana.table.cells import cell_counts
 from pramana.table.codec import encode
 from pramana.table.counts import Counts
-from pramana.types import Form
+from pramana.types import Form, IntArray
 
 __all__ = ["TITLE", "run", "steps"]
 
@@ -71,18 +71,17 @@ def run(setting: Setting) -> Experiment:
     )
 
 
-def _example(keystream: Keystream) -> NDArray[np.int64]:
+def _example(keystream: Keystream) -> IntArray:
     """Counts of 48 cells: independent variables of which some values are rare."""
     shares = ((0.1, 0.9), (0.12, 0.88), (0.25, 0.75), (0.3, 0.7), (0.2, 0.5, 0.3))
     codes = [
         np.searchsorted(np.cumsum(own)[:-1], keystream.uniforms(f"cator {j}", 0, RECORDS))
         for j, own in enumerate(shares)
     ]
-    flat = np.ravel_multi_index(tuple(codes), SHAPE)
-    return np.bincount(flat, minlength=48).reshape(SHAPE)
+    return cell_counts(codes, SHAPE).astype(np.int64)
 
 
-def _combinations(table: NDArray[np.int64]) -> tuple[int, int]:
+def _combinations(table: IntArray) -> tuple[int, int]:
     """How many (pi, k0) there are, and how many of them are rare without being empty."""
     total = rare = 0
     for keys in combinations(range(table.ndim), 3):
@@ -98,7 +97,7 @@ FLAT = (
 )
 
 
-def _example_findings(table: NDArray[np.int64], design: OptimalDesign) -> tuple[Finding, ...]:
+def _example_findings(table: IntArray, design: OptimalDesign) -> tuple[Finding, ...]:
     total, rare = _combinations(table)
     cells = int(((table > 0) & (table < 1 / ALPHA)).sum())
     chances = design.chance_of_change()
@@ -154,7 +153,7 @@ def _example_findings(table: NDArray[np.int64], design: OptimalDesign) -> tuple[
     )
 
 
-def _linear_finding(table: NDArray[np.int64], design: OptimalDesign) -> Finding:
+def _linear_finding(table: IntArray, design: OptimalDesign) -> Finding:
     """The loss hardly depends on which frequent cells give records: try the paper's rule."""
     counts = design.counts
     frequency = np.array([table[cell] for cell in design.matrix.labels], dtype=np.float64)

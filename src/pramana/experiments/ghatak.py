@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.experiments.figures import Histograms, Lines, Picture
 from pramana.experiments.harness import Experiment, Finding, Setting
@@ -19,7 +18,7 @@ from pramana.matrices import SparseRows, TransitionMatrix
 from pramana.methods.inverse_frequency import block_size, inverse_frequency_design
 from pramana.methods.symmetric_flows import theta_of
 from pramana.randomise.sampling import sample
-from pramana.types import Form
+from pramana.types import Form, IntArray
 
 __all__ = ["TITLE", "run", "steps"]
 
@@ -152,7 +151,7 @@ def _drift(matrix: TransitionMatrix) -> float:
     return float(np.abs(matrix.apply(times) - times).max())
 
 
-def _simulate(matrix: TransitionMatrix, setting: Setting) -> NDArray[np.int64]:
+def _simulate(matrix: TransitionMatrix, setting: Setting) -> IntArray:
     """Released frequencies and how many of the rare records stayed, one row a simulation."""
     truth = np.repeat(np.arange(len(FREQUENCIES)), list(FREQUENCIES.values())).astype(np.uint8)
     rows = []
@@ -166,7 +165,7 @@ def _simulate(matrix: TransitionMatrix, setting: Setting) -> NDArray[np.int64]:
     return np.array(rows)
 
 
-def _simulation(released: NDArray[np.int64]) -> Form:
+def _simulation(released: IntArray) -> Form:
     """Mean squared error of each share, and the chance that a guess among category 1 is right."""
     times = np.array(list(FREQUENCIES.values()))
     squares = np.square((released[:, :-1] - times) / times.sum())

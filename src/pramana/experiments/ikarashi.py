@@ -35,6 +35,7 @@ from pramana.methods.reports import Reports
 from pramana.methods.retention import Retention
 from pramana.randomise.sampling import sample
 from pramana.randomness import Keystream
+from pramana.table.cells import cell_counts
 from pramana.table.domains import Categories
 from pramana.table.schema import Column, Role, Schema
 from pramana.types import Values
@@ -119,7 +120,9 @@ def _pairs(codes: CodedColumns, n: int, k: float, seed: int) -> dict[str, float]
         for first, second in combinations(range(len(names)), 2):
             shape = (SIZES[names[first]], SIZES[names[second]])
             told = release.crosstab(names[first], names[second], method="inverse").estimate
-            errors.append(np.abs(told - _table([codes[first], codes[second]], shape)).sum() / n)
+            errors.append(
+                np.abs(told - cell_counts([codes[first], codes[second]], shape)).sum() / n
+            )
         found[way] = float(np.mean(errors))
     return found
 
@@ -138,7 +141,7 @@ def _one(codes: CodedColumns, n: int, k: float, seed: int) -> dict[str, float]:
     layout = Layout.of(names, labels=labels, mechanism=mechanism)
     shape = tuple(SIZES[name] for name in layout.columns)
     order = [names.index(name) for name in layout.columns]
-    truth, seen = (_table([some[i] for i in order], shape) for some in (codes, released))
+    truth, seen = (cell_counts([some[i] for i in order], shape) for some in (codes, released))
     channels = Channels(layout)
     undone = channels.solve(seen)
     estimates = (undone, clip(undone), fit(seen, channels).truth(seen, channels))
@@ -163,11 +166,6 @@ def _schema(names: Sequence[str]) -> Schema:
             for name in names
         )
     )
-
-
-def _table(codes: Sequence[Values], shape: tuple[int, ...]) -> NDArray[np.float64]:
-    flat = np.ravel_multi_index(tuple(code.astype(np.int64) for code in codes), shape)
-    return np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
 
 
 # -- people --------------------------------------------------------------------------------

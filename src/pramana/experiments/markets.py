@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -19,7 +20,9 @@ from pramana.experiments.population import make_population
 from pramana.kanonymity.clustering import form_groups
 from pramana.kanonymity.distance import Key
 from pramana.kanonymity.release import new_keys
+from pramana.methods.grouped import Centroid, Gaussian, Resample
 from pramana.randomness import Keystream
+from pramana.table.cells import cell_numbers
 from pramana.types import FloatArray, IntArray
 from pramana.workloads.learners import logistic_regression
 
@@ -70,8 +73,7 @@ class Insured:
     @cached_property
     def cells(self) -> IntArray:
         """The cell of every person."""
-        cells: IntArray = np.ravel_multi_index(self.levels, SIZES).astype(np.int64)
-        return cells
+        return cell_numbers(self.levels, SIZES)
 
     @cached_property
     def joins(self) -> FloatArray:
@@ -177,6 +179,9 @@ def group(people: Insured, rows: IntArray, *, k: int, keystream: Keystream) -> G
     return keys, form_groups(keys, k=k, keystream=keystream, responses=[cost]).labels
 
 
+WAYS: Final = {own.name: own().donors for own in (Centroid, Resample, Gaussian)}
+
+
 def anonymised(
     grouped: GroupedKeys, *, methods: tuple[str, ...], keystream: Keystream
 ) -> dict[str, IntArray]:
@@ -184,9 +189,9 @@ def anonymised(
     keys, labels = grouped
     released = {}
     for method in methods:
-        new = new_keys(keys, labels, method=method, keystream=keystream)
+        new = new_keys(keys, labels, WAYS[method], keystream)
         levels = tuple(key.values.astype(np.int64) for key in new)
-        released[method] = np.ravel_multi_index(levels, SIZES).astype(np.int64)
+        released[method] = cell_numbers(levels, SIZES)
     return released
 
 

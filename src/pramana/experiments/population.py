@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pramana.numeric import require_number
 from pramana.randomness import Keystream
@@ -120,11 +120,11 @@ def _texts(words: tuple[str, ...], codes: Codes, missing: BoolArray | None = Non
     return pa.DictionaryArray.from_arrays(indices, pa.array(words)).dictionary_decode()
 
 
-def _ages(draw: _Draws) -> NDArray[np.int64]:
+def _ages(draw: _Draws) -> IntArray:
     """Whole years from 0 to 99: a bulge in middle life, a thin tail of the very old."""
     reached = np.array([0, 0.165, 0.335, 0.545, 0.765, 0.93, 0.995, 1.0])
     years = np.array([0, 16, 30, 45, 60, 75, 90, 100])
-    ages: NDArray[np.int64] = np.interp(draw.uniform("age"), reached, years).astype(np.int64)
+    ages: IntArray = np.interp(draw.uniform("age"), reached, years).astype(np.int64)
     return ages
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pramana.errors import InvalidTable
 
-__all__ = ["packings_of", "records_of", "stream_part"]
+__all__ = ["packings_of", "records_of", "stream_part", "words_beside"]
 
 MARK: Final = b"ARROW1"
 BEGINNING: Final = 8
@@ -148,3 +148,10 @@ class _FlatTable:
         start = place + self._read("<I", place)
         for at in range(self._read("<I", start)):
             yield struct.unpack_from("<qq", self.content, start + 4 + 16 * at)
+
+
+def words_beside(schema: pa.Schema) -> Iterator[bytes]:
+    """Under which names a schema says something beside its columns and their types."""
+    yield from schema.metadata or ()
+    for item in schema:
+        yield from item.metadata or ()

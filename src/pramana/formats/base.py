@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Final, Protocol, TypeVar, runtime_checkable
+from typing import ClassVar, Final, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -45,9 +45,8 @@ class RecordStream:
     labels: Labels = field(default_factory=Labels)
 
 
-@runtime_checkable
 class Format(Protocol):
-    """A format of files that hold one table.
+    """A format of files that hold one table; what most formats have in common stands here.
 
     Attributes:
         name: As options and certificates call it.
@@ -55,19 +54,53 @@ class Format(Protocol):
         endings: Of its files; the first is that of files that are written.
         marks: With what its files begin, where they all begin alike.
         writes: Whether it can be written.
+        parsed: Whether it takes many times as long to be read as its bytes take.
+        labelled: Whether its files say what columns and values are called.
+        in_python: How a program reads a file ``{name}`` beside it as a pandas table, if it can.
+        in_r: The same in R.
     """
 
     name: ClassVar[TableFormat]
     title: ClassVar[str]
     endings: ClassVar[tuple[str, ...]]
-    marks: ClassVar[tuple[bytes, ...]]
-    writes: ClassVar[bool]
+    marks: ClassVar[tuple[bytes, ...]] = ()
+    writes: ClassVar[bool] = False
+    parsed: ClassVar[bool] = False
+    labelled: ClassVar[bool] = False
+    in_python: ClassVar[str] = ""
+    in_r: ClassVar[str] = ""
 
     def open(self, path: Path) -> OpenedTable:
         """Open a file; what cannot be read is refused in one line, without a cell of it."""
 
+    def open_own(self, path: Path) -> OpenedTable:
+        """Open a file that this program wrote: with nothing to guess, where there is."""
+        return self.open(path)
+
     def write(self, path: Path, records: RecordStream) -> None:
         """Write all records to a new file."""
+        del path, records
+        raise InvalidTable(f"{self.title} files can be read but not written. Write csv or parquet.")
+
+    def parts(self, path: Path) -> tuple[str, ...]:
+        """The names of the tables that a file holds, where it may hold several."""
+        del path
+        return ()
+
+    def found(self, path: Path, encoding: str | None) -> Iterator[tuple[str, str]]:
+        """What had to be found out about a file, in words."""
+        del path, encoding
+        yield from ()
+
+    def lost(self, column: pa.ChunkedArray) -> str | None:
+        """Which values of a column it could not keep as they are, in words, if any."""
+        del column
+        return None
+
+    def packing(self, path: Path) -> tuple[Set[str], Set[bytes]]:
+        """How columns of a file are packed, and under which names it says something beside them."""
+        del path
+        return frozenset(), frozenset()
 
 
 FORMATS: Final[Registry[Format]] = Registry(

@@ -53,7 +53,8 @@ def read_in_child(room: str, path: Path, *, title: str, **how: str) -> tuple[pa.
     """
     with _LOCK, _child() as process:
         patience = PATIENCE + path.stat().st_size / 1e6
-        late = threading.Timer(patience, process.kill)
+        too_late = threading.Event()
+        late = threading.Timer(patience, _give_up, (process, too_late))
         late.start()
         try:
             return _answer(process, {"room": room, "path": str(path.absolute()), "how": how})
@@ -61,6 +62,12 @@ def read_in_child(room: str, path: Path, *, title: str, **how: str) -> tuple[pa.
             if isinstance(error, PramanaError):
                 raise
             process.kill()
+            process.wait()
+            if too_late.is_set():
+                raise InvalidTable(
+                    f"{path} cannot be read as {title} within {patience:.0f} seconds. Try again "
+                    "when the machine does less, or write it as Parquet or CSV."
+                ) from None
             raise InvalidTable(
                 f"{path} cannot be read as {title}: the library that reads such files broke down "
                 "over it. It is broken, cut short, not what its ending says, or unpacks to more "
@@ -69,6 +76,12 @@ def read_in_child(room: str, path: Path, *, title: str, **how: str) -> tuple[pa.
             ) from None
         finally:
             late.cancel()
+
+
+def _give_up(process: subprocess.Popen[bytes], too_late: threading.Event) -> None:
+    """End a child that does not answer; that it was for this is known before it is gone."""
+    too_late.set()
+    process.kill()
 
 
 def _answer(process: subprocess.Popen[bytes], asked: Form) -> tuple[pa.Table, Labels]:
@@ -103,8 +116,8 @@ def _child() -> Iterator[subprocess.Popen[bytes]]:
         process = _RUNNING[os.getpid()] = _started()
     try:
         yield process
-    except PramanaError as error:
-        if process.poll() is not None or "broke down" in str(error):
+    except PramanaError:
+        if process.poll() is not None:
             _end(process)
         raise
     except BaseException:  # half an answer may be in the pipe

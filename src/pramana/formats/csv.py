@@ -19,10 +19,11 @@ from typing import Any, ClassVar, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.errors import InvalidTable
-from pramana.formats.base import COMPRESSED, RecordStream, broken
+from pramana.errors import InvalidTable, PramanaError
+from pramana.formats.base import COMPRESSED, Format, RecordStream, broken
 from pramana.formats.csv_dialect import HEAD, Dialect, find_dialect, own_dialect
 from pramana.formats.csv_encoding import first_wrong, require_encoding, without_utf8
+from pramana.formats.faithful import lost_in_text
 from pramana.formats.spill import Spill
 from pramana.parallel import default_threads, in_order
 from pramana.table.alike import comparable
@@ -88,14 +89,24 @@ def _with_points(values: pa.Array) -> pa.Array:
     return pc.replace_substring(values, ",", ".")
 
 
-class CsvFormat:
+DELIMITERS: Final = {",": "comma", ";": "semicolon", "\t": "tabulator", "|": "vertical bar"}
+
+
+class CsvFormat(Format):
     """Text files."""
 
     name: ClassVar[str] = "csv"
     title: ClassVar[str] = "text"
     endings: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".tab", ".txt")
-    marks: ClassVar[tuple[bytes, ...]] = ()
     writes: ClassVar[bool] = True
+    parsed: ClassVar[bool] = True
+    in_python: ClassVar[str] = (
+        "pd.read_csv(HERE / {name}, dtype=dict.fromkeys(TEXTS, str), keep_default_na=False, "
+        'na_values=[""])'
+    )
+    in_r: ClassVar[str] = (
+        'read.csv({name}, check.names = FALSE, na.strings = "", colClasses = texts)'
+    )
 
     def open(self, path: Path, *, encoding: str | None = None) -> OpenedTable:
         """Open a text file: it is parsed once, and what was read is held."""
@@ -116,6 +127,19 @@ class CsvFormat:
             return _opened(path, _survey(path, dialect, texts=texts))
         except UnicodeError:
             raise _not_in(path, dialect.encoding) from None
+
+    def found(self, path: Path, encoding: str | None) -> Iterator[tuple[str, str]]:
+        """The separator and the encoding."""
+        try:
+            dialect = find_dialect(path, encoding=encoding)
+        except PramanaError:
+            return
+        yield "Separator", DELIMITERS.get(dialect.delimiter, dialect.delimiter)
+        yield "Encoding", dialect.encoding
+
+    def lost(self, column: pa.ChunkedArray) -> str | None:
+        """What text cannot spell."""
+        return lost_in_text(column)
 
     def write(self, path: Path, records: RecordStream) -> None:
         """Write a file with commas.

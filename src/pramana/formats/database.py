@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 import pyarrow as pa
 
 from pramana.errors import InvalidTable
-from pramana.formats.base import RecordStream
+from pramana.formats.base import Format
 from pramana.formats.child import read_in_child
 from pramana.formats.part_of import PartOf, chosen, names_alone
 from pramana.table.labels import Labels
@@ -25,14 +25,12 @@ ALONE: Final[dict[str, str | bool | int | float | list[str]]] = {
 """A database that a stranger made may have views that read files of this machine."""
 
 
-class DuckdbFileFormat:
+class DuckdbFileFormat(Format):
     """One table of a database in a file."""
 
     name: ClassVar[TableFormat] = "duckdb"
     title: ClassVar[str] = "DuckDB"
     endings: ClassVar[tuple[str, ...]] = (".duckdb", ".ddb")
-    marks: ClassVar[tuple[bytes, ...]] = ()
-    writes: ClassVar[bool] = False
 
     def open(self, path: Path) -> OpenedTable:
         """Open a table or a view of it, by the name behind the mark."""
@@ -45,11 +43,6 @@ class DuckdbFileFormat:
         file = PartOf.of(path).file
         held, _ = read_in_child(__name__, file, title=TITLE, marked=str(file), names="yes")
         return tuple(held.column_names)
-
-    def write(self, path: Path, records: RecordStream) -> None:
-        """Refused: a release is files that anyone can read."""
-        del path, records
-        raise InvalidTable("Databases can be read but not written. Write csv or parquet.")
 
 
 def read_here(path: Path, *, marked: str, names: str = "") -> tuple[pa.Table, Labels]:

@@ -18,7 +18,6 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pramana.errors import InvalidTable
 from pramana.files import whole_file
@@ -37,6 +36,7 @@ from pramana.table.codec import (
 from pramana.table.labels import Labels
 from pramana.table.opened import TableFormat
 from pramana.table.schema import ASKED, Column, Schema
+from pramana.types import BoolArray
 
 __all__ = ["ROW_GROUP", "Door", "in_groups", "plain", "write_records", "write_table"]
 
@@ -96,7 +96,7 @@ class Door:
         if self.sets and column.name == ASKED:
             return self._marks(array, kind)
         if not pa.types.is_dictionary(kind):
-            return alike(plain(array).cast(kind))
+            return alike(_cast(column.name, plain(array), kind))
         if array.type == kind and array.dictionary.equals(_labels(column)):
             return _empty_where_missing(array)
         if self.partly and array.null_count and None not in column.labels:
@@ -117,7 +117,7 @@ class Door:
         return pa.DictionaryArray.from_arrays(indices, names)
 
 
-def _missing(array: pa.Array) -> NDArray[np.bool_]:
+def _missing(array: pa.Array) -> BoolArray:
     bits = np.frombuffer(array.is_null().buffers()[1], np.uint8)
     return np.unpackbits(bits, count=len(array), bitorder="little").view(np.bool_)
 
@@ -141,6 +141,16 @@ def _has_labels(column: Column) -> bool:
 def _labels(column: Column) -> pa.Array:
     """The dictionary of a column of labels."""
     return decode(column, np.zeros(0, code_dtype(len(column.labels))), like=pa.string()).dictionary
+
+
+def _cast(name: str, array: pa.Array, kind: pa.DataType) -> pa.Array:
+    try:
+        return array.cast(kind)
+    except pa.ArrowInvalid:  # which quotes a value
+        raise InvalidTable(
+            f"'{name}' holds values that cannot leave as {kind}: dates and times must lie within "
+            "300,000 years of 1970. Correct them, or drop the column."
+        ) from None
 
 
 def plain(array: pa.Array) -> pa.Array:

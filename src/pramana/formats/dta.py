@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import ClassVar, Final
 
-from pramana.formats.base import RecordStream
-from pramana.formats.labelled import open_labelled, write_labelled
-from pramana.table.opened import OpenedTable
+from pramana.formats.labelled import LabelledFormat
 
 __all__ = ["DTA", "DtaFormat"]
 
@@ -16,7 +13,7 @@ OLD: Final = tuple(bytes((version, order, 1)) for version in range(104, 116) for
 """Files of Stata 5 to 12 begin with a version and the order of bytes."""
 
 
-class DtaFormat:
+class DtaFormat(LabelledFormat):
     """Stata files, with their labels."""
 
     name: ClassVar[str] = "dta"
@@ -24,14 +21,9 @@ class DtaFormat:
     endings: ClassVar[tuple[str, ...]] = (".dta",)
     marks: ClassVar[tuple[bytes, ...]] = (b"<stata_dta>", *OLD)
     writes: ClassVar[bool] = True
-
-    def open(self, path: Path) -> OpenedTable:
-        """Open a file; its missing values and empty texts are missing."""
-        return open_labelled(path, self.name)
-
-    def write(self, path: Path, records: RecordStream) -> None:
-        """Write a file with the labels of its columns."""
-        write_labelled(path, records, self.name)
+    largest: ClassVar[float] = 8.9e307
+    in_python: ClassVar[str] = "pyreadstat.read_dta(HERE / {name}, user_missing=True)[0]"
+    in_r: ClassVar[str] = "as.data.frame(haven::read_dta({name}))"
 
 
 DTA: Final = DtaFormat()

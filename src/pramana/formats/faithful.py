@@ -11,21 +11,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidTable
+from pramana.formats.base import FORMATS
 from pramana.table.alike import comparable
 from pramana.table.opened import TableFormat
 
-__all__ = ["require_kept", "require_same"]
-
-LARGEST_STATA = 8.9e307
-"""Beyond that Stata's numbers stand for missing."""
+__all__ = ["lost_in_text", "require_kept", "require_same"]
 
 
 def require_kept(table: pa.Table, file_format: TableFormat) -> None:
     """Refuse what a file of text, or of a statistical package, would not hold as it is."""
-    if file_format not in ("csv", "sav", "dta"):
-        return
+    lost = FORMATS[file_format].lost
     for name in table.column_names:
-        reason = _lost(table.column(name), file_format)
+        reason = lost(table.column(name))
         if reason is not None:
             raise _refused(name, reason, file_format)
 
@@ -39,22 +36,27 @@ def require_same(written: pa.Table, found: pa.Table, file_format: TableFormat) -
 
 def _refused(name: str, reason: str, file_format: TableFormat) -> InvalidTable:
     return InvalidTable(
-        f"Column '{name}' holds {reason} that {file_format} cannot keep as they are. Write parquet "
-        "or feather, or change the column."
+        f"Column '{name}' holds {reason} that {file_format} cannot keep as they are: change the "
+        "column, or write parquet or feather."
     )
 
 
-def _lost(column: pa.ChunkedArray, file_format: TableFormat) -> str | None:
-    """What the values are that would be lost; ``None`` where none are."""
+def lost_in_text(
+    column: pa.ChunkedArray, *, truth: bool = True, limit: float = float("inf")
+) -> str | None:
+    """What values would be lost in a file of text, or of a package that has texts and numbers.
+
+    ``truth`` says whether truth values are kept; numbers from ``limit`` on are not.
+    """
     kind, types = column.type, pa.types
     if types.is_dictionary(kind):
         listed = pa.chunked_array([part.dictionary for part in column.chunks], kind.value_type)
-        if _lost(listed, file_format) is None:  # nothing among all that could be there
+        if lost_in_text(listed, truth=truth, limit=limit) is None:  # of all that could be there
             return None
-        return _lost(column.cast(kind.value_type), file_format)
+        return lost_in_text(column.cast(kind.value_type), truth=truth, limit=limit)
     if types.is_decimal(kind):
         return "decimal numbers"
-    if types.is_boolean(kind) and file_format != "csv":
+    if types.is_boolean(kind) and not truth:
         return "truth values"
     if types.is_binary(kind) or types.is_fixed_size_binary(kind):
         return None if _is_text(column) else "bytes"
@@ -63,7 +65,6 @@ def _lost(column: pa.ChunkedArray, file_format: TableFormat) -> str | None:
         return "texts with a zero byte" if gone else None
     if types.is_floating(kind):
         most = pc.max(pc.abs(column.cast(pa.float64()))).as_py() or 0.0
-        limit = LARGEST_STATA if file_format == "dta" else float("inf")
         return "infinite or very large numbers" if most >= limit else None
     return None
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import struct
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 from typing import ClassVar, Final
 
 import pyarrow as pa
 
 from pramana.errors import InvalidTable, TooLarge
-from pramana.formats.arrow_messages import records_of, stream_part
-from pramana.formats.base import BROKEN, RecordStream, broken, whole
+from pramana.formats.arrow_messages import packings_of, records_of, stream_part, words_beside
+from pramana.formats.base import BROKEN, Format, RecordStream, broken, whole
 from pramana.formats.child import read_in_child
 from pramana.formats.names import distinct_names
 from pramana.memory import require_memory
@@ -26,7 +26,7 @@ FIRST: Final = b"FEA1"
 UNREADABLE: Final = (*BROKEN, struct.error, InvalidTable, IndexError)
 
 
-class FeatherFormat:
+class FeatherFormat(Format):
     """Arrow and Feather files.
 
     Whoever hands a file on may have put anything into its buffers, and may change it while it is
@@ -39,6 +39,8 @@ class FeatherFormat:
     endings: ClassVar[tuple[str, ...]] = (".arrow", ".feather", ".ipc")
     marks: ClassVar[tuple[bytes, ...]] = (b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")
     writes: ClassVar[bool] = True
+    in_python: ClassVar[str] = "pd.read_feather(HERE / {name})"
+    in_r: ClassVar[str] = "as.data.frame(arrow::read_feather({name}))"
 
     def open(self, path: Path) -> OpenedTable:
         """Open a file: types and number of records are read, and records when they are needed."""
@@ -51,6 +53,11 @@ class FeatherFormat:
             raise broken(path) from None
         held.names = distinct_names(held.schema.names, where=str(path))
         return held.opened(self.name, path, stamp)
+
+    def packing(self, path: Path) -> tuple[Set[str], Set[bytes]]:
+        """Of every batch, and of the schema."""
+        stream = stream_part(pa.py_buffer(path.read_bytes()))
+        return packings_of(stream), set(words_beside(pa.ipc.open_stream(stream).schema))
 
     def write(self, path: Path, records: RecordStream) -> None:
         """Write a file with an index; one batch a group."""

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from string import ascii_lowercase
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidTable, MissingExtra, Notice, TooLarge
-from pramana.formats.base import RecordStream
+from pramana.formats.base import Format, RecordStream
 from pramana.formats.child import read_in_child
-from pramana.formats.faithful import require_same
+from pramana.formats.faithful import lost_in_text, require_same
 from pramana.formats.names import require_distinct_names
 from pramana.memory import require_memory
 from pramana.table.domains import Label
@@ -25,7 +26,7 @@ from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
 from pramana.types import Form
 
-__all__ = ["open_labelled", "read_here", "write_labelled"]
+__all__ = ["LabelledFormat", "read_here"]
 
 PACKAGES: dict[TableFormat, str] = {
     "sav": "SPSS",
@@ -58,17 +59,35 @@ def _pyreadstat(verb: str, file_format: TableFormat) -> ModuleType:
     return module
 
 
-def open_labelled(path: Path, file_format: TableFormat) -> OpenedTable:
-    """Open an SPSS, Stata or SAS file; its system missing values and empty texts are missing.
+class LabelledFormat(Format):
+    """Files of a statistical package, with the labels of columns and values."""
 
-    Values that it calls missing beyond that say why there is none (refused, does not apply). They
-    come as they are, and ``labels.missing`` names them; fitted to a schema, randomised columns
-    keep each of them apart, and in the others they are missing.
-    """
-    _pyreadstat("Reading", file_format)
-    title = PACKAGES[file_format]
-    table, labels = read_in_child(__name__, path, title=title, file_format=file_format)
-    return _opened(table, path, file_format, labels)
+    parsed: ClassVar[bool] = True
+    labelled: ClassVar[bool] = True
+
+    largest: ClassVar[float] = float("inf")
+    """From there on its numbers stand for missing."""
+
+    def open(self, path: Path) -> OpenedTable:
+        """Open a file; its system missing values and empty texts are missing.
+
+        Values that it calls missing beyond that say why there is none (refused, does not apply).
+        They come as they are, and ``labels.missing`` names them; fitted to a schema, columns that
+        are randomised or list them keep each apart, and in the others they are missing.
+        """
+        _pyreadstat("Reading", self.name)
+        table, labels = read_in_child(__name__, path, title=self.title, file_format=self.name)
+        return _opened(table, path, self.name, labels)
+
+    def lost(self, column: pa.ChunkedArray) -> str | None:
+        """What is neither a text nor a number that can be told from missing."""
+        return lost_in_text(column, truth=False, limit=self.largest)
+
+    def write(self, path: Path, records: RecordStream) -> None:
+        """Write a file with the labels of its columns, where the package's files are written."""
+        if not self.writes:
+            super().write(path, records)
+        _write(path, records, self.name)
 
 
 def read_here(path: Path, *, file_format: TableFormat) -> tuple[pa.Table, Labels]:
@@ -105,7 +124,8 @@ def _opened(table: pa.Table, path: Path, file_format: TableFormat, labels: Label
         if gone:
             warnings.warn(
                 f"Values that the file calls missing are taken as missing, all alike, in columns "
-                f"that are not randomised: {', '.join(gone)}.",
+                f"that are not randomised: {', '.join(gone)}. List them as missing_values of the "
+                "schema, beside categories or bins, to keep them apart.",
                 Notice,
                 stacklevel=2,
             )
@@ -187,7 +207,7 @@ def _labels(about: Any, *, stata: bool) -> Labels:
     return Labels(variables, values, measures)
 
 
-def write_labelled(path: Path, records: RecordStream, file_format: TableFormat) -> None:
+def _write(path: Path, records: RecordStream, file_format: TableFormat) -> None:
     """Write an SPSS or Stata file with the labels of the columns that it has."""
     library = _pyreadstat("Writing", file_format)
     try:
@@ -205,19 +225,22 @@ def write_labelled(path: Path, records: RecordStream, file_format: TableFormat) 
     }
     if file_format == "sav":
         options["variable_measure"] = {n: m for n, m in labels.measures.items() if n in names}
-    frame = table.to_pandas(date_as_object=True)
+    frame = _frame(table, file_format)
     codes = _codes_of(table, labels)
     if file_format == "sav":
         options["missing_ranges"] = {name: _ranges(own) for name, own in codes.items()}
     else:
         _in_letters(frame, options, codes)
+    broken = (library.ReadstatError, library.PyreadstatError)
+    write = partial(getattr(library, f"write_{file_format}"), dst_path=str(path))
     try:
-        getattr(library, f"write_{file_format}")(frame, str(path), **options)
-    except (library.ReadstatError, library.PyreadstatError):
+        write(frame, **options)
+    except broken:
         _require_space(path)
+        what = _unkept(frame, write, broken)
         raise InvalidTable(
-            f"The records hold values that {PACKAGES[file_format]} files cannot keep. Write "
-            "parquet or feather."
+            f"{what} that {PACKAGES[file_format]} files cannot keep: change that, or write parquet "
+            "or feather."
         ) from None
     _undate(path, file_format)
     if table.num_rows:
@@ -226,6 +249,33 @@ def write_labelled(path: Path, records: RecordStream, file_format: TableFormat) 
         except InvalidTable:
             _require_space(path)
             raise
+
+
+def _unkept(frame: Any, write: Callable[[Any], None], broken: Any) -> str:
+    """What a library that does not say so has refused, found by writing each column alone."""
+
+    def goes(part: Any) -> bool:
+        try:
+            write(part)
+        except broken:
+            return False
+        return True
+
+    for name in frame.columns:
+        if not goes(frame[[name]]):
+            named = goes(frame[[name]].set_axis(["x"], axis="columns"))
+            return f"Column '{name}' {'has a name' if named else 'holds values'}"
+    return "The records have labels or codes of missing values"
+
+
+def _frame(table: pa.Table, file_format: TableFormat) -> Any:
+    try:
+        return table.to_pandas(date_as_object=True)
+    except (pa.ArrowInvalid, OverflowError, ValueError):  # which quote a value
+        raise InvalidTable(
+            f"{PACKAGES[file_format]} files keep dates and times up to the year 9999, and the "
+            "records hold others. Write parquet or feather."
+        ) from None
 
 
 def _require_space(path: Path) -> None:

@@ -10,17 +10,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from pramana.errors import PramanaError
 from pramana.formats.base import FORMATS, format_of
-from pramana.formats.csv_dialect import find_dialect
 from pramana.formats.part_of import PartOf
 from pramana.numeric import counted
 from pramana.table.domains import label_text
 from pramana.table.opened import OpenedTable, is_number
 
 __all__ = ["Look", "look_at", "parts_of"]
-
-DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tabulator", "|": "vertical bar"}
 
 
 @dataclass(frozen=True)
@@ -54,7 +50,7 @@ def look_at(opened: OpenedTable, *, rows: int, encoding: str | None = None) -> L
     """What an opened table looks like; nothing is read beyond its first records."""
     path = Path(str(opened.source)) if opened.files or isinstance(opened.source, Path) else None
     member = FORMATS.get(opened.format)
-    parts = _parts(member, path) if path is not None else ()
+    parts = () if path is None or member is None else member.parts(path)
     asked = PartOf.of(path).name if path is not None else None
     names = opened.schema.names
     return Look(
@@ -72,24 +68,15 @@ def look_at(opened: OpenedTable, *, rows: int, encoding: str | None = None) -> L
 
 def parts_of(path: Path) -> tuple[str, ...]:
     """The tables that a file holds by their names, where its format has names for them."""
-    return _parts(FORMATS[format_of(PartOf.of(path).file)], path)
-
-
-def _parts(member: Any, path: Path) -> tuple[str, ...]:
-    tell = getattr(member, "parts", None)
-    return () if tell is None else tuple(tell(path))
+    return FORMATS[format_of(PartOf.of(path).file)].parts(path)
 
 
 def _found(
     path: Path | None, opened: OpenedTable, encoding: str | None
 ) -> Iterator[tuple[str, str]]:
-    if opened.format == "csv" and path is not None:
-        try:
-            dialect = find_dialect(path, encoding=encoding)
-        except PramanaError:
-            return
-        yield "Separator", DELIMITERS.get(dialect.delimiter, dialect.delimiter)
-        yield "Encoding", dialect.encoding
+    member = FORMATS.get(opened.format)
+    if member is not None and path is not None:
+        yield from member.found(path, encoding)
     if opened.labels.variables:
         yield "Labels", counted(len(opened.labels.variables), "column has one", "columns have one")
     if opened.labels.values:

@@ -14,6 +14,9 @@ __all__ = ["distinct_names", "is_renaming", "numbered_names", "renaming", "requi
 
 _RENAMING: Final[ContextVar[bool]] = ContextVar("renaming", default=False)
 
+NAMED = 6
+"""So many names are listed in a message."""
+
 
 @contextmanager
 def renaming() -> Iterator[None]:
@@ -61,15 +64,20 @@ def require_distinct_names(
 ) -> None:
     """Refuse a table in which two columns have one name; ``offer`` or ``way`` say how to go on."""
     times = Counter(names)
-    double = next((name for name in names if times[name] > 1), None)
-    if double is not None:
+    double = [name for name in times if times[name] > 1]
+    if double:
         new = zip(numbered_names(names), names, strict=True)
-        second = [own for own, name in new if name == double]
+        called = [own for own, name in new if times[name] > 1]
         way = way or (
-            f"Rename them, or add --rename: they are then called {', '.join(second[:3])}."
+            f"Rename them, or add --rename: they are then called {_first(called)}."
             if offer
             else "Rename them, or write the table to a file and add --rename."
         )
-        raise InvalidTable(
-            f"Column names must differ, and {where} has '{double}' {times[double]} times. {way}"
-        )
+        found = _first([f"'{name}' {times[name]} times" for name in double])
+        raise InvalidTable(f"Column names must differ, and {where} has {found}. {way}")
+
+
+def _first(words: Sequence[str]) -> str:
+    """As many as a line holds, and how many more there are."""
+    more = f" and {len(words) - NAMED:,} more" if len(words) > NAMED else ""
+    return f"{', '.join(words[:NAMED])}{more}"

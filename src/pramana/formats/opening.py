@@ -69,8 +69,7 @@ def checked(opened: OpenedTable, *, schema: Schema | None = None) -> OpenedTable
     if schema is None:
         return opened
     require_columns(schema, opened.schema.names)
-    coded = [column.name for column in schema.randomised]
-    return opened.fitted(text=_text_columns(schema), coded=coded)
+    return opened.fitted(text=_text_columns(schema), coded=schema.apart)
 
 
 def require_types(schema: pa.Schema) -> None:
@@ -110,9 +109,8 @@ def _open_text(path: Path, encoding: str) -> OpenedTable:
 
 def open_own(path: Path, *, schema: Schema) -> OpenedTable:
     """Open a file that this program wrote, by what it knows of that."""
-    if path.is_dir() or format_of(path) != CSV.name:
-        return open_table(path, schema=schema)
-    return checked(_open_file(path, CSV.open_own), schema=schema)
+    own = None if path.is_dir() else FORMATS[format_of(path)].open_own
+    return checked(_open_file(path, own), schema=schema)
 
 
 def _open_file(path: Path, opener: Callable[[Path], OpenedTable] | None = None) -> OpenedTable:

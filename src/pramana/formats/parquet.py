@@ -6,21 +6,33 @@ dictionaries: each distinct value once, so that the codec looks up a few values 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pramana.errors import InvalidTable
-from pramana.formats.base import BROKEN, RecordStream, broken, whole
+from pramana.formats.arrow_messages import words_beside
+from pramana.formats.base import BROKEN, Format, RecordStream, broken, whole
 from pramana.formats.names import distinct_names
-from pramana.formats.parquet_footer import MARK, Chunk, body_and_footer, chunks_of, joined
+from pramana.formats.parquet_footer import (
+    MARK,
+    Chunk,
+    body_and_footer,
+    chunks_of,
+    columns_of,
+    footer_of,
+    moved,
+    row_group,
+)
+from pramana.formats.parquet_labels import CODEC, column_of_labels, is_of_labels
 from pramana.formats.spill import Spill
+from pramana.formats.thrift import Struct
 from pramana.parallel import default_threads, in_order
 from pramana.table.opened import OpenedTable, Part, batch_cells, batch_rows, placed, plain_text
 from pramana.table.stamps import FileStamp
@@ -43,7 +55,11 @@ GROUP_MOST: Final = 2**21
 """Row groups with more records are read in several batches, one after the other."""
 
 
-class ParquetFormat:
+CODECS: Final = {0: "UNCOMPRESSED", 1: "SNAPPY", 5: "LZ4", 7: "LZ4_RAW"}
+"""As Parquet numbers them; the others are none that a release is packed with."""
+
+
+class ParquetFormat(Format):
     """Parquet files."""
 
     name: ClassVar[str] = "parquet"
@@ -51,28 +67,37 @@ class ParquetFormat:
     endings: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
     marks: ClassVar[tuple[bytes, ...]] = (b"PAR1",)
     writes: ClassVar[bool] = True
+    in_python: ClassVar[str] = "pd.read_parquet(HERE / {name})"
+    in_r: ClassVar[str] = (
+        "as.data.frame(arrow::Scanner$create(arrow::open_dataset({name}))$ToTable())"
+    )
 
     def open(self, path: Path) -> OpenedTable:
         """Open a file; its footer is read, and no record."""
         file = _File.of(path)
         return _opened(path, file.schema, (file,))
 
-    def write(self, path: Path, records: RecordStream) -> None:
-        """Write a file of one row group a group, each encoded by a thread of its own.
+    def packing(self, path: Path) -> tuple[Set[str], Set[bytes]]:
+        """Of every column of every part, and what files say of themselves and of columns."""
+        files = parts_of(path) if path.is_dir() else [path]
+        chunks = (chunk for file in files for group in chunks_of(file) for chunk in group)
+        said: set[bytes] = set()
+        packed = {CODECS.get(chunk.codec, "") for chunk in chunks}
+        for own in files:
+            with pq.ParquetFile(own) as file:
+                said |= {*(file.metadata.metadata or ()), *words_beside(file.schema_arrow)}
+        return packed, said
 
-        The bytes are those that one writer would write.
-        """
+    def write(self, path: Path, records: RecordStream) -> None:
+        """Write a file of one row group a group, each encoded by a thread of its own."""
         encoded = partial(_encoded, records.schema)
-        footers: list[tuple[bytes, int]] = []
+        groups: list[Struct] = []
         with path.open("wb") as file:
-            for part in in_order(encoded, records.groups, threads=default_threads(), cells=_cells):
-                body, footer = body_and_footer(memoryview(part))
-                file.write(body if footers else memoryview(part)[: len(MARK) + len(body)])
-                footers.append((footer, file.tell() - len(body)))
-            if not footers:
-                file.write(_encoded(records.schema, records.schema.empty_table()))
-                return
-            footer = joined(footers)
+            file.write(MARK)
+            for group in in_order(encoded, records.groups, threads=default_threads(), cells=_cells):
+                groups.append(row_group(group.columns, rows=group.rows, begin=file.tell()))
+                file.writelines(group.pages)
+            footer = footer_of(memoryview(_by_library(records.schema.empty_table())), groups)
             file.write(footer + len(footer).to_bytes(4, "little") + MARK)
 
 
@@ -87,14 +112,45 @@ def _cells(group: pa.Table) -> int:
     return int(group.nbytes // CELL_BYTES)
 
 
-def _encoded(schema: pa.Schema, group: pa.Table) -> pa.Buffer:
-    """A file in memory of one row group.
+class _Encoded(NamedTuple):
+    """A row group: its pages, and what a footer says of its columns where they begin a file."""
+
+    pages: list[bytes | memoryview]
+    columns: list[Struct]
+    rows: int
+
+
+def _encoded(schema: pa.Schema, group: pa.Table) -> _Encoded:
+    """Labels page by page, and all other columns as the library encodes them."""
+    if not group.schema.equals(schema):
+        raise ValueError("a group of records with another schema than the file")
+    pages: list[bytes | memoryview] = []
+    columns: dict[int, Struct] = {}
+    begin = 0
+    for at, item in enumerate(schema):
+        values = group.column(at).chunk(0)
+        if is_of_labels(item, values):
+            own, about = column_of_labels(item, values)
+            pages.append(own)
+            columns[at] = moved(about, begin)
+            begin += len(own)
+    others = [at for at in range(len(schema)) if at not in columns]
+    if others:
+        body, footer = body_and_footer(memoryview(_by_library(group.select(others))))
+        pages.append(body)
+        told = columns_of(footer)
+        columns |= {at: moved(about, begin) for at, about in zip(others, told, strict=True)}
+    return _Encoded(pages, [columns[at] for at in range(len(schema))], len(group))
+
+
+def _by_library(group: pa.Table) -> pa.Buffer:
+    """A file in memory of at most one row group.
 
     No statistics: the range of a value says nothing where records stand in random order.
     """
     sink = pa.BufferOutputStream()
-    options = {"compression": "snappy", "write_statistics": False}
-    with pq.ParquetWriter(sink, schema, **options) as writer:
+    options = {"compression": CODEC, "write_statistics": False}
+    with pq.ParquetWriter(sink, group.schema, **options) as writer:
         if len(group):
             writer.write_table(group, row_group_size=len(group))
     return sink.getvalue()

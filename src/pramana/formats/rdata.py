@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 import pyarrow as pa
 
 from pramana.errors import InvalidTable, MissingExtra
-from pramana.formats.base import RecordStream
+from pramana.formats.base import Format
 from pramana.formats.child import read_in_child
 from pramana.formats.frames import open_frame
 from pramana.formats.names import require_distinct_names
@@ -21,14 +21,13 @@ from pramana.types import Form
 __all__ = ["R", "RFormat", "read_here"]
 
 
-class RFormat:
+class RFormat(Format):
     """Data frames that R has saved."""
 
     name: ClassVar[TableFormat] = "r"
     title: ClassVar[str] = "R"
     endings: ClassVar[tuple[str, ...]] = (".rds", ".rda", ".rdata")
     marks: ClassVar[tuple[bytes, ...]] = (b"\x1f\x8b", b"\xfd7zXZ", b"RDX", b"X\n")
-    writes: ClassVar[bool] = False
 
     def open(self, path: Path) -> OpenedTable:
         """Open a data frame; factors come as their labels, in their order."""
@@ -43,11 +42,6 @@ class RFormat:
             return ()
         held, _ = read_in_child(__name__, file, title=self.title, marked=str(file), names="yes")
         return tuple(held.column_names)
-
-    def write(self, path: Path, records: RecordStream) -> None:
-        """Refused: nothing here writes such files."""
-        del path, records
-        raise InvalidTable("Files of R can be read but not written. Write csv or parquet.")
 
 
 def read_here(path: Path, *, marked: str, names: str = "") -> tuple[pa.Table, Labels]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import ClassVar, Final
 
-from pramana.formats.base import RecordStream
-from pramana.formats.labelled import open_labelled, write_labelled
-from pramana.table.opened import OpenedTable
+from pramana.formats.labelled import LabelledFormat
 
 __all__ = ["SAV", "SavFormat"]
 
 
-class SavFormat:
+class SavFormat(LabelledFormat):
     """SPSS files, with their labels."""
 
     name: ClassVar[str] = "sav"
@@ -20,14 +17,8 @@ class SavFormat:
     endings: ClassVar[tuple[str, ...]] = (".sav", ".zsav")
     marks: ClassVar[tuple[bytes, ...]] = (b"$FL2", b"$FL3")
     writes: ClassVar[bool] = True
-
-    def open(self, path: Path) -> OpenedTable:
-        """Open a file; its missing values and empty texts are missing."""
-        return open_labelled(path, self.name)
-
-    def write(self, path: Path, records: RecordStream) -> None:
-        """Write a file with the labels of its columns."""
-        write_labelled(path, records, self.name)
+    in_python: ClassVar[str] = "pyreadstat.read_sav(HERE / {name}, user_missing=True)[0]"
+    in_r: ClassVar[str] = "as.data.frame(haven::read_sav({name}, user_na = TRUE))"
 
 
 SAV: Final = SavFormat()

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Final
 import pyarrow as pa
 
 from pramana.errors import InvalidTable, MissingExtra, Notice
-from pramana.formats.base import RecordStream
+from pramana.formats.base import Format
 from pramana.formats.child import read_in_child
 from pramana.formats.names import distinct_names, is_renaming
 from pramana.formats.part_of import PartOf, chosen
@@ -44,14 +44,13 @@ def _calamine() -> ModuleType:
     return module
 
 
-class SpreadsheetFormat:
+class SpreadsheetFormat(Format):
     """Files of one kind of spreadsheet."""
 
     name: ClassVar[TableFormat]
     title: ClassVar[str]
     endings: ClassVar[tuple[str, ...]]
     marks: ClassVar[tuple[bytes, ...]] = (b"PK\x03\x04",)
-    writes: ClassVar[bool] = False
 
     def open(self, path: Path) -> OpenedTable:
         """Open a sheet; empty cells are missing."""
@@ -74,11 +73,6 @@ class SpreadsheetFormat:
     def parts(self, path: Path) -> tuple[str, ...]:
         """The sheets of a file that can be read."""
         return tuple(_calamine().CalamineWorkbook.from_path(str(PartOf.of(path).file)).sheet_names)
-
-    def write(self, path: Path, records: RecordStream) -> None:
-        """Refused: nothing here writes such files."""
-        del path, records
-        raise InvalidTable(f"{self.title} can be read but not written. Write csv or parquet.")
 
 
 def read_here(path: Path, *, marked: str, called: str, rename: str = "") -> tuple[pa.Table, Labels]:

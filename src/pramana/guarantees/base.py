@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 from pramana.errors import NotCovered
@@ -31,18 +30,32 @@ DIGITS = 6
 """In tables of numbers; sentences have fewer."""
 
 
-class Need(Enum):
-    """What a number can be computed from; the value says why it cannot without."""
+@dataclass(frozen=True)
+class Need:
+    """What a number can be computed from; a kind of release may offer what no other does.
 
-    MATRICES = "it speaks of records that pass a matrix, and here they do not"
-    FIXED_MATRICES = (
-        "it compares this table with others, and the matrices were chosen by looking at this one"
-    )
-    COUNTS = "it rests on the true counts, and they are not at hand: give the data"
-    GROUPS = "it speaks of groups of records, and none are formed"
-    SHUFFLE = "it speaks of shuffled records, and these keep their order"
-    CROWD = "it speaks of the records among which a person hides, and there are none"
+    Attributes:
+        why_not: Why it cannot be without, in words.
+    """
 
+    why_not: str
+
+    MATRICES: ClassVar[Need]
+    FIXED_MATRICES: ClassVar[Need]
+    COUNTS: ClassVar[Need]
+    GROUPS: ClassVar[Need]
+    SHUFFLE: ClassVar[Need]
+    CROWD: ClassVar[Need]
+
+
+Need.MATRICES = Need("it speaks of records that pass a matrix, and here they do not")
+Need.FIXED_MATRICES = Need(
+    "it compares this table with others, and the matrices were chosen by looking at this one"
+)
+Need.COUNTS = Need("it rests on the true counts, and they are not at hand: give the data")
+Need.GROUPS = Need("it speaks of groups of records, and none are formed")
+Need.SHUFFLE = Need("it speaks of shuffled records, and these keep their order")
+Need.CROWD = Need("it speaks of the records among which a person hides, and there are none")
 
 _OWNERS = frozenset({Need.COUNTS, Need.GROUPS})
 
@@ -63,6 +76,9 @@ class Evidence:
         attached: the size of the smallest group that all columns which are released as they are
             form, sensitive ones and weights too; ``None`` where nobody has counted.
         seeded: whether the order and the draws come from a seed.
+        besides: what the kind of release offers that no field above holds.
+        figures: what everyone is told of the release, by name; where nothing computes a figure
+            again, it is the word of the owner.
     """
 
     schema: Schema
@@ -75,6 +91,8 @@ class Evidence:
     shuffled: bool = True
     attached: int | None = None
     seeded: bool = False
+    besides: frozenset[Need] = frozenset()
+    figures: Entries = field(default_factory=dict)
 
     @property
     def offers(self) -> frozenset[Need]:
@@ -89,7 +107,7 @@ class Evidence:
             Need.SHUFFLE: self.shuffled,
             Need.CROWD: self.crowd >= 1,
         }
-        return frozenset(need for need, offered in there.items() if offered)
+        return self.besides | {need for need, offered in there.items() if offered}
 
 
 @dataclass(frozen=True)

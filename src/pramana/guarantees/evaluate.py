@@ -63,7 +63,10 @@ def never_offered(kind: type[Guarantee], evidence: Evidence, owner: frozenset[Ne
 
 
 def _first(missing: frozenset[Need]) -> str | None:
-    return next((need.value for need in Need if need in missing), None)
+    """Why not, of what is missing: of several the one that is known longest."""
+    known = (Need.MATRICES, Need.FIXED_MATRICES, Need.COUNTS, Need.GROUPS, Need.SHUFFLE, Need.CROWD)
+    rest = sorted(missing - set(known), key=lambda need: need.why_not)
+    return next((need.why_not for need in (*known, *rest) if need in missing), None)
 
 
 def paired(asked: Sequence[Guarantee], found: Sequence[Guarantee]) -> tuple[Claim, ...]:

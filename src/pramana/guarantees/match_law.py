@@ -23,10 +23,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.numeric import TOTAL, float_up
-from pramana.types import FloatArray
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["Inflow", "worst_match"]
 
@@ -183,7 +182,7 @@ def _far(
     """Branch and bound over a in [low, high], since g falls: f(a) >= low + g(high) / own there."""
     records = int(times.sum())
 
-    def chances(a: NDArray[np.int64], ratios: FloatArray) -> FloatArray:
+    def chances(a: IntArray, ratios: FloatArray) -> FloatArray:
         return 1 / ((a + certain) * (1 + ratios / own))
 
     if high > records:  # all of them, and B: nobody else is left
@@ -210,7 +209,7 @@ def _ratio(odds: FloatArray, times: FloatArray, a: int) -> float:
     return float(ratios[window == a][0])
 
 
-def _window(odds: FloatArray, times: FloatArray, last: int) -> tuple[NDArray[np.int64], FloatArray]:
+def _window(odds: FloatArray, times: FloatArray, last: int) -> tuple[IntArray, FloatArray]:
     """Values a up to ``last``, and e_a / e_{a-1} for them, from one tilted law.
 
     Odds times x change e_a by x**a only. With x such that the mean is near the window, its values

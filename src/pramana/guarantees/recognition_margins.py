@@ -14,13 +14,12 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.errors import OutsideDomain, TooLarge
 from pramana.matrices import Label, Mechanism, SparseRows, Step, TransitionMatrix, UniformMixture
 from pramana.numeric import TOTAL
-from pramana.table.cells import cell_codes
-from pramana.types import FloatArray, IntArray
+from pramana.table.cells import cell_codes, cell_numbers
+from pramana.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from pramana.table.counts import Counts
@@ -87,7 +86,7 @@ def combined(counts: Counts, columns: Sequence[str]) -> Combined:
 
 def _by_stratum(
     margin: Counts, strata: tuple[str, ...]
-) -> list[tuple[dict[str, Label], Counts, NDArray[np.bool_]]]:
+) -> list[tuple[dict[str, Label], Counts, BoolArray]]:
     """The counts of each stratum that occurs, and which cells they are."""
     if not strata:
         return [({}, margin, np.ones(len(margin.cells), dtype=np.bool_))]
@@ -114,7 +113,7 @@ def _tensor(
     stratum: dict[str, Label],
     *,
     width: int,
-) -> tuple[NDArray[np.int64], list[_Margin]]:
+) -> tuple[IntArray, list[_Margin]]:
     """Counts with one axis for the fixed keys together and one a step; and each step's margin."""
     axes, shape, maps = [as_they_are], [width], []
     for step in steps:
@@ -239,7 +238,4 @@ def codes_of(step: Step, counts: Counts) -> IntArray:
 
 def flat(codes: IntArray, sizes: Sequence[int]) -> IntArray:
     """One number a cell."""
-    flat = np.zeros(len(codes), dtype=np.int64)
-    for place, size in enumerate(sizes):
-        flat = flat * size + codes[:, place]
-    return flat
+    return cell_numbers(list(codes.T), sizes, records=len(codes))

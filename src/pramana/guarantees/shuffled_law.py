@@ -21,10 +21,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.numeric import TOTAL
-from pramana.types import FloatArray
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["BlanketLaw"]
 
@@ -175,7 +174,7 @@ def _spread_on_grid(own: FloatArray, other: FloatArray, chance: FloatArray) -> A
     return row_values[there[0]], column_values[there[1]], table[there], int(times.max())
 
 
-def _between(values: FloatArray) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
+def _between(values: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
     """The grid point below each value, the share that goes to the one above, and the grid."""
     cells = 1 + math.ceil(math.log(max(float(values.max()), 1.0)) / GRID)
     grid = np.exp(GRID * np.arange(cells + 1))

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pramana.errors import InvalidNumber, NotCovered, UnknownColumn
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
 from pramana.numeric import float_up, percent_up, require_number
+from pramana.shown import as_it_is
 from pramana.types import Entries, Form
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class SpontaneousRecognition(Guarantee):
         unseen = [name for name in evidence.schema.known if name not in counts.columns]
         if unseen:
             raise NotCovered(
-                f"{', '.join(unseen)} are released as they are and can be looked at like any key, "
+                f"{', '.join(unseen)} {as_it_is(unseen)} and can be looked at like any key, "
                 "and the counts do not hold them."
             )
         width = min(USUAL_WIDTH, len(counts.columns)) if asked is None else asked.width

@@ -15,16 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.kanonymity.groups import centres, compact, group_sums, search_space
 from pramana.table.cells import joint_groups
-from pramana.types import FloatArray, IntArray
+from pramana.types import BoolArray, FloatArray, IntArray
 
 NEAR = 6  # centres that are looked at for a partner
 MANY = 5000  # cells from which on threads save more than they take to start
 
-Short = Callable[[IntArray, IntArray], NDArray[np.bool_]]
+Short = Callable[[IntArray, IntArray], BoolArray]
 
 
 def cells_of(points: FloatArray) -> IntArray:
@@ -88,7 +87,7 @@ def merge_short(points: FloatArray, labels: IntArray, short: Short) -> IntArray:
         labels = compact(accept(who, other[rows, best], rise[rows, best], wanting)[labels])
 
 
-def accept(who: IntArray, other: IntArray, rise: FloatArray, short: NDArray[np.bool_]) -> IntArray:
+def accept(who: IntArray, other: IntArray, rise: FloatArray, short: BoolArray) -> IntArray:
     """For every group the group that it joins, itself where it stays.
 
     ``who`` would join ``other`` at the cost ``rise``, and does unless one of the two has a better

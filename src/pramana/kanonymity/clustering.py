@@ -11,13 +11,9 @@ n log n, and its within-group sum of squares is well below those of ``greedy`` (
 
 from __future__ import annotations
 
-import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field
-from hashlib import blake2b
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import get_args
 
 import numpy as np
@@ -34,6 +30,7 @@ from pramana.kanonymity.groups import bounds, compact, within
 from pramana.kanonymity.mdav import mdav
 from pramana.kanonymity.numbers import number_columns
 from pramana.kanonymity.refine import LARGE, chop, improve, improve_large
+from pramana.kanonymity.shared import made_once, order_of_values, put_back, sharing
 from pramana.numeric import require_choice
 from pramana.randomness import Address, Keystream, Stream
 from pramana.types import Columnar, FloatArray, IntArray, Values
@@ -135,71 +132,25 @@ def form_groups(
     n = len(keys[0].values)
     _check(n, k, method, max_size, response_weight)
     _check_columns(n, sensitive, strata)
-    points = embed(keys, responses=responses, weight=response_weight)
-    if points.shape[1] == 0:  # nothing tells the records apart
-        points = np.zeros((n, 1))
     limit = NO_LIMIT if max_size is None else max_size
-    shared = _SHARED.get()
-    if shared is None or sensitive:
-        return _formed(points, k, method, limit, keystream, sensitive, strata, max_size)
-    what = (points, repr((k, method, limit)).encode(), *(() if strata is None else (strata,)))
-    return shared.of(
-        what, lambda: _formed(points, k, method, limit, keystream, (), strata, max_size)
-    )
 
+    def formed(order: IntArray | slice) -> Groups:
+        own, beside = ([key.at(order) for key in side] for side in (keys, responses))
+        points = embed(own, responses=beside, weight=response_weight)
+        if points.shape[1] == 0:  # nothing tells the records apart
+            points = np.zeros((n, 1))
+        parts = None if strata is None else np.asarray(strata)[order]
+        return _formed(points, k, method, limit, keystream, sensitive, parts, max_size)
 
-@dataclass(frozen=True)
-class _Shared:
-    """Groups that were formed and records that were drawn, by what they were made of."""
-
-    held: dict[bytes, Groups] = field(default_factory=dict)
-    drawn: dict[bytes, IntArray] = field(default_factory=dict)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def of(self, what: Sequence[Values | bytes], form: Callable[[], Groups]) -> Groups:
-        """The groups; who comes while they are being formed waits for them."""
-        mark = _mark(what)
-        with self.lock:
-            if mark not in self.held:
-                self.held[mark] = form()
-            return self.held[mark]
-
-
-def _mark(what: Sequence[Values | bytes]) -> bytes:
-    mark = blake2b()
-    for part in what:
-        mark.update(part if isinstance(part, bytes) else np.asarray(part).tobytes())
-    return mark.digest()
-
-
-def drawn_once(what: Sequence[Values | bytes], draw: Callable[[], IntArray]) -> IntArray:
-    """Records that are drawn; in trials once, so that the very release is attacked that was made.
-
-    For draws that cost far more than an attack: others are drawn anew.
-    """
-    shared = _SHARED.get()
-    if shared is None:
-        return draw()
-    mark = _mark(what)
-    if mark not in shared.drawn:
-        shared.drawn[mark] = draw()
-    return shared.drawn[mark]
-
-
-_SHARED: ContextVar[_Shared | None] = ContextVar("shared groups", default=None)
-
-
-@contextmanager
-def shared_groups() -> Iterator[None]:
-    """Inside, groups of the same records are formed once, whatever the keystream: for trials.
-
-    So are draws of Gaussian dither, which cost as much.
-    """
-    token = _SHARED.set(_Shared())
-    try:
-        yield
-    finally:
-        _SHARED.reset(token)
+    if sensitive or not sharing():
+        return formed(slice(None))
+    columns: list[Values] = [key.values for key in (*keys, *responses)]
+    if strata is not None:
+        columns.append(np.unique(np.asarray(strata), return_inverse=True)[1].ravel())
+    order = order_of_values(columns)
+    asked = (k, method, limit, response_weight, [key.kind for key in keys], len(responses))
+    groups = made_once(asked, [column[order] for column in columns], lambda: formed(order))
+    return replace(groups, labels=put_back(groups.labels, order))
 
 
 def _formed(

@@ -22,7 +22,7 @@ import numpy as np
 
 from pramana.errors import InvalidTable, TooLarge
 from pramana.numeric import records_that
-from pramana.types import FloatArray
+from pramana.types import FloatArray, IntArray
 
 MOST_COORDINATES = 512
 MOST_BYTES = 2**30
@@ -46,6 +46,10 @@ class Key:
                 f"{records_that(infinite, 'holds', 'hold')} infinite values. "
                 "Bound them or declare them missing."
             )
+
+    def at(self, records: IntArray | slice) -> Key:
+        """The same key of some records, or of all in another order."""
+        return Key(self.name, self.values[records], self.kind)
 
 
 def standardise(values: FloatArray) -> FloatArray:

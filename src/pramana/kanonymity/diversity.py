@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable
 from pramana.kanonymity.cells import merge_short
 from pramana.table.closeness import closeness, codes_of
-from pramana.types import FloatArray, IntArray
+from pramana.types import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Sensitive:
         return cls(name, codes, ordered=number, missing=missing, **asked)
 
     @property
-    def _present(self) -> NDArray[np.bool_]:
+    def _present(self) -> BoolArray:
         """Which records have a value."""
         return np.asarray(self.codes != self.missing, dtype=bool)
 
@@ -75,7 +75,7 @@ class Sensitive:
         whole = shares(self.codes) if self.whole is None else self.whole
         return replace(self, codes=self.codes[rows], whole=whole)
 
-    def short(self, labels: IntArray, sizes: IntArray) -> NDArray[np.bool_]:
+    def short(self, labels: IntArray, sizes: IntArray) -> BoolArray:
         """Which groups do not have what is asked."""
         wanting = np.zeros(sizes.size, bool)
         if self.l > 1:
@@ -106,7 +106,7 @@ def diversify(points: FloatArray, labels: IntArray, columns: tuple[Sensitive, ..
     if not columns:
         return labels
 
-    def short(groups: IntArray, sizes: IntArray) -> NDArray[np.bool_]:
+    def short(groups: IntArray, sizes: IntArray) -> BoolArray:
         wanting = np.zeros(sizes.size, bool)
         for column in columns:
             wanting |= column.short(groups, sizes)

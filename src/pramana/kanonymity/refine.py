@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pramana.kanonymity.cells import cells_of
 from pramana.kanonymity.groups import bounds, centres, compact, rank_within, search_space
-from pramana.types import FloatArray, IntArray
+from pramana.types import BoolArray, FloatArray, IntArray
 
 REACH = 16  # members of a group that are tried for a swap
 SMALL = 5000  # records for which there is time to look at more groups together
@@ -69,7 +69,7 @@ def peel(points: FloatArray, labels: IntArray, k: int) -> IntArray:
         labels = compact(np.where(moved, labels + sizes.size, labels))
 
 
-def fuse(points: FloatArray, labels: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
+def fuse(points: FloatArray, labels: IntArray) -> tuple[IntArray, BoolArray]:
     """Groups of equal records that hold the same value become one, at no cost.
 
     Returns the labels and which groups hold equal records only.
@@ -124,7 +124,7 @@ def neighbours_in_a_pool(n: int, k: int) -> int:
 def epoch(
     points: FloatArray,
     labels: IntArray,
-    whole: NDArray[np.bool_],
+    whole: BoolArray,
     *,
     k: int,
     limit: int,

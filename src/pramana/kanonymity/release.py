@@ -1,78 +1,50 @@
-"""New keys for every record from its group: ``centroid``, ``resample``, ``permute``, ``gaussian``.
+"""New keys for every record from its group: those of some record, or the centre of the group.
 
-All but ``centroid`` give every record the keys of some record of the table: of a member of its
-group drawn with replacement, of another member in a random order of the group, or of
-whichever record Rosenblatt's transformation of a Gaussian dither leads to. The new keys of a
-record depend on its group alone; that is what k-anonymity rests on.
+A record gets the keys of a member of its group drawn with replacement, of another member in a
+random order of the group, or of whichever record Rosenblatt's transformation of a Gaussian dither
+leads to. Its new keys depend on its group alone; that is what k-anonymity rests on.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Literal, get_args
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pramana.errors import InvalidNumber
-from pramana.kanonymity.clustering import drawn_once
 from pramana.kanonymity.distance import Key, standardise
-from pramana.kanonymity.dither import ALPHA, GaussianDither, draw_members
+from pramana.kanonymity.dither import GaussianDither
 from pramana.kanonymity.rosenblatt import Empirical, transform
-from pramana.randomness import Keystream
-from pramana.types import FloatArray, IntArray
+from pramana.kanonymity.shared import made_once, order_of_values, put_back, sharing
+from pramana.randomness import Address, Keystream
+from pramana.types import FloatArray, IntArray, Values
 
-ReleaseMethod = Literal["centroid", "resample", "permute", "gaussian"]
-RELEASE_METHODS: tuple[str, ...] = get_args(ReleaseMethod)
+Donors = Callable[[Sequence[Key], IntArray, Keystream], Sequence[IntArray] | None]
+"""From keys and groups to the records whose values are released, key by key; none for a centre."""
 
 
 def new_keys(
-    keys: Sequence[Key],
-    labels: IntArray,
-    *,
-    method: str,
-    keystream: Keystream,
-    alpha: float = ALPHA,
+    keys: Sequence[Key], labels: IntArray, donors: Donors, keystream: Keystream
 ) -> list[Key]:
     """The keys to release, in the order of the records; ``labels`` says who is in which group."""
-    if method == "centroid":
+    found = donors(keys, labels, keystream)
+    if found is None:
         return [Key(key.name, centroid(key, labels), key.kind) for key in keys]
-    source = donors(keys, labels, method=method, keystream=keystream, alpha=alpha)
-    return [Key(key.name, key.values[source], key.kind) for key in keys]
+    return [Key(k.name, k.values[own], k.kind) for k, own in zip(keys, found, strict=True)]
 
 
-def donors(
-    keys: Sequence[Key],
-    labels: IntArray,
-    *,
-    method: str,
-    keystream: Keystream,
-    alpha: float = ALPHA,
+def permute_members(
+    labels: IntArray, keystream: Keystream, stream: Address = "k-anonymity/permute"
 ) -> IntArray:
-    """For every record the record whose keys it is released with."""
-    if method == "resample":
-        return draw_members(labels, keystream)
-    if method == "permute":
-        return permute_members(labels, keystream)
-    if method == "gaussian":
-        return gaussian_donors(keys, labels, keystream=keystream, alpha=alpha)
-    raise InvalidNumber(
-        f"method must be one of {', '.join(RELEASE_METHODS)}; {method!r} gives no record's keys."
-    )
-
-
-def permute_members(labels: IntArray, keystream: Keystream) -> IntArray:
     """A uniformly random order of every group: without replacement."""
-    shuffled = keystream.permutation(labels.size, "k-anonymity/permute")
+    shuffled = keystream.permutation(labels.size, stream)
     arranged = shuffled[np.argsort(labels[shuffled], kind="stable")]
     source = np.empty(labels.size, np.int64)
     source[np.argsort(labels, kind="stable")] = arranged
     return source
 
 
-def gaussian_donors(
-    keys: Sequence[Key], labels: IntArray, *, keystream: Keystream, alpha: float = ALPHA
-) -> IntArray:
+def gaussian_donors(keys: Sequence[Key], labels: IntArray, keystream: Keystream) -> IntArray:
     """Gaussian dither, then Rosenblatt's transformation to the distribution of the keys.
 
     Keys with few values go first: a value that no other record has settles all keys after it.
@@ -80,9 +52,19 @@ def gaussian_donors(
     """
     ordered = transformation_order(keys)
     points = np.column_stack([scores(key) for key in ordered])
-    dither = GaussianDither(points, labels, alpha)
-    what = (points, labels, repr(alpha).encode())
-    return drawn_once(what, lambda: transform(dither, empirical(ordered), keystream))
+    dither = GaussianDither(points, labels)
+
+    def drawn() -> IntArray:
+        return transform(dither, empirical(ordered), keystream)
+
+    if not sharing():
+        return drawn()
+    columns: list[Values] = [*(key.values for key in ordered), labels]
+    order = order_of_values(columns)
+    place = np.argsort(order)
+    held = [column[order] for column in columns]
+    shared = made_once("gaussian", held, lambda: place[drawn()[order]])
+    return put_back(order[shared], order)
 
 
 def transformation_order(keys: Sequence[Key]) -> list[Key]:

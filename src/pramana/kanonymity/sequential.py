@@ -17,6 +17,7 @@ from pramana.kanonymity.distance import Key
 from pramana.kanonymity.dither import draw_members
 from pramana.kanonymity.groups import compact
 from pramana.randomness import Keystream, Stream
+from pramana.table.cells import cell_counts
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["draw_keys", "tree_of"]
@@ -80,9 +81,7 @@ def _classes(code: IntArray) -> IntArray:
 def _information(one: IntArray, two: IntArray) -> float:
     """How much two keys tell about each other."""
     shape = int(one.max(initial=0)) + 1, int(two.max(initial=0)) + 1
-    table: FloatArray = np.bincount(one * shape[1] + two, minlength=shape[0] * shape[1]).reshape(
-        shape
-    ) / max(one.size, 1)
+    table: FloatArray = cell_counts([one, two], shape) / max(one.size, 1)
     apart = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True)
     full = table > 0
     return float((table[full] * np.log(table[full] / apart[full])).sum())

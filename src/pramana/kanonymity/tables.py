@@ -14,14 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.errors import InvalidTable, UnknownColumn
-from pramana.kanonymity.choices import Draw
 from pramana.kanonymity.clustering import Groups, form_groups
 from pramana.kanonymity.distance import Key
-from pramana.kanonymity.dither import ALPHA
 from pramana.kanonymity.diversity import Sensitive
 from pramana.kanonymity.numbers import numbers_of
-from pramana.kanonymity.release import centroid, donors
-from pramana.kanonymity.sequential import draw_keys
+from pramana.kanonymity.release import Donors, centroid, permute_members
 from pramana.randomness import Keystream, Stream
 from pramana.table.codec import decode, encode
 from pramana.table.domains import Categories
@@ -37,13 +34,14 @@ class Anonymised:
         table: the records in their old order; shuffle before publication.
         sizes: the number of records of every group, in rising order: of no group in particular.
         share: the sum of squares within groups over the total.
-        method: how the keys were made.
+        stand_ins: the true records, the keys of each group handed round once more: to who knows
+            keys, groups and release they are as likely to be the truth as the truth is.
     """
 
     table: pa.Table
     sizes: tuple[int, ...]
     share: float
-    method: str
+    stand_ins: pa.Table
 
 
 def key_of(column: Column, values: pa.ChunkedArray) -> Key:
@@ -71,7 +69,7 @@ def anonymise(
     keys: Sequence[Column],
     *,
     k: int,
-    method: str,
+    donors: Donors,
     keystream: Keystream,
     clustering: str = "default",
     responses: Sequence[str] = (),
@@ -79,8 +77,6 @@ def anonymise(
     max_size: int | None = None,
     sensitive: tuple[Sensitive, ...] = (),
     strata: Values | None = None,
-    alpha: float = ALPHA,
-    draw: Draw = "whole",
 ) -> Anonymised:
     """Group the records by their keys and replace the keys inside the groups.
 
@@ -88,7 +84,7 @@ def anonymise(
         table: all columns; those that are not keys stay as they are.
         keys: how each key is described; one without a domain is a plain number.
         k: the least number of records in a group.
-        method: ``centroid``, ``resample``, ``permute`` or ``gaussian``.
+        donors: whose keys each record gets.
         keystream: where randomness comes from.
         clustering: ``default``, ``greedy``, ``mdav`` or ``cells``.
         responses: columns of numbers that similar records should share [Wei, eq. 4].
@@ -96,8 +92,6 @@ def anonymise(
         max_size: the largest size of a group.
         sensitive: what every group must hold of sensitive columns.
         strata: one value a record; groups do not cross strata.
-        alpha: the spread that the Gaussian dither adds in every direction.
-        draw: for ``resample``: the keys of one member, or ``sequential``, key after key.
     """
     columns = [*(column.name for column in keys), *responses]
     for name in columns:
@@ -116,11 +110,21 @@ def anonymise(
         sensitive=sensitive,
         strata=strata,
     )
-    new = replace_keys(
-        table, keys, numbers, groups, method=method, keystream=keystream, alpha=alpha, draw=draw
-    )
+    new = replace_keys(table, keys, numbers, groups, donors, keystream)
     sizes = tuple(sorted(groups.sizes.tolist()))
-    return Anonymised(new, sizes, groups.share, method)
+    stand_ins = handed_round(table, [column.name for column in keys], groups.labels, keystream)
+    return Anonymised(new, sizes, groups.share, stand_ins)
+
+
+def handed_round(
+    table: pa.Table, columns: Sequence[str], groups: IntArray, keystream: Keystream
+) -> pa.Table:
+    """The table with these columns, all of a record together, in a random order of every group."""
+    source = pa.array(permute_members(groups, keystream, Stream("stand-ins")))
+    for name in columns:
+        moved = table.column(name).combine_chunks().take(source)
+        table = table.set_column(table.column_names.index(name), name, moved)
+    return table
 
 
 def replace_keys(
@@ -128,21 +132,14 @@ def replace_keys(
     columns: Sequence[Column],
     keys: Sequence[Key],
     groups: Groups,
-    *,
-    method: str,
+    donors: Donors,
     keystream: Keystream,
-    alpha: float = ALPHA,
-    draw: Draw = "whole",
 ) -> pa.Table:
-    """The table with the new keys that ``method`` gives the groups."""
+    """The table with the keys of the donors, or of the centres of groups."""
     if len(columns) != len(keys) or table.num_rows != groups.labels.size:
         raise InvalidTable("Keys, groups and table must describe the same records.")
-    sources: Sequence[IntArray | None] = [None] * len(keys)
-    if method == "resample" and draw == "sequential":
-        sources = draw_keys(keys, groups.labels, keystream)
-    elif method != "centroid":
-        whole = donors(keys, groups.labels, method=method, keystream=keystream, alpha=alpha)
-        sources = [whole] * len(keys)
+    found = donors(keys, groups.labels, keystream)
+    sources: Sequence[IntArray | None] = [None] * len(keys) if found is None else found
     for column, key, source in zip(columns, keys, sources, strict=True):
         old = table.column(column.name)
         if source is None:

@@ -28,7 +28,7 @@ from pramana.matrices.transition import (
     label_to_json,
 )
 from pramana.numeric import TOTAL
-from pramana.types import FloatArray, Form
+from pramana.types import FloatArray, Form, IntArray, Words
 
 __all__ = ["SparseRows"]
 
@@ -48,9 +48,9 @@ class SparseRows(TransitionMatrix):
     """
 
     labels: tuple[Label, ...]
-    starts: NDArray[np.int64] = field(repr=False)
-    targets: NDArray[np.int64] = field(repr=False)
-    moves: NDArray[np.uint64] = field(repr=False)
+    starts: IntArray = field(repr=False)
+    targets: IntArray = field(repr=False)
+    moves: Words = field(repr=False)
 
     family: ClassVar[str] = "sparse-rows"
 
@@ -113,7 +113,7 @@ class SparseRows(TransitionMatrix):
         return cls(tuple(labels), starts, column[order], weight[order])
 
     @cached_property
-    def sources(self) -> NDArray[np.int64]:
+    def sources(self) -> IntArray:
         """The row of each transition."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 

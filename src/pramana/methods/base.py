@@ -62,6 +62,23 @@ class Method(Protocol):
     takes_numbers: ClassVar[bool] = False
     """Whether a key may be a number without bins."""
 
+    instead: ClassVar[str] = ""
+    """What it does, in words, where it is weighed against others that keep the same promise; a
+    method without such words is weighed against none."""
+
+    takes: ClassVar[int] = 1
+    """How long it takes to be tried, beside the quickest."""
+
+    quick_keys: ClassVar[int | None] = None
+    """With more keys than this it searches for a minute and more by itself, if ever it does."""
+
+    @classmethod
+    def lengthy(cls, schema: Schema, records: int) -> str:
+        """With what it takes a minute and more by itself to be tried; nothing where it does not."""
+        del records
+        many = cls.quick_keys is not None and len(schema.randomised) > cls.quick_keys
+        return f"more than {cls.quick_keys} keys" if many else ""
+
     def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
         """What to do to each record of these people so that every guarantee asked is met."""
 
@@ -78,6 +95,16 @@ class Method(Protocol):
         from pramana.methods.randomised import randomised
 
         return randomised(plan, opened, keystream)
+
+    def errors_of(self, plan: Plan, tables: Sequence[tuple[str, ...]]) -> list[float] | None:
+        """The expected errors of these tables under a plan of its own, where it foresees any."""
+        del plan, tables
+        return None
+
+    def tied(self, joint: tuple[tuple[str, ...], ...]) -> Method | None:
+        """The same with these columns randomised together, where it can and does not yet."""
+        del joint
+        return None
 
     def published_labels(self, labels: Labels) -> Labels:
         """What is said about the columns of a release, in the words of statistical packages."""

@@ -129,10 +129,8 @@ def _sizes(schema: Schema, table: Sequence[str]) -> tuple[int, ...]:
 def _shares(told: Set, beside: Sequence[str], known: Mapping[str, _Known]) -> FloatArray:
     """The share of the records in each cell of a table, kept columns last."""
     own = [known[name] for name in (*told, *beside)]
-    shape = tuple(one.size for one in own)
-    cells = np.ravel_multi_index(tuple(one.codes for one in own), shape)
-    counts = np.bincount(cells, minlength=math.prod(shape)).astype(np.float64)
-    share: FloatArray = counts.reshape(shape) / max(counts.sum(), 1)
+    counts = cell_counts([one.codes for one in own], [one.size for one in own])
+    share: FloatArray = counts / max(counts.sum(), 1)
     return share
 
 

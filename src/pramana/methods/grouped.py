@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from pramana.engines.base import Table
 from pramana.engines.choose import engine_for
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, Notice
-from pramana.formats.door import plain
 from pramana.guarantees.base import Evidence, Guarantee
 from pramana.guarantees.evaluate import attained
 from pramana.guarantees.k_anonymity import KAnonymity
@@ -23,14 +22,14 @@ from pramana.methods.base import Method, option, require_kinds
 from pramana.methods.counted import the_only
 from pramana.methods.people import People, require_coded
 from pramana.methods.plan import Plan
+from pramana.methods.stand_ins import known_groups
 from pramana.numeric import coarse_up, require_choice, require_number
 from pramana.randomness import Keystream, Stream
 from pramana.release.certificate import Certificate
 from pramana.release.makers import NewKeys
 from pramana.shown import listed
 from pramana.spelling import names_in
-from pramana.table.alike import alike, comparable
-from pramana.table.cells import joint_groups
+from pramana.table.alike import comparable
 from pramana.table.codec import decode, encode
 from pramana.table.groups import group_sizes
 from pramana.table.opened import OpenedTable
@@ -38,12 +37,16 @@ from pramana.table.schema import Column, Role, Schema, require_keys
 from pramana.types import Entries, Form, IntArray
 
 if TYPE_CHECKING:
+    from pramana.kanonymity.distance import Key
     from pramana.kanonymity.diversity import Sensitive
     from pramana.kanonymity.tables import Anonymised
 
 __all__ = ["Centroid", "Gaussian", "Grouped", "Permute", "Resample"]
 
 ALLOW = "Release also where nothing differs beside keys: most records then stand as they were."
+
+QUICKLY_GROUPED = 12_000_000
+"""Records times values of their keys that all methods together group within a minute."""
 
 ON_THE_DRIVER = (
     "Groups are formed on one machine: all records of the data frame are brought to the driver."
@@ -53,6 +56,14 @@ ON_THE_DRIVER = (
 def names_of(texts: Sequence[str]) -> tuple[str, ...]:
     """Column names from options that may repeat and may hold several, separated by commas."""
     return tuple(name for text in texts for name in names_in(text))
+
+
+def coordinates_of(column: Column) -> int:
+    """By how many numbers a key is compared: one, or each value of one without an order."""
+    domain = column.domain
+    if domain is None or domain.ordered or all(isinstance(v, int | float) for v in column.labels):
+        return 1
+    return domain.size
 
 
 @dataclass(frozen=True)
@@ -85,6 +96,7 @@ class Grouped(Method):
     tells: ClassVar[frozenset[str] | None] = frozenset({"within_group_share", "verbatim"})
     data_dependent: ClassVar[bool] = True
     takes_numbers: ClassVar[bool] = True
+    takes: ClassVar[int] = 3
 
     new_keys: ClassVar[NewKeys]
     """Where the keys of a released record come from."""
@@ -107,10 +119,24 @@ class Grouped(Method):
         require_number("distinct", self.distinct, low=1)
         require_number("closeness", self.closeness, low=0, high=1)
 
-    @property
-    def drawn(self) -> Draw:
-        """Whether all keys of a record come from one member."""
-        return "whole"
+    @classmethod
+    def lengthy(cls, schema: Schema, records: int) -> str:
+        """Values of keys without an order are coordinates each: many of them for many records.
+
+        Keys of more than can be served are refused at once, and take no time.
+        """
+        from pramana.kanonymity.distance import MOST_COORDINATES
+
+        values = sum(map(coordinates_of, schema.randomised))
+        if values > MOST_COORDINATES or records * values <= QUICKLY_GROUPED:
+            return ""
+        return f"keys of {values:,} values without an order, for {records:,} records,"
+
+    def donors(
+        self, keys: Sequence[Key], labels: IntArray, keystream: Keystream
+    ) -> Sequence[IntArray] | None:
+        """For every key the records whose value is released; none where it is a group's centre."""
+        raise NotImplementedError
 
     def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
         """A promise of k; which groups there are is found when records are released."""
@@ -160,6 +186,7 @@ class Grouped(Method):
             records=people.records,
             crowd=people.crowd,
             attained=attained(evidence, plan.asked),
+            stand_ins=made.stand_ins,
             public=self._told(target.k)
             # Below a billionth it is what rounding leaves of nothing.
             | {"within_group_share": coarse_up(made.share) if made.share > 1e-9 else 0.0},
@@ -186,15 +213,14 @@ class Grouped(Method):
             table,
             schema.randomised,
             k=k,
-            method=self.name,
+            donors=self.donors,
             keystream=keystream,
             clustering=self.clustering,
             responses=self.responses,
             response_weight=self.response_weight,
             max_size=self.max_size,
             sensitive=self._sensitive(schema, binned),
-            strata=_strata(table, schema.known),
-            draw=self.drawn,
+            strata=known_groups(table, schema.known),
         )
         released = _with_columns(made.table, binned, schema.binned)
         return replace(made, table=released.take(pc.sort_indices(order)))
@@ -289,10 +315,16 @@ class Resample(Grouped):
         super().__post_init__()
         require_choice("draw", self.draw, get_args(Draw))
 
-    @property
-    def drawn(self) -> Draw:
-        """As asked."""
-        return self.draw
+    def donors(
+        self, keys: Sequence[Key], labels: IntArray, keystream: Keystream
+    ) -> Sequence[IntArray]:
+        """Members of the group: one for all keys, or one a key."""
+        from pramana.kanonymity.dither import draw_members
+        from pramana.kanonymity.sequential import draw_keys
+
+        if self.draw == "whole":
+            return [draw_members(labels, keystream)] * len(keys)
+        return draw_keys(keys, labels, keystream)
 
     def meaning(self, k: int) -> str:
         """Key after key the keys of a record need not be those of one member."""
@@ -336,17 +368,34 @@ class Permute(Grouped):
         "The keys of every group of at least {k} records are handed round at random."
     )
 
+    def donors(
+        self, keys: Sequence[Key], labels: IntArray, keystream: Keystream
+    ) -> Sequence[IntArray]:
+        """The members of the group in a random order."""
+        from pramana.kanonymity.release import permute_members
+
+        return [permute_members(labels, keystream)] * len(keys)
+
 
 class Gaussian(Grouped):
     """Keys are drawn around each group, in the distribution of all keys."""
 
     name: ClassVar[str] = "gaussian"
     new_keys: ClassVar[NewKeys] = NewKeys.AROUND
+    takes: ClassVar[int] = 12
     when: ClassVar[str] = "k-anonymity, where keys are many numbers that hang together."
     done: ClassVar[str] = (
         "Every record is released with keys drawn around its group of at least {k}, in the "
         "distribution of all keys; they may be those of a record outside the group."
     )
+
+    def donors(
+        self, keys: Sequence[Key], labels: IntArray, keystream: Keystream
+    ) -> Sequence[IntArray]:
+        """Records to which a Gaussian around the group leads."""
+        from pramana.kanonymity.release import gaussian_donors
+
+        return [gaussian_donors(keys, labels, keystream)] * len(keys)
 
 
 class Centroid(Grouped):
@@ -361,6 +410,9 @@ class Centroid(Grouped):
     def real_keys(self) -> bool:
         """A centre is no record."""
         return False
+
+    def donors(self, keys: Sequence[Key], labels: IntArray, keystream: Keystream) -> None:
+        """Nobody's: the centre of the group."""
 
 
 def _refuse_copies(name: str, people: People) -> None:
@@ -417,12 +469,3 @@ def _order_of_values(table: pa.Table) -> pa.Array:
     return pc.sort_indices(
         pa.table(columns, names=names), sort_keys=[(name, "ascending") for name in names]
     )
-
-
-def _strata(table: pa.Table, known: Sequence[str]) -> IntArray | None:
-    """One number a record, the same for records that agree in all known columns."""
-    if not known:
-        return None
-    values = (alike(plain(table.column(name).combine_chunks())) for name in known)
-    coded = [own.dictionary_encode() for own in values]
-    return joint_groups([own.indices.fill_null(len(own.dictionary)).to_numpy() for own in coded])

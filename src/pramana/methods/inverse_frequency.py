@@ -21,7 +21,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema
 from pramana.guarantees.base import Guarantee
@@ -35,7 +34,7 @@ from pramana.methods.plan import Plan
 from pramana.methods.symmetric_flows import Flows, balanced, least_flows, theta_of
 from pramana.numeric import TOTAL, require_number, text_up
 from pramana.table.schema import require_keys
-from pramana.types import FloatArray, Form
+from pramana.types import FloatArray, Form, IntArray
 
 if TYPE_CHECKING:
     from pramana.table.counts import Counts
@@ -138,7 +137,7 @@ def inverse_frequency_design(
     return _design(times, xi, moves, least=least)
 
 
-def _serve_group(times: NDArray[np.int64], xi: float, column: str) -> tuple[Flows, Triples]:
+def _serve_group(times: IntArray, xi: float, column: str) -> tuple[Flows, Triples]:
     """Flows inside one group, checked on the integers; full mixing where only that will do."""
     flows = least_flows(times, 1 / xi)
     local = dict(enumerate(times.tolist()))
@@ -154,12 +153,12 @@ def _serve_group(times: NDArray[np.int64], xi: float, column: str) -> tuple[Flow
     )
 
 
-def _moves_of_flows(times: NDArray[np.int64], flows: Flows) -> Triples:
+def _moves_of_flows(times: IntArray, flows: Flows) -> Triples:
     rows, columns, moves = balanced(times.tolist(), flows.first, flows.second, flows.flow, up=True)
     return rows.tolist(), columns.tolist(), moves.tolist()
 
 
-def _full_mixing(times: NDArray[np.int64], xi: float) -> Triples:
+def _full_mixing(times: IntArray, xi: float) -> Triples:
     """p_ij = T_j / n for all pairs with a rare value: the most that symmetric flows can do."""
     unit = TOTAL // int(times.sum())
     occurs = times > 0

@@ -20,14 +20,16 @@ from pramana.matrices.mechanism import Mechanism
 from pramana.methods.steps import step_domains
 from pramana.numeric import records_that, require_number
 from pramana.table.alike import alike
+from pramana.table.coarse_weights import coarse_weight_of
 from pramana.table.codec import Refused, count_refused, encode, refuse
 from pramana.table.counts import Counts
 from pramana.table.groups import smallest_group
-from pramana.table.opened import OpenedTable, is_number
+from pramana.table.opened import OpenedTable, is_number, is_whole
 from pramana.table.rules import CellRules
 from pramana.table.schema import Column, Schema
 
-__all__ = ["People", "nothing_left", "refused_in_all", "require_coded", "require_numbers"]
+__all__ = ["People", "nothing_left", "refused_in_all", "require_coded", "require_listed",
+           "require_numbers"]  # fmt: skip
 
 NAMED = 5
 """Columns that an error names; of more it says that there are others."""
@@ -96,7 +98,19 @@ class People:
     def too_few(self, said: str, needed: float, *, lower: str = "lower k") -> Infeasible:
         """The refusal of what needs more people alike: which columns split them, what to do."""
         advice = self._crowd_advice(needed, lower)
-        return Infeasible(f"{said} {advice}", without=self._to_drop(needed))
+        without = self._to_drop(needed)
+        return Infeasible(
+            f"{said} {advice}", without=without, coarser=self._to_coarsen(without, needed)
+        )
+
+    def _to_coarsen(self, without: tuple[str, ...], needed: float) -> tuple[str, ...]:
+        """The weight, where it alone stands in the way and can be shared by enough."""
+        weight, opened = self.schema.weight, self.opened
+        if weight is None or without != (weight.name,) or opened is None:
+            return ()
+        usual = coarse_weight_of(opened, weight.name)
+        enough = usual and usual == coarse_weight_of(opened, weight.name, needed)
+        return without if enough else ()
 
     def _to_drop(self, needed: float) -> tuple[str, ...]:
         """Known columns without which so many are alike: those that split most go first."""
@@ -137,20 +151,14 @@ class People:
 
     def _rounded(self, what: str, name: str, needed: float) -> str:
         """How the weight would have to be rounded and cut, as lines of the schema."""
-        from pramana.methods.weights import coarser_weight
         from pramana.table.toml_form import entry_of
 
-        opened = self.opened
-        found = None if opened is None else coarser_weight(opened, name, needed)
+        found = None if self.opened is None else coarse_weight_of(self.opened, name, needed)
         if found is None:
-            return f"round {what} in steps (round = 10 in the schema) or drop it"
-        entries = [
-            entry_of(word, int(number) if number.is_integer() else number)
-            for word, number in zip(("round", "top"), found, strict=True)
-        ]
-        return (
-            f"round {what} and cut it at the top ({' and '.join(entries)} in the schema) or drop it"
-        )
+            return f"round {what} in larger steps (round in the schema) or drop it"
+        entries = " and ".join(entry_of(word, number) for word, number in found.entries.items())
+        how = f"{entries} in the schema: {found.shifted}"
+        return f"round {what} and cut it at the top ({how}) or drop it"
 
     @classmethod
     def expected(cls, schema: Schema, records: int, smallest_group: int | None) -> People:
@@ -260,13 +268,23 @@ def refused_in_all(schema: Schema, opened: OpenedTable) -> Iterator[None]:
 def require_coded(schema: Schema, opened: OpenedTable) -> None:
     """Refuse what no method can release: values outside their domains, impossible combinations."""
     require_numbers(schema, opened)
-    for column in (*schema.randomised, *schema.binned):
-        if column.domain is not None or column.missing == "refuse":
-            parts = opened.summaries(partial(_refused, column), [column.name])
-            refuse(column, sum(parts, start=Refused()))
+    _require_domains((*schema.randomised, *schema.binned), opened)
+    require_listed(schema, opened)
     for step in step_domains(schema) if schema.impossible else ():
         if len(step.columns) > 1:
             _refuse_impossible(schema, step.columns, opened)
+
+
+def require_listed(schema: Schema, opened: OpenedTable) -> None:
+    """Refuse values beside those listed, where what is listed tells numbers from reasons."""
+    _require_domains(schema.listed, opened)
+
+
+def _require_domains(columns: Iterable[Column], opened: OpenedTable) -> None:
+    for column in columns:
+        if column.domain is not None or column.missing == "refuse":
+            parts = opened.summaries(partial(_refused, column), [column.name])
+            refuse(column, sum(parts, start=Refused()))
 
 
 def require_numbers(schema: Schema, opened: OpenedTable) -> None:
@@ -277,6 +295,17 @@ def require_numbers(schema: Schema, opened: OpenedTable) -> None:
     for name, why in numbers.items():
         if not is_number(kind := opened.schema.field(name).type):
             raise InvalidTable(f"'{name}' must be a number {why}, and is {kind}.")
+    for column in schema.noisy:
+        noise = column.recoding.noise
+        if (
+            noise is not None
+            and noise.scale < 1
+            and is_whole(opened.schema.field(column.name).type)
+        ):
+            raise InvalidTable(
+                f"The scale of noise on '{column.name}' must be at least 1, got {noise.scale:g}: "
+                "whole numbers stay whole, and most or all of them would leave as they are."
+            )
 
 
 def _refuse_impossible(schema: Schema, names: Sequence[str], opened: OpenedTable) -> None:

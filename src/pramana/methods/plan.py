@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
 from pramana.errors import DoesNotHold
 from pramana.guarantees.base import Guarantee, Need
 from pramana.guarantees.claim import Claim, Made, read_off
@@ -47,6 +49,7 @@ class Plan(Shown):
         basis: a fingerprint of the counts that a data-dependent plan was made for.
         attached: the size of the smallest group formed by all columns that are released as they
             are, where those that may be known are not all.
+        stand_ins: where groups were drawn, people of whom copies may be counted in public.
     """
 
     schema: Schema
@@ -61,6 +64,7 @@ class Plan(Shown):
     public: Entries = field(default_factory=dict)
     basis: str | None = None
     attached: int | None = None
+    stand_ins: pa.Table | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         known = {claim.name for claim in self.claims}
@@ -134,8 +138,9 @@ class Plan(Shown):
         found = []
         read = read_off(self.schema)
         if read and any(Need.FIXED_MATRICES in one.needs for one in self.asked):
+            lists, was, are = ("list", "was", "is") if len(read) == 1 else ("lists", "were", "are")
             found.append(
-                f"The lists of values of {', '.join(read)} were read off the data and are "
+                f"The {lists} of values of {', '.join(read)} {was} read off the data and {are} "
                 "published: a value that one person alone has tells of that person, and epsilon "
                 "does not cover it. Declare in the schema which values can occur: "
                 f'[columns.{read[0]}] categories = ["...", "..."].'

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from pramana.errors import InputError, PramanaError
 from pramana.files import read_file, write_whole
+from pramana.formats.base import FORMATS
 from pramana.guarantees.registry import letters
 from pramana.methods.base import options_of
 from pramana.methods.registry import METHODS
@@ -30,8 +31,6 @@ from pramana.table.toml_form import entry_of, read_toml
 from pramana.types import Form
 
 __all__ = ["PlanFile"]
-
-COPIES = ("csv", "dta", "sav")
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,8 @@ class PlanFile:
                 raise InputError(f"{name} of [target] must be a number.")
         flags = (own.flag[2:] for kind in METHODS.values() for own in options_of(kind))
         _require_known("options", self.options, list(dict.fromkeys(flags)))
-        _require_known("copies", dict.fromkeys(self.copies), COPIES)
+        written = [name for name, own in FORMATS.items() if own.writes] if self.copies else []
+        _require_known("copies", dict.fromkeys(self.copies), written)
 
     @classmethod
     def from_toml(cls, text: str) -> PlanFile:

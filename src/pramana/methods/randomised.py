@@ -29,7 +29,7 @@ def randomised(
     plan = on_these(plan, people or People.of(plan.schema, opened), seeded=keystream.reproducible)
     randomiser = Randomiser(plan.schema, plan.mechanism, opened.schema, keystream)
     made = (
-        engine_of(opened, coded=plan.mechanism.columns)
+        engine_of(opened, coded=plan.schema.apart)
         .map_batches(randomiser.encode, schema=randomiser.coded)
         .shuffle(keystream=keystream)
         .map_batches(randomiser.decode, schema=randomiser.released)

@@ -25,27 +25,33 @@ def unnamed_columns(names: Sequence[str], tables: Mapping[Set, float]) -> tuple[
 
 
 def unnamed_words(
-    others: Sequence[str], shares: SetShares, expected: ExpectedError, without: ExpectedError
+    most: Mapping[str, float],
+    tables: Sequence[Set],
+    shares: SetShares,
+    expected: ExpectedError,
+    without: ExpectedError,
 ) -> Iterator[str]:
     """What columns in no table get, what they are off by, and what they cost the tables.
 
     Args:
-        others: the columns that no table names.
+        most: the columns that no table names, and what they are off by at most.
+        tables: those that are stated.
         shares: what records are asked for.
         expected: the errors under these shares.
         without: the errors of the tables if the columns were left out.
     """
+    others = list(most)
     if not others:
         return
     spent = math.fsum(
         share for one, share in zip(shares.sets, shares.shares, strict=True) if {*one} & {*others}
     )
-    errors = [dict(expected.tables)[(name,)] for name in others]
-    more = [*expected.asked, *((name,) for name in others)]
+    more = [*tables, *((name,) for name in others)]
     shown = f" (--tables {in_shell(as_tables(more))})" if len(more) <= MOST else ""
     yield (
         f"No table asked for names {listed(others)}: {_percent(spent)} of the records are asked "
-        f"for any such column, and a table of one is off by {_between(errors)} of the records. "
+        f"for any such column, and a table of one is off by {_between([*most.values()])} of the "
+        "records if its values are equally frequent, and by less the more they differ. "
         f"Ask for it to have it told better{shown}, or leave it out of the release "
         '(role = "identifier" in the schema): the tables asked for are then off by '
         f"{_percent(without.mean)} on average instead of {_percent(expected.mean)}."

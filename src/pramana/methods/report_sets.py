@@ -34,7 +34,15 @@ from pramana.methods.expected_error import likely_shares, mean_squares
 from pramana.numeric import TOTAL
 from pramana.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["SetShares", "candidate_sets", "report_shares", "reported_tables", "whole_weights"]
+__all__ = [
+    "NEARLY",
+    "SetShares",
+    "candidate_sets",
+    "chosen_again",
+    "report_shares",
+    "reported_tables",
+    "whole_weights",
+]
 
 Set = tuple[str, ...]
 
@@ -54,6 +62,11 @@ RARE = 1e-4
 
 LEFT = 0.1
 """The share of the records for columns that no table names: tables lose a twentieth by it."""
+
+NEARLY = 1e-7
+"""What is rounded to integers over 2**64 is known again within this."""
+
+FEWEST_RECORDS, MOST_RECORDS = 1, 10**18
 
 FEW = 20.0
 """Where a set would get fewer effective records than this, columns are asked for alone too."""
@@ -83,9 +96,10 @@ class SetShares:
         return found
 
     def _holding(self, table: Sequence[str]) -> list[tuple[float, float]]:
-        """Share and retention of every set that holds a table."""
+        """Share and retention of every set that tells anything about a table."""
         places = set.intersection(*(self._places.get(name, set()) for name in table))
-        return [(self.shares[place], self.retentions[place]) for place in sorted(places)]
+        found = ((self.shares[place], self.retentions[place]) for place in sorted(places))
+        return [(share, kept) for share, kept in found if kept > 0]
 
     def information(self, table: Sequence[str]) -> float:
         """What one record tells about a table, on average: 1 would be the truth of all columns."""
@@ -97,13 +111,24 @@ class SetShares:
         For truths as uneven as real tables are, of people who are all there are: each answers one
         set, and the sets are averaged by their precision.
         """
+        return self._error(table, cells, likely_shares(1 / cells), records=records)
+
+    def most_error(self, table: Sequence[str], cells: int, records: int) -> float:
+        """The same where all cells are as frequent.
+
+        The variance is concave in the share of a cell, as the weights below sum to 1 at least
+        [Cauchy-Schwarz], and so is its root: no other truth is more in error.
+        """
+        return self._error(table, cells, np.full(1, 1 / cells), records=records)
+
+    def _error(self, table: Sequence[str], cells: int, true: FloatArray, *, records: int) -> float:
+        """The error where shares of the cells are these, each as likely."""
         found = self.information(table)
         if found <= 0:
             return math.inf
         share, kept = np.array(self._holding(table)).T
         weight = share * kept**4 / found**2
         inside, outside = mean_squares(kept, np.full(len(kept), 1 / cells))
-        true = likely_shares(1 / cells)
         seen = true * (weight @ inside) + (1 - true) * (weight @ outside)
         variance = seen - true**2 * weight.sum() - true * (1 - true)
         spread = float(np.sqrt(np.maximum(variance, 0)).mean())
@@ -179,6 +204,30 @@ def report_shares(
     sets, kept = tuple(itertools.compress(sets, used)), kept[used]
     shares = _descend(wanted, sets, kept, cells, _Held.of(list(wanted), sets))
     return SetShares(sets, tuple(shares.tolist()), tuple(kept.tolist()))
+
+
+def chosen_again(
+    found: Mapping[Set, float],
+    columns: Sequence[str],
+    tables: Mapping[Set, float],
+    cells: Callable[[Set], int],
+    *,
+    gamma: float,
+) -> bool:
+    """Whether sets with these shares are chosen, for few records or for many.
+
+    Every certificate is held to it: who changes the choice must let certificates say which it was.
+    """
+    # Weights are rounded: the dial of the choice may lie on the other side of a bound.
+    dials = (gamma, gamma * (1 + NEARLY), gamma * (1 - NEARLY))
+    for dial, records in itertools.product(dials, (FEWEST_RECORDS, MOST_RECORDS)):
+        made = report_shares(columns, tables, cells, gamma=dial, records=records)
+        shares = dict(zip(made.sets, made.shares, strict=True))
+        if set(shares) == set(found) and all(
+            math.isclose(shares[own], found[own], rel_tol=10 * NEARLY) for own in found
+        ):
+            return True
+    return False
 
 
 def _alone(

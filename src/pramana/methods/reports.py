@@ -29,13 +29,20 @@ from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.randomised import on_these
 from pramana.methods.report_notices import beside_words, unnamed_columns, unnamed_words
-from pramana.methods.report_sets import Set, SetShares, report_shares, whole_weights
-from pramana.methods.steps import StepDomain, step_domains, tables_of, told_of
+from pramana.methods.report_sets import (
+    NEARLY,
+    Set,
+    SetShares,
+    chosen_again,
+    report_shares,
+    whole_weights,
+)
+from pramana.methods.steps import StepDomain, step_domains, told_of
 from pramana.numeric import LARGEST_DIAL, largest_dial, require_number
 from pramana.randomise.reports import Reporter
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate
-from pramana.spelling import as_table, names_of_table
+from pramana.spelling import as_table, names_of_table, tables_of
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import (
@@ -51,8 +58,6 @@ from pramana.types import Entries, Form
 
 __all__ = ["Reports"]
 
-FEWEST_RECORDS, MOST_RECORDS = 1, 10**18
-NEARLY = 1e-7
 MARK = "columns that the record was asked for; other empty cells were not asked"
 
 
@@ -86,6 +91,7 @@ class Reports(Method):
     )
     tells: ClassVar[frozenset[str] | None] = frozenset()
     kind: ClassVar[str] = "reports"
+    instead: ClassVar[str] = "asks each record for a few columns at the whole budget"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tables", tables_of(self.tables))
@@ -115,10 +121,12 @@ class Reports(Method):
         expected = _expected(shares, wanted, domain, records, asked=bool(self._stated(schema)))
         others = unnamed_columns(domain.names, self._stated(schema))
         without = self._without(others, people, dial) if others else expected
+        most = {own: shares.most_error((own,), domain.count((own,)), records) for own in others}
+        tables = self.tables or schema.tables
         return Plan(
             schema=schema,
             mechanism=mechanism,
-            method=replace(self, tables=self.tables or schema.tables),
+            method=replace(self, tables=tables),
             records=records,
             crowd=people.crowd,
             asked=tuple(asked),
@@ -128,8 +136,8 @@ class Reports(Method):
                 "sets": _told(mechanism),
                 "unnamed": list(others),
                 "about_tables": [
-                    *unnamed_words(others, shares, expected, without),
-                    *beside_words(schema, self.tables or schema.tables),
+                    *unnamed_words(most, tables, shares, expected, without),
+                    *beside_words(schema, tables),
                 ],
             },
             attached=people.attached,
@@ -177,7 +185,7 @@ class Reports(Method):
         assert isinstance(plan.mechanism, Reporting)  # noqa: S101 - design made it
         reporter = Reporter(plan.schema, plan.mechanism, opened.schema, keystream)
         made = (
-            engine_of(opened, coded=plan.mechanism.columns)
+            engine_of(opened, coded=plan.schema.apart)
             .map_batches(reporter.encode, schema=reporter.coded)
             .shuffle(keystream=keystream)
             .map_batches(reporter.decode, schema=reporter.released)
@@ -220,30 +228,20 @@ class Reports(Method):
         """Whether these sets, as often, are those for the tables that are told, or for all pairs.
 
         For few records single columns are asked for too; a plan may have been made for more or
-        fewer than came.
+        fewer than came. A survey does not tell its tables: of its sets budgets alone are looked at.
         """
         mechanism = certificate.mechanism
-        if not isinstance(mechanism, Reporting) or certificate.collected is not None:
+        if not isinstance(mechanism, Reporting):
+            return None
+        gamma = _whole_budget(mechanism)
+        if gamma is None:
+            return False
+        if certificate.collected is not None:
             return None
         cells = _Cells(certificate.true_schema)
         wanted = cls._listed(certificate)._wanted(certificate.true_schema)
-        gammas = [
-            float(Fraction(one.matrix.gamma)) for one in mechanism.sets if one.matrix.size > 1
-        ]
-        gamma = max(gammas, default=1.0)
-        if min(gammas, default=1.0) < gamma * (1 - NEARLY):
-            return False  # every set has the whole budget
         found = {one.columns: float(one.share) for one in mechanism.sets}
-        # Weights are rounded: the dial of the choice may lie on the other side of a bound.
-        dials = (gamma, gamma * (1 + NEARLY), gamma * (1 - NEARLY))
-        for dial, records in itertools.product(dials, (FEWEST_RECORDS, MOST_RECORDS)):
-            made = report_shares(cells.names, wanted, cells.count, gamma=dial, records=records)
-            shares = dict(zip(made.sets, made.shares, strict=True))
-            if set(shares) == set(found) and all(
-                math.isclose(shares[own], found[own], rel_tol=10 * NEARLY) for own in found
-            ):
-                return True
-        return False
+        return chosen_again(found, cells.names, wanted, cells.count, gamma=gamma)
 
     @classmethod
     def _listed(cls, certificate: Certificate) -> Reports:
@@ -254,6 +252,13 @@ class Reports(Method):
     def disclosed(self) -> Entries:
         """The tables that the sets were chosen for."""
         return {"tables": [as_table(table) for table in self.tables]} if self.tables else {}
+
+
+def _whole_budget(mechanism: Reporting) -> float | None:
+    """The gamma that every set has; ``None`` where one has less, or none has any."""
+    gammas = [float(Fraction(one.matrix.gamma)) for one in mechanism.sets if one.matrix.size > 1]
+    gamma = max(gammas, default=1.0)
+    return gamma if gamma > 1 and min(gammas) >= gamma * (1 - NEARLY) else None
 
 
 def _refuse(schema: Schema) -> None:

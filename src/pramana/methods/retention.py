@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -31,13 +31,14 @@ from pramana.methods.descent import least
 from pramana.methods.expected_error import ErrorModel, ExpectedError
 from pramana.methods.people import People, nothing_left
 from pramana.methods.plan import Plan
-from pramana.methods.steps import StepDomain, joint_of, step_domains, tables_of
+from pramana.methods.steps import StepDomain, joint_of, step_domains
 from pramana.numeric import LARGEST_DIAL, largest_dial, require_choice, require_number
 from pramana.release.certificate import Certificate
+from pramana.spelling import tables_of
 from pramana.table.schema import require_domains, require_keys
 from pramana.types import FloatArray, Form
 
-__all__ = ["Retention", "retentions_of", "whole_record_errors"]
+__all__ = ["Retention", "retentions_of"]
 
 Spread = Literal["equal", "best"]
 
@@ -138,13 +139,16 @@ class Retention(Method):
         retentions = [_kept(step, matrices[step.columns]) for step in steps]
         return ErrorModel(steps, records=certificate.records).at(retentions)
 
+    def errors_of(self, plan: Plan, tables: Sequence[tuple[str, ...]]) -> list[float]:
+        """Of whole records, any table."""
+        steps = step_domains(plan.schema, joint_of(plan.mechanism))
+        model = ErrorModel(steps, records=plan.records, tables=tables)
+        found: list[float] = model.errors(retentions_of(steps, plan.mechanism)).tolist()
+        return found
 
-def whole_record_errors(plan: Plan, tables: Sequence[tuple[str, ...]]) -> list[float]:
-    """The expected errors of some tables under a plan of this method."""
-    steps = step_domains(plan.schema, joint_of(plan.mechanism))
-    model = ErrorModel(steps, records=plan.records, tables=tables)
-    found: list[float] = model.errors(retentions_of(steps, plan.mechanism)).tolist()
-    return found
+    def tied(self, joint: tuple[tuple[str, ...], ...]) -> Retention | None:
+        """One matrix for columns of a tie; what was stated stays."""
+        return None if self.joint else replace(self, joint=joint)
 
 
 def retentions_of(steps: Sequence[StepDomain], mechanism: Mechanism) -> list[float]:

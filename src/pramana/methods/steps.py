@@ -14,30 +14,15 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pramana.errors import InvalidNumber, InvalidSchema, TooLarge
+from pramana.errors import InvalidSchema, TooLarge
 from pramana.matrices.mechanism import Step
 from pramana.matrices.transition import Label
-from pramana.spelling import tables_in
 from pramana.table.rules import CellRules, tied_columns
 from pramana.table.schema import CATEGORY_LIMIT, Schema
 
-__all__ = ["Set", "StepDomain", "joint_of", "step_domains", "tables_of", "told_of"]
+__all__ = ["Set", "StepDomain", "joint_of", "step_domains", "told_of"]
 
 Set: TypeAlias = tuple[str, ...]
-
-
-def tables_of(stated: str | Sequence[str | Set]) -> tuple[Set, ...]:
-    """Tables from options: columns joined by ``*`` (tables apart by commas), or listed.
-
-    >>> tables_of(["age*income, region*sex*age", ("age", "sex")])
-    (('age', 'income'), ('region', 'sex', 'age'), ('age', 'sex'))
-    """
-    if not isinstance(stated, Sequence):
-        raise InvalidNumber(f"Tables are texts such as 'age*sex', or lists of columns: {stated!r}.")
-    found: list[Set] = []
-    for one in [stated] if isinstance(stated, str) else stated:
-        found += tables_in(one) if isinstance(one, str) else [tuple(one)]
-    return tuple(found)
 
 
 def told_of(schema: Schema, table: Iterable[str]) -> Set:

@@ -25,11 +25,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.methods.flow_programs import FlowProblem, improve
 from pramana.numeric import TOTAL
-from pramana.types import FloatArray, IntArray
+from pramana.types import FloatArray, IntArray, Words
 
 __all__ = ["Flows", "balanced", "least_flows", "outflow_bound", "theta_of"]
 
@@ -218,7 +217,7 @@ def _least(times: IntArray, rare: IntArray, m: float) -> float:
 
 def balanced(
     times: Sequence[int], first: IntArray, second: IntArray, flow: FloatArray, *, up: bool = False
-) -> tuple[IntArray, IntArray, NDArray[np.uint64]]:
+) -> tuple[IntArray, IntArray, Words]:
     """Rows, columns and integer weights that move exactly as many records from i to j as back.
 
     With g = gcd(T_i, T_j) and one integer c for the pair, the weights c T_j / g and c T_i / g make

@@ -162,17 +162,19 @@ class Observed:
         return self
 
     def folds(self, number: int, keystream: Keystream) -> Iterator[tuple[Observed, Observed]]:
-        """The records in ``number`` parts by chance: all but one part, and that part."""
+        """The records in ``number`` parts by chance: all but one part, and that part.
+
+        Of few records a part may have none: it is left out.
+        """
         parts = [
             _parted(answer.counts, number, keystream, Stream("folds", place))
             for place, answer in enumerate(self.answers)
         ]
-        for held in range(number):
-            yield (
-                self._with([answer_parts.sum(axis=0) - answer_parts[held]
-                            for answer_parts in parts]),
-                self._with([answer_parts[held] for answer_parts in parts]),
-            )  # fmt: skip
+        for at in range(number):
+            held = [own[at] for own in parts]
+            rest = [own.sum(axis=0) - own[at] for own in parts]
+            if any(own.any() for own in held) and any(own.any() for own in rest):
+                yield self._with(rest), self._with(held)
 
     def _with(self, counts: list[FloatArray]) -> Observed:
         pairs = zip(self.answers, counts, strict=True)

@@ -20,6 +20,7 @@ import numpy as np
 
 from pramana.model.observed import Answers, Feature, Observed
 from pramana.randomness import Keystream
+from pramana.table.cells import cell_counts, cell_numbers
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["MOST_HELD", "WholeRecords", "different"]
@@ -90,7 +91,7 @@ class WholeRecords:
             codes = [code[own] for code in self.codes]
             for pair in itertools.combinations(axes, 2) if len(axes) > 1 else [(0,)]:
                 shape = [self.channels[number][axis].size for axis in pair]
-                table = _counted([codes[axis] for axis in pair], shape) / max(len(axes) - 1, 1)
+                table = cell_counts([codes[axis] for axis in pair], shape) / max(len(axes) - 1, 1)
                 places = [number * len(axes) + axis for axis in pair]
                 answers.append(Answers.of_table(places, table, base=0.0, gain=1.0))
         return self._observed(answers)
@@ -119,21 +120,13 @@ class WholeRecords:
         return Observed(self.sizes, features, tuple(answers))
 
 
-def _counted(codes: Sequence[IntArray], shape: Sequence[int]) -> FloatArray:
-    flat = np.zeros(len(codes[0]), dtype=np.int64)
-    for code, size in zip(codes, shape, strict=True):
-        flat = flat * size + code
-    return np.bincount(flat, minlength=prod(shape)).astype(np.float64).reshape(shape)
-
-
 def different(codes: Sequence[IntArray]) -> tuple[IntArray, FloatArray]:
     """The different records of some codes, one row each, and how often each occurs."""
     if not len(codes[0]):
         return np.zeros((0, len(codes)), dtype=np.int64), np.zeros(0)
     sizes = [int(code.max()) + 1 for code in codes]
     if prod(sizes) < MOST_FLAT:
-        flat = np.ravel_multi_index(tuple(codes), sizes)
-        found, counts = np.unique(flat, return_counts=True)
+        found, counts = np.unique(cell_numbers(codes, sizes), return_counts=True)
         cells = np.stack(np.unravel_index(found, sizes), axis=1)
     else:
         cells, counts = np.unique(np.stack(codes, axis=1), axis=0, return_counts=True)

@@ -17,12 +17,15 @@ import pyarrow as pa
 from pramana.engines.base import Table
 from pramana.errors import InvalidTable
 from pramana.randomness import Keystream, Stream
-from pramana.table.opened import is_number
+from pramana.table.opened import is_number, is_whole
 from pramana.table.recoding import Noise
 from pramana.table.schema import Schema
 from pramana.types import FloatArray
 
 __all__ = ["AddedNoise", "with_noise"]
+
+EXACT = 2.0**52
+"""Up to here floating numbers tell every whole one, and halves."""
 
 
 def with_noise(table: Table, schema: Schema, keystream: Keystream) -> Table:
@@ -58,7 +61,7 @@ class AddedNoise:
             return item
         if not is_number(item.type):
             raise InvalidTable(f"'{item.name}' must be a number to add noise, and is {item.type}.")
-        return pa.field(item.name, pa.int64() if pa.types.is_integer(item.type) else pa.float64())
+        return pa.field(item.name, pa.int64() if is_whole(item.type) else pa.float64())
 
     def __call__(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
         """The batch whose first record stands at ``position``, with noise."""
@@ -74,9 +77,10 @@ class AddedNoise:
         noise, whole = self.noise[item.name], pa.types.is_integer(item.type)
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
-        values = np.asarray(column.cast(pa.float64()).fill_null(np.nan))
-        sums = values + noise.scale * self._drawn(item.name, noise, position, len(values))
         grain = noise.grain(whole=whole)
+        values = np.asarray(column.cast(pa.float64(), safe=False).fill_null(np.nan))
+        _require_room(item.name, values, noise, grain)
+        sums = values + noise.scale * self._drawn(item.name, noise, position, len(values))
         # Dividing by a whole number gives the nearest number to a decimal; a fraction does not.
         steps = np.rint(sums / grain) if grain >= 1 else np.rint(sums * round(1 / grain))
         made = steps * grain if grain >= 1 else steps / round(1 / grain)
@@ -89,3 +93,13 @@ class AddedNoise:
         if noise.distribution == "normal":
             return self.keystream.normals(stream, position, count)
         return 2 * self.keystream.uniforms(stream, position, count) - 1
+
+
+def _require_room(name: str, values: FloatArray, noise: Noise, grain: float) -> None:
+    """Refuse numbers so large that what is added to them is lost, or a part of it."""
+    most = EXACT * grain
+    if (np.abs(values[np.isfinite(values)]) > most).any():
+        raise InvalidTable(
+            f"Numbers of '{name}' must lie within {most:.3g} for noise of scale {noise.scale:g}, "
+            "and some do not: they would leave as they are. Divide them, or add more noise."
+        )

@@ -13,7 +13,6 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pramana.errors import OutsideDomain
 from pramana.matrices.mechanism import Mechanism, Step
@@ -25,7 +24,7 @@ from pramana.table.cells import JointCells
 from pramana.table.codec import code_dtype, decode, encode, released_type
 from pramana.table.domains import label_key
 from pramana.table.schema import Column, Schema
-from pramana.types import Codes
+from pramana.types import Codes, IntArray
 
 __all__ = ["Randomiser", "StepCodec"]
 
@@ -160,7 +159,7 @@ class StepCodec:
         """The code of each column."""
         return [codes] if self._straight else [part[codes] for part in self._cells.parts]
 
-    def strata_of(self, batch: pa.RecordBatch) -> NDArray[np.int64]:
+    def strata_of(self, batch: pa.RecordBatch) -> IntArray:
         """Which stratum's matrix each record has, by the text of its values."""
         numbers = {
             tuple(map(label_key, _as_tuple(stratum))): number
@@ -184,7 +183,7 @@ class StepCodec:
             raise OutsideDomain(
                 f"{records_that(unknown, 'lies', 'lie')} in a stratum of {names} without a matrix."
             )
-        strata: NDArray[np.int64] = found[inverse]
+        strata: IntArray = found[inverse]
         return strata
 
 

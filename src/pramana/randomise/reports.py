@@ -68,6 +68,11 @@ class Reporter(Randomiser):
         return self.mechanism.columns
 
     @cached_property
+    def _spelled(self) -> pa.Array:
+        """Each set in words."""
+        return pa.array([asked.name for asked in self.mechanism.sets])
+
+    @cached_property
     def _starts(self) -> IntArray:
         """The number of the first cell of each set; the last is that of all cells."""
         return np.cumsum([0, *(asked.matrix.size for asked in self.mechanism.sets)])
@@ -139,8 +144,7 @@ class Reporter(Randomiser):
         arrays = []
         for field in self.released:
             if field.name == ASKED:
-                names = pa.array([asked.name for asked in self.mechanism.sets])
-                column = pa.DictionaryArray.from_arrays(self._sets.take(reports), names)
+                column = pa.DictionaryArray.from_arrays(self._sets.take(reports), self._spelled)
             elif field.name in self._names:
                 column = self._told(field.name, self._parts[field.name].take(reports), position)
             else:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 from pramana.engines.sums import Condition
-from pramana.errors import InvalidNumber
+from pramana.errors import InputError, InvalidNumber
 from pramana.estimation.variance import USUAL, Question
 from pramana.registry import load
 
@@ -63,6 +63,8 @@ class Asked:
     beyond: Condition | None = None
 
     def __post_init__(self) -> None:
+        if not all(isinstance(name, str) for name in self.by):
+            raise InputError("Columns are asked for by their names, as in crosstab('sex', 'age').")
         if len(set(self.by)) < len(self.by):
             raise InvalidNumber("Each column must be asked for once.")
 

@@ -22,6 +22,7 @@ from pramana.matrices.mechanism import Mechanism
 from pramana.readings.base import Asked
 from pramana.readings.filters import conditions_of
 from pramana.readings.records import ReleasedRecords
+from pramana.table.cells import cell_numbers
 from pramana.table.domains import label_text
 from pramana.types import FloatArray
 
@@ -62,16 +63,12 @@ def ordered_records(
     cells = records.cells(asked, mechanism, also=[of])
     layout, table = cells.layout, cells.table
     places = layout.positions([cells.codes[name] for name in layout.columns])
-    flat = (
-        np.ravel_multi_index(tuple(places), layout.shape)
-        if places
-        else np.zeros(table.num_rows, dtype=np.int64)
-    )
+    flat = cell_numbers(places, layout.shape, records=table.num_rows)
     sums = sums_in(table)
     ordered = OrderedRecords.of(_numbers(table, of), flat, sums["n"], sums["w"], sums["ww"])
     return ordered, layout
 
 
 def _numbers(table: pa.Table, name: str) -> FloatArray:
-    column = table.column(name).cast(pa.float64()).fill_null(np.nan)
+    column = table.column(name).cast(pa.float64(), safe=False).fill_null(np.nan)
     return np.asarray(column.to_numpy(), dtype=np.float64)

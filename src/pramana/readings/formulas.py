@@ -8,10 +8,11 @@ is missing in a column of the model are left out, as a regression of the truth w
 
 from __future__ import annotations
 
+import ast
 import itertools
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -92,18 +93,16 @@ class Model:
     @property
     def response(self) -> tuple[str, ...]:
         """The columns on the left."""
-        return tuple(sorted(map(str, self.sides.lhs.required_variables)))
+        return tuple(sorted(_named(self.sides.lhs)))
 
     @property
     def covariates(self) -> tuple[str, ...]:
         """The columns on the right."""
-        return tuple(sorted(map(str, self.sides.rhs.required_variables)))
+        return tuple(sorted(_named(self.sides.rhs)))
 
     def terms(self, side: str) -> list[set[str]]:
         """The columns of each term of one side."""
-        from formulaic import Formula
-
-        return [set(map(str, Formula([t]).required_variables)) for t in getattr(self.sides, side)]
+        return [_named([term]) for term in getattr(self.sides, side)]
 
     def evaluate(self, frame: Any, side: str) -> tuple[tuple[str, ...], FloatArray]:
         """One side of the formula on every row of a frame."""
@@ -124,6 +123,31 @@ class Model:
         own = re.sub("`([^`]*)`", lambda one: one[0] if one[1] == name else "", self.text)
         word = rf"(?:`{re.escape(name)}`|(?<![\w.`]){re.escape(name)}(?![\w.`]))"
         return not re.search(word, re.sub(rf"C\(\s*{word}", "C(", own))
+
+
+def _named(terms: Iterable[Any]) -> set[str]:
+    """The columns of some terms: what is not called, also where a function has the same name."""
+    from formulaic.transforms import TRANSFORMS
+
+    factors = [factor for term in terms for factor in term.factors]
+    told = {
+        str(found.root)
+        for factor in factors
+        for found in factor.required_variables
+        if found.root not in TRANSFORMS or (found == found.root and "value" in found.roles)
+    }
+    return told | {name for factor in factors for name in _spelled(factor.expr) & set(TRANSFORMS)}
+
+
+def _spelled(expression: str) -> set[str]:
+    """The names in a factor that are neither called nor looked into, as log in np.log(log + 1)."""
+    try:
+        nodes = list(ast.walk(ast.parse(re.sub("`[^`]*`", "_", expression), mode="eval")))
+    except SyntaxError:
+        return set()
+    used = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    used |= {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+    return {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in used}
 
 
 def variables_of(text: str) -> tuple[str, ...]:

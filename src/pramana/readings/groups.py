@@ -12,9 +12,8 @@ does not tell: an answer about that is given as released, without an interval, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -40,8 +39,8 @@ from pramana.randomness import Keystream
 from pramana.readings.base import Asked
 from pramana.readings.distributions import ordered_records, proportion_by_mean
 from pramana.readings.formulas import variables_of
-from pramana.readings.published import PublishedReading
-from pramana.readings.records import ReleasedRecords, Summed
+from pramana.readings.published import BesidePlain
+from pramana.readings.records import Summed
 from pramana.release.makers import NewKeys
 
 __all__ = ["GroupsReading"]
@@ -63,18 +62,8 @@ FROM_THE_GROUP = (NewKeys.HANDED_ROUND, NewKeys.FROM_MEMBERS)
 """New keys that come from the record's own group, so that known columns keep theirs."""
 
 
-@dataclass(frozen=True)
-class GroupsReading:
+class GroupsReading(BesidePlain):
     """Answers about keys with an error, about keys and other columns without one."""
-
-    unbiased: ClassVar[CountMethod] = "auto"
-
-    records: ReleasedRecords
-
-    @property
-    def plain(self) -> PublishedReading:
-        """Answers about columns released as they are."""
-        return PublishedReading(self.records)
 
     def counts(self, asked: Asked, *, method: CountMethod, share: bool) -> Estimate:
         """As released: unbiased where only keys are asked about."""
@@ -102,21 +91,13 @@ class GroupsReading:
         """Exact without keys; of a key itself unbiased; of another column by keys no interval."""
         if not self.records.changed([*asked.names, of]):
             return self.plain.mean(asked, of)
-        drawn, sums = self._drawn(), self._values(asked, of)
-        found = grouped_means(
-            sums.moments, sums.layout, of=of, drawn=drawn, question=asked.question
-        )
-        return self._honest(found, asked, [*asked.names, of])
+        return self._of_values(grouped_means, asked, of)
 
     def total(self, asked: Asked, of: str) -> Estimate:
         """As means are."""
         if not self.records.changed([*asked.names, of]):
             return self.plain.total(asked, of)
-        drawn, sums = self._drawn(), self._values(asked, of)
-        found = grouped_totals(
-            sums.moments, sums.layout, of=of, drawn=drawn, question=asked.question
-        )
-        return self._honest(found, asked, [*asked.names, of])
+        return self._of_values(grouped_totals, asked, of)
 
     def proportion(self, asked: Asked, beyond: Condition) -> Estimate:
         """As means are."""
@@ -239,6 +220,9 @@ class GroupsReading:
     def _sums(self, asked: Asked, value: str | None = None) -> Summed:
         return self.records.sums(asked, Mechanism(()), value=value)
 
-    def _values(self, asked: Asked, of: str) -> Summed:
+    def _of_values(self, estimate: Callable[..., Estimate], asked: Asked, of: str) -> Estimate:
+        drawn = self._drawn()
         self.records.require_number(of)
-        return self._sums(asked, of)
+        sums = self._sums(asked, of)
+        found = estimate(sums.moments, sums.layout, of=of, drawn=drawn, question=asked.question)
+        return self._honest(found, asked, [*asked.names, of])

@@ -35,6 +35,9 @@ def shares_within(reading: Reading, asked: Asked, share: Share, *, method: Count
     if len(asked.by) < 2:
         raise InvalidNumber(f"Shares by {share} are of a table of two columns or more.")
     place = 0 if share == "row" else len(asked.by) - 1
+    table = reading.counts(asked, method=method, share=False)
+    if table.method == MODELLED:  # which takes no filters, and tells no errors
+        return replace(table, what=_within(asked, place), estimate=_shares_of(table, place))
     whole = reading.counts(replace(asked, by=(asked.by[place],)), method=method, share=False)
     labels, question = whole.labels[0], asked.question
     if question.simultaneous:  # all rows together [Sidak], then all cells of a row together
@@ -44,7 +47,6 @@ def shares_within(reading: Reading, asked: Asked, share: Share, *, method: Count
         _row(reading, replace(asked, by=rest, question=question), asked.by[place], label, method)
         for label in labels
     ]
-    table = reading.counts(asked, method=method, share=False)
     found = _of_table(_stacked(rows, asked, place, labels, table.records), table, place)
     together = _together(reading, asked, place)
     known = together is not None and together.unbiased.shape == found.estimate.shape
@@ -55,10 +57,7 @@ def _of_table(found: Estimate, table: Estimate, place: int) -> Estimate:
     """Shares of the shrunken table, errors of the unbiased ones; intervals take them in."""
     if table.method not in SHRUNKEN or table.labels != found.labels:
         return found
-    counts = np.moveaxis(table.estimate, place, 0)
-    whole = counts.reshape(len(counts), -1).sum(axis=1).reshape(-1, *[1] * (counts.ndim - 1))
-    shares = np.divide(counts, whole, out=np.full(counts.shape, np.nan), where=whole > 0)
-    estimate = np.moveaxis(shares, 0, place)
+    estimate = _shares_of(table, place)
     return replace(
         found,
         method=table.method,
@@ -69,8 +68,23 @@ def _of_table(found: Estimate, table: Estimate, place: int) -> Estimate:
     )
 
 
+def _shares_of(table: Estimate, place: int) -> FloatArray:
+    """The shares of a table of counts within the values of one column."""
+    counts = np.moveaxis(table.estimate, place, 0)
+    whole = counts.reshape(len(counts), -1).sum(axis=1).reshape(-1, *[1] * (counts.ndim - 1))
+    shares = np.divide(counts, whole, out=np.full(counts.shape, np.nan), where=whole > 0)
+    return np.moveaxis(shares, 0, place)
+
+
+def _within(asked: Asked, place: int) -> str:
+    return f"share within {asked.by[place]}"
+
+
 SHRUNKEN = ("clipped", "em", "shrunk")
 """Methods whose estimates are not the unbiased ones."""
+
+MODELLED = "model"
+"""The method of tables that no report holds."""
 
 
 def _together(reading: Reading, asked: Asked, place: int) -> VaryTogether | None:
@@ -115,7 +129,7 @@ def _stacked(
         found[0],
         by=asked.by,
         labels=(*others[:place], labels, *others[place:]),
-        what=f"share within {asked.by[place]}",
+        what=_within(asked, place),
         method=", ".join(dict.fromkeys(row.method for row in found)),
         why=f"one question for each value of {asked.by[place]}; {found[0].why}",
         level=asked.question.level,

@@ -28,7 +28,7 @@ from pramana.readings.formulas import cells_of_steps, fit_formula
 from pramana.readings.records import ReleasedRecords, Summed
 from pramana.table.codec import decode
 
-__all__ = ["REBUILT", "PublishedReading"]
+__all__ = ["REBUILT", "BesidePlain", "PublishedReading"]
 
 REBUILT = "Rebuilt by pramana from a release: drawn values, no row is anyone's truth."
 
@@ -138,3 +138,17 @@ class PublishedReading:
                 f"'{of}' is randomised; means, totals, quantiles and shares beyond a number are of "
                 f"columns released as they are. Ask for the table of '{of}' instead."
             )
+
+
+@dataclass(frozen=True)
+class BesidePlain:
+    """A reading that answers as above where no column that was changed is involved."""
+
+    unbiased: ClassVar[CountMethod] = "auto"
+
+    records: ReleasedRecords
+
+    @property
+    def plain(self) -> PublishedReading:
+        """Answers about columns released as they are."""
+        return PublishedReading(self.records)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -20,11 +20,11 @@ from pramana.readings.base import Asked
 from pramana.readings.filters import meets
 from pramana.release.certificate import Certificate
 from pramana.table.codec import encode_released
-from pramana.table.opened import OpenedTable, is_number
+from pramana.table.opened import OpenedTable, is_number, is_whole
 from pramana.table.schema import Column
 from pramana.types import Codes
 
-__all__ = ["Coded", "ReleasedCells", "ReleasedRecords", "Summed"]
+__all__ = ["Coded", "ReleasedCells", "ReleasedRecords", "Summed", "codes_and_labels"]
 
 Coded: TypeAlias = tuple[dict[str, Codes], dict[str, tuple[Label, ...]]]
 """Codes and labels of each column."""
@@ -103,7 +103,8 @@ class ReleasedRecords:
     def noise(self, name: str) -> float:
         """The variance of what was added to each value of a column; 0 where nothing was."""
         noise = self.certificate.schema.column(name).recoding.noise
-        return 0.0 if noise is None else noise.variance
+        whole = is_whole(self.opened.schema.field(name).type)
+        return 0.0 if noise is None else noise.spread(whole=whole)
 
     def require_without_noise(self, names: Collection[str]) -> None:
         """Refuse groups, filters and predictors by numbers that carry noise."""
@@ -192,13 +193,7 @@ class ReleasedRecords:
         labels: dict[str, tuple[Label, ...]] = {}
         for name in columns:
             column = self.certificate.schema.column(name)
-            if column.domain is None:
-                codes[name], labels[name] = _as_found(table.column(name))
-            elif column.randomised or None in column.labels or not table.column(name).null_count:
-                codes[name] = encode_released(column, table.column(name))
-                labels[name] = column.labels
-            else:
-                codes[name], labels[name] = _with_missing(column, table.column(name))
+            codes[name], labels[name] = codes_and_labels(column, table.column(name))
         return codes, labels
 
     def kept(self, conditions: Sequence[Condition]) -> dict[str, tuple[Label, ...]]:
@@ -228,10 +223,22 @@ def _moments(layout: Layout, rows: Codes, table: pa.Table) -> Moments:
     return Moments(*(layout.table(rows, own) for own in sums_in(table).values()))
 
 
-def _with_missing(column: Column, values: pa.ChunkedArray) -> tuple[Codes, tuple[Label, ...]]:
-    """Codes and labels of a column released as it is, of which nobody said what missing means."""
+def codes_and_labels(
+    column: Column,
+    values: pa.ChunkedArray,
+    *,
+    encode: Callable[[Column, pa.ChunkedArray], Codes] = encode_released,
+) -> tuple[Codes, tuple[Label, ...]]:
+    """The codes of some values as tables have them, and the labels in their order.
+
+    Values of a column released as it is may be missing although nobody said what that means.
+    """
+    if column.domain is None:
+        return _as_found(values)
+    if column.randomised or None in column.labels or not values.null_count:
+        return encode(column, values), column.labels
     codes = np.full(len(values), len(column.labels), dtype=np.int64)
-    codes[values.is_valid().to_numpy()] = encode_released(column, values.drop_null())
+    codes[values.is_valid().to_numpy()] = encode(column, values.drop_null())
     return codes, (*column.labels, None)
 
 

@@ -29,11 +29,12 @@ from pramana.estimation.replicates import replicated_estimate, replicated_regres
 from pramana.estimation.results import Estimate
 from pramana.estimation.variance import Inference, Question
 from pramana.files import require_free
-from pramana.formats.base import format_of
+from pramana.formats.base import FORMATS, format_of
 from pramana.formats.door import write_table
 from pramana.formats.opening import open_table
 from pramana.numeric import require_choice
 from pramana.randomness import Keystream
+from pramana.readings.asked_sets import require_sets
 from pramana.readings.base import Asked, Reading, reading_of
 from pramana.readings.coarse import of_values, recoded_words, require_told
 from pramana.readings.distributions import beyond_of
@@ -172,6 +173,11 @@ class Release:
         about = {"name": name, "office": office, "date": date}
         return verb(self, original=original, external=external, **about)
 
+    def require_sound(self) -> None:
+        """Refuse sets of reports that cannot be, before anything relies on them."""
+        if self.folder is not None:
+            require_sets(self.certificate)
+
     # -- the verbs of an analyst -----------------------------------------------------------
 
     @property
@@ -185,6 +191,7 @@ class Release:
 
     @cached_property
     def _asked_of(self) -> ReleasedRecords:
+        self.require_sound()
         return ReleasedRecords(self.certificate, self.opened)
 
     def _weighed_by(self, name: str | None) -> Reading:
@@ -296,15 +303,8 @@ class Release:
     ) -> Estimate:
         """The share beyond a number of a column released as it is, by groups of the true table.
 
-        Args:
-            beyond: ``"income>=50000"``: a column of numbers and what it is compared with.
-            by: the columns of the table, randomised or not.
-            where: which records, by their true values.
-            level: of the intervals.
-            infer: about these ``records``, or about the ``population`` they were drawn from.
-            simultaneous: whether all intervals shall hold together.
-            weighted: whether the weights are used, where the release has any.
-            replicates: columns of replicate weights for the errors about the population.
+        ``beyond`` is a column of numbers and what it is compared with, as ``"income>=50000"``; the
+        other arguments are those of ``mean``.
         """
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
         self._require_without_noise(beyond_of(beyond).column)
@@ -328,18 +328,9 @@ class Release:
     ) -> Estimate:
         """Quantiles of a column released as it is, by groups of the true table.
 
-        The quantile q is the smallest value at which a share of q or more lies at or below it.
-
-        Args:
-            of: a column of numbers.
-            q: one share, 0.5 for the median; or several, which become the table's last column.
-            by: the columns of the table, randomised or not.
-            where: which records, by their true values.
-            level: of the intervals.
-            infer: about these ``records``, or about the ``population`` they were drawn from.
-            simultaneous: whether all intervals shall hold together.
-            weighted: whether the weights are used, where the release has any.
-            replicates: columns of replicate weights for the errors about the population.
+        The quantile q is the smallest value at which a share of q or more lies at or below it: one
+        share, 0.5 for the median; or several, which become the table's last column. The other
+        arguments are those of ``mean``.
         """
         shares = require_shares([q] if isinstance(q, int | float) else list(q))
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
@@ -498,7 +489,8 @@ class Release:
             figures = [np.asarray(own.unbiased) for own in others]
             found = replicated_estimate(found, figures, replicates, asked.question)
         why = f"{found.why}{self._of_weight(asked)}"
-        return replace(found, weight=self._weight(asked), why=why, like=self.like)
+        spoken = self.certificate.labels
+        return replace(found, weight=self._weight(asked), why=why, like=self.like, spoken=spoken)
 
     def _stated(
         self, replicates: Replicates | None, asked: Asked, found: Estimate | None = None
@@ -559,7 +551,7 @@ def load_release(folder: str | Path) -> Release:
 def written_release(folder: Path) -> Release:
     """The release that was just written: text is read again when somebody asks for its records."""
     certificate = read_certificate(folder)
-    if certificate.data is None or certificate.data.format != "csv":
+    if certificate.data is None or not FORMATS[certificate.data.format].parsed:
         return Release(certificate, open_data(folder, certificate), folder=folder)
     release = object.__new__(Release)
     for name, value in (("certificate", certificate), ("like", None), ("folder", folder)):

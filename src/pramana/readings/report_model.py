@@ -8,7 +8,6 @@ from math import prod
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pramana.errors import NotCovered, TooLarge
 from pramana.estimation.independence import IndependenceTest, chi_square_tail
@@ -19,12 +18,14 @@ from pramana.model.latent_classes import Blend
 from pramana.model.observed import Answers, Feature, Observed
 from pramana.model.whole_records import different
 from pramana.randomness import Keystream
+from pramana.readings.asked_sets import reporting_of
 from pramana.readings.base import Asked
 from pramana.readings.records import ReleasedRecords
-from pramana.readings.report_sums import ReportSums, reporting_of
-from pramana.table.cells import cell_codes
+from pramana.readings.report_sums import ReportSums
+from pramana.release.told import stated_sets
+from pramana.table.cells import cell_codes, cell_numbers
 from pramana.table.rules import CellRules, tied_columns
-from pramana.table.schema import ASKED, Schema
+from pramana.table.schema import Schema
 from pramana.types import Codes, FloatArray, IntArray
 
 __all__ = ["ModelAxis", "ModelView", "answers_of", "independence_of", "observed_of"]
@@ -84,7 +85,7 @@ class ModelView:
         if inside not in self._known:
             parts = self.axes[place].codes(inside, self.schema)
             shape = [len(self.schema.column(name).labels) for name in inside]
-            flat = np.ravel_multi_index(tuple(parts), shape)
+            flat = cell_numbers(parts, shape)
             seen, groups = np.unique(flat, return_inverse=True)
             lookup = np.full(prod(shape), -1, dtype=np.int64)
             lookup[seen] = np.arange(len(seen))
@@ -134,12 +135,11 @@ def answers_of(
     records: ReleasedRecords, view: ModelView, table: pa.Table
 ) -> Iterator[tuple[IntArray, Answers]]:
     """For each set that was asked for: which records, and what they told, one row a record."""
-    asked = table.column(ASKED).cast(pa.string())
-    names = pa.array([one.name for one in reporting_of(records).sets])
-    places = pc.index_in(asked, value_set=names).to_numpy().astype(np.int64)
+    sets = reporting_of(records).sets
+    places = stated_sets(reporting_of(records), table)
     order = np.argsort(places, kind="stable")
-    ends = np.cumsum(np.bincount(places, minlength=len(names)))
-    for one, begin, end in zip(reporting_of(records).sets, [0, *ends[:-1]], ends, strict=True):
+    ends = np.cumsum(np.bincount(places, minlength=len(sets)))
+    for one, begin, end in zip(sets, [0, *ends[:-1]], ends, strict=True):
         rows = order[begin:end]
         if len(rows):
             codes, _ = records.coded(table.select(one.columns).take(rows), one.columns)
@@ -151,7 +151,12 @@ def independence_of(records: ReleasedRecords, pair: tuple[str, str]) -> Independ
     schema = records.certificate.schema
     sizes = tuple(len(schema.column(name).labels) for name in pair)
     cells = prod(sizes)
-    sums = ReportSums.of(records, Asked(pair, weighted=False))
+    held = reporting_of(records).containing(pair)
+    if not held or not (sums := ReportSums.of(records, Asked(pair, weighted=False))).reports:
+        raise NotCovered(
+            f"No report holds {' and '.join(pair)} together: nothing tells whether they go "
+            "together."
+        )
     if any(base.min() > 0 for base in sums.bases) and any(np.ptp(base) for base in sums.bases):
         raise NotCovered(
             f"Reports that hold {' and '.join(pair)} hold further columns, of which some "

@@ -21,11 +21,14 @@ from pramana.estimation.reported import ReportedTotals, SetSums, totals_of_repor
 from pramana.estimation.results import Estimate
 from pramana.estimation.spectral import onto_simplex
 from pramana.estimation.variance import Ratio, bounded_interval
-from pramana.matrices.reporting import AskedSet, Reporting
+from pramana.matrices.reporting import AskedSet
 from pramana.matrices.transition import Label
+from pramana.readings.asked_sets import reporting_of
 from pramana.readings.base import Asked
 from pramana.readings.records import ReleasedRecords
 from pramana.readings.reported_models import share_of_cells
+from pramana.release.told import stated_sets
+from pramana.table.cells import cell_numbers
 from pramana.table.codec import encode_released
 from pramana.table.schema import ASKED, Schema
 from pramana.types import FloatArray, IntArray
@@ -36,7 +39,6 @@ __all__ = [
     "interval_of",
     "limits_of",
     "quantile_of",
-    "reporting_of",
     "se_of",
 ]
 
@@ -44,13 +46,6 @@ Inside: TypeAlias = dict[str, tuple[Label, ...]]
 """The labels of reported columns that a filter keeps."""
 
 LIMIT = "the limit that a value reaches"
-
-
-def reporting_of(records: ReleasedRecords) -> Reporting:
-    """The sets."""
-    mechanism = records.certificate.mechanism
-    assert isinstance(mechanism, Reporting)  # noqa: S101 - the certificate has looked
-    return mechanism
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,12 +110,10 @@ class ReportSums:
         codes, found = records.coded(table, kept)
         if limits is not None:
             kept, name = [*kept, LIMIT], limits[0]
-            own = table.column(name).cast(pa.float64()).to_numpy()
+            own = table.column(name).cast(pa.float64(), safe=False).to_numpy()
             codes[LIMIT], found[LIMIT] = np.searchsorted(limits[1], own), tuple(limits[1].tolist())
         shape = [len(found[name]) for name in kept]
-        group = np.zeros(table.num_rows, dtype=np.int64)
-        for name in kept:
-            group = group * len(found[name]) + codes[name]
+        group = cell_numbers([codes[name] for name in kept], shape, records=table.num_rows)
         groups = prod(shape)
         people = sums_in(table)["n"]
         everyone = np.bincount(group, people, groups).astype(np.float64)[:, None]
@@ -130,9 +123,10 @@ class ReportSums:
             everyone = np.full((1, 1), whole)
         cells = prod(len(schema.column(name).labels) for name in told)
         sets, totals, bases = [], [], []
+        marks = stated_sets(reporting_of(records), table)
         for one in used:
-            rows = pc.equal(table.column(ASKED).cast(pa.string()), one.name)
-            own, at = table.filter(rows), group[np.asarray(rows)]
+            rows = marks == reporting_of(records).sets.index(one)
+            own, at = table.filter(pa.array(rows)), group[rows]
             place = _cells_of(own, told, inside, schema)
             sets.append(_summed(own, at, place, groups, cells))
             totals.append(_summed(own, at, np.zeros(len(at), dtype=np.int64), groups, 1))
@@ -151,6 +145,11 @@ class ReportSums:
     def people(self) -> float:
         """How many there are in all groups."""
         return float(self.everyone.sum())
+
+    @property
+    def reports(self) -> float:
+        """How many reports hold the columns."""
+        return float(sum(own["n"].sum() for own in self.sums))
 
     def totals(self, parts: list[SetSums]) -> ReportedTotals:
         """Undone and averaged over the sets."""
@@ -337,7 +336,9 @@ MOST_LIMITS = 200
 def limits_of(records: ReleasedRecords, of: str) -> FloatArray:
     """Some values of a column in order, the smallest and the largest among them."""
     parts = [batch.column(0) for batch in records.opened.batches([of])]
-    values = np.concatenate([np.asarray(part.cast(pa.float64()).drop_null()) for part in parts])
+    values = np.concatenate(
+        [np.asarray(part.cast(pa.float64(), safe=False).drop_null()) for part in parts]
+    )
     found = np.unique(values[~np.isnan(values)])
     if len(found) <= MOST_LIMITS:
         return found

@@ -14,7 +14,6 @@ from math import prod
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pramana.engines.sums import SumsAsked, sums_in
 from pramana.errors import InvalidTable, NotCovered, TooLarge
@@ -28,6 +27,8 @@ from pramana.readings.formulas import (
     stand_for_missing,
 )
 from pramana.readings.records import ReleasedRecords
+from pramana.release.told import stated_sets
+from pramana.table.cells import cell_numbers
 from pramana.table.codec import encode_released
 from pramana.table.schema import ASKED, Schema
 from pramana.types import FloatArray, IntArray
@@ -183,9 +184,7 @@ def _reports_by_set(
     table: pa.Table, mechanism: Reporting, names: Sequence[str], schema: Schema
 ) -> list[_Reports]:
     """Sets that hold columns of the model, each by itself; all others together."""
-    known = pa.array([one.name for one in mechanism.sets])
-    asked = pc.index_in(table.column(ASKED).cast(pa.string()), value_set=known)
-    which = asked.combine_chunks().fill_null(-1).to_numpy().astype(np.int64)
+    which = stated_sets(mechanism, table)
     people = sums_in(table)["n"]
     found, silent = [], np.ones(table.num_rows, dtype=np.bool_)
     for number, one in enumerate(mechanism.sets):
@@ -196,10 +195,9 @@ def _reports_by_set(
         silent[rows] = False
         held = [names[place] for place in places]
         own = table.select(held).take(rows)
-        cells = np.zeros(len(rows), dtype=np.int64)
-        for name in held:
-            column = schema.column(name)
-            cells = cells * len(column.labels) + encode_released(column, own.column(name))
+        columns = [schema.column(name) for name in held]
+        codes = [encode_released(column, own.column(column.name)) for column in columns]
+        cells = cell_numbers(codes, [len(column.labels) for column in columns])
         base = share_of_cells(one, held, schema)
         counts = np.bincount(cells, people[rows], len(base)).astype(np.float64)
         kept = float(one.matrix.retention)

@@ -8,10 +8,9 @@ from the same model, given the columns beside that were released as they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import prod
-from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -43,11 +42,11 @@ from pramana.model.drawing import draw_beside, draw_records
 from pramana.model.observed import Feature
 from pramana.numeric import require_choice
 from pramana.randomness import Keystream, Stream
+from pramana.readings.asked_sets import reporting_of
 from pramana.readings.base import Asked
 from pramana.readings.distributions import proportion_by_mean
 from pramana.readings.formulas import fit_formula, variables_of
-from pramana.readings.published import REBUILT, PublishedReading
-from pramana.readings.records import ReleasedRecords
+from pramana.readings.published import REBUILT, BesidePlain
 from pramana.readings.report_model import (
     ModelAxis,
     ModelView,
@@ -61,10 +60,10 @@ from pramana.readings.report_sums import (
     interval_of,
     limits_of,
     quantile_of,
-    reporting_of,
     se_of,
 )
 from pramana.readings.reported_models import cells_of_reports
+from pramana.release.told import stated_sets
 from pramana.table.codec import decode
 from pramana.table.schema import ASKED
 from pramana.types import FloatArray
@@ -78,18 +77,8 @@ CHANCE = f"'{ASKED}' says what a record was asked for, which chance alone decide
 SMOOTHED = "what the model smooths away cannot be told: no report holds these columns together."
 
 
-@dataclass(frozen=True)
-class ReportsReading:
+class ReportsReading(BesidePlain):
     """Undoes the mixture of each set; columns released as they are stand beside every report."""
-
-    unbiased: ClassVar[CountMethod] = "auto"
-
-    records: ReleasedRecords
-
-    @property
-    def plain(self) -> PublishedReading:
-        """Answers about columns released as they are."""
-        return PublishedReading(self.records)
 
     @property
     def mechanism(self) -> Reporting:
@@ -119,14 +108,15 @@ class ReportsReading:
                 f"Method {method} is for whole records. Tables of reports are undone (inverse), or "
                 "come from the model where no report holds them: leave the method out."
             )
-        if not self.mechanism.containing(changed):
+        held = self.mechanism.containing(changed)
+        sums = ReportSums.of(self.records, asked) if held else None
+        if sums is None or not sums.reports:  # by design, or among few records by chance
             if method == "inverse":
                 raise NotCovered(
                     f"No report holds {' and '.join(changed)} together, so that there is nothing "
                     "to undo. Leave the method out: the table then comes from a model, and says so."
                 )
             return self._modelled(asked, changed, share=share)
-        sums = ReportSums.of(self.records, asked)
         found = sums.totals(sums.weights())
         figures = found.totals, se_of(found, asked)
         total = sums.people if not asked.weighted or self.records.weight is None else None
@@ -169,9 +159,8 @@ class ReportsReading:
         counts, totals = sums.totals(sums.weights()), sums.totals(sums.values())
         noise = self._noise(of, asked, sums, counts.totals) ** 2
         ratio = sums.ratio(counts, totals, asked, noise)
-        low, high = ratio.interval(asked.question.z(ratio.above.size))
-        mean, se = ratio.value, ratio.se
-        return sums.estimate((mean, se, low, high), asked, f"mean of {of}", totals)
+        figures = ratio.told(asked.question.z(ratio.above.size))
+        return sums.estimate(figures, asked, f"mean of {of}", totals)
 
     def total(self, asked: Asked, of: str) -> Estimate:
         """Sums of values are undone like counts."""
@@ -235,11 +224,6 @@ class ReportsReading:
             raise NotCovered(
                 "In a release by reports the test takes two reported columns without a filter. "
                 "Look at the intervals of crosstab instead."
-            )
-        if not self.mechanism.containing(changed):
-            raise NotCovered(
-                f"No report holds {' and '.join(changed)} together: nothing tells whether they go "
-                "together."
             )
         return independence_of(self.records, (asked.by[0], asked.by[1]))
 
@@ -313,6 +297,17 @@ class ReportsReading:
             found += one.share * np.outer(told, told)
         return found
 
+    def _require_told(self, names: Sequence[str]) -> None:
+        """Refuse columns that chance asked nobody for: no model knows them."""
+        places = np.unique(stated_sets(self.mechanism, self.records.opened)).tolist()
+        sets = [self.mechanism.sets[at] for at in places]
+        silent = [name for name in names if not any(name in one.columns for one in sets)]
+        if silent:
+            raise NotCovered(
+                f"Among so few records chance asked nobody for {' and '.join(silent)}: nothing "
+                "tells of it. Ask for other columns."
+            )
+
     def _modelled(self, asked: Asked, changed: list[str], *, share: bool) -> Estimate:
         """A table that no report holds, from the model, without an error."""
         nobody = f"No report holds {' and '.join(changed)} together: their table comes from a model"
@@ -330,6 +325,7 @@ class ReportsReading:
                 f"{nobody}, which tells no error about the population. Ask about the records "
                 'alone: infer="records", on the command line --infer records.'
             )
+        self._require_told(changed)
         view = ModelView(self.records.certificate.schema, self.mechanism)
         model = fit_model(observed_of(self.records, view, self.records.opened.to_arrow()), FIXED)
         records = self.records.certificate.records

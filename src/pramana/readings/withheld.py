@@ -10,8 +10,8 @@ they are so in truth, whatever the matrices: Pearson's test keeps its level. Its
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar, NoReturn
+from dataclasses import replace
+from typing import NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -29,24 +29,13 @@ from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream
 from pramana.readings.base import Asked
 from pramana.readings.formulas import variables_of
-from pramana.readings.published import PublishedReading
-from pramana.readings.records import ReleasedRecords
+from pramana.readings.published import BesidePlain
 
 __all__ = ["WithheldReading"]
 
 
-@dataclass(frozen=True)
-class WithheldReading:
+class WithheldReading(BesidePlain):
     """Frequencies of single columns, and all that concerns columns released as they are."""
-
-    unbiased: ClassVar[CountMethod] = "auto"
-
-    records: ReleasedRecords
-
-    @property
-    def plain(self) -> PublishedReading:
-        """Answers about columns released as they are."""
-        return PublishedReading(self.records)
 
     def counts(self, asked: Asked, *, method: CountMethod, share: bool) -> Estimate:
         """One column at a time, with the error that the certificate states."""

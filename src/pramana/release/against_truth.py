@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +33,9 @@ from pramana.release.noise_truth import with_noise_check
 from pramana.release.order import order_check
 from pramana.release.paired import Pair, PairedRecords
 from pramana.release.reports_truth import reports_against_truth
+from pramana.release.table_fit import ChiSquareFit, fit_counts
 from pramana.table.alike import comparable
+from pramana.table.cells import cell_codes, cell_numbers
 from pramana.table.codec import encode, encode_released
 from pramana.table.counts import Counts
 from pramana.table.domains import Categories
@@ -52,45 +54,6 @@ MOST_GROUPS = 20
 
 MOST_CELLS = 2_000
 """Larger tables are left out of the test: their covariance would not fit in memory."""
-
-FEWEST_EXPECTED = 5.0
-"""Cells with fewer expected records are put together: chi-square is a law of large numbers."""
-
-
-@dataclass(frozen=True)
-class ChiSquareFit:
-    """A chi-square test of released counts."""
-
-    statistic: float
-    degrees: int
-    p_value: float
-    too_close: float = 1.0
-    """How likely a sound release is to lie so close to the mean."""
-
-    @property
-    def chance(self) -> float:
-        """How likely a sound release is to be as far off, or as close, as this one."""
-        return min(1.0, 2 * min(self.p_value, self.too_close))
-
-    def __add__(self, other: ChiSquareFit) -> ChiSquareFit:
-        """Two independent tables together."""
-        return _judged(
-            self.statistic + other.statistic,
-            self.degrees + other.degrees,
-            self.grain + other.grain,
-            self.truth + other.truth,
-        )
-
-    @property
-    def of_truth(self) -> float:
-        """The chance of the true records themselves in place of the released ones."""
-        return _judged(self.truth, self.degrees, self.grain).chance
-
-    grain: float = 0.0
-    """By how much the statistic may change within the rounding of counts to whole numbers."""
-
-    truth: float = 0.0
-    """The statistic of the true records themselves."""
 
 
 def against_truth(
@@ -176,7 +139,7 @@ def _transitions(mechanism: Mechanism, records: PairedRecords) -> Iterator[Check
         yield Check.of(
             f"transitions of {name}",
             good,
-            f"chi-square {found.statistic:.1f} on {found.degrees} degrees of freedom, "
+            f"chi-square {found.found.far:.1f} on {found.degrees} degrees of freedom, "
             f"p = {found.chance:.2g} ({why} the matrices; a sound release fails one of these "
             f"tests once in {2 / LEVEL:,.0f}; {_power(found, LEVEL / 2 / len(fits))})",
         )
@@ -190,7 +153,7 @@ def _fits(mechanism: Mechanism, records: PairedRecords) -> Iterator[tuple[str, C
         if all(pair is not None for pair in pairs):
             table = _product([pair for pair in pairs if pair is not None])
             name = " x ".join(name for step in group for name in step.columns)
-            yield name, _fit(_values(group), *_numbers(table))
+            yield name, fit_counts(_values(group), *_numbers(table))
     for step in mechanism:
         pair = cells.get(step.columns)
         if pair is None or pair.size > MOST_CELLS // 4:
@@ -204,14 +167,14 @@ def _within(step: Step, pair: Pair, kept: Pair) -> ChiSquareFit:
     groups, values = kept.in_groups(MOST_GROUPS), _values([step])
     before, after = _numbers(_product([groups, pair]))
     tables = zip(before.reshape(-1, pair.size), after.reshape(-1, pair.size), strict=True)
-    found = [_fit(values, own, seen) for own, seen in tables if own.sum()]
+    found = [fit_counts(values, own, seen) for own, seen in tables if own.sum()]
     return sum(found[1:], start=found[0])
 
 
 def _product(pairs: Sequence[Pair]) -> Pair:
     """All cells of several pairs, whether they occur or not."""
     before, after = (
-        np.ravel_multi_index(tuple(getattr(p, side) for p in pairs), [p.size for p in pairs])
+        cell_numbers([getattr(p, side) for p in pairs], [p.size for p in pairs])
         for side in ("before", "after")
     )
     return Pair(before, after, int(np.prod([pair.size for pair in pairs])))
@@ -236,14 +199,14 @@ def _values(steps: Sequence[Step]) -> FloatArray:
 
 def _power(found: ChiSquareFit, level: float) -> str:
     """What the test can see: the shift of a share, in units of its own noise, found for sure."""
-    from scipy.stats import chi2, norm
+    from scipy.special import chdtr, chdtri, ndtri
 
     if not found.degrees:
         return "it cannot see anything"
-    shift = float(np.sqrt(max(chi2.isf(level, found.degrees) - found.degrees, 0.0))) + norm.isf(
-        1e-3
-    )
-    silent = chi2.cdf(found.grain, found.degrees) * 2 >= level
+    far = max(chdtri(found.degrees, level) - found.degrees, 0.0)
+    large = found.step * far / 6
+    shift = float(large + np.sqrt(large**2 + far)) - ndtri(1e-3)
+    silent = chdtr(found.degrees, found.grain) * 2 >= level
     close = "records that were not drawn may pass it" if silent else (
         "it finds records that were not drawn at all"
     )  # fmt: skip
@@ -301,38 +264,7 @@ def _groups(mechanism: Mechanism) -> Iterator[tuple[Step, ...]]:
 
 def fit(steps: Sequence[Step], truth: Counts, released: Counts) -> ChiSquareFit:
     """How well released counts fit true ones under the matrices of independent steps."""
-    return _fit(_values(steps), *(_cells(steps, counts) for counts in (truth, released)))
-
-
-def _fit(values: FloatArray, before: FloatArray, after: FloatArray) -> ChiSquareFit:
-    mean = before @ values
-    gather = _gather(mean)
-    covariance = np.diag(mean) - (values.T * before) @ values
-    off = gather @ (after - mean)
-    squeezed = gather @ covariance @ gather.T
-    # Columns sum to the number of records, so that one direction has no variance: a pseudo-inverse.
-    eigenvalues, vectors = np.linalg.eigh(squeezed)
-    kept = eigenvalues > 1e-9 * max(float(eigenvalues.max(initial=0.0)), 1e-300)
-    idle = float(np.abs(vectors[:, ~kept].T @ off).max(initial=0.0))
-    if idle > 1e-6 * max(1.0, float(before.sum())):
-        # Moved where the matrices allow no movement.
-        return ChiSquareFit(np.inf, int(kept.sum()), 0.0)
-    statistic = float(((vectors[:, kept].T @ off) ** 2 / eigenvalues[kept]).sum())
-    still = vectors[:, kept].T @ (gather @ (before - mean))
-    truth = float((still**2 / eigenvalues[kept]).sum())
-    return _judged(statistic, int(kept.sum()), float((0.25 / eigenvalues[kept]).sum()), truth)
-
-
-def _judged(statistic: float, degrees: int, grain: float, truth: float = 0.0) -> ChiSquareFit:
-    """Both tails; counts are whole numbers, so that the lower one begins half a record off."""
-    from scipy.stats import chi2
-
-    if not degrees:
-        sound = 1.0 if np.isfinite(statistic) else 0.0
-        return ChiSquareFit(statistic, 0, sound, 1.0, grain, truth)
-    far = float(chi2.sf(statistic, degrees))
-    close = float(chi2.cdf(statistic + grain, degrees))
-    return ChiSquareFit(statistic, degrees, far, close, grain, truth)
+    return fit_counts(_values(steps), *(_cells(steps, counts) for counts in (truth, released)))
 
 
 def _cells(steps: Sequence[Step], counts: Counts) -> FloatArray:
@@ -344,28 +276,10 @@ def _cells(steps: Sequence[Step], counts: Counts) -> FloatArray:
         sizes = counts.sizes[axis : axis + width]
         labels = counts.labels[axis : axis + width]
         cells = [cell if width > 1 else (cell,) for cell in step.labels]
-        where = np.ravel_multi_index(
-            tuple(np.array([own.index(cell[i]) for cell in cells]) for i, own in enumerate(labels)),
-            sizes,
-        )
+        where = cell_numbers(list(cell_codes(labels, cells)), sizes)
         lead, tail = result.shape[: axis and 1], table.shape[axis + width :]
         result = result.reshape((*lead, int(np.prod(sizes)), *tail))
         result = result.take(where, axis=len(lead))
         result = result.reshape((-1, *tail))
         axis += width
     return result.ravel()
-
-
-def _gather(mean: FloatArray) -> FloatArray:
-    """Sums up the cells that expect too few records, and leaves the others alone."""
-    few = np.flatnonzero(mean < FEWEST_EXPECTED)
-    many = np.flatnonzero(mean >= FEWEST_EXPECTED)
-    rows = np.eye(len(mean))[many]
-    if not len(few):
-        return rows
-    pooled = np.zeros((1, len(mean)))
-    pooled[0, few] = 1
-    if mean[few].sum() < FEWEST_EXPECTED and len(many):
-        rows[int(mean[many].argmin())] += pooled[0]
-        return rows
-    return np.vstack([rows, pooled])

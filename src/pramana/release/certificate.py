@@ -20,17 +20,17 @@ from pramana.guarantees.claim import Claim, Made
 from pramana.guarantees.households import ANY_SIZE, household_scope
 from pramana.matrices.mechanism import Mechanism
 from pramana.numeric import SHARES, counted, percent_up, text_up
+from pramana.registry import load
 from pramana.release.edition import EDITION, edition, with_words, words_of
 from pramana.release.forms import (
     labels_of,
     labels_to_json,
-    mechanism_of,
-    reporting_of,
     schema_of,
     schema_to_json,
 )
 from pramana.release.kinds import KINDS, Kind
 from pramana.release.strict import Field, Plain, parse
+from pramana.shown import as_it_is
 from pramana.table.labels import Labels
 from pramana.table.schema import ASKED, Column, Schema
 from pramana.types import Entries, Form
@@ -248,6 +248,8 @@ class Certificate:
             data_dependent=self.data_dependent,
             attached=self.attached,
             seeded=self.reproducible,
+            besides=self.nature.offers,
+            figures=self.figures,
         )
 
     @property
@@ -268,11 +270,6 @@ class Certificate:
     def as_they_are(self) -> tuple[Column, ...]:
         """The columns of the true table that are published unchanged."""
         return self.true_schema.released_as_is
-
-    @property
-    def treatment(self) -> str:
-        """What was done to the columns that are not released as they are."""
-        return "replaced within groups" if self.nature.grouped else "randomised"
 
     @property
     def foreign(self) -> bool:
@@ -300,7 +297,7 @@ class Certificate:
             "kind": self.kind,
             "method": self.method,
             "records": self.records,
-            "schema": schema_to_json(self.schema, treatment=self.treatment),
+            "schema": schema_to_json(self.schema, treatment=self.nature.treatment),
             "options": dict(self.options),
             "mechanism": None if self.mechanism is None else self.mechanism.to_json(),
             "matrices": {
@@ -391,7 +388,6 @@ class Certificate:
         form = root.fields(FIELDS, free=OPTIONAL)
         kind = form["kind"].text(*KINDS)
         mechanism, data = form["mechanism"].or_none(), form["data"].or_none()
-        read_mechanism = mechanism_of if KINDS[kind].whole else reporting_of
         error = form["expected_error"].or_none()
         crowd = form["crowd"].fields(["size", "known_columns", "attached", "statement"])
         attached = crowd["attached"].or_none()
@@ -405,7 +401,7 @@ class Certificate:
         return cls(
             schema=schema_of(form["schema"]),
             kind=kind,
-            mechanism=None if mechanism is None else read_mechanism(mechanism),
+            mechanism=None if mechanism is None else load(KINDS[kind].mechanism)(mechanism),
             method=form["method"].matching(r"[\w.-]{1,100}", "the name of a method"),
             records=form["records"].whole(least=1),
             crowd=crowd["size"].whole(least=1),
@@ -469,9 +465,10 @@ def _verbatim(certificate: Certificate) -> str:
     seen = certificate.figures["verbatim"]
     share, unique = float(seen["records_at_most"]), float(seen["unique_records_at_most"])
     text = (
-        f"At most {percent_up(share)} of the true records, and at most {percent_up(unique)} of "
-        "those that are unique in the truth, stand in the release word for word (rounded up to one "
-        f"of {len(SHARES)} steps, so that little is told about the truth)"
+        f"On average at most {percent_up(share)} of the true records, and at most "
+        f"{percent_up(unique)} of those that are unique in the truth, stand in such a release word "
+        "for word (counted on stand-ins, to whom values were handed anew, and rounded up to one of "
+        f"{len(SHARES)} steps, so that nothing is told about who has what)"
     )
     suggested = certificate.suggested_share
     if suggested is not None and unique > suggested:
@@ -502,14 +499,15 @@ def _scope(as_is: list[str], binned: list[str], noisy: list[str]) -> str:
 def _crowd(certificate: Certificate) -> str:
     """Among whom a person hides, in plain words."""
     size, known = certificate.crowd, certificate.known_columns
-    if certificate.nature.grouped:
+    if certificate.nature.crowd:
         inside = f"all {size:,} records" if not known else f"records that share {', '.join(known)}"
-        return f"Groups are formed within {inside}; a person hides in a group, of at least k."
+        return certificate.nature.crowd.format(inside=inside)
     text = f"The crowd of a person is all {size:,} records"
     if known:
+        values = "value" if len(known) == 1 else "values"
         text = (
-            f"{', '.join(known)} may be known to an adversary and are released as they are: the "
-            f"crowd of a person is the records with the same values there, at least {size:,}"
+            f"{', '.join(known)} may be known to an adversary and {as_it_is(known)}: the "
+            f"crowd of a person is the records with the same {values} there, at least {size:,}"
         )
     text += "; how well anyone hides in it is what is promised, and no more."
     if certificate.attached is not None:

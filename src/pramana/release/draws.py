@@ -27,6 +27,7 @@ from pramana.matrices.transition import TransitionMatrix
 from pramana.release.bets import SHARES, Bet, average, found_from, needed
 from pramana.release.checks import Check
 from pramana.release.paired import Pair, PairedRecords, Stratum, joined
+from pramana.table.cells import cell_numbers
 from pramana.table.domains import label_key
 from pramana.types import BoolArray, FloatArray, IntArray
 
@@ -34,6 +35,9 @@ __all__ = ["draws"]
 
 MOST_CELLS = 60_000
 """Cells of all steps and groups of kept columns that are laid out."""
+
+MOST_OF_A_SET = 2_000
+"""Cells of one step, or of one set of reports, whose matrix is laid out."""
 
 MOST_GROUPS = 5_000
 """Groups of kept columns, where only cells that occur are looked at."""
@@ -144,6 +148,20 @@ def draws(mechanism: Mechanism, records: PairedRecords, *, level: float) -> Iter
         yield _check(_bet(doubt.words, stakes, level / number), level / number)
     if whole:
         yield _check(_standing(mechanism, records, level / number), level / number)
+    if isinstance(mechanism, Reporting):
+        yield from _not_seen(mechanism, views)
+
+
+def _not_seen(
+    mechanism: Reporting, views: Sequence[Sequence[tuple[Passage, ...]]]
+) -> Iterator[Check]:
+    """Sets on which nothing was bet are said to be so."""
+    seen = {name for blocks in views for parts in blocks for part in parts for name in part.names}
+    left = [one.name for one in mechanism.sets if one.name not in seen]
+    if left:
+        named = ", ".join(left) if len(left) < 5 else f"{left[0]} to {left[-1]}, {len(left)} sets"
+        told = f"cannot tell here: more than {MOST_OF_A_SET:,} cells, or values that none has"
+        yield Check.stated(f"draws: {named}", told)
 
 
 def _check(bet: Bet, level: float) -> Check:
@@ -164,7 +182,8 @@ def _check(bet: Bet, level: float) -> Check:
 def _views(mechanism: Mechanism, records: PairedRecords) -> Iterator[list[tuple[Passage, ...]]]:
     """Steps that are looked at together, each as one block a stratum; all of them if they fit."""
     if isinstance(mechanism, Reporting):
-        yield _reports(mechanism, records)
+        parts = tuple(_reports(mechanism, records))
+        yield from [[parts]] if parts else []
         return
     steps = [step for step in mechanism if records.cells(step) is not None]
     if not steps:
@@ -183,7 +202,7 @@ def _together(steps: Sequence[Step]) -> list[list[Step]]:
         cells = math.prod(len(own.labels) for own in groups[-1]) if groups else MOST_CELLS
         if cells * len(step.labels) <= MOST_CELLS // 10:
             groups[-1].append(step)
-        elif len(step.labels) <= 2_000:
+        elif len(step.labels) <= MOST_OF_A_SET:
             groups.append([step])
     return groups
 
@@ -200,8 +219,8 @@ def _block(
     kept = _kept(records, math.prod(sizes))
     shape = (kept.size, *sizes)
     own = (kept, *pairs)
-    true = np.ravel_multi_index(tuple(pair.before[before] for pair in own), shape)
-    shown = np.ravel_multi_index(tuple(pair.after[after] for pair in own), shape)
+    true = cell_numbers([pair.before[before] for pair in own], shape)
+    shown = cell_numbers([pair.after[after] for pair in own], shape)
     return (Passage(names, 1.0, matrices, shape, true, shown),)
 
 
@@ -225,22 +244,23 @@ def _kept(records: PairedRecords, cells: int) -> Pair:
     return kept.in_groups(max(1, MOST_CELLS // max(cells, 1)))
 
 
-def _reports(mechanism: Reporting, records: PairedRecords) -> list[tuple[Passage, ...]]:
-    """Every set is a part, which its share of the records passes."""
-    parts = []
+def _reports(mechanism: Reporting, records: PairedRecords) -> Iterator[Passage]:
+    """Every set that can be laid out is a part, which its share of the records passes.
+
+    Nothing is bet on the others: odds of one, whatever they report.
+    """
     asked = records.asked
     for number, one in enumerate(mechanism.sets):
         step = Step(one.columns, one.matrix)
         rows = np.flatnonzero(asked == number)
         cells = records.cells(step, rows)
-        if cells is None or cells.size > 2_000:
-            return []
+        if cells is None or cells.size > MOST_OF_A_SET:
+            continue
         kept = _kept(records, cells.size * len(mechanism.sets))
         shape = (kept.size, cells.size)
-        before = np.ravel_multi_index((kept.before, cells.before), shape)
-        after = np.ravel_multi_index((kept.after[rows], cells.after), shape)
-        parts.append(Passage((one.name,), one.share, (one.matrix.values,), shape, before, after))
-    return [tuple(parts)]
+        before = cell_numbers([kept.before, cells.before], shape)
+        after = cell_numbers([kept.after[rows], cells.after], shape)
+        yield Passage((one.name,), one.share, (one.matrix.values,), shape, before, after)
 
 
 def _doubts(blocks: Sequence[tuple[Passage, ...]]) -> Iterator[Doubt]:

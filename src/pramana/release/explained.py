@@ -111,7 +111,7 @@ def _column_line(certificate: Certificate, column: Column) -> str:
 def _treatment(certificate: Certificate, column: Column) -> str:
     if certificate.marks and column.name == ASKED:
         return "drawn by chance, whatever the record is"
-    return treatment_of(column, certificate.treatment)
+    return treatment_of(column, certificate.nature.treatment)
 
 
 def _shown(text: str) -> str:
@@ -161,7 +161,7 @@ def _columns(certificate: Certificate) -> tuple[Column, ...]:
 def _domain(certificate: Certificate, column: Column) -> str:
     if certificate.marks and column.name == ASKED:
         return "sets of columns, as stated in the certificate"
-    if not column.coded:
+    if not (column.coded or column.listed):
         return "as it occurs"
     what = "bins" if isinstance(column.domain, Bins) else "categories"
     how = f", released as {column.domain.release}" if isinstance(column.domain, Bins) else ""
@@ -177,7 +177,7 @@ def _values(certificate: Certificate, column: Column) -> Iterator[tuple[str, str
         label_key(value): text
         for value, text in certificate.labels.values.get(column.name, {}).items()
     }
-    if not column.coded or column.domain is None:
+    if column.domain is None or not (column.coded or column.listed):
         listed: list[tuple[Label, str]] = [(key, "value") for key in labels]
         for value, kind in listed or [(None, "any")]:
             yield label_text(value), labels.get(label_key(value), ""), kind

@@ -69,7 +69,7 @@ def _column(column: Column, treatment: str) -> Form:
     }
     if column.recoding:
         form["recoding"] = column.recoding.to_dict()
-    if column.domain is None or not column.coded:
+    if column.domain is None or not (column.coded or column.listed):
         return form  # a domain that nothing is drawn from could only tell what occurred
     form |= _domain(column.domain)
     form["domain"] = "declared" if column.declared else READ_OFF

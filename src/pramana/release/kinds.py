@@ -26,6 +26,11 @@ class Kind:
         withholds_matrices: whether there are some that only the owner has.
         grouped: whether keys are replaced within groups of records.
         whole: whether every record tells all of its columns, and not one set that it names.
+        mechanism: the place of what reads the matrices of a certificate, strictly.
+        treatment: what was done to columns that are not released as they are.
+        crowd: among whom a person hides, where that is not all who share what may be known;
+            ``{inside}`` stands for these.
+        offers: what everyone can compute guarantees from, beyond matrices, records and crowd.
         owner_knows: what the owner can compute guarantees from, beyond what everyone can.
     """
 
@@ -36,6 +41,10 @@ class Kind:
     withholds_matrices: bool = False
     grouped: bool = False
     whole: bool = True
+    mechanism: str = "pramana.release.forms:mechanism_of"
+    treatment: str = "randomised"
+    crowd: str = ""
+    offers: frozenset[Need] = frozenset()
     owner_knows: frozenset[Need] = frozenset()
 
 
@@ -67,6 +76,8 @@ GROUPS = Kind(
     why_not="The keys of a record come from its group, and need not be its own. Tables of keys "
     "with other columns are weaker than in truth.",
     grouped=True,
+    treatment="replaced within groups",
+    crowd="Groups are formed within {inside}; a person hides in a group, of at least k.",
     owner_knows=frozenset({Need.GROUPS}),
 )
 """Keys were replaced within groups of records."""
@@ -80,6 +91,7 @@ REPORTS = Kind(
     "value, it was not asked for.",
     shows_matrices=True,
     whole=False,
+    mechanism="pramana.release.forms:reporting_of",
     # Not counts: what rests on them speaks of steps on whole records.
 )
 """Each record answered one set of columns; the sets are in the certificate."""

@@ -39,6 +39,9 @@ class Maker(Protocol):
     kind: ClassVar[str]
     data_dependent: ClassVar[bool]
 
+    aims: ClassVar[tuple[str, ...]]
+    """The guarantees that can be asked of it, by name; any, where it aims at none."""
+
     new_keys: ClassVar[NewKeys | None]
     """Where keys come from that are replaced within groups."""
 

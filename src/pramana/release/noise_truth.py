@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.release.checks import Check
-from pramana.table.opened import OpenedTable
+from pramana.table.opened import OpenedTable, is_whole
 from pramana.table.recoding import Noise
 from pramana.table.schema import Column
 from pramana.types import FloatArray
@@ -34,8 +34,8 @@ def with_noise_check(
         return Check.of(name, False, "other values are missing than in the original")
     if len(before) and np.array_equal(np.sort(before), np.sort(after)):
         return Check.of(name, False, "the very values of the original: no noise was added")
-    whole = pa.types.is_integer(released.schema.field(column.name).type)
-    shift, squares = _deviations(noise, before, after, noise.grain(whole=whole))
+    whole = is_whole(released.schema.field(column.name).type)
+    shift, squares = _deviations(noise, before, after, whole=whole)
     limit = float(norm.isf(level / 4))
     good = abs(shift) <= limit and abs(squares) <= limit
     words = "fit the stated noise" if good else "do not fit the stated noise"
@@ -49,23 +49,24 @@ def with_noise_check(
 
 def _values(table: OpenedTable, name: str) -> FloatArray:
     column = table.to_arrow([name]).column(0)
-    values: FloatArray = np.asarray(column.cast(pa.float64()).drop_null(), dtype=np.float64)
+    values: FloatArray = np.asarray(
+        column.cast(pa.float64(), safe=False).drop_null(), dtype=np.float64
+    )
     return values[np.isfinite(values)]
 
 
 def _deviations(
-    noise: Noise, before: FloatArray, after: FloatArray, grain: float
+    noise: Noise, before: FloatArray, after: FloatArray, *, whole: bool
 ) -> tuple[float, float]:
     """How far sum and sum of squares are from their means, in standard deviations.
 
-    Values are taken around the mean of the truth, which keeps squares small; rounding to the grain
-    adds a uniform error.
+    Values are taken around the mean of the truth, which keeps squares small.
     """
     n = len(before)
     if not n:
         return 0.0, 0.0
-    rounding = grain**2 / 12
-    variance = noise.variance + rounding
+    variance = noise.spread(whole=whole)
+    rounding = variance - noise.variance
     fourth = FOURTHS[noise.distribution] * float(noise.scale) ** 4 + 6 * noise.variance * rounding
     centre = float(before.mean())
     x, y = before - centre, after - centre

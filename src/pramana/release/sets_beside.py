@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from pramana.numeric import chi_square_tail
 from pramana.release.checks import Check
+from pramana.table.cells import cell_counts
 from pramana.table.opened import is_number
 from pramana.table.schema import ASKED
 from pramana.types import FloatArray, IntArray
@@ -81,10 +82,7 @@ def _codes(column: pa.ChunkedArray) -> IntArray:
 
 
 def _crossed(first: IntArray, second: IntArray) -> FloatArray:
-    size = int(second.max()) + 1
-    flat = np.bincount(first * size + second, minlength=(int(first.max()) + 1) * size)
-    counts: FloatArray = flat.reshape(-1, size).astype(np.float64)
-    return counts
+    return cell_counts([first, second], [int(first.max()) + 1, int(second.max()) + 1])
 
 
 def _chi_square(counts: FloatArray) -> tuple[float, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from pramana.formats.base import FORMATS
 from pramana.release.certificate import Certificate
 from pramana.table.domains import Bins, Categories, Label, label_key, label_text
 from pramana.table.schema import Column
@@ -39,7 +40,7 @@ def _coded(certificate: Certificate) -> Iterator[tuple[Column, tuple[Label, ...]
     """Columns whose released values are listed: the values, and a label for each."""
     for column in certificate.schema.released:
         domain = column.domain
-        if domain is None or not column.coded:
+        if domain is None or not (column.coded or column.listed):
             continue
         if isinstance(domain, Bins) and domain.release != "label":
             continue
@@ -61,19 +62,13 @@ def _is_text(column: Column) -> bool:
 
 # -- Python ----------------------------------------------------------------------------------------
 
-PYTHON_READS: Final = {
-    "parquet": "pd.read_parquet(HERE / {name})",
-    "feather": "pd.read_feather(HERE / {name})",
-    "csv": "pd.read_csv(HERE / {name}, dtype=dict.fromkeys(TEXTS, str), keep_default_na=False, "
-    'na_values=[""])',
-    "sav": "pyreadstat.read_sav(HERE / {name}, user_missing=True)[0]",
-    "dta": "pyreadstat.read_dta(HERE / {name}, user_missing=True)[0]",
-}
+ANY_IN_PYTHON: Final = "__import__('pramana').load(HERE).opened.to_arrow().to_pandas()"
 
 
 def _python(certificate: Certificate) -> Iterator[str]:
     name, form = _data(certificate)
-    read = PYTHON_READS.get(form, "__import__('pramana').load(HERE).opened.to_arrow().to_pandas()")
+    member = FORMATS.get(form)
+    read = (member and member.in_python) or ANY_IN_PYTHON
     yield '"""Loads the released records as a pandas table ``records``, with labels.'
     yield ""
     yield f"{WARNING}"
@@ -82,7 +77,7 @@ def _python(certificate: Certificate) -> Iterator[str]:
     yield "from pathlib import Path"
     yield ""
     yield "import pandas as pd"
-    if form in ("sav", "dta"):
+    if member is not None and member.labelled:
         yield "import pyreadstat"
     yield ""
     yield "HERE = Path(__file__).parent"
@@ -110,14 +105,6 @@ def _variables(certificate: Certificate) -> Iterator[tuple[str, str]]:
 
 # -- R ---------------------------------------------------------------------------------------------
 
-R_READS: Final = {
-    "parquet": "as.data.frame(arrow::Scanner$create(arrow::open_dataset({name}))$ToTable())",
-    "feather": "as.data.frame(arrow::read_feather({name}))",
-    "csv": 'read.csv({name}, check.names = FALSE, na.strings = "", colClasses = texts)',
-    "sav": "as.data.frame(haven::read_sav({name}, user_na = TRUE))",
-    "dta": "as.data.frame(haven::read_dta({name}))",
-}
-
 
 def _r(certificate: Certificate) -> Iterator[str]:
     name, form = _data(certificate, "csv")
@@ -126,11 +113,12 @@ def _r(certificate: Certificate) -> Iterator[str]:
     texts = [c.name for c in certificate.schema.released if c.coded and _is_text(c)]
     pairs = ", ".join(f'{_r_text(own)} = "character"' for own in texts)
     yield f"texts <- c({pairs})"
-    if form not in R_READS:
+    member = FORMATS.get(form)
+    if member is None or not member.in_r:
         yield f"stop({_r_text(f'R does not read {form}: save the release as csv with pramana.')})"
         return
-    yield f"records <- {R_READS[form].format(name=_r_text(name))}"
-    if form in ("sav", "dta"):
+    yield f"records <- {member.in_r.format(name=_r_text(name))}"
+    if member.labelled:
         return  # haven brings the labels along
     for column, values, labels in _coded(certificate):
         own = _r_text(column.name)

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pramana.engines.choose import write_opened
 from pramana.errors import InvalidTable, NotARelease
-from pramana.formats.arrow_messages import packings_of, stream_part
-from pramana.formats.base import BROKEN, FORMATS, broken
+from pramana.formats.base import BROKEN, FORMATS, Format, broken
 from pramana.formats.opening import open_own
-from pramana.formats.parquet import parts_of
-from pramana.formats.parquet_footer import chunks_of
 from pramana.release.certificate import Certificate, DataFile
 from pramana.release.contents import file_path, read_certificate
 from pramana.release.folder import write_folder
 from pramana.table.opened import OpenedTable, TableFormat
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 REFUSED: Final = (b"FEA1", b"$FL3")
 """The first Feather, in which the library believes every offset, and SPSS files that are packed as
 a whole: for files of one's own only."""
-
-CODECS: Final = {0: "UNCOMPRESSED", 1: "SNAPPY", 5: "LZ4", 7: "LZ4_RAW"}
-"""As Parquet numbers them; the others are none that a release is packed with."""
 
 MODEST: Final = {"UNCOMPRESSED", "SNAPPY", "LZ4", "LZ4_RAW"}
 """How columns of a release may be packed: what these unpack is bounded by the size of the file."""
@@ -71,7 +62,13 @@ def write_release(
         def write(data: Path, place: Path) -> int:
             opened = replace(open_own(data, schema=certificate.schema), labels=certificate.labels)
             schema, marks = certificate.schema, certificate.marks
-            return write_opened(opened, place, schema=schema, file_format=wanted, sets=marks)
+            try:
+                return write_opened(opened, place, schema=schema, file_format=wanted, sets=marks)
+            except InvalidTable as error:
+                raise InvalidTable(
+                    f"{error} Nothing was written. The release itself would be {file_format}: "
+                    f"leave out its copy as {wanted}."
+                ) from None
 
         return write
 
@@ -97,8 +94,7 @@ def open_data(folder: Path, certificate: Certificate, copy: DataFile | None = No
         with path.open("rb") as file:
             if file.read(4) in REFUSED:
                 raise _foreign(path)
-    if data.format in ("parquet", "feather"):
-        _require_modest(path, data.format)
+    _require_modest(path, FORMATS[data.format])
     opened = open_own(path, schema=certificate.schema)
     if opened.rows > MOST_RECORDS + MOST_A_BYTE * data.size:
         raise NotARelease(f"{path.name} is too small for the records that it states.")
@@ -109,35 +105,11 @@ def _foreign(path: Path) -> NotARelease:
     return NotARelease(f"{path.name} is of a form that no release is written in.")
 
 
-def _require_modest(path: Path, data_format: str) -> None:
+def _require_modest(path: Path, member: Format) -> None:
     """Refuse what no release has: data packed too hard for any memory, words beside records."""
-    import pyarrow as pa
-
     try:
-        if data_format == "feather":
-            stream = stream_part(pa.py_buffer(path.read_bytes()))
-            packed, said = packings_of(stream), set(_beside(pa.ipc.open_stream(stream).schema))
-        else:
-            files = parts_of(path) if path.is_dir() else [path]
-            groups = (group for file in files for group in chunks_of(file))
-            packed = {CODECS.get(chunk.codec, "") for group in groups for chunk in group}
-            said = {key for file in files for key in _words_of(file)}
+        packed, said = member.packing(path)
     except (*BROKEN, InvalidTable, struct.error, LookupError, TypeError, RecursionError):
         raise broken(path) from None
     if not packed <= MODEST or not said <= OF_WRITERS:
         raise _foreign(path)
-
-
-def _words_of(path: Path) -> Iterator[bytes]:
-    """Under which names a Parquet file says something of itself and of its columns."""
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(path) as file:
-        yield from file.metadata.metadata or ()
-        yield from _beside(file.schema_arrow)
-
-
-def _beside(schema: pa.Schema) -> Iterator[bytes]:
-    yield from schema.metadata or ()
-    for item in schema:
-        yield from item.metadata or ()

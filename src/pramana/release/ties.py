@@ -11,7 +11,6 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ from pramana.table.rules import CellRules, tied_columns
 from pramana.table.schema import Schema
 from pramana.types import BoolArray, Entries
 
-__all__ = ["matrix_ties", "ties"]
+__all__ = ["label_ties", "matrix_ties", "ties"]
 
 MOST_CELLS = 50_000_000
 """Joint domains up to here are laid out to see which cells can exist."""
@@ -65,12 +64,18 @@ def matrix_ties(certificate: Certificate) -> Iterator[Check]:
     yield _method(certificate)
     if certificate.mechanism is None:
         return
+    yield from label_ties(certificate)
+    if certificate.nature.whole:  # a report of a part of a rule cannot break it
+        yield from _rules(certificate)
+
+
+def label_ties(certificate: Certificate) -> Iterator[Check]:
+    """Whether what moves columns is of the columns and values that the schema calls randomised."""
+    assert certificate.mechanism is not None  # noqa: S101 - the caller has looked
     yield _steps(certificate)
     tied = _tied(certificate.schema)
     moves = _moves(certificate.mechanism)
     yield from (_matrix(certificate.schema, step, tied) for step in moves)
-    if certificate.nature.whole:  # a report of a part of a rule cannot break it
-        yield from _rules(certificate)
 
 
 def _moves(mechanism: Mechanism) -> tuple[Step, ...]:
@@ -247,15 +252,15 @@ def _chosen(certificate: Certificate) -> Iterator[Check]:
         again = False
     if again:
         yield Check.of(name, True, f"{certificate.method} chooses these for what it was asked for")
-    elif again is False:
+    elif again is False:  # whichever edition speaks: sets are numbers, and can be chosen again
         told = f"not what {certificate.method} chooses for what is said to have been asked for"
-        own = Check.stated if certificate.foreign else partial(Check.of, good=False)
-        yield own(name, detail=f"{told}, in this edition" if certificate.foreign else told)
+        yield Check.of(name, False, told)
 
 
 def _uncounted(certificate: Certificate) -> set[str]:
     """On a cluster nobody counts which records stand in a release as they were."""
-    return {"verbatim"} if certificate.nature.withholds_matrices else set()
+    kind = certificate.nature
+    return set() if kind.shows_matrices or kind.grouped else {"verbatim"}
 
 
 def _strange(found: Entries, made: Entries) -> set[str]:
@@ -356,7 +361,7 @@ def _collected(certificate: Certificate) -> Iterator[Check]:
 def _copies(certificate: Certificate) -> Iterator[Check]:
     """What stands in the release word for word: two shares on the grid, and nothing else."""
     if "verbatim" not in certificate.figures:
-        if certificate.nature.withholds_matrices:
+        if _uncounted(certificate):
             yield Check.stated("records word for word", "not counted by the owner")
         return
     seen = certificate.figures["verbatim"]
@@ -390,6 +395,12 @@ def _claims(certificate: Certificate) -> Iterator[Check]:
         yield _claim(certificate, claim, found.get(claim.name))
 
 
+def _can_be_asked(method: str, name: str) -> bool:
+    """Whether a method takes a guarantee as a target; one that aims at none is checked for any."""
+    maker = MAKERS.get(method)
+    return maker is None or not maker.aims or name in maker.aims
+
+
 def _claim(certificate: Certificate, claim: Claim, found: Guarantee | None) -> Check:
     owner = certificate.nature.owner_knows
     never = never_offered(type(claim.attained), certificate.evidence, owner)
@@ -397,10 +408,13 @@ def _claim(certificate: Certificate, claim: Claim, found: Guarantee | None) -> C
         return Check.of(claim.name, False, "the certificate itself attains less than was asked")
     if never is not None:
         return Check.of(claim.name, False, f"it cannot be promised: {never}")
+    if claim.asked is not None and not _can_be_asked(certificate.method, claim.name):
+        told = f"nobody can ask it of method {certificate.method}, which does not aim at it"
+        return Check.of(claim.name, False, told)
     bound = claim.attained.impossible(certificate.evidence)
     if bound is not None:
         return Check.of(claim.name, False, f"no release can keep it: {bound}")
-    if not certificate.nature.shows_matrices and claim.asked != claim.attained:
+    if found is None and not certificate.nature.shows_matrices and claim.asked != claim.attained:
         told = "where nobody can compute it again, what was asked is stated and nothing else"
         return Check.of(claim.name, False, told)
     fixed = certificate.nature.shows_matrices and not certificate.data_dependent
@@ -411,7 +425,10 @@ def _claim(certificate: Certificate, claim: Claim, found: Guarantee | None) -> C
         return Check.stated(claim.name, told)
     if found is None:
         return Check.stated(claim.name, "stated by the owner; only the owner can recompute it")
+    alone = certificate.mechanism is None
     if found.implies(claim.attained):
-        told = f"recomputed from the matrices: {claim.attained}.{claim.missed}".removesuffix(".")
+        source = "certificate" if alone else "matrices"
+        told = f"recomputed from the {source}: {claim.attained}.{claim.missed}".removesuffix(".")
         return Check.of(claim.name, True, told)
-    return Check.of(claim.name, False, f"the matrices give only {found}")
+    gives = "certificate gives" if alone else "matrices give"
+    return Check.of(claim.name, False, f"the {gives} only {found}")

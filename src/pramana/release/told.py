@@ -8,17 +8,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pramana.errors import AlteredRelease
 from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.reporting import Reporting
+from pramana.numeric import records_that
 from pramana.table.codec import encode_released
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import ASKED, Column
 from pramana.types import IntArray
 
-__all__ = ["SILENT", "asked_sets", "told_codes"]
+__all__ = ["LOOK", "SILENT", "asked_sets", "stated_sets", "told_codes"]
 
 SILENT = -1
 """The code of what was not asked."""
+
+LOOK = "It was altered: pramana verify says what else does not hold."
 
 
 def told_codes(
@@ -41,6 +45,17 @@ def asked_sets(mechanism: Reporting, released: OpenedTable | pa.Table) -> IntArr
     names = pa.array([one.name for one in mechanism.sets], pa.string())
     places = pc.index_in(marks.cast(pa.string()), value_set=names)
     return np.asarray(pc.fill_null(places, SILENT)).astype(np.int64)
+
+
+def stated_sets(mechanism: Reporting, released: OpenedTable | pa.Table) -> IntArray:
+    """The same, for who relies on them: a record that names none of the sets is refused."""
+    sets = asked_sets(mechanism, released)
+    if unknown := int((sets == SILENT).sum()):
+        raise AlteredRelease(
+            f"{records_that(unknown, 'names', 'name')} a set of columns that the certificate does "
+            f"not state. {LOOK}"
+        )
+    return sets
 
 
 def _columns(table: OpenedTable | pa.Table, names: Sequence[str]) -> list[pa.ChunkedArray]:

@@ -322,7 +322,7 @@ class _Seen:
         self.strays = False
         own = [column.name for column in certificate.true_schema.released_as_is]
         self.beside = SetsBeside(() if certificate.nature.whole else own)
-        self.coded = [c for c in certificate.schema.released if c.coded]
+        self.coded = [c for c in certificate.schema.released if c.coded or c.listed]
         self.refused = {column.name: Refused() for column in self.coded}
         self.groups = GroupSizes(certificate.known_columns, apart=True)
         steps = certificate.mechanism or ()
@@ -342,7 +342,7 @@ class _Seen:
         sets = self._sets(batch.column(ASKED)) if self.names else None
         good = True
         for column in self.coded:
-            told = None if column.binned else self._told(sets, (column.name,))
+            told = self._told(sets, (column.name,)) if column.randomised else None
             found = _refused(column, batch.column(column.name), told)
             self.refused[column.name] += found
             good = good and not found

@@ -16,6 +16,7 @@ import pyarrow as pa
 from pramana.numeric import text_up
 from pramana.release.certificate import Certificate
 from pramana.release.checks import Check
+from pramana.table.cells import joint_groups
 from pramana.table.closeness import codes_of, distance_of_groups
 from pramana.table.groups import COUNT, GroupSizes
 from pramana.table.schema import Role
@@ -74,10 +75,8 @@ def _within(total: pa.Table, keys: int) -> tuple[int, float]:
     """The fewest values of a combination of keys, and the largest distance of one to all."""
     if not len(total):
         return 0, 0.0
-    group = np.zeros(len(total), np.int64)
-    for at in range(keys):
-        own, _, _ = codes_of(total.column(at))
-        group = np.unique(group * (int(own.max()) + 1) + own, return_inverse=True)[1].ravel()
+    codes = [codes_of(total.column(at))[0] for at in range(keys)]
+    group = joint_groups(codes) if codes else np.zeros(len(total), np.int64)
     value, missing, ordered = codes_of(total.column(keys))
     counts = np.asarray(total.column(COUNT), dtype=np.float64)
     present = np.bincount(group, weights=value != missing)  # each value of a group has one row

@@ -81,7 +81,7 @@ def _what(content: ReportContent) -> str:
     return (
         f"{certificate.records:,} records with {counted(of, 'column')}, of which "
         f"{counted(changed, 'was', 'were')} "
-        f"{certificate.treatment} before the records were shuffled."
+        f"{certificate.nature.treatment} before the records were shuffled."
     )
 
 

@@ -13,6 +13,7 @@ from importlib.resources import as_file, files
 from typing import Final
 
 from pramana.errors import MissingExtra
+from pramana.pictures import readable
 from pramana.reports.blocks import Block, Document, Drawing, Group
 from pramana.types import Form
 
@@ -29,12 +30,25 @@ def to_pdf(document: Document) -> bytes:
     except ImportError:
         raise MissingExtra("PDF reports need an extra: pip install 'pramana[pdf]'.") from None
     with as_file(files("pramana.reports").joinpath("report.typ")) as template:
-        inputs = {"data": json.dumps(_plain(document))}
+        inputs = {"data": json.dumps(_in_sight(_plain(document)))}
         try:
             made = typst.compile(str(template), sys_inputs=inputs, pdf_standards=[ACCESSIBLE])
         except typst.TypstError:
             made = typst.compile(str(template), sys_inputs=inputs)
     return bytes(made)
+
+
+def _in_sight(form: object) -> object:
+    """The same with every text readable: no name turns the direction of a line.
+
+    >>> _in_sight({"rows": [(chr(0x202E) + "b", 1)]}) == {"rows": [[chr(0xFFFD) + "b", 1]]}
+    True
+    """
+    if isinstance(form, str):
+        return readable(form)
+    if isinstance(form, dict):
+        return {name: _in_sight(own) for name, own in form.items()}
+    return [_in_sight(own) for own in form] if isinstance(form, list | tuple) else form
 
 
 def _plain(document: Document) -> Form:

@@ -13,7 +13,7 @@ import numpy as np
 
 from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.reporting import Reporting
-from pramana.release.told import asked_sets
+from pramana.release.told import stated_sets
 from pramana.table.opened import OpenedTable
 from pramana.types import BoolArray, IntArray
 
@@ -33,7 +33,7 @@ class AskedRecords:
         if not isinstance(mechanism, Reporting):
             return None
         sets = tuple(frozenset(one.columns) for one in mechanism.sets)
-        return cls(asked_sets(mechanism, released), sets)
+        return cls(stated_sets(mechanism, released), sets)
 
     def told(self, names: Collection[str]) -> BoolArray:
         """Which records were asked for all of these columns."""

@@ -20,7 +20,7 @@ from pramana.table.codec import encode, encode_released
 from pramana.table.domains import Bins
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import ASKED, Schema
-from pramana.types import BoolArray, Codes, IntArray
+from pramana.types import BoolArray, Codes, FloatArray, IntArray
 
 __all__ = ["AlikeRecords", "CodedTable", "code_column", "number_column"]
 
@@ -143,7 +143,7 @@ def code_column(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], int, int]:
     return codes, size + nothing, size if nothing else -1
 
 
-def number_column(table: OpenedTable, name: str, *, what: str) -> NDArray[np.float64]:
+def number_column(table: OpenedTable, name: str, *, what: str) -> FloatArray:
     """A column of numbers without gaps, such as sampling weights."""
     require_present(table, [name])
     column = table.to_arrow([name]).column(0)
@@ -195,7 +195,7 @@ class AlikeRecords:
         first[of_record[::-1]] = np.arange(len(keys) - 1, -1, -1)
         return cls(of_record, counts[occurs], first)
 
-    def total(self, values: Codes) -> NDArray[np.float64]:
+    def total(self, values: Codes) -> FloatArray:
         """The sum of a figure over each group."""
         sums = np.bincount(self.of_record, weights=values, minlength=len(self.numbers))
         return np.asarray(sums, dtype=np.float64)

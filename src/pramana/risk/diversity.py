@@ -15,12 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pramana.risk.coded_table import AlikeRecords, code_column
 from pramana.table.closeness import distance_of_groups
 from pramana.table.opened import OpenedTable
-from pramana.types import Form
+from pramana.types import Form, IntArray
 
 __all__ = ["Diversity", "diversity_of", "sensitive_codes"]
 
@@ -49,7 +48,7 @@ class Diversity:
         }
 
 
-def sensitive_codes(table: OpenedTable, name: str) -> tuple[NDArray[np.int64], int, bool, int]:
+def sensitive_codes(table: OpenedTable, name: str) -> tuple[IntArray, int, bool, int]:
     """Codes of a column, their number, whether they are ordered, the code of missing ones or -1."""
     column = table.to_arrow([name]).column(0)
     codes, size, missing = code_column(column)
@@ -68,7 +67,7 @@ def sensitive_codes(table: OpenedTable, name: str) -> tuple[NDArray[np.int64], i
 def diversity_of(
     name: str,
     groups: AlikeRecords,
-    codes: NDArray[np.int64],
+    codes: IntArray,
     size: int,
     *,
     ordered: bool,

@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.numeric import require_choice
 from pramana.risk.coded_table import AlikeRecords, CodedTable
-from pramana.types import Codes, FloatArray
+from pramana.types import Codes, FloatArray, IntArray
 
 __all__ = ["MISSING_POLICIES", "Frequencies", "MissingPolicy"]
 
@@ -40,7 +39,7 @@ class Frequencies:
     """
 
     grouping: AlikeRecords
-    sample: NDArray[np.int64]
+    sample: IntArray
     population: FloatArray | None = None
     people: float | None = None
 
@@ -66,9 +65,9 @@ class Frequencies:
         return cls(groups, counts, None if people is None else alike[1], everyone)
 
     @property
-    def by_record(self) -> NDArray[np.int64]:
+    def by_record(self) -> IntArray:
         """fk of each record."""
-        frequencies: NDArray[np.int64] = self.sample[self.grouping.of_record]
+        frequencies: IntArray = self.sample[self.grouping.of_record]
         return frequencies
 
     @property

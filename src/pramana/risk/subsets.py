@@ -6,13 +6,12 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.risk.asked import AskedRecords
 from pramana.risk.coded_table import AlikeRecords, CodedTable
 from pramana.risk.frequencies import Frequencies, MissingPolicy
 from pramana.risk.population import PopulationRisk
-from pramana.types import Form
+from pramana.types import FloatArray, Form
 
 __all__ = ["SubsetRisk", "subset_risks"]
 
@@ -45,7 +44,7 @@ def subset_risks(
     *,
     k: float,
     width: int,
-    weights: NDArray[np.float64] | None = None,
+    weights: FloatArray | None = None,
     missing: MissingPolicy = "category",
     asked: AskedRecords | None = None,
 ) -> tuple[SubsetRisk, ...]:
@@ -78,7 +77,7 @@ def subset_risks(
 def _risk(
     part: CodedTable,
     whole: AlikeRecords,
-    people: NDArray[np.float64] | None,
+    people: FloatArray | None,
     *,
     k: float,
     missing: MissingPolicy,

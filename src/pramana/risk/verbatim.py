@@ -63,7 +63,7 @@ class Verbatim:
 
     >>> seen = Verbatim(records=1000, found=400, uniques=200, uniques_found=150)
     >>> seen.unique_share, seen.coarse
-    (0.75, (0.4, 0.8))
+    (0.75, (0.6, 1.0))
     >>> seen.above(1 / 5)
     True
 
@@ -93,19 +93,18 @@ class Verbatim:
 
     @property
     def coarse(self) -> tuple[float, float]:
-        """Both shares rounded up to the grid: what may be published."""
+        """What both shares are at most on average, by one count, rounded up to the grid."""
         return (
-            share_up(self._at_most(self.share, self.records)),
-            share_up(self._at_most(self.unique_share, self.uniques)),
+            share_up(min(1.0, self.share + _chance(self.share, self.records))),
+            share_up(min(1.0, self.unique_share + _chance(self.unique_share, self.uniques))),
         )
 
-    def _at_most(self, share: float, looked_at: int) -> float:
-        """The share itself; of a sample, what it may be of all: six standard deviations more."""
-        if not self.sampled:
-            return share
-        if not looked_at:
-            return 1.0
-        return min(1.0, share + 6 * math.sqrt(share * (1 - share) / looked_at) + 36 / looked_at)
+    def within(self, most: tuple[float, float]) -> bool:
+        """Whether both shares can have come about by chance where these are the averages."""
+        return (
+            self.share - _chance(self.share, self.records) <= most[0]
+            and self.unique_share - _chance(self.unique_share, self.uniques) <= most[1]
+        )
 
     def above(self, bound: float | None) -> bool:
         """Whether more of the unique records are there than a reader of the promise expects."""
@@ -144,9 +143,18 @@ class Verbatim:
         }
 
     def public(self) -> dict[str, float]:
-        """What a certificate may hold: both shares, rounded up to the grid."""
+        """What a certificate may hold, if it was counted on stand-ins and not on the truth."""
         share, unique = self.coarse
         return {"records_at_most": share, "unique_records_at_most": unique}
+
+
+def _chance(share: float, looked_at: int) -> float:
+    """How far a share of so many records may be from its average: six standard deviations.
+
+    Records that exchange their keys are copied together or not at all, so that a count may vary
+    as much as one of rare events does.
+    """
+    return 6 * math.sqrt(share / looked_at) + 36 / looked_at if looked_at else 1.0
 
 
 def measure_verbatim(

@@ -77,7 +77,9 @@ def _column(column: Any, release: Any) -> dict[str, Any]:
         "label": labels.variables.get(column.name, ""),
         "title": labels.title(column.name),
         "role": str(column.role),
-        "treatment": release.certificate.treatment if column.randomised else "released as it is",
+        "treatment": release.certificate.nature.treatment
+        if column.randomised
+        else "released as it is",
         "recoding": column.recoding.sentence() if column.recoding else "",
         "number": kind.startswith(NUMBERS) and not column.randomised,
         "values": list(zip(codes, labels.named(column.name, listed[:MOST_VALUES]), strict=True)),
@@ -119,8 +121,7 @@ def tabulate(
             "columns with fewer values."
         )
     told = release.in_words(found)
-    share = what in SHARES
-    cells = [_cell(cell, told, share=share) for cell in told.cells]
+    cells = [_cell(cell, told, what) for cell in told.cells]
     return {
         "what": _what(what, of, release),
         "by": list(told.by),
@@ -147,26 +148,46 @@ def _what(what: str, of: str, release: Any) -> str:
     }[what]
 
 
-def _cell(cell: dict[str, Any], told: Any, *, share: bool) -> dict[str, Any]:
+def _cell(cell: dict[str, Any], told: Any, what: str) -> dict[str, Any]:
     """One number in words, with the figures behind it."""
     number, se, low, high = (cell[name] for name in ("estimate", "se", "low", "high"))
-    bounded = math.isfinite(low) and math.isfinite(high)
+    if math.isinf(low) and math.isinf(high):  # a group that may be empty: it could be any number
+        number = math.nan
     sure = math.isfinite(number) and math.isfinite(se) and se <= UNRELIABLE * abs(number)
     return {
         "labels": [str(cell[name]) for name in told.names],
-        "text": _text(number, share=share),
-        "interval": f"{_text(low, share=share)} to {_text(high, share=share)}" if bounded else "",
+        "text": _text(number, what),
+        "interval": _interval(low, high, what),
         "unreliable": not sure,
         "figures": [_plain(one) for one in (number, se, low, high)],
     }
 
 
-def _text(number: float, *, share: bool = False) -> str:
+def _interval(low: float, high: float, what: str) -> str:
+    """The ends of an interval; nothing where none is stated.
+
+    >>> _interval(1, 2, "mean"), _interval(1, math.inf, "mean"), _interval(math.nan, 2, "mean")
+    ('1 to 2', '1 to no bound', '')
+    """
+    if math.isnan(low) or math.isnan(high):
+        return ""
+    ends = ["no bound" if math.isinf(end) else _text(end, what) for end in (low, high)]
+    return " to ".join(dict.fromkeys(ends) if math.isinf(low) else ends)
+
+
+def _text(number: float, what: str = "") -> str:
+    """A number as a table shows it: people are whole.
+
+    >>> _text(36.28, "count"), _text(-0.2, "count"), _text(0.3628, "row"), _text(36.28)
+    ('36', '0', '36.3 %', '36.28')
+    """
     if not math.isfinite(number):
-        return "not known"
-    if share:
+        return "cannot be told"
+    if what in SHARES:
         return f"{100 * number:.1f} %"
-    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:,.4g}"
+    if what == "count" or abs(number) >= 1000:
+        return f"{round(number):,}"
+    return f"{number:,.4g}"
 
 
 def _plain(number: float) -> float | None:

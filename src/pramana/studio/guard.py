@@ -103,7 +103,8 @@ class Guard:
         if scope["type"] != "http":
             return
         headers = {name.decode("latin-1"): v.decode("latin-1") for name, v in scope["headers"]}
-        refused = self._refused(scope["method"], headers)
+        twice = len(headers) < len(scope["headers"]) and _stated_twice(scope["headers"])
+        refused = "This address is not ours." if twice else self._refused(scope["method"], headers)
         if refused:
             await _answer(send, 403, refused, {})
         elif self._entering(scope):
@@ -148,6 +149,12 @@ class Guard:
         except CookieError:
             return False
         return found is not None and _same(found.value, self._token)
+
+
+def _stated_twice(headers: list[tuple[bytes, bytes]]) -> bool:
+    """Whether it is left open which of two hosts, origins or cookies is meant."""
+    names = [name for name, _ in headers]
+    return any(names.count(name) > 1 for name in (b"host", b"origin", b"cookie", b"sec-fetch-site"))
 
 
 def _same(given: str, token: str) -> bool:

@@ -53,7 +53,9 @@ class Job:
         lane: Of those that wait in one, only the last is wanted.
         keep: Whether it is found again when the studio is opened again.
         quick: Whether it is answered beside what takes long.
-        yields: Whether it may be left off where something else is wanted.
+        patient: How long it can wait: what is asked for now goes first (0), then what is searched
+            for while a slider moves (1), then what is tried in the background (2).
+        yields: Whether it can be left off where something goes before it.
     """
 
     key: str
@@ -70,6 +72,7 @@ class Job:
     lane: str = ""
     keep: bool = True
     quick: bool = False
+    patient: int = 0
     yields: bool = False
     ended: threading.Event = field(default_factory=threading.Event)
 
@@ -119,13 +122,14 @@ class Jobs:
         lane: str = "",
         keep: bool = True,
         quick: bool = False,
+        patient: int = 0,
         **arguments: Any,
     ) -> Job:
         """The job of a task with these arguments: a new one, or the one that was asked before.
 
         A job in a lane takes the place of those that wait in it: only the last one is wanted.
         One that is kept is found again when the studio is opened again. One that is quick waits for
-        no other.
+        no other, and one that is patient for all that are less so.
         """
         key = _key(function, arguments)
         with self._turn:
@@ -133,7 +137,8 @@ class Jobs:
             if job is not None and job.condition != "cancelled":
                 return job
             if job is None:
-                job = Job(key, function, arguments, lane=lane, keep=keep, quick=quick)
+                job = Job(key, function, arguments, lane=lane, keep=keep, quick=quick,
+                          patient=patient)  # fmt: skip
                 self._jobs[key] = job
                 self._recall(job)
         if job.condition == "waiting":
@@ -240,15 +245,17 @@ class Jobs:
                 _end(other, "cancelled")
             if job not in line:
                 line.append(job)
+                line.sort(key=_patience)
             self._give_way()
             self._turn.notify_all()
 
     def _give_way(self) -> None:
-        """Tell the worker where another job waits, and what it does can be left off."""
+        """Tell the worker where a job waits that goes before the one that it can leave off."""
         busy = self.busy
         if busy is None or not busy.yields or GIVE_WAY is None or self._process is None:
             return
-        if self._queue and self._process.pid is not None:
+        first = any(_before(one, busy) for one in self._queue)
+        if first and self._process.pid is not None:
             with suppress(ProcessLookupError):
                 os.kill(self._process.pid, GIVE_WAY)
 
@@ -271,7 +278,11 @@ class Jobs:
                 if self._closed:
                     return
                 job = line.pop(0)
-                process, pipe = self._connected(), self._pipes[quick]
+                try:
+                    process, pipe = self._connected(), self._pipes[quick]
+                except OSError:  # no memory for one more process
+                    _lost(job)
+                    continue
                 job.condition, job.since = "running", time.monotonic()
             try:
                 pipe.send((job.function, job.arguments))
@@ -329,12 +340,13 @@ class Jobs:
     def _left_off(self, job: Job) -> None:
         """What gave way waits for its turn again, unless another one of its lane is wanted."""
         with self._turn:
-            if any(one.lane == job.lane for one in self._queue):
+            if any(job.lane and one.lane == job.lane for one in self._queue):
                 self._jobs.pop(job.key, None)  # asked for again, it is done anew
                 _end(job, "cancelled")
             else:
                 job.condition, job.yields, job.since = "waiting", False, 0.0
-                self._queue.append(job)
+                self._queue.insert(0, job)
+                self._queue.sort(key=_patience)
 
     # -- results that are kept ---------------------------------------------------------------------
 
@@ -366,6 +378,16 @@ class Jobs:
         _end(job, "done")
 
 
+def _patience(job: Job) -> int:
+    """Who waits stands behind all that are less patient, whenever they came."""
+    return job.patient
+
+
+def _before(one: Job, busy: Job) -> bool:
+    """Whether a job that waits is wanted sooner than one that runs, or in its place."""
+    return one.patient < busy.patient or bool(busy.lane and one.lane == busy.lane)
+
+
 def _age(path: Path) -> float:
     """Older results last, and one that is gone meanwhile."""
     try:
@@ -379,7 +401,7 @@ def _lost(job: Job) -> None:
     if job.condition == "cancelled":
         _end(job, "cancelled")
         return
-    job.words = "The worker has ended, perhaps for lack of memory. Try again."
+    job.words = "The worker has ended or cannot begin, perhaps for lack of memory. Try again."
     _end(job, "refused")
 
 

@@ -100,6 +100,7 @@ class StudioSession:
         self.uploads = self.home / "uploads"
         self.results = self.home / "results"
         for own in (self.home, self.uploads, self.results):
+            _require_own(own)
             own.mkdir(mode=PRIVATE, exist_ok=True)
             own.chmod(PRIVATE)
         self._lock: int | None = _locked(self.home / "lock")
@@ -238,6 +239,15 @@ class StudioSession:
         }
         text = json.dumps(form, ensure_ascii=False)
         write_whole(self.home / "session.json", text, force=True, mode=0o600)
+
+
+def _require_own(folder: Path) -> None:
+    """Refuse a link where a folder of the studio belongs: what is emptied would be another one."""
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise InputError(
+            f"{folder.name} must be a folder of the studio's own, and is a link or a file. Remove "
+            "it, and open the studio again."
+        )
 
 
 def _inside(folder: Path, name: str) -> Path:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from pramana.errors import PramanaError
 from pramana.studio.charts import drawn
 from pramana.studio.worker import TableAt, Workbench
 
-__all__ = ["advise", "audit", "check", "describe", "foresee", "load_ahead", "look", "parts",
-           "plan", "protect", "report", "search", "shapes", "standing", "wishes"]  # fmt: skip
+__all__ = ["advise", "attack", "audit", "beforehand", "check", "describe", "foresee", "load_ahead",
+           "look", "parts", "plan", "protect", "report", "search", "shapes", "standing",
+           "wishes"]  # fmt: skip
 
 ROWS = 100
 LARGE = 2_000_000
@@ -20,9 +22,6 @@ LARGE = 2_000_000
 
 NEARLY_ALL = 0.95
 """From this share on, records that have to change are not counted."""
-
-TAKES = {"gaussian": 12, "optimal": 12, "resample": 3, "permute": 3, "centroid": 3}
-"""How long it takes to try a method, beside those that take one: the quick ones come first."""
 
 
 def load_ahead(bench: Workbench) -> None:
@@ -139,26 +138,29 @@ def advise(
     from pramana import Schema, api
 
     opened, stated = bench.table(**table), Schema.from_toml(schema)
-    advance = bench.expect(sum(TAKES.get(name, 1) for name in methods))
+    takes = {name: api.METHODS[name].takes for name in methods}
+    advance = bench.expect(sum(takes.values()))
     tried: list[Any] = []
     refused: dict[str, PramanaError] = {}
     advice: Any = None
-    for done, name in enumerate(sorted(methods, key=lambda own: TAKES.get(own, 1))):
+    for done, name in enumerate(sorted(methods, key=takes.__getitem__)):
         bench.say(f"Trying {name}, one in {k:.12g}, {done + 1} of {len(methods)} methods")
+        one = partial(api.advise, opened, stated, k=k, tables=tables, methods=[name])
         try:
-            advice = api.advise(opened, stated, k=k, tables=tables, methods=[name])
+            advice = bench.patiently(f"advise {name} {k} {tables} {schema}", one)
         except PramanaError as error:  # the others can still be tried
             refused[name] = error
         else:
             tried += advice.tried
             tried.sort(key=lambda one: (not one.answers, one.error))
             advice = replace(advice, tried=tuple(tried), ways=())
-        advance(TAKES.get(name, 1))
+        advance(takes[name])
         if advice is not None:
-            bench.show(_advice(advice, k, refused))
+            bench.show(_advice(advice, k, refused, opened.labels))
+    bench.let_go("trials")
     if advice is None:
         raise next(iter(refused.values()))
-    return _advice(advice, k, refused)
+    return _advice(advice, k, refused, opened.labels)
 
 
 def wishes(
@@ -172,17 +174,20 @@ def wishes(
     rows = []
     for name in methods:
         bench.say(f"Asking a release by {name}")
-        (row,) = api.compare(opened, stated, k=[k], methods=[name], asked=asked).to_json()[
-            "scenarios"
-        ]
+        one = partial(api.compare, opened, stated, k=[k], methods=[name], asked=asked)
+        made = bench.patiently(f"compare {name} {k} {asked} {schema}", one)
+        (row,) = made.to_json()["scenarios"]
         rows.append({part: row.get(part) for part in ("method", "target", "losses", "note")})
         advance(1)
+    bench.let_go("trials")
     kinds = dict.fromkeys(kind for row in rows for kind in row["losses"] or ())
     return {"k": k, "rows": rows, "kinds": list(kinds)}
 
 
-def _advice(advice: Any, k: float, refused: Mapping[str, PramanaError]) -> dict[str, Any]:
-    name, heads, rows = advice.beside()
+def _advice(
+    advice: Any, k: float, refused: Mapping[str, PramanaError], labels: Any
+) -> dict[str, Any]:
+    name, heads, rows = advice.beside(labels)
     best = advice.recommended
     claims = {
         one.scenario.method: []
@@ -222,7 +227,7 @@ def foresee(
     people, asked, how = _people(bench, table, schema, method, target)
     changes = api.foreseen_changes(people, *asked, method=how)
     if changes is None:
-        return _told(api.design_for(people, *asked, method=how), opened=None)
+        return _told(api.design_for(people, *asked, method=how))
     return {
         "searched": False,
         "method": how or api.usual_method([own.name for own in asked]).name,
@@ -234,13 +239,13 @@ def foresee(
 def search(
     bench: Workbench, *, table: TableAt, schema: str, method: str, target: dict[str, float]
 ) -> dict[str, Any]:
-    """The same by the plan itself; whatever else is asked for meanwhile goes before it."""
+    """The same by the plan itself; whatever is asked for meanwhile goes before it."""
     from pramana import api
 
     bench.say("Searching for the fewest changes")
     people, asked, how = _people(bench, table, schema, method, target)
     with bench.giving_way():
-        return _told(api.design_for(people, *asked, method=how), opened=None)
+        return _told(api.design_for(people, *asked, method=how))
 
 
 def _people(
@@ -281,7 +286,24 @@ def plan(
 
     bench.say("Finding the plan")
     opened = api.open_source(bench.table(**table), schema=Schema.from_toml(schema))
-    return _told(_plan(schema, method, target, data=opened), opened=opened)
+    return _told(_plan(schema, method, target, data=opened))
+
+
+def beforehand(
+    bench: Workbench, *, table: TableAt, schema: str, method: str, target: dict[str, float]
+) -> list[str]:
+    """What tables of a plan are off by on these data, and better ways, as they are found."""
+    from pramana import Schema, api
+
+    bench.say("Trying the plan on your tables")
+    opened = api.open_source(bench.table(**table), schema=Schema.from_toml(schema))
+    said: list[str] = []
+    with bench.giving_way():
+        for one in api.beforehand(_plan(schema, method, target, data=opened), opened):
+            said.append(one.words)
+            bench.show(said)
+            bench.say("Looking for better ways")
+    return said
 
 
 def _plan(schema: str, method: str, target: dict[str, float], **about: Any) -> Any:
@@ -298,9 +320,7 @@ def _asked(schema: Any, method: str, target: dict[str, float]) -> Any:
     return api.asked_by_letters(target, aims=aims, schema=schema)
 
 
-def _told(plan: Any, *, opened: Any) -> dict[str, Any]:
-    from pramana import api
-
+def _told(plan: Any) -> dict[str, Any]:
     error = plan.expected_error
     return {
         "searched": True,
@@ -323,7 +343,6 @@ def _told(plan: Any, *, opened: Any) -> dict[str, Any]:
         "errors": []
         if error is None
         else [[" by ".join(table), share] for table, share in error.tables],
-        "beforehand": [] if opened is None else [one.words for one in api.beforehand(plan, opened)],
         "choice": plan.figures.get("choice", ""),
     }
 
@@ -372,7 +391,7 @@ def check(
     release: str,
     digest: str,
 ) -> dict[str, Any]:
-    """Check a release, attack it, and set it beside the truth."""
+    """Check a release, and set it beside the truth."""
     from pramana import api
 
     del digest  # another one makes it another job
@@ -380,20 +399,32 @@ def check(
     made = api.load(release)
     bench.say("Checking the release")
     verdict = api.verify(release, original=opened)
-    bench.say("Attacking the release")
-    attacked: Any = api.audit(made, original=opened, progress=bench.say)
     bench.say("Setting it beside the truth")
     return {
         "valid": verdict.valid,
         "checks": [own.to_json() for own in verdict.checks],
         "notes": list(verdict.notes),
-        "attacks": [one.to_json() | {"sentence": one.sentence()} for one in attacked.measured],
-        "verdict": attacked.verdict,
-        "seen": [*attacked.seen, *attacked.notes],
-        "before": attacked.before.uniques,
-        "after": attacked.after.uniques,
-        "by_set": attacked.after.by_set,
         "beside": _beside(made, opened),
+    }
+
+
+def attack(bench: Workbench, *, table: TableAt, release: str, digest: str) -> dict[str, Any]:
+    """What attackers achieve on a release; many sensitive columns take long."""
+    from pramana import api
+
+    del digest  # another one makes it another job
+    opened = bench.table(**table)
+    bench.say("Attacking the release")
+    with bench.giving_way():
+        found: Any = api.audit(api.load(release), original=opened, progress=bench.say)
+    return {
+        "attacks": [one.to_json() | {"sentence": one.sentence()} for one in found.measured],
+        "holds": found.holds,
+        "verdict": found.verdict,
+        "seen": [*found.seen, *found.notes],
+        "before": found.before.uniques,
+        "after": found.after.uniques,
+        "by_set": found.after.by_set,
     }
 
 

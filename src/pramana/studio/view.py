@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from pramana import Schema
 from pramana.errors import InputError, PramanaError
@@ -51,10 +51,17 @@ MOST_FORM: Final = 2**20
 OUT_OF_DATE: Final = "The page is out of date. Load it again."
 PLACE: Final = re.compile(r"[0-9]{1,9}")
 QUOTED: Final = re.compile(r"'([^']+)'")
-BRACKETS: Final = re.compile(r" \((?:--[a-z]|role = )[^()]*\)")
+BRACKETS: Final = re.compile(r" \((?:--[a-z]|(?:role|round) = )[^()]*\)")
 """What a sentence says in brackets about commands and files: a page has its own ways."""
 
-ROUNDED: Final = re.compile(r"\(round = (\S+) and top = (\S+) in the schema\)")
+ROUNDED: Final = re.compile(r"\(round = (\S+) and top = (\S+) in the schema: ([^()]*)\)")
+COPY: Final = re.compile(r"leave out its copy as (\w+)\.")
+OTHERWISE: Final = {
+    "knows no weights": ("unweighted", "1", "Show it without the weight"),
+    "no error about the population": ("infer", "records", "Show it for these records alone"),
+}
+"""What a refusal of an analyst's question says, and what to ask in its place."""
+
 JOINERS: Final = "\u200c\u200d"
 LEFT: Final = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
 ANY_LEFTWARDS: Final = re.compile(f"[{LEFT}]")
@@ -167,6 +174,10 @@ class Form:
     def exact(self, name: str) -> list[str]:
         """Every value of a name as it was sent, with spaces around it."""
         return [value for own, value in self._pairs if own == name]
+
+    def last(self, name: str) -> str:
+        """The last value of a name as it was sent: names of files and sheets may end in spaces."""
+        return "".join(self.exact(name)[-1:])
 
     def all(self, name: str) -> list[str]:
         """Every value of a name, without spaces around it."""
@@ -356,10 +367,26 @@ def fragment(request: Request, template: str, status: int = 200, **context: Any)
     studio = studio_of(request)
     known = {"session": studio.session, "now": studio.session.now}
     if template == "parts/refused.html":
-        here = urlsplit(request.headers.get("hx-current-url", "")).path
-        known |= {"here": own_page(here), **_column_in(context["job"])}
+        address = urlsplit(request.headers.get("hx-current-url", ""))
+        here = own_page(address.path)
+        known |= {"here": here, "ways": _ways_out(context["words"], here, address.query)}
+        known |= _column_in(context["job"])
     html = _templates().get_template(template).render(known | context)
     return HTMLResponse(isolated(unbroken(html)), status)
+
+
+def _ways_out(words: str, here: str, query: str) -> list[tuple[str, str]]:
+    """The same question put so that it can be answered: addresses, and what they show.
+
+    >>> _ways_out("A model knows no weights.", "/table", "row=a")
+    [('/table?row=a&unweighted=1', 'Show it without the weight')]
+    """
+    asked = parse_qsl(query)
+    return [
+        (f"{here}?{urlencode([*(own for own in asked if own[0] != name), (name, value)])}", told)
+        for sign, (name, value, told) in OTHERWISE.items()
+        if sign in words
+    ]
 
 
 def _column_in(job: Job | None) -> dict[str, Any]:
@@ -370,7 +397,13 @@ def _column_in(job: Job | None) -> dict[str, Any]:
     named = next((own for own in found if own in names), "")
     coarser = ROUNDED.search(job.words) if job is not None and named else None
     place = names.index(named) if named else None
-    return {"named": named, "place": place, "coarser": coarser and coarser.groups()}
+    copy = COPY.search(job.words) if job is not None else None
+    return {
+        "named": named,
+        "place": place,
+        "coarser": coarser and coarser.groups(),
+        "copy": copy and copy[1],
+    }
 
 
 def page(

@@ -107,12 +107,25 @@ class Workbench:
         if GIVE_WAY is None:  # no such signal on this system
             yield
             return
-        signal.signal(GIVE_WAY, _superseded)
+        told: list[int] = []
+        signal.signal(GIVE_WAY, partial(_superseded, told))
         try:
             self._pipe.send(("yields",))
             yield
+        except Exception:
+            if told:  # a library has made an error of its own of it
+                raise Superseded from None
+            raise
         finally:
             signal.signal(GIVE_WAY, signal.SIG_IGN)
+
+    def patiently(self, name: str, make: Callable[[], Any]) -> Any:
+        """What is made now, or was before it had to give way; nobody waits for its being made."""
+        trials = self.keep("trials", dict)
+        if name not in trials:
+            with self.giving_way():
+                trials[name] = make()
+        return trials[name]
 
     def expect(self, total: int) -> Callable[[int], None]:
         """Is told how many more of ``total`` are done."""
@@ -193,10 +206,10 @@ def _ended(number: int, frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _superseded(number: int, frame: FrameType | None) -> NoReturn:
-    del number, frame
-    if GIVE_WAY is not None:
-        signal.signal(GIVE_WAY, signal.SIG_IGN)
+def _superseded(told: list[int], number: int, frame: FrameType | None) -> NoReturn:
+    del frame
+    told.append(number)
+    signal.signal(number, signal.SIG_IGN)
     raise Superseded
 
 

@@ -10,11 +10,15 @@ from typing import Final
 
 import numpy as np
 
+from pramana.errors import TooLarge
 from pramana.table.codec import code_dtype
 from pramana.table.domains import Label
 from pramana.types import Codes, FloatArray, IntArray
 
 __all__ = ["JointCells", "cell_codes", "cell_counts", "cell_numbers", "joint_groups"]
+
+LARGEST: Final = 2**63 - 1
+"""So many combinations have a number each."""
 
 SPARSE: Final = 4
 FEW: Final = 2**10
@@ -35,12 +39,26 @@ def cell_codes(labels: Sequence[Sequence[Label]], cells: Sequence[tuple[Label, .
     return np.array(columns, dtype=np.int64).reshape(len(labels), len(cells))
 
 
-def cell_numbers(codes: Sequence[Codes], sizes: Sequence[int]) -> IntArray:
+def cell_numbers(
+    codes: Sequence[Codes], sizes: Sequence[int], *, records: int | None = None
+) -> IntArray:
     """The number of each record's combination among all of them, the last column fastest.
+
+    Without columns there is one combination, of as many ``records`` as are said.
 
     >>> cell_numbers([np.array([0, 1]), np.array([2, 0])], [2, 3]).tolist()
     [2, 3]
+    >>> cell_numbers([], [], records=2).tolist()
+    [0, 0]
     """
+    if not codes and records is not None:
+        return np.zeros(records, dtype=np.int64)
+    cells = prod(map(int, sizes))
+    if cells > LARGEST:
+        raise TooLarge(
+            f"Columns with {cells:.0e} combinations of values cannot be taken together. Take "
+            "fewer of them, or coarsen one."
+        )
     numbers: IntArray = np.ravel_multi_index(tuple(np.asarray(c, np.int64) for c in codes), sizes)
     return numbers
 

@@ -8,7 +8,7 @@ all of them. Only values that occur in a group are looked at, so that time goes 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pramana.types import FloatArray, IntArray
 
@@ -49,7 +49,7 @@ def distance_of_groups(
 
 
 def _equal_distance(
-    group: NDArray[np.int64], value: NDArray[np.int64], share: FloatArray, overall: FloatArray
+    group: IntArray, value: IntArray, share: FloatArray, overall: FloatArray
 ) -> FloatArray:
     """Half the sum of |p - q| is the sum of p - q where positive: only values that occur."""
     excess = np.maximum(share - overall[value], 0)
@@ -57,7 +57,7 @@ def _equal_distance(
 
 
 def _ordered_distance(
-    group: NDArray[np.int64], value: NDArray[np.int64], share: FloatArray, overall: FloatArray
+    group: IntArray, value: IntArray, share: FloatArray, overall: FloatArray
 ) -> FloatArray:
     """The mean over ranks of |F_group - F|: pieces on which F_group is constant, summed in O(1)."""
     size = len(overall)

@@ -11,20 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidSchema, InvalidTable, OutsideDomain
 from pramana.numeric import records_that
 from pramana.table.domains import Bins, Categories, Label, label_text
-from pramana.table.lookup import MISSING, OUTSIDE, find_bins, find_labels, flat
+from pramana.table.lookup import MISSING, OUTSIDE, Itself, find_bins, find_labels, flat
 from pramana.table.schema import Column
-from pramana.types import Codes, Positions, Values
+from pramana.types import BoolArray, Codes, FloatArray, Positions, Values, Words
 
 __all__ = [
     "Refused",
@@ -128,7 +127,7 @@ def refuse(column: Column, refused: Refused) -> None:
 def decode(
     column: Column,
     codes: Codes,
-    words: npt.NDArray[np.uint64] | None = None,
+    words: Words | None = None,
     *,
     like: pa.DataType | None = None,
 ) -> pa.Array:
@@ -150,7 +149,7 @@ def decode(
             raise InvalidSchema(f"Drawing inside the bins of '{column.name}' needs a word a value.")
         drawn = pa.array(_apart(domain, codes, _draw(domain, codes, words, like)), mask=gone)
         return _typed(drawn, like) if pa.types.is_integer(drawn.type) else drawn
-    values = _values(domain, like)
+    values = _values(Itself(domain), like)
     indices = pa.array(codes, mask=gone)
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         most = len(values) if gone is None else len(values) + 1
@@ -159,7 +158,7 @@ def decode(
     return values.take(indices)
 
 
-def partly_told(values: Values, told: npt.NDArray[np.bool_]) -> pa.Array:
+def partly_told(values: Values, told: BoolArray) -> pa.Array:
     """Numbers where they are told and nothing elsewhere: what stood there leaves a zero behind."""
     bits = pa.py_buffer(np.packbits(told, bitorder="little"))
     left = np.where(told, values, 0) if values.dtype.kind == "f" else values * told
@@ -290,12 +289,17 @@ def _indices(array: pa.DictionaryArray) -> pa.Array:
 
 def _taken(values: Values, indices: pa.Array) -> Values:
     """The value at each index; one that points outside is refused."""
-    try:
-        taken = pa.array(values).take(indices)
-    except pa.ArrowIndexError:
-        raise InvalidTable("An index points outside its dictionary: the table is broken.") from None
+    if len(indices) and not _within(indices, len(values)):
+        raise InvalidTable("An index points outside its dictionary: the table is broken.")
+    taken = pc.take(pa.array(values), indices, boundscheck=False)
     found: Values = taken.to_numpy()
     return found
+
+
+def _within(indices: pa.Array, size: int) -> bool:
+    """Whether all of these point below the size: as unsigned ones, none of which is negative."""
+    whole = indices.to_numpy()
+    return int(whole.view(f"u{whole.dtype.itemsize}").max()) < size
 
 
 def _refused(column: Column, places: Positions) -> Refused:
@@ -312,8 +316,10 @@ def _to_codes(column: Column, places: Positions) -> Codes:
     return places.astype(code_dtype(size))
 
 
-def _values(domain: Categories | Bins, like: pa.DataType | None) -> pa.Array:
+@lru_cache(256)
+def _values(same: Itself[Categories | Bins], like: pa.DataType | None) -> pa.Array:
     """The labels, in position, as an array of the type to be released."""
+    domain = same.own
     if isinstance(domain, Bins) and domain.release == "label":
         return pa.array(domain.labels, pa.string())
     labels: tuple[Label, ...] = domain.labels
@@ -343,9 +349,7 @@ def _typed(values: pa.Array, like: pa.DataType | None) -> pa.Array:
         return values
 
 
-def _draw(
-    bins: Bins, codes: Codes, words: npt.NDArray[np.uint64], like: pa.DataType | None
-) -> Values:
+def _draw(bins: Bins, codes: Codes, words: Words, like: pa.DataType | None) -> Values:
     """A uniform number inside each bin; whole numbers for a column of integers."""
     share = (words >> np.uint64(11)).astype(float) / 2**53  # in [0, 1), 53 bits
     at = np.minimum(codes, bins.size - 1)  # missing values are masked by the caller
@@ -373,7 +377,7 @@ def _apart(bins: Bins, codes: Codes, drawn: Values) -> Values:
     return drawn
 
 
-def _wide(numbers: npt.NDArray[np.float64]) -> type[np.int64 | np.uint64] | None:
+def _wide(numbers: FloatArray) -> type[np.int64 | np.uint64] | None:
     """The 64-bit integers that hold all numbers below the last, if any do."""
     low, high = float(numbers[0]), float(numbers[-1])
     if low >= -(2.0**63) and high <= 2.0**63:

@@ -11,12 +11,11 @@ from math import prod
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.errors import InvalidTable, TooLarge, UnknownColumn
 from pramana.table.codec import code_dtype
 from pramana.table.domains import Label
-from pramana.types import Codes, Values
+from pramana.types import Codes, IntArray, Values
 
 __all__ = ["Counter", "Counts"]
 
@@ -46,7 +45,7 @@ class Counts:
     columns: tuple[str, ...]
     labels: tuple[tuple[Label, ...], ...]
     cells: Values
-    numbers: NDArray[np.int64]
+    numbers: IntArray
 
     def __post_init__(self) -> None:
         if len(self.columns) != len(self.labels) or self.cells.shape != (
@@ -105,7 +104,7 @@ class Counts:
         counter.add([self.cells[:, place] for place in places], self.numbers)
         return counter.result()
 
-    def dense(self) -> NDArray[np.int64]:
+    def dense(self) -> IntArray:
         """An array with one axis a column, zeros included."""
         if prod(self.sizes) > DENSE_LIMIT:
             raise TooLarge(
@@ -142,10 +141,10 @@ class Counter:
         cells = prod(self._sizes)
         self._keys: _Keys = _MixedRadix(self._sizes) if cells < 2**63 else _Bytes(self._sizes)
         self._dense = np.zeros(cells, dtype=np.int64) if cells <= DENSE_LIMIT else None
-        self._parts: list[tuple[Values, NDArray[np.int64]]] = []
+        self._parts: list[tuple[Values, IntArray]] = []
         self._waiting = 0
 
-    def add(self, codes: Sequence[Codes], numbers: NDArray[np.int64] | None = None) -> None:
+    def add(self, codes: Sequence[Codes], numbers: IntArray | None = None) -> None:
         """Count records given as one array of codes a column; ``numbers`` of each, if not one."""
         if len(codes) != len(self._columns):
             raise InvalidTable(f"{len(self._columns)} columns are counted, got {len(codes)}.")
@@ -176,8 +175,8 @@ class Counter:
 
 
 def _merge(
-    parts: Sequence[tuple[Values, NDArray[np.int64] | None]],
-) -> tuple[Values, NDArray[np.int64]]:
+    parts: Sequence[tuple[Values, IntArray | None]],
+) -> tuple[Values, IntArray]:
     """Distinct keys in order, with the sums of their numbers; without numbers each is one."""
     keys = np.concatenate([key for key, _ in parts])
     if all(numbers is None for _, numbers in parts):

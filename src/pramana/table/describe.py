@@ -13,9 +13,10 @@ from functools import partial
 import pyarrow as pa
 
 from pramana.errors import InvalidSchema, UnknownColumn
+from pramana.table.coarse_weights import proposed_by
 from pramana.table.codec import encode
 from pramana.table.counts import Counter, Counts
-from pramana.table.domains import Domain, Label, label_text
+from pramana.table.domains import Categories, Domain, Label, label_text
 from pramana.table.opened import OpenedTable
 from pramana.table.proposals import propose_domain
 from pramana.table.recoded import recoded
@@ -31,12 +32,16 @@ from pramana.table.suspects import (
     merge_of_rare,
     proposed_recoding,
     top_of,
-    weight_step,
 )
 from pramana.table.tally import Tally, ValueKind, tally
 from pramana.types import Form
 
-__all__ = ["Description", "Profile", "complete", "describe"]
+__all__ = ["Description", "Profile", "complete", "describe", "settle_missing"]
+
+WHY_COARSER = {
+    "round": "fewer than {k} records share some weights, and are told by it",
+    "top": "few records hold the largest weights; with both, {shifted}",
+}
 
 
 @dataclass(frozen=True)
@@ -231,12 +236,10 @@ def _proposals(
         what = "1 value is" if number == 1 else f"{number} of {seen.distinct} values are"
         entry = entry_of("merge", {"other": list(values)})
         yield entry, f"{what} held by fewer than {k} records"
-    step = weight_step(seen, k) if column.role is Role.WEIGHT else None
-    if step is not None:
-        yield (
-            entry_of("round", step),
-            f"fewer than {k} records share some weights, and are told by it",
-        )
+    coarse = proposed_by(seen, k) if column.role is Role.WEIGHT else None
+    if coarse is not None:
+        for word, step in coarse.entries.items():
+            yield entry_of(word, step), WHY_COARSER[word].format(k=k, shifted=coarse.shifted)
     if column.role is not Role.SENSITIVE:
         return
     amount = amount_step(seen, seen.seen)
@@ -273,10 +276,22 @@ def _given(names: Sequence[str], lists: Mapping[Role, Sequence[str]]) -> dict[st
 
 def _proposed(name: str, seen: Tally, role: Role, table: OpenedTable) -> Column:
     if role is not Role.KEY:
+        return _kept(name, seen, role, table)
+    missing: Missing | None = "category" if seen.missing else None
+    return Column(name, role, _read_off(name, seen, table), missing=missing, declared=False)
+
+
+def _kept(name: str, seen: Tally, role: Role, table: OpenedTable) -> Column:
+    """A column that stays as it is; values that say why there is none are listed where labelled."""
+    told = table.labels.missing.get(name, ())
+    if role not in (Role.SENSITIVE, Role.PLAIN) or not told or not _known(name, seen, table):
         return Column(name, role)
-    domain = _read_off(name, seen, table)
-    missing: Missing | None = "category" if seen.missing or domain.missing_values else None
-    return Column(name, role, domain, missing=missing, declared=False)
+    codes = tuple(code for code in told if code in seen.labels())
+    values = seen.without(codes).labels()
+    if not values or not codes:
+        return Column(name, role)
+    domain = Categories(values, missing_values=codes)
+    return Column(name, role, domain, missing="keep" if seen.missing else None, declared=False)
 
 
 def _read_off(name: str, seen: Tally, table: OpenedTable, *, categories: bool = False) -> Domain:
@@ -350,6 +365,18 @@ def complete(schema: Schema, table: OpenedTable) -> Schema:
         if (column.randomised or column.name in schema.strata)
         and (column.domain is None or column.missing is None)
     ]
+    return _with_completed(schema, table, open_ended)
+
+
+def settle_missing(schema: Schema, table: OpenedTable) -> Schema:
+    """The schema with unstated policies for missing values filled in; open domains stay open."""
+    open_ended = [
+        column for column in schema.randomised if column.domain is not None and not column.missing
+    ]
+    return _with_completed(schema, table, open_ended)
+
+
+def _with_completed(schema: Schema, table: OpenedTable, open_ended: Sequence[Column]) -> Schema:
     if not open_ended:
         return schema
     seen = [column.name for column in open_ended if not _stated_whole(column, table)]
@@ -384,6 +411,6 @@ def _completed(
         domain, declared = _read_off(column.name, seen, table, categories=stratum), False
     missing = column.missing
     if missing is None:
-        some = seen.missing or spoken or None in column.exempt or domain.missing_values
+        some = seen.missing or spoken or None in column.exempt
         missing = "category" if some else "refuse"
     return replace(column, domain=domain, missing=missing, declared=declared)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from pramana.errors import InvalidTable
 from pramana.table.codec import encode
 from pramana.table.counts import Counter, Counts
 from pramana.table.domains import Label
@@ -31,7 +32,7 @@ def counts_with_kept(
     codes: list[Codes] = [encode(column, cells.column(column.name)) for column in coded]
     labels: list[tuple[Label, ...]] = [column.labels for column in coded]
     for name in kept:
-        own, values = _as_they_stand(cells.column(name))
+        own, values = _as_they_stand(name, cells.column(name))
         codes.append(own)
         labels.append(values)
     counter = Counter(names, labels)
@@ -39,7 +40,13 @@ def counts_with_kept(
     return counter.result()
 
 
-def _as_they_stand(column: pa.ChunkedArray) -> tuple[Codes, tuple[Label, ...]]:
+def _as_they_stand(name: str, column: pa.ChunkedArray) -> tuple[Codes, tuple[Label, ...]]:
     """Codes in the order of appearance, and the values; missing is one of them."""
     coded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    return np.asarray(coded.indices), tuple(coded.dictionary.to_pylist())
+    try:
+        return np.asarray(coded.indices), tuple(coded.dictionary.to_pylist())
+    except (OverflowError, ValueError):  # which quote a value
+        raise InvalidTable(
+            f"'{name}' must hold dates and times up to the year 9999 to be counted, and holds "
+            "others. Correct them, or drop the column."
+        ) from None

@@ -51,17 +51,23 @@ class Labels:
 
         A label of any other value speaks of the truth: of a value that was dropped, or that
         nobody is shown to have. Columns with a domain keep the labels of the domain, others those
-        of the values that occur.
+        of the values that occur in the release; a number with noise is none that has a label.
+        They leave in the order of their values: the file may list them as its records came.
         """
         names = [column.name for column in schema.released]
-        domains = {c.name: c.domain for c in schema.released if c.coded and c.domain is not None}
+        domains = {
+            c.name: c.domain
+            for c in schema.released
+            if c.domain is not None and (c.coded or c.listed)
+        }
+        noisy = {column.name for column in schema.noisy}
         shown = {
             name: _labelled(domains[name]) if name in domains else set(occurring(name))
             for name in names
-            if self.values.get(name)
+            if self.values.get(name) and name not in noisy
         }
         values = {
-            name: {value: text for value, text in self.values[name].items() if value in own}
+            name: {value: text for value, text in _in_order(self.values[name]) if value in own}
             for name, own in shown.items()
         }
         missing = {
@@ -115,6 +121,11 @@ class Labels:
 
     def __bool__(self) -> bool:
         return bool(self.variables or self.values or self.missing)
+
+
+def _in_order(labels: Mapping[Label, str]) -> list[tuple[Label, str]]:
+    """Numbers before texts, each in their own order."""
+    return sorted(labels.items(), key=lambda item: (isinstance(item[0], str), item[0]))
 
 
 def _whole(value: Label) -> Label:

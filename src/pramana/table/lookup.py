@@ -11,21 +11,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidTable
 from pramana.table.alike import alike
 from pramana.table.domains import Bins, Label, label_text
-from pramana.types import Positions
+from pramana.types import FloatArray, Positions
 
 __all__ = [
     "MISSING",
     "OUTSIDE",
+    "Itself",
     "as_text",
     "decoded",
     "find_bins",
@@ -33,6 +33,8 @@ __all__ = [
     "flat",
 ]
 
+
+Own = TypeVar("Own")
 
 OUTSIDE, MISSING = -1, -2
 EXACT = 2**53
@@ -75,7 +77,7 @@ def flat(array: pa.Array) -> pa.Array:
 
 def find_labels(labels: Sequence[Label], array: pa.Array) -> Positions:
     """Positions by label."""
-    known = (_OF_FEW if len(labels) <= FEW_LABELS else _OF_MANY)(_Same(labels), array.type)
+    known = (_OF_FEW if len(labels) <= FEW_LABELS else _OF_MANY)(Itself(labels), array.type)
     result = _look_up(array.cast(pa.string()) if pa.types.is_boolean(array.type) else array, known)
     if array.null_count:
         result[array.is_null().to_numpy(zero_copy_only=False)] = MISSING
@@ -83,21 +85,23 @@ def find_labels(labels: Sequence[Label], array: pa.Array) -> Positions:
 
 
 @dataclass(frozen=True, eq=False)
-class _Same:
-    """Labels that are the same object: equal ones may be of other types, such as 1 and True."""
+class Itself(Generic[Own]):
+    """What is the same object: equal labels may be of other types, such as 1 and True."""
 
-    labels: Sequence[Label]
+    own: Own
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.labels is other.labels
+        return isinstance(other, Itself) and self.own is other.own
 
     def __hash__(self) -> int:
-        return id(self.labels)
+        return id(self.own)
 
 
-def _spellings(same: _Same, kind: pa.DataType) -> tuple[pa.Array, Positions] | None:
+def _spellings(
+    same: Itself[Sequence[Label]], kind: pa.DataType
+) -> tuple[pa.Array, Positions] | None:
     """What each label is called in an array of a type, and where it stands; one more is outside."""
-    types, labels = pa.types, same.labels
+    types, labels = pa.types, same.own
     pairs: list[tuple[Any, int]] = []  # other types hold none of the labels
     if types.is_boolean(kind):
         kind = pa.string()
@@ -199,7 +203,7 @@ def _whole_below(bins: Bins, values: Positions) -> Positions:
     return numbers
 
 
-def _below(edges: npt.NDArray[np.float64], values: npt.NDArray[np.float64]) -> Positions:
+def _below(edges: FloatArray, values: FloatArray) -> Positions:
     """How many edges are at or below each value; none for nan."""
     if len(edges) > FEW_EDGES:
         numbers = np.searchsorted(edges, values, side="right").astype(np.int32)

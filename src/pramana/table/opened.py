@@ -25,6 +25,7 @@ __all__ = [
     "batch_cells",
     "batch_rows",
     "is_number",
+    "is_whole",
     "mapped",
     "placed",
     "plain_text",
@@ -245,6 +246,12 @@ def _bare(rows: int) -> Iterator[pa.RecordBatch]:
 
 def _same(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
+
+
+def is_whole(kind: pa.DataType) -> bool:
+    """Whether values of an Arrow type are whole numbers, also behind a dictionary."""
+    own = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_integer(own))
 
 
 def is_number(kind: pa.DataType) -> bool:

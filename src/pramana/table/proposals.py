@@ -11,12 +11,12 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from pramana.errors import InvalidSchema, InvalidTable, TooLarge
 from pramana.table.domains import Bins, Categories, Domain, Label
 from pramana.table.schema import CATEGORY_LIMIT, Role
 from pramana.table.tally import Tally
+from pramana.types import FloatArray
 
 __all__ = ["BODIES", "HEALTH", "MONEY", "Proposal", "distribution", "in_plain_letters",
            "propose_bins", "propose_domain", "propose_role", "visibility", "visible"]  # fmt: skip
@@ -36,7 +36,7 @@ EVENLY = 0.1  # of the range is how far row numbers of a sample stray from even 
 SHARED = 4  # records hold a value of a column of codes, on average
 LONG_TAIL = 10  # times the middle half is where the tail of an amount reaches
 
-WEIGHTS = re.compile(r"wgt|weight|^w$|^wt|_wt$|perwt|hhwt")
+WEIGHTS = re.compile(r"wgh?t|weight|^w$|^wt|_wt$|perwt|hhwt")
 BODIES = re.compile(
     r"body|birth|baby|bmi|overweight|underweight|obes|kilo|gram|pound|(^|_)(kgs?|lbs?|st|gain|loss)(_|$)"
 )
@@ -51,7 +51,7 @@ ROW_NUMBERS = re.compile(
 )
 BORN = re.compile(r"age|born|birth|dob|year")
 MONEY = re.compile(
-    r"income|^[ph]incp|wagp|salar|wage|earn|cost|expend|totexp|tax|debt|asset|revenue|sales|profit|saving|charge|"
+    r"income|^[ph]incp|^h?h?inc$|_inc$|wagp|salar|wage|earn|cost|expend|totexp|tax|debt|asset|revenue|sales|profit|saving|charge|"
     r"payment|^(gross|net|hourly|monthly|annual)?_?pay$|price|amount|capital|wealth|fica|pension|dividend|rent$"
 )
 CODES = re.compile(
@@ -349,7 +349,7 @@ def _tidy(edge: float) -> float:
     return int(edge) if edge.is_integer() else edge
 
 
-def distribution(tally: Tally) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def distribution(tally: Tally) -> tuple[FloatArray, FloatArray]:
     """Sorted finite values and the share of records at or below each."""
     values = tally.values.to_numpy(zero_copy_only=False).astype(float)
     order = np.argsort(values)
@@ -360,5 +360,5 @@ def distribution(tally: Tally) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.
     return values[order], sums / int(sums[-1])
 
 
-def _quantile(values: npt.NDArray[np.float64], shares: npt.NDArray[np.float64], q: float) -> float:
+def _quantile(values: FloatArray, shares: FloatArray, q: float) -> float:
     return float(values[min(int(np.searchsorted(shares, q)), len(values) - 1)])

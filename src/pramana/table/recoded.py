@@ -138,6 +138,15 @@ class RecodedColumn:
         return again.cast(self.field.type)
 
     def _distinct(self, values: pa.Array) -> pa.Array:
+        try:
+            return self._recoded(values)
+        except pa.ArrowInvalid:  # which quotes a value
+            raise InvalidTable(
+                f"'{self.name}' holds values that its recoding cannot take. Whole numbers beyond "
+                "2^53 are cut and rounded by whole numbers only."
+            ) from None
+
+    def _recoded(self, values: pa.Array) -> pa.Array:
         own = self.recoding
         values = _without(values, own.missing_codes)
         if self.number is not None:
@@ -253,7 +262,11 @@ def _whole_steps(values: pa.Array, step: int, *, weight: bool) -> pa.Array:
     """Integers to the nearest multiple, halves up, in 64 bits; at their end the last one."""
     kind = pa.uint64() if pa.types.is_uint64(values.type) else pa.int64()
     numbers = np.asarray(values.cast(kind).fill_null(0))
-    reach, size = np.iinfo(numbers.dtype), numbers.dtype.type(step)
+    reach = np.iinfo(numbers.dtype)
+    if step > reach.max:  # of all multiples zero is left, and perhaps the least number
+        low = numbers < reach.min // 2 if step == -int(reach.min) else np.zeros(len(numbers), bool)
+        return pa.array(np.where(low, reach.min, 0).astype(numbers.dtype))
+    size = numbers.dtype.type(step)
     steps, over = np.divmod(numbers, size)
     steps += (over >= size - over).astype(numbers.dtype)
     if weight:

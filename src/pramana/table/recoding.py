@@ -71,6 +71,22 @@ class Noise:
         """
         return 1.0 if whole else 10.0 ** (math.floor(math.log10(self.scale)) - 2)
 
+    def spread(self, *, whole: bool) -> float:
+        """The variance of a released number around the true one, rounding and all.
+
+        Rounding adds a twelfth of its grain's square to noise that falls off smoothly. Uniform
+        noise ends at once: n grains are passed where it is beyond n - 1/2 of them.
+
+        >>> Noise("uniform", 1).spread(whole=True)      # -1, 0, 0 or 1
+        0.5
+        """
+        grain = self.grain(whole=whole)
+        if self.distribution != "uniform":
+            return self.variance + grain**2 / 12
+        width = self.scale / grain
+        most = math.floor(width + 0.5)
+        return grain**2 * (most**2 - most * (4 * most**2 - 1) / (6 * width))
+
     def to_dict(self) -> Form:
         """As a schema file states it."""
         return {"distribution": self.distribution, "scale": self.scale}

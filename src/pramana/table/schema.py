@@ -17,7 +17,7 @@ from pramana.errors import InvalidSchema, TooLarge, UnknownColumn
 from pramana.files import write_whole
 from pramana.numeric import counted
 from pramana.shown import Shown
-from pramana.spelling import as_table
+from pramana.spelling import as_table, tables_of
 from pramana.table.domains import Bins, Categories, Domain, Label, find_label
 from pramana.table.recoding import Recoding
 from pramana.table.replicates import Replicates
@@ -75,7 +75,7 @@ class Column:
         role: What the column means to an adversary.
         domain: The values that can occur, or ``None`` where nobody has said so yet.
         missing: ``category`` (one more value, randomised), ``keep`` (stays missing),
-            ``refuse`` (must not occur), or ``None``: not stated yet.
+            ``refuse`` (must not occur; codes that the domain lists may), or ``None``: not stated.
         exempt: Values that must stay as they are.
         randomise: ``None`` leaves it to the role: keys are randomised, the rest is not.
         declared: ``False`` where the domain was read off the data.
@@ -120,12 +120,6 @@ class Column:
             values = self.recoding.listed(self.domain.values)
             if values != self.domain.values:
                 object.__setattr__(self, "domain", replace(self.domain, values=values))
-        if self.missing == "refuse" and self.domain is not None and self.domain.missing_values:
-            raise InvalidSchema(
-                f"'{self.name}' lists values that stand for missing, and refuses missing values. "
-                'Set missing = "category" or "keep", or take them out.',
-                at=(self.name, "missing_values"),
-            )
         self._check_size()
         object.__setattr__(self, "exempt", self._own_labels(tuple(self.exempt), "exempt"))
 
@@ -189,6 +183,17 @@ class Column:
         """Whether it is cut into its bins and otherwise left alone: a sensitive number."""
         sensitive = self.role is Role.SENSITIVE and not self.randomised
         return sensitive and isinstance(self.domain, Bins)
+
+    @property
+    def listed(self) -> bool:
+        """Whether it is released as it is, and lists the values that say why there is none."""
+        kept = not self.randomised and isinstance(self.domain, Categories)
+        return kept and self.names_missing and self.role not in (Role.IDENTIFIER, Role.WEIGHT)
+
+    @property
+    def names_missing(self) -> bool:
+        """Whether its domain lists values that say why there is none."""
+        return self.domain is not None and bool(self.domain.missing_values)
 
     @property
     def ordered(self) -> bool:
@@ -298,7 +303,7 @@ class Schema(Shown):
         object.__setattr__(self, "columns", tuple(self.columns))
         object.__setattr__(self, "strata", tuple(self.strata))
         object.__setattr__(self, "choices", tuple(tuple(choice) for choice in self.choices))
-        object.__setattr__(self, "tables", tuple(tuple(table) for table in self.tables))
+        object.__setattr__(self, "tables", tables_of(self.tables))
         self._check_columns()
         for name in self.strata:
             self._check_stratum(name)
@@ -447,6 +452,16 @@ class Schema(Shown):
     def binned(self) -> tuple[Column, ...]:
         """The columns that are cut into bins and otherwise left alone."""
         return tuple(column for column in self.columns if column.binned)
+
+    @property
+    def listed(self) -> tuple[Column, ...]:
+        """The columns released as they are that list the values that say why there is none."""
+        return tuple(column for column in self.columns if column.listed)
+
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """The columns in which each value that a file calls missing stays a value of its own."""
+        return tuple(c.name for c in self.columns if c.randomised or c.names_missing)
 
     @property
     def noisy(self) -> tuple[Column, ...]:

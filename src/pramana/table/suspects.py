@@ -30,7 +30,6 @@ __all__ = [
     "merge_of_rare",
     "proposed_recoding",
     "top_of",
-    "weight_step",
 ]
 
 STAND_INS = frozenset(
@@ -222,17 +221,6 @@ def amount_step(tally: Tally, records: int) -> float | None:
         return None
     power = int(np.floor(np.log10(float(np.median(some))))) - 1
     return 10**power if power >= 0 else float(10.0**power)
-
-
-def weight_step(tally: Tally, k: int) -> float | None:
-    """Steps for a weight, ten up to the largest tenth of them; none where all are shared."""
-    if not tally.complete or not tally.distinct or int(tally.numbers.min()) >= k:
-        return None
-    values = np.asarray(tally.values, dtype=np.float64)
-    order = np.argsort(values)
-    shares = np.cumsum(tally.numbers[order]) / max(int(tally.numbers.sum()), 1)
-    most = float(values[order[int(np.searchsorted(shares, 0.9))]])
-    return _rounded_down(most / 10) if most > 0 else None
 
 
 def _rounded_down(value: float) -> float:

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,6 +16,7 @@ from pramana.table.alike import comparable
 from pramana.table.domains import Label
 from pramana.table.lookup import as_text, decoded
 from pramana.table.opened import OpenedTable
+from pramana.types import IntArray
 
 __all__ = ["Tally", "ValueKind", "tally"]
 
@@ -60,10 +60,10 @@ class Tally:
         return self._values[0]
 
     @property
-    def numbers(self) -> npt.NDArray[np.int64]:
+    def numbers(self) -> IntArray:
         """How often each of them occurs."""
         self._compact()
-        numbers: npt.NDArray[np.int64] = self._numbers[0].to_numpy()
+        numbers: IntArray = self._numbers[0].to_numpy()
         return numbers
 
     @property

@@ -6,7 +6,6 @@ import math
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from pramana.table.proposals import (
     BODIES,
@@ -18,6 +17,7 @@ from pramana.table.proposals import (
     visible,
 )
 from pramana.table.tally import Tally
+from pramana.types import FloatArray, IntArray
 
 __all__ = ["behaves_as_weight"]
 
@@ -64,12 +64,12 @@ def behaves_as_weight(name: str, tally: Tally, records: int) -> str:
     )
 
 
-def _round_share(values: npt.NDArray[np.float64], numbers: npt.NDArray[np.int64]) -> float:
+def _round_share(values: FloatArray, numbers: IntArray) -> float:
     """The share of records whose number is round: a tenth would be by chance."""
     return float(numbers[(values % 10 == 0)].sum()) / float(numbers.sum())
 
 
-def _decimals(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+def _decimals(values: FloatArray) -> IntArray:
     """How many decimals each number needs, up to four."""
     needed = np.zeros(len(values), np.int64)
     for digits in range(4):

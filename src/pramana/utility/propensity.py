@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -64,26 +65,37 @@ def propensity(
     chance = float(label.mean())
     fitted = _logistic(design, hits, number)
     pmse = float((number * (fitted - chance) ** 2).sum() / number.sum())
-    free = np.linalg.matrix_rank(design * np.sqrt(number)[:, None]) - 1
+    free = np.linalg.matrix_rank(_products(design, number), hermitian=True) - 1
     expected = max(free, 1) * chance * (1 - chance) / float(number.sum())
     return Propensity(pmse, float(expected))
 
 
-def _design(cells: Codes, sizes: Sequence[int]) -> FloatArray:
-    """A column of ones and, for each column, one for each value but the first."""
-    parts = [np.ones((len(cells), 1))]
-    for place, size in enumerate(sizes):
-        parts.append((cells[:, place, None] == np.arange(1, size)[None, :]).astype(np.float64))
-    return np.concatenate(parts, axis=1)
+def _design(cells: Codes, sizes: Sequence[int]) -> Any:
+    """A column of ones and, for each column, one for each value but the first; zeros left out."""
+    from scipy.sparse import csr_array
+
+    begins = np.cumsum([0, *(size - 1 for size in sizes)])
+    places = np.column_stack([np.ones(len(cells), np.int64), cells.astype(np.int64)])
+    there = places > 0
+    columns = (places + np.array([-1, *begins[:-1]]))[there]
+    ends = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+    shape = (len(cells), int(begins[-1]) + 1)
+    return csr_array((np.ones(len(columns)), columns, ends), shape=shape)
 
 
-def _logistic(design: FloatArray, hits: FloatArray, number: FloatArray) -> FloatArray:
+def _products(design: Any, weights: FloatArray) -> FloatArray:
+    """The weighted sums of products of all pairs of columns."""
+    found: FloatArray = (design.T @ design.multiply(weights[:, None]).tocsr()).toarray()
+    return found
+
+
+def _logistic(design: Any, hits: FloatArray, number: FloatArray) -> FloatArray:
     """Fitted probabilities, by Newton's method with a small ridge."""
     weights = np.zeros(design.shape[1])
     for _ in range(ROUNDS):
         fitted = 1 / (1 + np.exp(-np.clip(design @ weights, -30, 30)))
         slope = design.T @ (hits - number * fitted) - RIDGE * weights
-        curve = (design * (number * fitted * (1 - fitted))[:, None]).T @ design
+        curve = _products(design, number * fitted * (1 - fitted))
         step = np.linalg.solve(curve + RIDGE * np.eye(len(weights)), slope)
         weights = weights + step
         if np.abs(step).max() < 1e-8:

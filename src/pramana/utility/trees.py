@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.errors import InvalidNumber, MissingExtra
-from pramana.types import Codes, Form
+from pramana.types import BoolArray, Codes, Form
 
 __all__ = ["TreeAccuracy", "tree_accuracy"]
 
@@ -57,7 +56,7 @@ def tree_accuracy(
     truth: tuple[Sequence[Codes], Codes],
     released: tuple[Sequence[Codes], Codes],
     *,
-    held_out: NDArray[np.bool_],
+    held_out: BoolArray,
     rebuilt: tuple[Sequence[Codes], Codes] | None = None,
 ) -> TreeAccuracy:
     """Learn ``target`` from the other columns, once from each table.

@@ -157,7 +157,7 @@ def _flat(values: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 def _numbers(plain: pa.Array) -> FloatArray:
     """Missing ones as nan."""
-    values = plain.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
+    values = plain.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
     return np.asarray(values, dtype=np.float64)
 
 

@@ -13,7 +13,6 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pramana.errors import InvalidTable, NotCovered, UnknownColumn
 from pramana.estimation.channels import Channels
@@ -26,7 +25,7 @@ from pramana.readings.release import Release, load_release
 from pramana.risk.measured import wilson
 from pramana.table.domains import Label, label_text
 from pramana.table.schema import Role
-from pramana.types import FloatArray, Form, Learner, TableLike, Values
+from pramana.types import FloatArray, Form, IntArray, Learner, TableLike, Values
 from pramana.workloads.attributes import (
     Attribute,
     attribute_of,
@@ -65,10 +64,10 @@ class Accuracy:
     high: float
     baseline: float
     records: int
-    confusion: NDArray[np.int64] = field(repr=False)
+    confusion: IntArray = field(repr=False)
 
     @classmethod
-    def of(cls, truth: NDArray[np.int64], predicted: NDArray[np.int64], classes: int) -> Accuracy:
+    def of(cls, truth: IntArray, predicted: IntArray, classes: int) -> Accuracy:
         """From codes of classes; a true class that the model cannot know is -1."""
         n = truth.size
         known = truth >= 0
@@ -151,10 +150,10 @@ class MinedTree:
             form["confusion"] = self.accuracy.confusion.tolist()
         return form
 
-    def _codes(self, table: pa.Table) -> NDArray[np.int64]:
+    def _codes(self, table: pa.Table) -> IntArray:
         values = [codes_in_test(own, table[own.name]) for own in self.attributes]
         x = feature_table(list(self.attributes), values)
-        codes: NDArray[np.int64] = np.asarray(self.learner.predict(x)).astype(np.int64)
+        codes: IntArray = np.asarray(self.learner.predict(x)).astype(np.int64)
         return codes
 
 

@@ -217,7 +217,7 @@ def _arrow_schema(frame: DataFrame) -> pa.Schema:
 
 def _require_kinds(schema: Schema, frame: DataFrame, arrow: pa.Schema) -> None:
     """Refuse types that can hold none of a domain's values, before any record is read."""
-    for column in (*schema.randomised, *schema.binned):
+    for column in (*schema.randomised, *schema.binned, *schema.listed):
         if column.recoding:  # which may change the type
             continue
         kind = arrow.field(column.name).type

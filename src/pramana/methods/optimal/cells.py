@@ -14,10 +14,10 @@ from pramana.errors import InvalidNumber, OutsideDomain, TooLarge
 from pramana.guarantees.spontaneous_recognition import choices_of_keys
 from pramana.matrices import Label
 from pramana.numeric import records_that
-from pramana.table.cells import cell_codes
+from pramana.table.cells import cell_codes, cell_numbers
 from pramana.table.counts import Counter, Counts
 from pramana.table.rules import CellRules
-from pramana.types import FloatArray, IntArray
+from pramana.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["LEAST_KEPT", "WHOLE", "KeyCells", "as_counts"]
 
@@ -47,7 +47,7 @@ class KeyCells:
     choices: tuple[tuple[str, ...], ...]
     codes: IntArray
     numbers: FloatArray
-    fixed: NDArray[np.bool_]
+    fixed: BoolArray
     combination: IntArray
     totals: FloatArray
     rules: CellRules
@@ -94,14 +94,14 @@ class KeyCells:
         counts: Counts,
         choices: tuple[tuple[str, ...], ...],
         codes: IntArray,
-        held: NDArray[np.bool_],
+        held: BoolArray,
         rules: CellRules,
     ) -> KeyCells:
         numbers = _numbers(counts, codes)
         parts, start = [], 0
         for keys in choices:
             places = [counts.columns.index(name) for name in keys]
-            flat = _flat(codes[:, places], [counts.sizes[place] for place in places])
+            flat = cell_numbers(list(codes.T[places]), [counts.sizes[place] for place in places])
             _, local = np.unique(flat, return_inverse=True)
             parts.append(local.astype(np.int64) + start)
             start = int(parts[-1].max()) + 1
@@ -113,19 +113,21 @@ class KeyCells:
 
     def joined(self, codes: IntArray) -> KeyCells:
         """With these cells too, where they are not listed yet."""
-        own = _flat(self.codes, self.counts.sizes)
-        new = codes[~np.isin(_flat(codes, self.counts.sizes), own)]
+        own = cell_numbers(list(self.codes.T), self.counts.sizes)
+        new = codes[~np.isin(cell_numbers(list(codes.T), self.counts.sizes), own)]
         if not len(new):
             return self
         every = np.concatenate([self.codes, new])
-        every = every[np.argsort(_flat(every, self.counts.sizes))]
+        every = every[np.argsort(cell_numbers(list(every.T), self.counts.sizes))]
         return KeyCells.listed(self.counts, every, choices=self.choices, rules=self.rules)
 
     def flats(self, choice: int) -> tuple[IntArray, IntArray]:
         """The numbers of the combinations of a choice, and the place of each among all of them."""
         names = self.choices[choice]
         places = [self.counts.columns.index(name) for name in names]
-        flat = _flat(self.codes[:, places], [self.counts.sizes[place] for place in places])
+        flat = cell_numbers(
+            list(self.codes.T[places]), [self.counts.sizes[place] for place in places]
+        )
         numbers, first = np.unique(self.combination[:, choice], return_index=True)
         return numbers, flat[first]
 
@@ -204,7 +206,7 @@ def _codes(counts: Counts, possible: Sequence[tuple[Label, ...]] | None) -> IntA
 
 
 def _numbers(counts: Counts, codes: IntArray) -> FloatArray:
-    flat, cells = _flat(codes, counts.sizes), _flat(counts.cells.astype(np.int64), counts.sizes)
+    flat, cells = (cell_numbers(list(own.T), counts.sizes) for own in (codes, counts.cells))
     order = np.argsort(flat)
     found = order[np.minimum(np.searchsorted(flat[order], cells), len(flat) - 1)]
     missing = flat[found] != cells
@@ -214,13 +216,6 @@ def _numbers(counts: Counts, codes: IntArray) -> FloatArray:
     numbers = np.zeros(len(codes))
     numbers[found] = counts.numbers
     return numbers
-
-
-def _flat(codes: IntArray, sizes: Sequence[int]) -> IntArray:
-    flat = np.zeros(len(codes), dtype=np.int64)
-    for place, size in enumerate(sizes):
-        flat = flat * size + codes[:, place]
-    return flat
 
 
 def _labels(counts: Counts, codes: IntArray) -> list[tuple[Label, ...]]:

@@ -24,11 +24,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.methods.optimal.cells import KeyCells
 from pramana.methods.optimal.nearly import Saddle, State, curved
-from pramana.types import FloatArray, IntArray
+from pramana.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["NEARLY", "Covering", "by_combination", "cover", "first_constraints", "first_cover"]
 
@@ -162,7 +161,7 @@ def cover(
     *,
     also: IntArray,
     sure: FloatArray,
-    staying: NDArray[np.bool_],
+    staying: BoolArray,
     empty_targets: bool,
     keep: float,
     start: Reached | None = None,
@@ -197,7 +196,7 @@ def cover(
     return _program(cells, alpha, rows, rare, movers, targets, sure, pieces)
 
 
-def _targets(cells: KeyCells, rows: _Rows, barred: NDArray[np.bool_]) -> IntArray:
+def _targets(cells: KeyCells, rows: _Rows, barred: BoolArray) -> IntArray:
     """One cell for each set of covered combinations; one that occurs rather than an empty one."""
     numbers = rows.place[cells.combination]
     useful = np.flatnonzero((numbers >= 0).any(axis=1) & ~barred)

@@ -28,11 +28,11 @@ from pramana.matrices import (
 )
 from pramana.methods.optimal.cells import LEAST_KEPT, KeyCells, as_counts
 from pramana.methods.optimal.dense import DenseAnswer, polish, solve_dense
-from pramana.methods.optimal.loss import KlLoss, dense_loss, kl_loss, squared_error
+from pramana.methods.optimal.loss import dense_loss, squared_error
 from pramana.methods.optimal.sparse import solve_sparse
 from pramana.numeric import require_number, text_up
-from pramana.randomness import Keystream
 from pramana.table.counts import Counts
+from pramana.types import FloatArray
 
 __all__ = ["OptimalDesign", "optimal_design", "require_alpha"]
 
@@ -92,15 +92,14 @@ class OptimalDesign:
         """The one joint step."""
         return Mechanism((Step(self.counts.columns, self.matrix),))
 
-    def kl_loss(self, *, keystream: Keystream, rounds: int = 200) -> KlLoss:
-        """The Kullback-Leibler loss of the paper, by simulation."""
-        return kl_loss(
-            self.matrix, _numbers(self.matrix, self.counts), keystream=keystream, rounds=rounds
-        )
+    @property
+    def numbers(self) -> FloatArray:
+        """How many records are in each cell of the matrix."""
+        return _numbers(self.matrix, self.counts)
 
     def chance_of_change(self) -> dict[tuple[Label, ...], tuple[int, float]]:
         """For each cell that occurs: its frequency and its chance of change [Cator, Fig. 1]."""
-        numbers = _numbers(self.matrix, self.counts)
+        numbers = self.numbers
         leaving = 1 - self.matrix.diagonal
         return {
             self.matrix.labels[i]: (int(numbers[i]), float(leaving[i]))
@@ -177,7 +176,7 @@ def optimal_design(
     return OptimalDesign(matrix, table, alpha, attained, gap=gap, **figures)
 
 
-def _without_idle(matrix: TransitionMatrix, numbers: NDArray[np.float64]) -> TransitionMatrix:
+def _without_idle(matrix: TransitionMatrix, numbers: FloatArray) -> TransitionMatrix:
     """Without the cells that nobody is in, leaves or reaches."""
     assert isinstance(matrix, SparseRows)  # noqa: S101 - for the type checker
     used = numbers > 0
@@ -191,7 +190,7 @@ def _without_idle(matrix: TransitionMatrix, numbers: NDArray[np.float64]) -> Tra
     )
 
 
-def _figures(matrix: TransitionMatrix, numbers: NDArray[np.float64]) -> dict[str, float]:
+def _figures(matrix: TransitionMatrix, numbers: FloatArray) -> dict[str, float]:
     """Loss and changes of a matrix that these people pass."""
     diagonal = matrix.diagonal
     return {
@@ -259,7 +258,7 @@ def _less(one: DenseAnswer, other: DenseAnswer, cells: KeyCells) -> bool:
     return dense_loss(one.matrix, cells.numbers) < dense_loss(other.matrix, cells.numbers)
 
 
-def _numbers(matrix: TransitionMatrix, counts: Counts) -> NDArray[np.float64]:
+def _numbers(matrix: TransitionMatrix, counts: Counts) -> FloatArray:
     """The counts in the order of the matrix."""
     numbers = np.zeros(matrix.size)
     for cell, number in zip(counts.cells.tolist(), counts.numbers.tolist(), strict=True):

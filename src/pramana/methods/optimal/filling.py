@@ -11,11 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pramana.methods.optimal.cells import KeyCells
 from pramana.methods.optimal.covering import SMALL_SHARE, Covering
-from pramana.types import FloatArray, IntArray
+from pramana.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["Transitions", "transitions"]
 
@@ -37,7 +36,7 @@ class Transitions:
 
 
 def transitions(
-    cells: KeyCells, covering: Covering, alpha: float, *, ways: int, watched: NDArray[np.bool_]
+    cells: KeyCells, covering: Covering, alpha: float, *, ways: int, watched: BoolArray
 ) -> Transitions | None:
     """All entries; ``ways`` is the number of targets a rare cell is spread over.
 
@@ -88,7 +87,7 @@ class _Demand:
         mover: int,
         leaving: float,
         ways: int,
-        watched: NDArray[np.bool_],
+        watched: BoolArray,
     ) -> float:
         """Send to targets with much open demand; returns the chance that is left over."""
         own, number = cells.combination[mover], cells.numbers[mover]
@@ -122,7 +121,7 @@ def _to_common(
     mover: int,
     left: float,
     ways: int,
-    watched: NDArray[np.bool_],
+    watched: BoolArray,
 ) -> bool:
     """Nothing needs the rest: send it to frequent cells."""
     own = cells.combination[mover]

@@ -63,6 +63,8 @@ class Optimal(Method):
     tells: ClassVar[frozenset[str] | None] = frozenset()
     kind: ClassVar[str] = "published"
     data_dependent: ClassVar[bool] = True
+    takes: ClassVar[int] = 12
+    quick_keys: ClassVar[int | None] = 6
 
     def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
         """One joint matrix; refused where anything but one alpha is asked."""

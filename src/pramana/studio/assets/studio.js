@@ -88,3 +88,16 @@ document.body.addEventListener("htmx:sendError", () => {
   note.textContent = "The studio does not answer. Is it still running?";
   document.getElementById("content").prepend(note);
 });
+
+// What was chosen in a form is saved before one of its links leads away.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("form[data-saved] a[href]");
+  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const form = link.closest("form");
+  const chosen = [...form.querySelectorAll("option:checked")];
+  if (chosen.every((option) => option.defaultSelected)) return;
+  event.preventDefault();
+  const next = Object.assign(document.createElement("input"), { type: "hidden", name: "next", value: link.getAttribute("href") });
+  form.append(next);
+  form.submit();
+});

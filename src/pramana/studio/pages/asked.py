@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pramana import Role, Schema
 from pramana.errors import InputError
@@ -16,7 +16,17 @@ from pramana.studio.pages.columns import (
     schema_words,
 )
 from pramana.studio.pages.opening import source_code
-from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, place_in, studio_of
+from pramana.studio.view import (
+    Entry,
+    Form,
+    SameWork,
+    Studio,
+    form_of,
+    goto,
+    page,
+    place_in,
+    studio_of,
+)
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -28,6 +38,8 @@ ENTRY: Final = Entry("/asked", "What will be asked", needs="schema")
 MOST_PAIRS: Final = 60
 MOST_MODEL: Final = 4
 TEXT: Final = "text"
+Wish: TypeAlias = tuple[str, tuple[str, ...]]
+"""Its kind (table, mean, model), and its columns."""
 
 
 async def show(request: Request) -> Response:
@@ -54,29 +66,21 @@ async def show(request: Request) -> Response:
         keys=keys,
         others=others,
         wishes=chosen,
-        asked=[
-            (at, *own, _rests_on(keys, own[1]))
-            for at, own in enumerate(chosen)
-            if own[0] != "table"
-        ],
+        asked=[(*own, _rests_on(keys, own[1])) for own in _others(studio)],
         same=_same(studio),
     )
 
 
 async def save(request: Request) -> Response:
     """Take what is ticked."""
-    session = studio_of(request).session
-    schema = require_schema(session.now.schema)
+    studio = studio_of(request)
     form = await form_of(request)
-    tables = {_names(text, schema) for text in form.all("table")}
-    wishes = [("table", own) for own in sorted(tables)]
-    wishes += [own for own in session.now.wishes if own[0] != "table"]
-    _keep(studio_of(request), "Ticked what will be asked", wishes)
+    _keep(studio, "Ticked what will be asked", [*_ticked(studio, form), *_others(studio)])
     return goto("/choose" if form.get("next") else "/asked")
 
 
 async def add(request: Request) -> Response:
-    """A mean by group, or a model."""
+    """A mean by group, or a model; what is ticked beside it is taken too."""
     studio = studio_of(request)
     schema = require_schema(studio.session.now.schema)
     form = await form_of(request)
@@ -88,22 +92,33 @@ async def add(request: Request) -> Response:
         raise InputError(f"Choose different columns, and at most {MOST_MODEL} to ask by.")
     if kind == "mean" and _kinds(studio).get(names[0]) == TEXT:
         raise InputError(f"A mean is of numbers, and '{names[0]}' is text. Ask for a table of it.")
-    wishes = [*studio.session.now.wishes, (kind, names)]
+    wishes = [*_ticked(studio, form), *_others(studio), (kind, names)]
     _keep(studio, f"Asked for a {kind}", list(dict.fromkeys(wishes)))
     return goto("/asked")
 
 
 async def drop(request: Request) -> Response:
-    """One wish fewer."""
+    """One mean or model fewer."""
     studio = studio_of(request)
     form = await form_of(request)
-    wishes = list(studio.session.now.wishes)
-    del wishes[form.place("wish", len(wishes))]
-    _keep(studio, "Took a wish back", wishes)
+    others = _others(studio)
+    del others[form.place("wish", len(others))]
+    _keep(studio, "Took a wish back", [*_ticked(studio, form), *others])
     return goto("/asked")
 
 
-def wanted_tables(schema: Schema, wishes: Iterable[tuple[str, tuple[str, ...]]]) -> list[list[str]]:
+def _ticked(studio: Studio, form: Form) -> list[Wish]:
+    """The tables that are ticked, as wishes."""
+    schema = require_schema(studio.session.now.schema)
+    return [("table", own) for own in sorted({_names(text, schema) for text in form.all("table")})]
+
+
+def _others(studio: Studio) -> list[Wish]:
+    """The means and models that are wished for."""
+    return [own for own in studio.session.now.wishes if own[0] != "table"]
+
+
+def wanted_tables(schema: Schema, wishes: Iterable[Wish]) -> list[list[str]]:
     """The tables of keys that all wishes rest on: a mean by age rests on the table of age."""
     keys = {column.name for column in schema.randomised}
     found = [tuple(name for name in names if name in keys) for _, names in wishes]
@@ -122,7 +137,7 @@ def _rests_on(keys: list[str], names: tuple[str, ...]) -> str:
     return f"rests on {' by '.join(own)}" if own else "of columns that are released as they are"
 
 
-def _keep(studio: Studio, did: str, wishes: list[tuple[str, tuple[str, ...]]]) -> None:
+def _keep(studio: Studio, did: str, wishes: list[Wish]) -> None:
     schema = require_schema(studio.session.now.schema)
     tables = tuple(tuple(own) for own in wanted_tables(schema, wishes))
     text = replace(schema, tables=tables).to_toml()
@@ -157,7 +172,7 @@ def _same(studio: Studio) -> SameWork:
     return SameWork(tuple(commands), code)
 
 
-def wish_texts(wishes: Iterable[tuple[str, tuple[str, ...]]]) -> list[str]:
+def wish_texts(wishes: Iterable[Wish]) -> list[str]:
     """Wishes as commands write them."""
     return [_text(kind, names) for kind, names in wishes]
 

@@ -40,8 +40,6 @@ __all__ = ["ENTRY", "ROUTES", "target_words"]
 
 ENTRY: Final = Entry("/choose", "Choose", needs="schema")
 CHANCE: Final = 20.0
-SLOW: Final = ("optimal",)
-"""Not tried unless it is ticked: it searches for long."""
 
 SLIDERS: Final = {
     "k": ("Pin no record on a person beyond one in k", 2.0, 10_000.0, 100.0),
@@ -65,7 +63,7 @@ async def show(request: Request) -> Response:
         request,
         "choosing.html",
         methods=[(name, api.METHODS[name].when) for name in names],
-        ticked=now.tried or tuple(name for name in names if name not in SLOW),
+        ticked=now.tried or [own for own in names if api.METHODS[own].quick_keys is None],
         chances=", ".join(f"{k:.12g}" for k in now.chances or (CHANCE,)),
         running=bool(now.chances),
         wished=bool(now.chances) and any(kind != "table" for kind, _ in now.wishes),
@@ -115,6 +113,7 @@ async def wished(request: Request) -> Response:
         raise InputError("Try methods first.")
     job = studio.jobs.ask(
         tasks.wishes,
+        patient=2,
         schema=now.schema,
         k=now.chances[0],
         methods=list(now.tried),
@@ -166,7 +165,7 @@ async def _foreseen(request: Request, job: Job, patience: float) -> Response:
     jobs = studio_of(request).jobs
     found = job
     if job.condition == "done" and not job.result["searched"]:
-        found = jobs.ask(tasks.search, lane="search", keep=False, **job.arguments)
+        found = jobs.ask(tasks.search, lane="search", keep=False, patient=1, **job.arguments)
     poll = f"/choose/foreseen/{found.key}"
     if found.condition in ("waiting", "running"):
         about |= {"around": _around(jobs.alike(found, "target"), found), "poll": poll}
@@ -222,10 +221,11 @@ def _target(form: Form) -> dict[str, float]:
 def _of_chance(method: str, form: Form) -> dict[str, float]:
     """One in k as the guarantee of a method says it."""
     k = _chance(form.get("chance"))
-    aims = api.METHODS[method].aims if method else ()
-    if "spontaneous-recognition" in aims:
-        return {"alpha": 1 / k}
-    return {"xi": 1 / k} if "correct-match" in aims else {"k": k}
+    if not method:
+        return {"k": k}
+    kind = api.GUARANTEES[api.METHODS[method].aims[0]]
+    letter = kind.letters[0].field
+    return {letter: getattr(kind.one_in(k), letter)}
 
 
 def _aiming() -> list[str]:
@@ -246,6 +246,7 @@ def _jobs(studio: Studio) -> Iterator[Job]:
     for k in now.chances:
         yield studio.jobs.ask(
             tasks.advise,
+            patient=2,
             schema=now.schema,
             tables=tables,
             k=k,
@@ -255,8 +256,9 @@ def _jobs(studio: Studio) -> Iterator[Job]:
 
 
 async def _sides(found: list[dict[str, Any]], *, whole: bool) -> dict[str, Any]:
-    """All that was tried in one list, and a chart of it."""
+    """All that was tried in one list, the best first, and a chart of it."""
     rows = [{**one, "k": own["k"]} for own in found for one in own["methods"]]
+    rows.sort(key=lambda row: not row["best"])  # what is recommended comes first
     best = "recommended" if whole else "best so far"
     points = tuple(
         (

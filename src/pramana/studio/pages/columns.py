@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pramana import Column, Recoding, Role, Schema
+from pramana import Bins, Column, Recoding, Role, Schema
 from pramana.errors import InputError, PramanaError
 from pramana.studio import tasks
 from pramana.studio.charts import drawn
@@ -94,7 +94,7 @@ async def roles(request: Request) -> Response:
     schema = require_schema(session.now.schema)
     new = _with_roles(schema, form)
     session.change("Changed what columns are", schema=new.to_toml(), acknowledged="")
-    return goto("/risk" if form.get("next") else "/columns")
+    return goto(own_page(form.get("next"), "/columns"))
 
 
 async def count_roles(request: Request) -> Response:
@@ -193,10 +193,10 @@ async def count_one(request: Request) -> Response:
     form = await form_of(request)
     column = schema.columns[place]
     then = _with_column(schema, changed_column(column, form), form.get("role"))
-    bare = schema.replace_columns([Column(column.name, column.role, column.domain)])
     asked = {"then": then, "now": schema}
-    if column.recoding and not column.recoding.merged:
-        asked["bare"] = bare
+    if column.randomised and (column.recoding or isinstance(column.domain, Bins)):
+        bare = Column(column.name, column.role)  # bins and categories may be of what was recoded
+        asked["bare"] = _with_column(schema, bare, str(column.role))
     return await _counted(request, studio, asked)
 
 
@@ -362,7 +362,7 @@ def _shapes(studio: Studio) -> Job:
 
 async def _counted(request: Request, studio: Studio, schemas: dict[str, Schema]) -> Response:
     texts = {name: own.to_toml() for name, own in schemas.items()}
-    about = {"schemas": texts, "table": table_of(studio)}
+    about: dict[str, Any] = {"schemas": texts, "table": table_of(studio)}
     job = studio.jobs.ask(tasks.standing, lane="count", keep=False, quick=True, **about)
     poll = f"/columns/counted/{job.key}"
     return await part(request, job, "parts/counted.html", patience=PATIENCE, poll=poll)

@@ -71,10 +71,10 @@ async def choose(request: Request) -> Response:
     studio = studio_of(request)
     session = studio.session
     form = await form_of(request)
-    name = form.get("file") or session.now.file
+    name = form.last("file") or session.now.file
     if not session.place(name).exists():
         raise InputError("The file is no longer there. Choose another one.")
-    other = {"file": name, "part": form.get("part"), "encoding": form.get("encoding")}
+    other = {"file": name, "part": form.last("part"), "encoding": form.get("encoding")}
     now = session.now
     if (now.file, now.part, now.encoding) != tuple(other.values()):
         _begin(session, name, **other, rename=now.rename and name == now.file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +15,18 @@ from pramana.studio.pages.asked import wish_texts
 from pramana.studio.pages.choosing import target_words
 from pramana.studio.pages.columns import column_labels, require_schema, schema_words
 from pramana.studio.pages.opening import source_code, table_of
-from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, part, studio_of
+from pramana.studio.view import (
+    GLANCE,
+    Entry,
+    SameWork,
+    Studio,
+    form_of,
+    fragment,
+    goto,
+    page,
+    part,
+    studio_of,
+)
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -56,6 +68,17 @@ async def planned(request: Request) -> Response:
     return await part(request, job, "parts/planned.html")
 
 
+async def foretold(request: Request) -> Response:
+    """What its tables would be off by on these data, and what would do better, as it is found."""
+    studio = studio_of(request)
+    if not studio.session.now.target:
+        raise InputError("Choose a method and a target first.")
+    job = studio.jobs.ask(tasks.beforehand, patient=1, **_asked(studio))
+    await asyncio.to_thread(job.ended.wait, GLANCE)
+    said = (job.result if job.condition == "done" else job.so_far) or []
+    return fragment(request, "parts/foretold.html", job=job, said=said, poll=request.url.path)
+
+
 async def start(request: Request) -> Response:
     """Begin, if everything that is released as it is was acknowledged."""
     studio = studio_of(request)
@@ -66,20 +89,37 @@ async def start(request: Request) -> Response:
         raise InputError("Choose a method and a target first.")
     if form.get("acknowledged") != "yes":
         raise InputError("Acknowledge first what is released as it is.")
-    name = form.get("release") or "release"
-    place = session.target(name)
+    place = session.target(form.get("release") or "release")
+    name = str(place.relative_to(session.folder))  # what is written beside it never lies in it
     copies = tuple(own for own in COPIES if own in form.all("copy"))
-    chosen = {"release": name, "copies": copies, "acknowledged": _digest(schema)}
+    _begin(studio, release=name, copies=copies, acknowledged=_digest(schema))
+    return goto("/protect#done")
+
+
+async def without(request: Request) -> Response:
+    """The release that was begun, without a copy that cannot be written."""
+    studio = studio_of(request)
+    form = await form_of(request)
+    if not _acknowledged(studio):
+        raise InputError("Acknowledge first what is released as it is.")
+    copies = tuple(own for own in studio.session.now.copies if own != form.get("copy"))
+    _begin(studio, copies=copies)
+    return goto("/protect#done")
+
+
+def _begin(studio: Studio, **chosen: Any) -> None:
+    """Write a release, or find the one that was written; nothing else that is there is touched."""
     before = studio.jobs.find(studio.jobs.key_of(tasks.protect, **_arguments(studio, **chosen)))
+    place = studio.session.place(chosen.get("release", studio.session.now.release))
     if before is None or before.condition != "done":
         api.require_free(place, force=False)
-    session.change(f"Protected into {name}", **chosen)
+    name = place.relative_to(studio.session.folder)
+    studio.session.change(f"Protected into {name}", **chosen)
     if before is not None and before.condition in ("cancelled", "refused"):
         studio.jobs.again(before.key)
     elif before is None or (before.condition == "done" and not place.exists()):
         studio.jobs.forget(tasks.protect, **_arguments(studio))
         studio.jobs.ask(tasks.protect, **_arguments(studio))
-    return goto("/protect#done")
 
 
 async def made(request: Request) -> Response:
@@ -92,15 +132,27 @@ async def made(request: Request) -> Response:
 
 
 async def checked(request: Request) -> Response:
-    """What checks and attacks found."""
+    """What checks found."""
     studio = studio_of(request)
+    job = studio.jobs.ask(tasks.check, **_written(studio))
+    return await part(request, job, "parts/after.html")
+
+
+async def attacked(request: Request) -> Response:
+    """What attacks found."""
+    studio = studio_of(request)
+    job = studio.jobs.ask(tasks.attack, patient=1, **_written(studio))
+    return await part(request, job, "parts/attacked.html")
+
+
+def _written(studio: Studio) -> dict[str, Any]:
+    """The release as tasks take it, with the table that it was made of."""
     place = studio.session.place(studio.session.now.release)
     certificate = place / "certificate.json"
     if not certificate.exists():
         raise InputError("The release is no longer there.")
     digest = hashlib.sha256(certificate.read_bytes()).hexdigest()
-    job = studio.jobs.ask(tasks.check, release=str(place), digest=digest, table=table_of(studio))
-    return await part(request, job, "parts/after.html")
+    return {"release": str(place), "digest": digest, "table": table_of(studio)}
 
 
 def _made(studio: Studio) -> Job | None:
@@ -193,7 +245,10 @@ def same_release(studio: Studio) -> SameWork:
 ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (
     ("GET", "/protect", show),
     ("GET", "/protect/plan", planned),
+    ("GET", "/protect/foretold", foretold),
     ("POST", "/protect", start),
+    ("POST", "/protect/without", without),
     ("GET", "/protect/made", made),
     ("GET", "/protect/checked", checked),
+    ("GET", "/protect/attacked", attacked),
 )

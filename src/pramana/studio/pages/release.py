@@ -49,7 +49,7 @@ async def choose(request: Request) -> Response:
     """Open a release folder."""
     session = studio_of(request).session
     form = await form_of(request)
-    name = form.get("folder")
+    name = form.last("folder")
     if not (_place(session, name) / CERTIFICATE).is_file():
         raise InputError("That folder holds no release: there is no certificate in it.")
     session.change(f"Opened the release {name}", analysed=name)

@@ -106,8 +106,9 @@ def _begun(studio: Studio, edition: str) -> Job | None:
 
 
 def _place(studio: Studio, edition: str, ending: str = ".html") -> Path:
-    now = studio.session.now
-    return studio.session.place(f"{now.release}-report-{edition}{ending}")
+    """Beside the release, never in it: the owner's edition tells of the truth."""
+    release = studio.session.place(studio.session.now.release)
+    return release.with_name(f"{release.name}-report-{edition}{ending}")
 
 
 def _arguments(studio: Studio, edition: str, *, force: bool) -> dict[str, Any]:

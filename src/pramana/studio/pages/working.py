@@ -40,7 +40,7 @@ async def again(request: Request) -> Response:
     form = await form_of(request)
     if job is None or not request.headers.get("hx-request"):
         return goto("/")
-    return fragment(request, "parts/progress.html", job=job, poll=form.get("poll"))
+    return fragment(request, "parts/progress.html", job=job, poll=own_page(form.get("poll")))
 
 
 async def undo(request: Request) -> Response:

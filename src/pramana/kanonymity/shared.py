@@ -1,0 +1,81 @@
+"""Groups and draws that trials share: made once for the same records, in whatever order they come.
+
+Every release and every attack puts its records in an order of its own before it groups them. So
+what is shared is made for the records in the order of their values, and each who asks puts it back
+into its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any, TypeVar
+
+import numpy as np
+
+from pramana.types import IntArray, Values
+
+__all__ = ["made_once", "order_of_values", "put_back", "shared_groups", "sharing"]
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What was made, by what it was made of."""
+
+    held: dict[bytes, Any] = field(default_factory=dict)
+    locks: dict[bytes, threading.Lock] = field(default_factory=dict)
+
+
+_SHARED: ContextVar[_Shared | None] = ContextVar("shared groups", default=None)
+
+
+@contextmanager
+def shared_groups() -> Iterator[None]:
+    """Inside, groups of the same records are formed once, whatever the keystream: for trials.
+
+    So are draws of Gaussian dither, which cost as much.
+    """
+    token = _SHARED.set(_Shared())
+    try:
+        yield
+    finally:
+        _SHARED.reset(token)
+
+
+def sharing() -> bool:
+    """Whether groups and draws are shared here."""
+    return _SHARED.get() is not None
+
+
+def made_once(asked: object, columns: Sequence[Values], make: Callable[[], Made]) -> Made:
+    """What is made as asked of these columns; who comes while it is being made waits for it."""
+    shared = _SHARED.get()
+    if shared is None:
+        return make()
+    mark = blake2b(repr(asked).encode())
+    for column in columns:
+        mark.update(column.tobytes())
+    own = mark.digest()
+    with shared.locks.setdefault(own, threading.Lock()):
+        if own not in shared.held:
+            shared.held[own] = make()
+    made: Made = shared.held[own]
+    return made
+
+
+def order_of_values(columns: Sequence[Values]) -> IntArray:
+    """The records by their values: the same values in the same places, however they came."""
+    return np.lexsort(columns[::-1])
+
+
+def put_back(values: IntArray, order: IntArray) -> IntArray:
+    """What belongs to the records in that order, in the order that they came in."""
+    back = np.empty_like(values)
+    back[order] = values
+    return back

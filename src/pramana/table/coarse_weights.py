@@ -1,0 +1,156 @@
+"""How coarse a weight must be so that enough people share each of its values.
+
+A sampling weight with a value of its own singles a person out. Rounded in steps and cut at the top,
+every value is shared. Small weights are raised to one step and large ones are cut: step and cut are
+chosen so that both cancel in the total as well as they can, and what is left is told as a number.
+As many people as a promise needs are the fewest with which it can be made at all, and nearly pure
+noise comes out: many more are aimed at. Steps and cuts are round numbers, so that they tell nothing
+of anyone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pramana.table.groups import COUNT, group_sizes
+from pramana.table.opened import OpenedTable
+from pramana.table.tally import Tally
+from pramana.types import FloatArray, IntArray
+
+__all__ = ["CoarseWeight", "best_steps", "coarse_weight", "coarse_weight_of", "proposed_by"]
+
+SHARED = 50
+"""One in so many people is to share each value: the others then hide them well enough."""
+
+STEPS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
+"""Steps are these, times a power of ten."""
+
+DEAR = 3.0
+"""How many times as much a shift of all weights counts as one weight that is off by as much."""
+
+MOST_SHIFT = 0.05
+"""A total may be off by so much before fewer people are made to share a value."""
+
+
+@dataclass(frozen=True)
+class CoarseWeight:
+    """A weight in steps.
+
+    >>> CoarseWeight(60, 300, 0.0214).shifted
+    'all weights together come to 2.2 % more than before'
+
+    Attributes:
+        step: Weights become multiples of this, and at least this.
+        top: Larger ones become this one.
+        shift: By which share of itself the total of all weights grows.
+        spread: How far a weight is off, in standard deviations of the weights.
+    """
+
+    step: float
+    top: float
+    shift: float
+    spread: float = 0.0
+
+    @property
+    def entries(self) -> dict[str, float]:
+        """As lines of a schema say it: whole numbers where they are whole."""
+        told = {"round": self.step, "top": self.top}
+        return {word: int(own) if own.is_integer() else own for word, own in told.items()}
+
+    @property
+    def shifted(self) -> str:
+        """What becomes of the total, rounded up."""
+        share = math.ceil(abs(self.shift) * 1000 - 1e-9) / 10
+        if not share:
+            return "all weights together come to as much as before"
+        which = "more" if self.shift > 0 else "less"
+        return f"all weights together come to {share:g} % {which} than before"
+
+
+def coarse_weight_of(table: OpenedTable, name: str, least: float = 2) -> CoarseWeight | None:
+    """Step and cut for a weight of a table, as :func:`coarse_weight` says."""
+    counted = group_sizes(table, [name]).total().drop_null()
+    values = np.asarray(counted.column(name).cast("double", safe=False), dtype=np.float64)
+    return coarse_weight(values, np.asarray(counted.column(COUNT), dtype=np.int64), least)
+
+
+def coarse_weight(values: FloatArray, numbers: IntArray, least: float = 2) -> CoarseWeight | None:
+    """The best step and cut with which one in fifty shares each value; or half of those.
+
+    Nothing where not even ``least`` can share each, or where it is as coarse as that already.
+
+    >>> coarse_weight(np.arange(1.0, 1001), np.ones(1000, dtype=np.int64)).entries
+    {'round': 20, 'top': 980}
+    """
+    if not len(values) or values.min() < 0 or not 0 < values.max() < math.inf:
+        return None
+    goal = float(numbers.sum()) / SHARED
+    while goal > max(least, numbers.min()):
+        found = best_steps(values, numbers, goal)
+        if found is not None and abs(found.shift) <= MOST_SHIFT:
+            return found
+        goal /= 2
+    return None if numbers.min() >= least else best_steps(values, numbers, least)
+
+
+def proposed_by(tally: Tally, k: int) -> CoarseWeight | None:
+    """Step and cut for a weight some values of which fewer than ``k`` share; none elsewhere."""
+    if not tally.complete or not tally.distinct or int(tally.numbers.min()) >= k:
+        return None
+    values = np.asarray(tally.values.cast("double", safe=False), dtype=np.float64)
+    return coarse_weight(values, tally.numbers, k)
+
+
+def best_steps(values: FloatArray, numbers: IntArray, needed: float) -> CoarseWeight | None:
+    """The step and cut that keep weights and their total best, with ``needed`` people at each."""
+    order = np.argsort(values)
+    values, numbers = values[order], numbers[order]
+    tried = (_best_cut(values, numbers, step, needed) for step in _steps(values))
+    found = [own for own in tried if own is not None]
+    return min(found, key=lambda own: own.spread + DEAR * abs(own.shift), default=None)
+
+
+def _steps(values: FloatArray) -> Iterator[float]:
+    """Round numbers up to the largest weight, from a thousandth of it on."""
+    largest = float(values[-1])
+    for power in range(math.floor(math.log10(largest)) - 3, math.floor(math.log10(largest)) + 1):
+        for digits in STEPS:
+            step = float(f"{digits}e{power}")
+            if step <= largest:
+                yield step
+
+
+def _best_cut(
+    values: FloatArray, numbers: IntArray, step: float, needed: float
+) -> CoarseWeight | None:
+    """Of the cuts that leave enough people at each value of weights in steps, the best."""
+    rounded = np.maximum(np.floor(values / step + 0.5), values > 0)
+    starts = np.flatnonzero(np.diff(rounded, prepend=-1.0))
+    levels = rounded[starts] * step
+    people, total = np.add.reduceat(numbers, starts), numbers @ values
+    above = _from_here(people)
+    rare = np.flatnonzero(people < needed)
+    may = (above >= needed) & (levels > 0)
+    may[int(rare[0]) + 1 if len(rare) else len(levels) :] = False
+    if not may.any():
+        return None
+    below = np.cumsum(people * levels) - people * levels
+    shift = (below + above * levels) / total - 1
+    # Squares of what each is off by: of those below as they are, of those above by the cut.
+    off = np.add.reduceat(numbers * (rounded * step - values) ** 2, starts)
+    sums = _from_here(np.add.reduceat(numbers * values, starts))
+    squares = _from_here(np.add.reduceat(numbers * values**2, starts))
+    cut = np.maximum(squares - 2 * levels * sums + above * levels**2, 0)
+    mean = total / numbers.sum()
+    spread = np.sqrt((np.cumsum(off) - off + cut) / max(numbers @ (values - mean) ** 2, 1e-300))
+    at = int(np.argmin(np.where(may, spread + DEAR * np.abs(shift), np.inf)))
+    return CoarseWeight(step, float(f"{levels[at]:.12g}"), float(shift[at]), float(spread[at]))
+
+
+def _from_here(numbers: FloatArray) -> FloatArray:
+    """Sums of each and all after it."""
+    return np.cumsum(numbers[::-1])[::-1]

@@ -1,0 +1,155 @@
+"""Forged releases by reports, with right digests: every verb of an analyst ends in one line."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import pramana as pm
+from pramana.cli.app import main
+from pramana.matrices.reporting import AskedSet, Reporting
+from pramana.matrices.uniform_mixture import UniformMixture
+from pramana.numeric import TOTAL
+from pramana.release.certificate import Certificate
+from pramana.release.contents import fingerprint
+
+RECORDS = 300
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory) -> Path:
+    """Three keys and a kept column, by reports."""
+    columns = {"a": "xy", "b": "uvw", "c": "pq", "kept": "kl"}
+    table = pa.table({n: [own[(at * 7 + at // 5) % len(own)] for at in range(RECORDS)]
+                      for n, own in columns.items()})  # fmt: skip
+    keys = (pm.Column(n, pm.Role.KEY, pm.Categories(tuple(columns[n]))) for n in "abc")
+    schema = pm.Schema((*keys, pm.Column("kept", pm.Role.SENSITIVE)))
+    plan = pm.design(schema, pm.PkAnonymity(k=20), data=table, method="reports")
+    folder = tmp_path_factory.mktemp("sound") / "r"
+    pq.write_table(table, folder.parent / "truth.parquet")
+    pm.protect(table, plan, to=folder)
+    return folder
+
+
+def marked(value: str | int | None) -> Callable[[pa.Table], pa.Table]:
+    """Some records are said to have been asked for something else."""
+
+    def change(table: pa.Table) -> pa.Table:
+        marks = [value] * 5 + table["asked"].to_pylist()[5:]
+        kind = pa.array(marks if isinstance(value, str | None) else [value] * RECORDS)
+        return table.set_column(table.column_names.index("asked"), "asked", kind)
+
+    return change
+
+
+def with_sets(change: Callable[[tuple[AskedSet, ...]], tuple[AskedSet, ...]]):
+    """Other sets, whose weights sum to one all the same."""
+
+    def changed(certificate: Certificate) -> Certificate:
+        first, *others = change(certificate.mechanism.sets)
+        rest = TOTAL - sum(one.weight for one in others)
+        return replace(certificate, mechanism=Reporting((replace(first, weight=rest), *others)))
+
+    return changed
+
+
+def through(**how: float):
+    """The same sets with other matrices."""
+    return with_sets(
+        lambda sets: tuple(
+            replace(one, matrix=UniformMixture.of(one.matrix.labels, **how)) for one in sets
+        )
+    )
+
+
+def by_weight(sets: tuple[AskedSet, ...]) -> tuple[AskedSet, ...]:
+    """The sets, the most frequent one last."""
+    return tuple(sorted(sets, key=lambda one: one.weight))
+
+
+def foreign(one: AskedSet) -> AskedSet:
+    """The set with values that its columns do not have."""
+    cells = tuple(tuple(f"{label}?" for label in cell) for cell in one.cells)
+    return replace(one, matrix=UniformMixture(cells, one.matrix.other))
+
+
+def chance(one: AskedSet) -> AskedSet:
+    """The set with reports that tell nothing."""
+    return replace(one, matrix=UniformMixture.of(one.matrix.labels, retention=0.0))
+
+
+def same(given):
+    """Nothing is changed."""
+    return given
+
+
+FORGERIES = {
+    "a set that nobody states": (marked("nobody"), same),
+    "no set": (marked(None), same),
+    "numbers for sets": (marked(3), same),
+    "fewer sets": (same, with_sets(lambda sets: by_weight(sets)[:-1])),
+    "reports that are the truth": (same, through(retention=1.0)),
+    "reports of nothing but chance": (same, through(retention=0.0)),
+    "one set of nothing but chance": (same, with_sets(lambda sets: (*sets[:-1], chance(sets[-1])))),
+    "a set of a kept column": (
+        same,
+        with_sets(lambda sets: (*sets, AskedSet(("kept",), 1, UniformMixture.of(("k", "l"),
+                                                                               epsilon=1.0)))),
+    ),
+    "values of no column": (
+        same,
+        with_sets(lambda sets: (*by_weight(sets)[:-1], foreign(by_weight(sets)[-1]))),
+    ),
+    "a rule that leaves nothing": (
+        same,
+        lambda own: replace(own, schema=replace(own.schema, impossible=(
+            pm.Impossible.of({"a": ["x", "y"], "b": ["u", "v", "w"]}),))),
+    ),
+    "a kept column called a key": (
+        same,
+        lambda own: replace(own, schema=own.schema.replace_columns(
+            [pm.Column("kept", pm.Role.KEY, pm.Categories(("k", "l")))])),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_every_verb_ends_in_one_line(name, sound, tmp_path, capsys):
+    """Altered: exit code 1, nothing is written, and no fault of pramana is reported."""
+    data, certificate = FORGERIES[name]
+    folder = tmp_path / "r"
+    shutil.copytree(sound, folder)
+    place = folder / "data.parquet"
+    pq.write_table(data(pq.read_table(place)), place)
+    forged = certificate(pm.load(sound).certificate.with_data(fingerprint(place, "parquet")))
+    (folder / "certificate.json").write_bytes(forged.to_bytes())
+    to, truth = tmp_path / "out.parquet", sound.parent / "truth.parquet"
+    for verb in (
+        ("rebuild", folder, "-o", to),
+        ("estimate", folder, "--by", "a,b,c", "--share", "row"),
+        ("estimate", folder, "--by", "a,kept"),
+        ("regress", folder, "--family", "logistic", "a ~ b"),
+        ("mine", folder, "--target", "a"),
+        ("audit", folder, "--original", truth),
+        ("attack", "linkage", folder, "--knowledge", truth),
+        ("attack", "repeated", folder),
+    ):
+        code, printed = ended(capsys, *map(str, verb))
+        assert "unforeseen" not in printed, verb
+        assert printed.count("\n") == 1, (verb, printed)
+        assert code == 1, (verb, printed)
+    assert not to.exists()
+    assert ended(capsys, "verify", str(folder))[0] == 1
+
+
+def ended(capsys, *words: str) -> tuple[int, str]:
+    """The exit code of a command, and what it said of errors."""
+    with pytest.raises(SystemExit) as end:
+        main([*words])
+    return end.value.code, capsys.readouterr().err

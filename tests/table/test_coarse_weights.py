@@ -1,0 +1,136 @@
+"""A weight that singles people out: how coarse it must be, said so that it can be pasted."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pramana as pm
+from pramana.api import open_source
+from pramana.assess.ways import changed_file
+from pramana.errors import Infeasible
+from pramana.table.coarse_weights import CoarseWeight, best_steps, coarse_weight, proposed_by
+from pramana.table.schema import Schema
+from pramana.table.tally import tally
+
+SCHEMA = """
+[columns.sex]
+role = "key"
+categories = ["F", "M"]
+[columns.w]
+role = "weight"
+"""
+
+
+def people(seed=0, records=2_000):
+    """Weights as those of a household survey: a long tail of values that one person has."""
+    generator = np.random.default_rng(seed)
+    weights = np.round(generator.lognormal(4.5, 0.7, records)).astype(np.int64)
+    return pa.table({"sex": generator.choice(["F", "M"], records), "w": weights})
+
+
+def in_steps(values, found):
+    """The weights as a release would have them."""
+    steps = np.maximum(np.floor(values / found.step + 0.5), values > 0) * found.step
+    return np.minimum(steps, found.top)
+
+
+def shared(values, found):
+    """How many people share each value of a weight that is rounded and cut, the fewest."""
+    return np.unique(in_steps(values, found), return_counts=True)[1].min()
+
+
+def distance(values, found):
+    """What is weighed up: how far weights are off, and three times how far their total is."""
+    after = in_steps(values, found)
+    off = np.sqrt(((after - values) ** 2).mean()) / values.std()
+    return off, after.sum() / values.sum() - 1
+
+
+@pytest.mark.parametrize("needed", [3, 10, 50])
+def test_each_value_is_shared_and_no_other_step_would_do_better(needed):
+    """Written out: every step and cut is tried on the people themselves."""
+    values = np.asarray(people()["w"], dtype=float)
+    found = best_steps(*np.unique(values, return_counts=True), needed)
+    assert shared(values, found) >= needed
+    assert distance(values, found) == pytest.approx((found.spread, found.shift), abs=1e-9)
+    best = found.spread + 3 * abs(found.shift)
+    for step in (10, 15, 20, 30, 40, 50, 60, 80, 100, 120):
+        for top in range(step, 800, step):
+            other = CoarseWeight(step, top, 0.0)
+            if shared(values, other) >= needed:
+                off, shift = distance(values, other)
+                assert off + 3 * abs(shift) >= best - 1e-9
+
+
+@pytest.mark.parametrize("width", [0.7, 1.2])
+def test_the_total_is_kept_and_what_is_told_of_it_is_so(width):
+    """Steps of the highest cut alone would nearly treble a total with a long tail."""
+    values = np.round(np.random.default_rng(3).lognormal(4.5, width, 5_000))
+    found = coarse_weight(*np.unique(values, return_counts=True))
+    _, shift = distance(values, found)
+    assert abs(shift) <= 0.05
+    told = re.fullmatch(
+        r"all weights together come to (\S+) % (more|less) than before", found.shifted
+    )
+    share = float(told[1]) / 100
+    assert abs(shift) <= share < abs(shift) + 0.001
+    assert told[2] == ("more" if shift > 0 else "less")
+
+
+def test_one_in_fifty_shares_each_value_or_as_many_as_can():
+    """Twenty who have no weight at all keep a value of their own: half as many, and half again."""
+    values = np.asarray(people()["w"], dtype=float)
+    assert shared(values, coarse_weight(*np.unique(values, return_counts=True))) >= 2_000 / 50
+    some = np.where(np.arange(2_000) < 12, 0, values)
+    found = coarse_weight(*np.unique(some, return_counts=True))
+    assert 10 <= shared(some, found) <= 12
+
+
+def test_the_refusal_says_it_and_what_it_says_leaves_more_than_noise():
+    """The lines of the message go into the schema, as the command at its end would put them."""
+    table = people()
+    with pytest.raises(Infeasible) as found:
+        pm.design(Schema.from_toml(SCHEMA), pm.PkAnonymity(10), data=table, method="retention")
+    entries = re.search(
+        r"\((round = \S+) and (top = \S+) in the schema: all weights", str(found.value)
+    )
+    assert entries is not None, found.value
+    assert found.value.coarser == ("w",)
+
+    text = changed_file(SCHEMA, coarsen=found.value.coarser, opened=open_source(table))
+    coarse = Schema.from_toml(SCHEMA + "\n".join(entries.groups()) + "\n")
+    assert Schema.from_toml(text) == coarse
+    made = pm.design(coarse, pm.PkAnonymity(10), data=table, method="retention")
+    assert made.crowd >= 40
+    assert made.mechanism.steps[0].matrix.retention > 0.3
+
+
+def test_describe_proposes_what_design_takes():
+    """Step and cut, where fewer than k share a weight; nothing where each is shared."""
+    table = people()
+    profile = next(own for own in pm.describe(table, k=10).profiles if own.name == "w")
+    told = [entry for entry, _ in profile.proposals]
+    text = changed_file(SCHEMA, coarsen=["w"], opened=open_source(table))
+    assert told == ["round = 50", "top = 350"]
+    assert set(told) <= set(text.splitlines())
+
+    alike = open_source(pa.table({"w": [1.5, 2.5] * 20}))
+    assert proposed_by(tally(alike, ["w"])["w"], 5) is None
+
+
+def test_no_step_will_do_where_too_few_have_a_weight():
+    """Fewer people than needed, or weights below zero: nothing is proposed."""
+    ones = np.ones(2, dtype=np.int64)
+    assert coarse_weight(np.array([1.5, 2.5]), ones, 3) is None
+    assert coarse_weight(np.array([-1.0, 2.5]), ones, 1) is None
+
+
+def test_a_weight_that_is_coarse_enough_is_not_to_be_made_finer():
+    """Where each value is shared by enough already, no step is proposed: 0.001 would be no help."""
+    values, numbers = np.array([10_000.0, 20_000.0]), np.array([5, 4])
+    assert coarse_weight(values, numbers, 4) is None
+    assert coarse_weight(values, numbers, 5) is not None
