@@ -49,16 +49,15 @@ def in_order(
     if len(start) < 2:  # one piece of work is done before a thread has started
         yield from map(function, start)
         return
-    waiting: deque[tuple[Future[Result], int]] = deque()
+    waiting: deque[tuple[Future[Result], int]] = deque()  # and no name for what was taken: it goes
     held, most = 0, memory_bound() // (8 * CELL_BYTES)
     pool = ThreadPoolExecutor(threads)
     try:
         for item in chain(start, source):
             size = 0 if cells is None else cells(item)
             while waiting and (len(waiting) > 2 * threads or held + size > most):
-                first, own = waiting.popleft()
-                held -= own
-                yield first.result()
+                held -= waiting[0][1]
+                yield waiting.popleft()[0].result()
             waiting.append((pool.submit(function, item), size))
             held += size
         while waiting:

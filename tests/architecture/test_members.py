@@ -40,8 +40,6 @@ MAY_NAME = {
     "collect/definition.py": "what a page in a browser can draw; its script knows the same two",
     "collect/survey.py": "the same",
     "cli/collect.py": "the same",
-    "methods/reports.py": "what it aims at",
-    "methods/retention.py": "what it aims at",
     "studio/exports.py": "tables as files to take home, which are no releases",
     "studio/pages/tables.py": "the same",
     "cli/protect.py": "flags of the command line for three formats; --format takes all",

@@ -552,7 +552,7 @@ def test_another_list_of_what_is_released_as_it_is_must_be_acknowledged_anew(
 ) -> None:
     """A change of a column that leaves unchanged takes the acknowledgement back."""
     opened.post("/choose", {"letter": "k", "k": "4"})
-    opened.post("/protect", {"release": "out", "acknowledged": "yes"})
+    opened.post("/protect", {"release": "changed", "acknowledged": "yes"})
     opened.part("/protect/made")
     opened.post("/columns/3", {"role": "sensitive", "top": "1500"})
     assert "Nothing has been begun" in opened.get("/protect/made", **{"hx-request": "true"}).text

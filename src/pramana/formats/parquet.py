@@ -97,6 +97,7 @@ class ParquetFormat(Format):
             for group in in_order(encoded, records.groups, threads=default_threads(), cells=_cells):
                 groups.append(row_group(group.columns, rows=group.rows, begin=file.tell()))
                 file.writelines(group.pages)
+                group.pages.clear()  # before the next is waited for
             footer = footer_of(memoryview(_by_library(records.schema.empty_table())), groups)
             file.write(footer + len(footer).to_bytes(4, "little") + MARK)
 

@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from pramana.table.counts import Counts
     from pramana.table.schema import Schema
 
-__all__ = ["Amplified", "Evidence", "Guarantee", "Letter", "Need", "Searched", "only_the_owner"]
+__all__ = [
+    "Amplified",
+    "Evidence",
+    "Guarantee",
+    "Letter",
+    "Need",
+    "Searched",
+    "on_one_dial",
+    "only_the_owner",
+]
 
 
 DIGITS = 6
@@ -271,6 +280,11 @@ class Searched(Protocol):
 
     def met_by(self, evidence: Evidence) -> bool:
         """Whether what is done to a record is enough for it."""
+
+
+def on_one_dial(kind: type[Guarantee]) -> bool:
+    """Whether a method that turns one dial can be asked for it: it says, or shows, how far."""
+    return issubclass(kind, Amplified | Searched)
 
 
 def _text(value: Any, *, up: bool) -> str:

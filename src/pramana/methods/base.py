@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, get_args, get_
 
 from pramana.engines.base import Table
 from pramana.errors import InputError, InvalidNumber
-from pramana.guarantees.base import Guarantee
+from pramana.guarantees.base import Guarantee, on_one_dial
+from pramana.guarantees.registry import GUARANTEES
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate
 from pramana.release.makers import NewKeys
@@ -28,7 +29,22 @@ if TYPE_CHECKING:
     from pramana.methods.people import People
     from pramana.methods.plan import Plan
 
-__all__ = ["Method", "Option", "option", "options_of", "require_kinds", "require_options"]
+__all__ = [
+    "Method",
+    "OnOneDial",
+    "Option",
+    "option",
+    "options_of",
+    "require_kinds",
+    "require_options",
+]
+
+
+class OnOneDial:
+    """The aims of a method that turns one dial: what is registered and tells how far to turn it."""
+
+    def __get__(self, method: object, kind: type) -> tuple[str, ...]:
+        return tuple(name for name, own in GUARANTEES.items() if on_one_dial(own))
 
 
 class Method(Protocol):

@@ -23,7 +23,7 @@ from pramana.guarantees.base import Guarantee, Searched
 from pramana.matrices.families import UniformMixture
 from pramana.matrices.reporting import AskedSet, Reporting
 from pramana.matrices.transition import Label
-from pramana.methods.base import Method, option
+from pramana.methods.base import Method, OnOneDial, option
 from pramana.methods.expected_error import ExpectedError
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
@@ -83,12 +83,7 @@ class Reports(Method):
         "Tables of few columns are wanted, of many columns in all: far more precise than whole "
         "records for the same promise."
     )
-    aims: ClassVar[tuple[str, ...]] = (
-        "pk-anonymity",
-        "differential-privacy",
-        "privacy-breach",
-        "shuffled-privacy",
-    )
+    aims = OnOneDial()
     tells: ClassVar[frozenset[str] | None] = frozenset()
     kind: ClassVar[str] = "reports"
     instead: ClassVar[str] = "asks each record for a few columns at the whole budget"

@@ -26,7 +26,7 @@ from pramana.guarantees.base import Guarantee, Searched
 from pramana.matrices.families import with_fixed
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import TransitionMatrix
-from pramana.methods.base import Method, option
+from pramana.methods.base import Method, OnOneDial, option
 from pramana.methods.descent import least
 from pramana.methods.expected_error import ErrorModel, ExpectedError
 from pramana.methods.people import People, nothing_left
@@ -73,12 +73,7 @@ class Retention(Method):
 
     name: ClassVar[str] = "retention"
     when: ClassVar[str] = "The promise shall hold whatever the data are, and whoever attacks."
-    aims: ClassVar[tuple[str, ...]] = (
-        "pk-anonymity",
-        "differential-privacy",
-        "privacy-breach",
-        "shuffled-privacy",
-    )
+    aims = OnOneDial()
     tells: ClassVar[frozenset[str] | None] = frozenset()
     kind: ClassVar[str] = "published"
 
