@@ -17,8 +17,8 @@ from random import Random
 from typing import Any
 
 __all__ = [
-    "MOST_LISTS", "Case", "Fault", "Grouped", "Matrix", "SetView", "StepView", "amplification",
-    "judge", "judge_groups", "permanent", "shuffled", "tables_and_releases",
+    "MOST_LISTS", "Case", "Fault", "Matrix", "SetView", "StepView", "amplification",
+    "judge", "permanent", "shuffled", "tables_and_releases",
 ]  # fmt: skip
 
 Cell = tuple[Any, ...]
@@ -466,67 +466,3 @@ def _match(step: StepView, people: Sequence[Record], name: str, value: Any) -> F
         if with_target + without:
             worst = max(worst, with_target / (with_target + without) / a)
     return worst
-
-
-# -- groups: docs/proofs/k_anonymity.md --------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Grouped:
-    """A release by groups, before its records are shuffled.
-
-    ``truth`` and ``released`` hold the keys of each record, ``known`` what is released as it is
-    and may be known, ``labels`` the group of each record.
-    """
-
-    truth: tuple[Cell, ...]
-    released: tuple[Cell, ...]
-    known: tuple[Cell, ...]
-    labels: tuple[int, ...]
-    method: str
-
-
-def judge_groups(made: Grouped, claim: Any) -> None:
-    """All orders of the records: how sure is someone who knows all keys, groups and the method?"""
-    members: dict[int, list[int]] = {}
-    for person, label in enumerate(made.labels):
-        members.setdefault(label, []).append(person)
-    for group in members.values():
-        if len({made.known[person] for person in group}) > 1:
-            raise Fault("a group crosses the values of a column that may be known")
-        if len(group) < claim.k:
-            raise Fault(f"k = {claim.k}, and a group has {len(group)} records")
-    if made.method == "gaussian":  # its law is not a rational one
-        return
-    weights: dict[tuple[int, int], int] = {}
-    total = 0
-    for order in permutations(range(len(made.truth))):
-        weight = _weight(made, members, order)
-        total += weight
-        for person, record in enumerate(order):
-            weights[person, record] = weights.get((person, record), 0) + weight
-    if not total:
-        raise Fault(f"method {made.method} cannot have made these records")
-    if max(weights.values()) * claim.k > total:
-        raise Fault(f"k = {claim.k}, and a link is certain to {max(weights.values()) / total}")
-
-
-def _weight(made: Grouped, members: Mapping[int, Sequence[int]], order: Sequence[int]) -> int:
-    """In proportion to the chance of these released records if person i has record order[i]."""
-    weight = 1
-    for group in members.values():
-        records = [order[person] for person in group]
-        if any(made.known[person] != made.known[order[person]] for person in group):
-            return 0
-        drawn = [made.released[record] for record in records]
-        own = [made.truth[person] for person in group]
-        if made.method == "resample":
-            for keys in drawn:
-                weight *= own.count(keys)
-        elif made.method == "permute":
-            weight *= sorted(map(repr, drawn)) == sorted(map(repr, own))
-        elif made.method == "centroid":
-            weight *= len(set(drawn)) == 1
-        if not weight:
-            return 0
-    return weight

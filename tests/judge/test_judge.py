@@ -15,11 +15,14 @@ import pytest
 
 import pramana as pm
 from pramana.guarantees.registry import GUARANTEES
+from pramana.kanonymity.dither import draw_members
 from pramana.methods.registry import METHODS
+from pramana.table.closeness import closeness, codes_of
+from tests.judge.groups import Grouped, judge_groups
 from tests.judge.homes import judge_homes
-from tests.judge.law import Fault, Grouped, judge, judge_groups
+from tests.judge.law import Fault, judge
 from tests.judge.trials import try_designs
-from tests.judge.worlds import KINDS, World, case_of, table_of
+from tests.judge.worlds import KINDS, OPTIONS, World, case_of, table_of
 
 JUDGED = {
     "pk-anonymity",
@@ -48,7 +51,7 @@ def test_no_claim_is_stronger_than_the_truth(kind):
 
 def test_every_method_has_its_worlds():
     """A new method must be put before the judge."""
-    assert set(KINDS) == set(METHODS)
+    assert set(KINDS) - set(OPTIONS) == set(METHODS)
 
 
 def test_every_guarantee_has_its_judge():
@@ -202,6 +205,70 @@ def test_groups_that_tell_their_members_apart_are_found():
         judge_groups(replace(made, known=((1,), (2,), (1,), (2,))), pm.KAnonymity(k=2))
     with pytest.raises(Fault, match="cannot have made"):
         judge_groups(replace(made, released=(("q",), ("q",), ("p",), ("q",))), pm.KAnonymity(k=2))
+
+
+def own_keys(labels, keystream):
+    """Everybody's own keys."""
+    return np.arange(labels.size)
+
+
+def own_keys_once(labels, keystream):
+    """A member of the group, but for the first record, which keeps its keys."""
+    drawn = draw_members(labels, keystream)
+    drawn[0] = 0
+    return drawn
+
+
+def around_oneself(dither, keystream):
+    """The record itself and not the middle of its group."""
+    return dither.points + keystream.normals("around", 0, dither.points.size).reshape(
+        dither.points.shape
+    )
+
+
+def no_value_missing(values):
+    """Missing values counted as a value."""
+    codes, missing, number = codes_of(values)
+    return codes, missing + 1, number
+
+
+BROKEN = [
+    ("resample", "pramana.kanonymity.dither.draw_members", own_keys),
+    ("resample", "pramana.kanonymity.dither.draw_members", own_keys_once),
+    ("permute", "pramana.kanonymity.release.permute_members",
+     lambda labels, *_: own_keys(labels, 0)),
+    ("gaussian", "pramana.kanonymity.dither.GaussianDither.draw", around_oneself),
+    ("sequential", "pramana.kanonymity.sequential.draw_members", own_keys),
+    ("sequential", "pramana.kanonymity.sequential.draw_members", own_keys_once),
+    ("sequential", "pramana.kanonymity.sequential._members", lambda cells, *_: own_keys(cells, 0)),
+    ("sequential", "pramana.kanonymity.sequential.tree_of",
+     lambda codes: [(at, None) for at in range(len(codes))]),
+    ("distinct", "pramana.kanonymity.diversity.codes_of", no_value_missing),
+    ("distinct", "pramana.kanonymity.diversity.Sensitive.short",
+     lambda *given: np.zeros(given[2].size, bool)),
+    ("closeness", "pramana.kanonymity.diversity.Sensitive.short",
+     lambda *given: np.zeros(given[2].size, bool)),
+    ("closeness", "pramana.kanonymity.diversity.closeness",
+     lambda *given, ordered: 0.8 * closeness(*given, ordered=ordered)),
+    ("closeness", "pramana.kanonymity.diversity.closeness",
+     lambda *given, **_: closeness(*given, ordered=True)),
+    ("response", "pramana.kanonymity.dither.draw_members", own_keys),
+    ("resample", "pramana.methods.grouped.known_groups", lambda *_: None),
+    ("response", "pramana.kanonymity.release.permute_members",
+     lambda labels, *_: own_keys(labels, 0)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "where", "broken"), BROKEN)
+def test_groups_and_draws_that_are_not_as_they_should_be_are_found(
+    kind, where, broken, monkeypatch
+):
+    """Code broken on purpose does not pass a hundred designs."""
+    monkeypatch.setattr(where, broken)
+    monkeypatch.setattr(warnings, "filters", [("ignore", None, UserWarning, None, 0)])
+
+    with pytest.raises(Fault):
+        try_designs(kind, 100)
 
 
 def test_the_table_of_a_world_is_what_the_judge_looks_at():

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests.judge.draws import grouped_of
+from tests.judge.groups import judge_groups
 from tests.judge.homes import judge_homes
-from tests.judge.law import judge, judge_groups
-from tests.judge.worlds import GROUPED, World, case_of, grouped_of, worlds
+from tests.judge.law import judge
+from tests.judge.worlds import GROUPED, World, case_of, worlds
 
 __all__ = ["Done", "try_designs"]
 

@@ -8,19 +8,14 @@ from itertools import product
 from random import Random
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 import pramana as pm
 from pramana.errors import PramanaError
-from pramana.formats.opening import open_table
-from pramana.kanonymity.clustering import form_groups
-from pramana.kanonymity.tables import key_of
 from pramana.methods.reports import Reports
-from pramana.randomness import Keystream, Stream
-from tests.judge.law import Case, Cell, Grouped, Matrix, Record, SetView, StepView
+from tests.judge.law import Case, Cell, Matrix, Record, SetView, StepView
 
-__all__ = ["GROUPED", "KINDS", "World", "case_of", "grouped_of", "worlds"]
+__all__ = ["GROUPED", "KINDS", "OPTIONS", "World", "case_of", "table_of", "worlds"]
 
 LETTERS = ("p", "q", "r")
 SMALL = ("optimal", "inverse-frequency")
@@ -52,7 +47,7 @@ class World:
 
 
 def table_of(schema: pm.Schema, records: tuple[Record, ...]) -> pa.Table:
-    kinds = {"w": pa.float64(), "s": pa.int64(), "home": pa.int64()}
+    kinds = {"w": pa.float64(), "s": pa.int64(), "home": pa.int64(), "d": pa.string()}
     return pa.table(
         {
             column.name: pa.array([r[column.name] for r in records], kinds.get(column.name))
@@ -71,7 +66,8 @@ def worlds(kind: str, seed: int = 0) -> Iterator[World]:
 
 def _world(kind: str, random: Random) -> World:
     schema = _schema(kind, random)
-    records = _records(schema, random, small=kind in SMALL)
+    most = 4 if kind in OPTIONS else 6  # every outcome of chance is gone through
+    records = _records(schema, random, *((5, 8) if kind in SMALL else (2, most)))
     method, asked = KINDS[kind](schema, random)
     return World(schema, records, method, asked)
 
@@ -80,7 +76,7 @@ def _schema(kind: str, random: Random) -> pm.Schema:
     keys = [_key(name, kind, random) for name in "abc"[: random.choice((1, 2, 2, 3))]]
     columns = list(keys)
     strata: tuple[str, ...] = ()
-    rare = 0.92 if kind in SMALL else 0.75  # each splits the people, and few are left
+    rare = 0.92 if kind in (*SMALL, *OPTIONS) else 0.75  # each splits people, and few are left
     for role in KEPT_ROLES:
         if random.random() < rare:
             continue
@@ -91,8 +87,10 @@ def _schema(kind: str, random: Random) -> pm.Schema:
         else:
             columns.append(pm.Column(role, pm.Role.PLAIN))
             strata = ("stratum",) if role == "stratum" else strata
-    if random.random() < 0.4 or kind in GROUPED:
+    if random.random() < 0.4 or kind in GROUPED or kind in OPTIONS:
         columns.append(pm.Column("s", pm.Role.SENSITIVE))
+    if kind in OPTIONS and random.random() < 0.5:
+        columns.append(pm.Column("d", pm.Role.SENSITIVE))
     home = "home" if random.random() < 0.2 else None
     if home is not None:
         columns.append(pm.Column(home, pm.Role.IDENTIFIER))
@@ -104,8 +102,9 @@ def _schema(kind: str, random: Random) -> pm.Schema:
 
 def _key(name: str, kind: str, random: Random) -> pm.Column:
     values = LETTERS[: 2 if kind in SMALL and random.random() < 0.7 else random.choice((2, 2, 3))]
-    missing = random.choice(("refuse", "refuse", "category", "keep"))
-    exempt = (values[0],) if random.random() < 0.15 else ()
+    free = kind in OPTIONS  # groups refuse what must stay
+    missing = random.choice(("refuse", "refuse", "category", "category" if free else "keep"))
+    exempt = (values[0],) if random.random() < 0.15 and not free else ()
     role, own = (pm.Role.SENSITIVE, True) if name == "c" and random.random() < 0.3 else (
         pm.Role.KEY, None)  # fmt: skip
     return pm.Column(
@@ -113,8 +112,8 @@ def _key(name: str, kind: str, random: Random) -> pm.Column:
     )
 
 
-def _records(schema: pm.Schema, random: Random, *, small: bool) -> tuple[Record, ...]:
-    many = random.randint(5, 8) if small else random.randint(2, 6)
+def _records(schema: pm.Schema, random: Random, least: int, most: int) -> tuple[Record, ...]:
+    many = random.randint(least, most)
     found: list[Record] = []
     while len(found) < many:
         record = {column.name: _value(column, random) for column in schema.columns}
@@ -124,8 +123,11 @@ def _records(schema: pm.Schema, random: Random, *, small: bool) -> tuple[Record,
 
 
 def _value(column: pm.Column, random: Random) -> Any:
-    if column.name in ("w", "s"):
-        return random.choice((1.0, 1.0, 2.5)) if column.name == "w" else random.randint(0, 2)
+    if column.name == "w":
+        return random.choice((1.0, 1.0, 2.5))
+    if column.name in ("s", "d"):
+        values = (0, 1, 2, 2, None) if column.name == "s" else ("x", "y", "z", None)
+        return random.choice(values)
     if column.name == "home":
         return random.randint(1, 3)
     if column.domain is None:
@@ -208,7 +210,30 @@ def _grouped(name: str) -> Any:
     return make
 
 
+def _optioned(name: str) -> Any:
+    """Groups or draws with one of the options, by any method that takes it."""
+
+    def make(schema: pm.Schema, random: Random) -> tuple[Any, tuple[Any, ...]]:
+        values = {"draw": ("sequential",), "distinct": (2, 2, 3), "closeness": (0.2, 0.25, 0.5),
+                  "responses": (("s",),)}  # fmt: skip
+        chosen = {name: random.choice(values[name])}
+        if name == "draw" and random.random() < 0.3:
+            chosen |= {"distinct": 2}
+        if name == "responses":
+            chosen |= {"response_weight": random.choice((0.0, 1.0, 100.0))}
+        if random.random() < 0.2:
+            chosen |= {"max_size": random.choice((3, 4))}
+        which = "resample" if name == "draw" else random.choice(GROUPED)
+        k = random.choice((1, 2, 2, 2, 3))
+        return getattr(pm, which.capitalize())(**chosen), (pm.KAnonymity(k=k),)
+
+    return make
+
+
 GROUPED = ("resample", "permute", "gaussian", "centroid")
+OPTIONS = {"sequential": "draw", "distinct": "distinct", "closeness": "closeness",
+           "response": "responses"}  # fmt: skip
+"""Worlds of groups that are formed, or drawn from, in another way than by default."""
 
 KINDS: dict[str, Any] = {
     "retention": _retention,
@@ -218,7 +243,9 @@ KINDS: dict[str, Any] = {
     "optimal": _optimal,
     "inverse-frequency": _inverse_frequency,
     "invariant": _invariant,
-} | {name: _grouped(name.capitalize()) for name in GROUPED}
+} | {name: _grouped(name.capitalize()) for name in GROUPED} | {
+    kind: _optioned(option) for kind, option in OPTIONS.items()
+}  # fmt: skip
 """How each method of the library is asked for something."""
 
 
@@ -281,59 +308,6 @@ def _truths(schema: pm.Schema) -> tuple[Cell, ...]:
     records = (dict(zip((c.name for c in columns), cell, strict=True)) for cell in product(*values))
     possible = (r for r in records if not any(_breaks(rule, r) for rule in schema.impossible))
     return tuple(tuple(record.values()) for record in possible)
-
-
-def grouped_of(world: World, *, seed: int) -> tuple[Grouped, Any] | None:
-    """A release by groups as the judge sees it, and its claim; nothing where it is refused."""
-    try:
-        plan = pm.design(world.schema, *world.asked, data=world.table, method=world.method)
-        opened = open_table(world.table, schema=plan.schema)
-        made = world.method.regrouped(
-            plan.schema, opened, k=world.asked[0].k, keystream=Keystream.from_seed(seed)
-        )
-        _, attained = world.method.release(plan, opened, Keystream.from_seed(seed))
-    except PramanaError:
-        return None
-    keys = [column.name for column in world.schema.randomised]
-    known = case_of(world, plan).known
-    order = _by_value(world.table)  # from which chance makes that of the groups
-    stirred = Keystream.from_seed(seed).permutation(len(order), Stream("grouping", "order"))
-    order = [order[at] for at in stirred]
-    table = world.table.take(order)
-    groups = form_groups(
-        [key_of(column, table.column(column.name)) for column in plan.schema.randomised],
-        k=world.asked[0].k,
-        keystream=Keystream.from_seed(seed),
-        strata=_numbers([tuple(world.records[at][name] for name in known) for at in order])
-        if known
-        else None,
-    )
-    labels = dict(zip(order, groups.labels.tolist(), strict=True))
-    return (
-        Grouped(
-            truth=tuple(tuple(record[name] for name in keys) for record in world.records),
-            released=tuple(tuple(row[name] for name in keys) for row in made.table.to_pylist()),
-            known=tuple(tuple(record[name] for name in known) for record in world.records),
-            labels=tuple(labels[place] for place in range(len(order))),
-            method=world.method.name,
-        ),
-        attained.attained[0],
-    )
-
-
-def _by_value(table: pa.Table) -> list[int]:
-    """The places of the records in the order of their values, column after column, missing last."""
-    rows = table.to_pylist()
-    return sorted(
-        range(len(rows)),
-        key=lambda at: [(v is None, "" if v is None else v) for v in rows[at].values()],
-    )
-
-
-def _numbers(values: list[Cell]) -> np.ndarray:
-    """One number for each distinct value."""
-    seen: dict[Cell, int] = {}
-    return np.array([seen.setdefault(value, len(seen)) for value in values])
 
 
 def _view(step: pm.Step) -> StepView:
