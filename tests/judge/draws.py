@@ -17,9 +17,11 @@ from pramana.formats.opening import open_table
 from pramana.randomness import Keystream, Stream
 from tests.judge.groups import Grouped, Release
 from tests.judge.law import Cell, Fault
-from tests.judge.worlds import World, case_of, table_of
+from tests.judge.worlds import WITH_CODE, World, case_of, table_of
 
 __all__ = ["grouped_of"]
+
+(NO_ANSWER,) = WITH_CODE.missing_values
 
 MOST_OUTCOMES = 256
 """Every outcome of chance is gone through where there are not more of them."""
@@ -68,7 +70,7 @@ def grouped_of(world: World, *, seed: int) -> tuple[Grouped, Any] | None:
             law=law,
             exchanged=_exchanged(world.method, seen, stirred, back, seed),
             sensitive=tuple(
-                tuple(record[c.name] for record in world.records)
+                tuple(None if v == NO_ANSWER else v for v in _values(world, c.name))
                 for c in plan.schema.columns
                 if c.role.value == "sensitive"
             ),
@@ -78,6 +80,10 @@ def grouped_of(world: World, *, seed: int) -> tuple[Grouped, Any] | None:
         ),
         attained.attained[0],
     )
+
+
+def _values(world: World, name: str) -> list[Any]:
+    return [record[name] for record in world.records]
 
 
 def _by_value(table: pa.Table) -> list[int]:

@@ -21,6 +21,11 @@ LETTERS = ("p", "q", "r")
 SMALL = ("optimal", "inverse-frequency")
 """What these aim at can be met where people have company: few values, not too few people."""
 
+WITH_CODE = pm.Categories((0, 1, 2), missing_values=(-9,))
+"""A survey that says why there is no answer, with a number."""
+
+LETTERS_OF_KEYS = "abc"
+
 KEPT_ROLES = ("key", "plain", "stratum", "weight")
 
 
@@ -73,7 +78,7 @@ def _world(kind: str, random: Random) -> World:
 
 
 def _schema(kind: str, random: Random) -> pm.Schema:
-    keys = [_key(name, kind, random) for name in "abc"[: random.choice((1, 2, 2, 3))]]
+    keys = [_key(name, kind, random) for name in LETTERS_OF_KEYS[: random.choice((1, 2, 2, 3))]]
     columns = list(keys)
     strata: tuple[str, ...] = ()
     rare = 0.92 if kind in (*SMALL, *OPTIONS) else 0.75  # each splits people, and few are left
@@ -88,7 +93,8 @@ def _schema(kind: str, random: Random) -> pm.Schema:
             columns.append(pm.Column(role, pm.Role.PLAIN))
             strata = ("stratum",) if role == "stratum" else strata
     if random.random() < 0.4 or kind in GROUPED or kind in OPTIONS:
-        columns.append(pm.Column("s", pm.Role.SENSITIVE))
+        named = kind in OPTIONS and random.random() < 0.3
+        columns.append(pm.Column("s", pm.Role.SENSITIVE, WITH_CODE if named else None))
     if kind in OPTIONS and random.random() < 0.5:
         columns.append(pm.Column("d", pm.Role.SENSITIVE))
     home = "home" if random.random() < 0.2 else None
@@ -126,8 +132,8 @@ def _value(column: pm.Column, random: Random) -> Any:
     if column.name == "w":
         return random.choice((1.0, 1.0, 2.5))
     if column.name in ("s", "d"):
-        values = (0, 1, 2, 2, None) if column.name == "s" else ("x", "y", "z", None)
-        return random.choice(values)
+        none = None if column.domain is None else -9
+        return random.choice((0, 1, 2, 2, none) if column.name == "s" else ("x", "y", "z", None))
     if column.name == "home":
         return random.randint(1, 3)
     if column.domain is None:
@@ -273,10 +279,10 @@ def case_of(world: World, plan: pm.Plan, *, try_others: bool = True) -> Case:
     )
     return Case(
         records=world.records,
-        randomised=tuple(c.name for c in schema.columns if c.domain is not None),
+        randomised=tuple(c.name for c in schema.columns if _moves(c)),
         known=known,
         attached=tuple(
-            c.name for c in schema.columns if c.domain is None and c.role is not pm.Role.IDENTIFIER
+            c.name for c in schema.columns if not _moves(c) and c.role is not pm.Role.IDENTIFIER
         ),
         steps=tuple(_view(step) for step in plan.mechanism),
         crowd=plan.crowd,
@@ -290,16 +296,21 @@ def case_of(world: World, plan: pm.Plan, *, try_others: bool = True) -> Case:
         fixed={
             c.name: (*c.exempt, *((None,) if c.missing == "keep" else ()))
             for c in schema.columns
-            if c.domain is not None
+            if _moves(c)
         },
         impossible=[rule.to_dict() for rule in schema.impossible],
         redesign=redesign if try_others else None,
     )  # fmt: skip
 
 
+def _moves(column: pm.Column) -> bool:
+    """Whether a column is randomised, by how it is called."""
+    return column.name in LETTERS_OF_KEYS
+
+
 def _truths(schema: pm.Schema) -> tuple[Cell, ...]:
     """Every combination of values of the randomised columns that can exist."""
-    columns = [column for column in schema.columns if column.domain is not None]
+    columns = [column for column in schema.columns if _moves(column)]
     values = [
         (*c.domain.labels, *((None,) if c.missing in ("category", "keep") else ()))
         for c in columns

@@ -13,7 +13,7 @@ import pytest
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
 from pramana.formats.opening import open_table
 from pramana.risk.table_audit import audit_table
-from pramana.table.domains import Bins
+from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Column, Role, Schema
 
 DATA = os.environ.get("PRAMANA_DATA")
@@ -99,6 +99,22 @@ def test_the_json_has_the_words_that_are_asked_for():
     assert form["violations"] >= form["uniques"] > 0
     assert form["sensitive"][0]["distinct_l"] == 1
     assert form["population"] is None
+
+
+@pytest.mark.parametrize("kept", [pa.int64(), pa.string(), pa.dictionary(pa.int8(), pa.int64())])
+def test_a_code_that_says_why_there_is_no_value_is_none(kept):
+    """Who is in a group of one answer and refusals is known to have that answer, or none."""
+    answers = Categories((1, 2), missing_values=(-9,))
+    schema = Schema((Column("town", Role.KEY, None), Column("ill", Role.SENSITIVE, answers)))
+    told = pa.array([1, -9, 1, 1, 2, -9])
+    own = told.dictionary_encode() if pa.types.is_dictionary(kept) else told.cast(kept)
+    table = pa.table({"town": [1, 1, 1, 2, 2, 2], "ill": own})
+
+    (found,) = audit_table(
+        open_table(table), keys=["town"], sensitive=["ill"], schema=schema
+    ).diversity
+
+    assert (found.distinct, found.exposed) == (1, 3)
 
 
 def test_sentences_name_no_value():

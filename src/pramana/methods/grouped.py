@@ -32,6 +32,7 @@ from pramana.spelling import names_in
 from pramana.table.alike import comparable
 from pramana.table.codec import decode, encode
 from pramana.table.groups import group_sizes
+from pramana.table.lookup import present
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column, Role, Schema, require_keys
 from pramana.types import Entries, Form, IntArray
@@ -259,10 +260,11 @@ class Grouped(Method):
 
         if self.distinct == 1 and self.closeness == 1:
             return ()
+        own = [column for column in schema.columns if column.role is Role.SENSITIVE]
+        held = [present(table.column(column.name), column.codes_for_missing) for column in own]
         return tuple(
-            Sensitive.of(column.name, table.column(column.name), l=self.distinct, t=self.closeness)
-            for column in schema.columns
-            if column.role is Role.SENSITIVE
+            Sensitive.of(column.name, values, l=self.distinct, t=self.closeness)
+            for column, values in zip(own, held, strict=True)
         )
 
     @classmethod

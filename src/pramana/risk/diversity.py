@@ -11,6 +11,7 @@ a share of all of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,8 @@ import pyarrow as pa
 
 from pramana.risk.coded_table import AlikeRecords, code_column
 from pramana.table.closeness import distance_of_groups
+from pramana.table.domains import Label
+from pramana.table.lookup import present
 from pramana.table.opened import OpenedTable
 from pramana.types import Form, IntArray
 
@@ -48,9 +51,11 @@ class Diversity:
         }
 
 
-def sensitive_codes(table: OpenedTable, name: str) -> tuple[IntArray, int, bool, int]:
+def sensitive_codes(
+    table: OpenedTable, name: str, *, missing_values: Sequence[Label] = ()
+) -> tuple[IntArray, int, bool, int]:
     """Codes of a column, their number, whether they are ordered, the code of missing ones or -1."""
-    column = table.to_arrow([name]).column(0)
+    column = present(table.to_arrow([name]).column(0), missing_values)
     codes, size, missing = code_column(column)
     values = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not (pa.types.is_integer(values) or pa.types.is_floating(values)):

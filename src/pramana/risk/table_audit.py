@@ -199,7 +199,9 @@ def audit_table(
         combinations=len(groups.numbers),
         histogram=counted.histogram(),
         population=PopulationRisk.of(counted),
-        diversity=tuple(_diversity(table, name, *_telling(name, groups, asked)) for name in told),
+        diversity=tuple(
+            _diversity(table, name, schema, *_telling(name, groups, asked)) for name in told
+        ),
         subsets=subset_risks(
             coded, groups, k=k, width=width, weights=weights, missing=missing, asked=asked
         ),
@@ -243,8 +245,14 @@ def _telling(
 
 
 def _diversity(
-    table: OpenedTable, name: str, groups: AlikeRecords, rows: BoolArray | None
+    table: OpenedTable,
+    name: str,
+    schema: Schema | None,
+    groups: AlikeRecords,
+    rows: BoolArray | None,
 ) -> Diversity:
-    codes, size, ordered, missing = sensitive_codes(table, name)
+    known = schema is not None and name in schema.names
+    none = schema.column(name).codes_for_missing if schema is not None and known else ()
+    codes, size, ordered, missing = sensitive_codes(table, name, missing_values=none)
     some = codes if rows is None else codes[rows]
     return diversity_of(name, groups, some, size, ordered=ordered, missing=missing)

@@ -31,6 +31,7 @@ __all__ = [
     "find_bins",
     "find_labels",
     "flat",
+    "present",
 ]
 
 
@@ -82,6 +83,17 @@ def find_labels(labels: Sequence[Label], array: pa.Array) -> Positions:
     if array.null_count:
         result[array.is_null().to_numpy(zero_copy_only=False)] = MISSING
     return result
+
+
+def present(values: pa.ChunkedArray, codes: Sequence[Label]) -> pa.ChunkedArray:
+    """The values, missing where they are codes that say why there is none."""
+    if not codes:
+        return values
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    own = values.combine_chunks()
+    coded = pa.array(find_labels(codes, flat(own)) >= 0)
+    return pa.chunked_array([pc.if_else(coded, pa.scalar(None, own.type), own)])
 
 
 @dataclass(frozen=True, eq=False)

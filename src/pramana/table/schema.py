@@ -193,7 +193,12 @@ class Column:
     @property
     def names_missing(self) -> bool:
         """Whether its domain lists values that say why there is none."""
-        return self.domain is not None and bool(self.domain.missing_values)
+        return bool(self.codes_for_missing)
+
+    @property
+    def codes_for_missing(self) -> tuple[Label, ...]:
+        """The values of its domain that say why there is none."""
+        return () if self.domain is None else self.domain.missing_values
 
     @property
     def ordered(self) -> bool:
