@@ -45,7 +45,27 @@ __all__ = [
     "TooLarge",
     "Unconfirmed",
     "UnknownColumn",
+    "harmless",
 ]
+
+
+def harmless(text: str) -> str:
+    r"""The text without letters that command a terminal or turn its writing round.
+
+    Names of columns come from files that anyone may have written.
+
+    >>> harmless("age" + chr(27) + "[2J")
+    'age\\x1b[2J'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() or letter in "\n\t " else _spelled(letter) for letter in text
+    )
+
+
+def _spelled(letter: str) -> str:
+    return letter.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
 class PramanaError(Exception):
@@ -55,7 +75,7 @@ class PramanaError(Exception):
 
     def __str__(self) -> str:
         # KeyError would show its message in quotes, and OSError would look for an errno.
-        return str(self.args[0]) if self.args else ""
+        return harmless(str(self.args[0])) if self.args else ""
 
 
 class InputError(PramanaError):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
+from pramana.errors import harmless
+
 __all__ = ["Shown", "as_it_is", "listed"]
 
 MOST_LINES = 12
@@ -48,13 +50,17 @@ class Shown:
         """The headline and the findings."""
         raise NotImplementedError
 
-    def __repr__(self) -> str:
+    def _harmless(self) -> tuple[str, list[str]]:
         head, lines = self.shown()
+        return harmless(head), [harmless(line) for line in lines]
+
+    def __repr__(self) -> str:
+        head, lines = self._harmless()
         more = [f"... {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
         return "\n".join([head, *(f"* {line}" for line in lines[:MOST_LINES]), *more])
 
     def _repr_html_(self) -> str:
-        head, lines = self.shown()
+        head, lines = self._harmless()
         items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
         return f"<p><strong>{html.escape(head)}</strong></p>" + (
             f"<ul>{items}</ul>" if items else ""

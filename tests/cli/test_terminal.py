@@ -10,7 +10,8 @@ from pyarrow import parquet
 
 from pramana import api
 from pramana.cli.app import main
-from pramana.cli.rendering import harmless, out
+from pramana.cli.rendering import out
+from pramana.errors import PramanaError, harmless
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.table.domains import Categories
 from pramana.table.schema import Column, Role, Schema
@@ -103,3 +104,27 @@ def test_tables_cut_nothing_and_long_names_leave_room_for_numbers() -> None:
     titled = shown(("what is asked of whom " * 4, "count", "interval"), [("a", "2,166", "1 to 9")])
     assert "2,166" in titled
     assert "1 to 9" in titled
+
+
+def test_nothing_that_shows_itself_at_the_prompt_commands_it(tmp_path):
+    """Who loads a release of strangers in Python prints it, its tables, models and errors."""
+    names = list(BAD)
+    columns = [Column(name, Role.KEY, Categories(("x", f"y{CLEAR}")), missing="refuse")
+               for name in names[:2]]  # fmt: skip
+    schema = Schema((*columns, Column(names[2], Role.SENSITIVE)))
+    labels = ["x", f"y{CLEAR}"]
+    table = pa.table({names[0]: labels * 200, names[1]: (labels[::-1] + labels) * 100,
+                      names[2]: [1.5, 2.5] * 200})  # fmt: skip
+    plan = api.design(schema, DifferentialPrivacy(6), data=table, method="retention")
+    api.protect(table, plan, to=tmp_path / "release")
+    release = api.load(tmp_path / "release")
+    with pytest.raises(PramanaError) as caught:
+        release.crosstab(f"no{CLEAR}")
+    shown = [schema, api.describe(table), plan, release, release.certificate, caught.value,
+             release.crosstab(*names[:2]), release.mean(names[2], by=names[0]),
+             release.independence(*names[:2]), api.verify(tmp_path / "release"),
+             api.audit(release)]  # fmt: skip
+
+    for one in shown:
+        for text in (str(one), repr(one) if one is not caught.value else ""):
+            assert not set(text) & set("\x1b\x9b\x07\x08\r\u202e\u200f"), type(one)

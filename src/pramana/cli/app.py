@@ -218,7 +218,7 @@ def _interrupted(told: list[int]) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    from pramana.cli.rendering import harmless
+    from pramana.errors import harmless
 
     with suppress(OSError):  # where nobody can be told, the exit code tells
         typer.echo(f"pramana: {harmless(' '.join(message.split()))}", err=True)

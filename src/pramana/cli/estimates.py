@@ -140,7 +140,7 @@ def show_independence(test: IndependenceTest) -> None:
 
 def write_csv(found: Estimate | Regression) -> None:
     """All rows on stdout, without letters that command a terminal."""
-    from pramana.cli.rendering import harmless
+    from pramana.errors import harmless
 
     table = found.to_arrow()
     writer = csv.writer(sys.stdout, lineterminator="\n")

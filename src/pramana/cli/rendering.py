@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from pramana.errors import harmless
 from pramana.numeric import text_down, text_up
 
 if TYPE_CHECKING:
@@ -70,25 +71,6 @@ def _console(stream: Any) -> Console:
 
     width = None if stream.isatty() else NARROWEST
     return Harmless(file=stream, highlight=False, emoji=False, width=width)
-
-
-def harmless(text: str) -> str:
-    r"""The text without letters that command a terminal or turn its writing round.
-
-    Names of columns come from files that anyone may have written.
-
-    >>> harmless("age" + chr(27) + "[2J")
-    'age\\x1b[2J'
-    """
-    if text.isprintable():
-        return text
-    return "".join(
-        letter if letter.isprintable() or letter in "\n\t " else _spelled(letter) for letter in text
-    )
-
-
-def _spelled(letter: str) -> str:
-    return letter.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
 def show_json(form: Form) -> None:

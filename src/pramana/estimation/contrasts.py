@@ -20,6 +20,7 @@ from typing import Protocol
 
 import numpy as np
 
+from pramana.errors import harmless
 from pramana.estimation.channels import Channels
 from pramana.estimation.moments import Moments
 from pramana.estimation.variance import Inference, Ratio, quantile
@@ -209,7 +210,8 @@ class Contrast:
             f" (se {self.se:.3g}), between {self.low:.4g} and {self.high:.4g} at level "
             f"{self.level:g}"
         )
-        return f"{self.what}: {self.estimate:.4g}{ends if self.stated else ''}; {self.note}"
+        told = f"{self.what}: {self.estimate:.4g}{ends if self.stated else ''}; {self.note}"
+        return harmless(told)
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(repr(self))}</p>"

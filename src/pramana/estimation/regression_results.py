@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pramana.errors import UnknownColumn
+from pramana.errors import UnknownColumn, harmless
 from pramana.estimation.independence import chi_square_tail
 from pramana.estimation.regression import Family
 from pramana.estimation.variance import Question
@@ -138,7 +138,7 @@ class Regression:
         return f"{self.records:,} records; {self.why}{weighted}"
 
     def __repr__(self) -> str:
-        rows = self._rows()
+        rows = [[harmless(entry) for entry in row] for row in self._rows()]
         widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
         lines = [
             "  ".join(
@@ -147,7 +147,7 @@ class Regression:
             )
             for row in rows
         ]
-        return "\n".join([f"{self.family}: {self.formula}", *lines, self.note])
+        return "\n".join([harmless(f"{self.family}: {self.formula}"), *lines, harmless(self.note)])
 
     def _repr_html_(self) -> str:
         head, *rows = self._rows()

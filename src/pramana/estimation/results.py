@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from pramana.errors import InvalidNumber
+from pramana.errors import InvalidNumber, harmless
 from pramana.estimation.contrasts import Contrast, TwoNumbers, VaryTogether, difference_of, ratio_of
 from pramana.estimation.layout import Layout
 from pramana.estimation.variance import Inference, Question
@@ -298,6 +298,7 @@ class Estimate:
         for cell in islice(self.cells, MOST_LINES):
             numbers = [_figure(cell[name]) for name in self.figures]
             rows.append([*(words[name][cell[name]] for name in self.names), *numbers])
+        rows = [[harmless(entry) for entry in row] for row in rows]
         widths = [max(len(row[at]) for row in rows) for at in range(len(head))]
         lines = [
             "  ".join(
@@ -308,7 +309,7 @@ class Estimate:
         ]
         if len(self) > MOST_LINES:
             lines.append(f"... {len(self) - MOST_LINES:,} more cells")
-        return "\n".join([*lines, self.note])
+        return "\n".join([*lines, harmless(self.note)])
 
     @property
     def words(self) -> dict[str, dict[Label, str]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from pramana.errors import DoesNotHold
+from pramana.errors import DoesNotHold, harmless
 from pramana.guarantees.base import Guarantee, Need
 from pramana.guarantees.claim import Claim, Made, read_off
 from pramana.guarantees.dials import dials
@@ -174,7 +174,7 @@ class Plan(Shown):
 
     def __str__(self) -> str:
         head = f"Method {self.method.name}, {self.records:,} records."
-        return "\n".join([head, *(f"* {sentence}" for sentence in self.sentences())])
+        return harmless("\n".join([head, *(f"* {sentence}" for sentence in self.sentences())]))
 
     def to_json(self) -> Form:
         """The JSON form of a design."""

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from pramana.engines.choose import as_kind, write_opened
 from pramana.engines.sums import Condition
-from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
+from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn, harmless
 from pramana.estimation.counts import CountMethod
 from pramana.estimation.independence import IndependenceTest
 from pramana.estimation.quantiles import require_shares
@@ -78,11 +78,11 @@ class Release:
         return opened
 
     def __repr__(self) -> str:
-        columns = ", ".join(self.opened.schema.names)
+        columns = harmless(", ".join(self.opened.schema.names))
         return f"<Release: {self.records:,} records of {columns}>"
 
     def __str__(self) -> str:
-        columns = ", ".join(self.opened.schema.names)
+        columns = harmless(", ".join(self.opened.schema.names))
         return f"{self.records:,} released records of {columns}.\n{self.certificate}"
 
     # -- the records -----------------------------------------------------------------------

@@ -13,7 +13,7 @@ import hashlib
 import json
 from dataclasses import dataclass, field, replace
 
-from pramana.errors import AlteredRelease, NotARelease, PramanaError
+from pramana.errors import AlteredRelease, NotARelease, PramanaError, harmless
 from pramana.formats.base import FORMATS
 from pramana.guarantees.base import Evidence
 from pramana.guarantees.claim import Claim, Made
@@ -457,7 +457,7 @@ class Certificate:
 
     def __str__(self) -> str:
         head = f"Method {self.method}, {self.records:,} records."
-        return "\n".join([head, *(f"* {sentence}" for sentence in self.sentences())])
+        return harmless("\n".join([head, *(f"* {sentence}" for sentence in self.sentences())]))
 
 
 def _verbatim(certificate: Certificate) -> str:

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from pramana.errors import InvalidSchema, TooLarge, UnknownColumn
+from pramana.errors import InvalidSchema, TooLarge, UnknownColumn, harmless
 from pramana.files import write_whole
 from pramana.numeric import counted
 from pramana.shown import Shown
@@ -333,14 +333,14 @@ class Schema(Shown):
 
     def __repr__(self) -> str:
         roles = ", ".join(f"{column.name} {column.role}" for column in self.columns)
-        return f"<{type(self).__name__}: {roles}>"
+        return f"<{type(self).__name__}: {harmless(roles)}>"
 
     def __str__(self) -> str:
-        wide = max(len(column.name) for column in self.columns)
-        lines = []
-        for column in self.columns:
+        names = [harmless(column.name) for column in self.columns]
+        wide, lines = max(map(len, names)), []
+        for name, column in zip(names, self.columns, strict=True):
             values = "" if column.domain is None else counted(len(column.labels), "value")
-            lines.append(f"{column.name.ljust(wide)}  {column.role!s:<10}  {values}".rstrip())
+            lines.append(f"{name.ljust(wide)}  {column.role!s:<10}  {values}".rstrip())
         return "\n".join(lines)
 
     def _check_columns(self) -> None:
