@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from typing import Any
 
 from pramana.errors import InvalidNumber
 
@@ -33,6 +35,7 @@ __all__ = [
     "float_down",
     "float_up",
     "floor_text",
+    "in_numbers_of_python",
     "largest_dial",
     "log_of",
     "log_up",
@@ -152,6 +155,14 @@ def require_number(
     raise InvalidNumber(
         f"{name} must be a number in {opening}{low:g}, {high:g}{closing}, got {value!r}."
     )
+
+
+def in_numbers_of_python(one: Any) -> None:
+    """Put numbers of Python in place of those of numpy, which overflow and stop in fractions."""
+    for field in fields(one):
+        value = getattr(one, field.name)
+        if hasattr(value, "dtype") and not getattr(value, "shape", ()):
+            object.__setattr__(one, field.name, value.item())
 
 
 def require_choice(name: str, value: object, choices: Iterable[object]) -> None:

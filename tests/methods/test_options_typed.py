@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from tests.readings.worlds import SCHEMA
 
@@ -42,6 +46,37 @@ def test_an_option_of_another_type_is_refused(name: str, option: str, value: Any
     words = SPOKEN.get(option, option)
     with pytest.raises(pm.PramanaError, match=words):
         pm.design(SCHEMA, *asked, records=600, method=method(**options))
+
+
+@pytest.mark.parametrize(
+    ("made", "kinds", "numbers"),
+    [(pm.PkAnonymity, (np.int8, np.int64, np.float32), (5,)), (pm.KAnonymity, (np.int8,), (5,)),
+     (pm.DifferentialPrivacy, (np.float32, np.int16), (2,)),
+     (pm.PrivacyBreach, (np.float32,), (0.25, 0.5)), (pm.CorrectMatch, (np.float32,), (0.5,)),
+     (pm.ShuffledPrivacy, (np.float32,), (2, 0.25)),
+     (pm.SpontaneousRecognition, (np.float32,), (0.5, 2))],
+)  # fmt: skip
+def test_numbers_of_numpy_are_those_of_python(made: Any, kinds: Any, numbers: Any) -> None:
+    """A k of eight bits overflowed, and one of 64 ended inside a fraction."""
+    plain = made(*numbers)
+    for kind in kinds:
+        given = made(*map(kind, numbers))
+        assert given == plain
+        assert given.sentence() == plain.sentence()
+        assert json.loads(json.dumps(given.to_json())) == plain.to_json()
+
+
+def test_options_in_numbers_of_numpy_leave_as_those_of_python(tmp_path: Path) -> None:
+    """They ended in the words of a library when the certificate was written."""
+    values = ["f", "m"] * 20
+    table = pa.table({"sex": values, "ill": list(range(40))})
+    sex = pm.Column("sex", pm.Role.KEY, pm.Categories(("f", "m")), missing="refuse")
+    schema = pm.Schema((sex, pm.Column("ill", pm.Role.SENSITIVE)))
+    method = pm.Resample(distinct=np.int64(2), max_size=np.int16(40), closeness=np.float32(0.5))
+    plan = pm.design(schema, pm.KAnonymity(np.int64(5)), data=table, method=method)
+    pm.protect(table, plan, to=tmp_path / "release")
+
+    assert pm.verify(tmp_path / "release")
 
 
 @pytest.mark.parametrize("method", [pm.Retention, 5, object()], ids=["class", "number", "object"])

@@ -102,6 +102,37 @@ def test_no_release_keeps_what_no_release_can(releases, name, claimed):
         )
 
 
+@pytest.mark.parametrize(
+    "claimed",
+    [pm.SpontaneousRecognition(0.1, 3), pm.SpontaneousRecognition(0.1, 2, (("a", "none"),)),
+     pm.SpontaneousRecognition(0.1, 2, (("s",),)), pm.SpontaneousRecognition(0.1, 2, (("a", "a"),)),
+     pm.SpontaneousRecognition(0.1, 2, ((),))],
+    ids=str,
+)  # fmt: skip
+def test_who_looks_at_keys_looks_at_keys_that_are_there(releases, claimed):
+    """More of them than there are, or others, sound like a stronger promise."""
+    assert failed(releases["optimal"], claims=(Claim(claimed, claimed),)) == {claimed.name}
+
+
+def test_nobody_who_is_seen_as_he_is_hides_among_all(tmp_path):
+    """A column that is released as it is shows how many share a value: anyone can count them."""
+    table = people().append_column("region", pa.array(["n"] * 490 + ["m"] * 10))
+    schema = pm.Schema((*SCHEMA.columns, pm.Column("region", pm.Role.PLAIN)))
+    for number, asked in enumerate((pm.SpontaneousRecognition(0.1, 1), pm.CorrectMatch(0.1))):
+        plan = pm.design(schema, asked, data=table)
+        release = pm.protect(table, plan, to=tmp_path / str(number))
+        stronger = replace(asked, **{"alpha" if number == 0 else "xi": 0.099})
+        assert failed(release) == set()
+        assert asked.name in failed(release, claims=(Claim(stronger, stronger),))
+
+
+@pytest.mark.parametrize("width", [1.5, 2.000001, float("inf")])
+def test_a_part_of_a_key_is_not_looked_at(width):
+    """Keys are counted in whole numbers."""
+    with pytest.raises(pm.InvalidNumber, match="width"):
+        pm.SpontaneousRecognition(0.1, width)
+
+
 @pytest.mark.parametrize("name", ["resample", "centroid", "inverse-frequency"])
 def test_what_nobody_can_compute_is_stated_as_it_was_asked(releases, name):
     """A figure beyond what was asked would tell the counts, and nobody could check it."""

@@ -20,7 +20,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pramana.errors import InvalidNumber
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
-from pramana.numeric import float_up, log_of, log_up, percent_down, percent_up, require_number
+from pramana.numeric import (
+    float_up,
+    in_numbers_of_python,
+    log_of,
+    log_up,
+    percent_down,
+    percent_up,
+    require_number,
+)
 from pramana.types import Form
 
 if TYPE_CHECKING:
@@ -69,6 +77,7 @@ class PrivacyBreach(Guarantee):
     of_household: ClassVar[str] = "odds that grow to the m-th power"
 
     def __post_init__(self) -> None:
+        in_numbers_of_python(self)
         require_number("rho1", self.rho1, low=0, high=1, low_open=True, high_open=True)
         require_number("rho2", self.rho2, low=0, high=1, low_open=True)
         if self.rho2 < self.rho1:

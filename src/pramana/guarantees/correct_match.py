@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
-from pramana.numeric import float_up, require_number, text_up
+from pramana.numeric import float_up, in_numbers_of_python, require_number, text_up
 from pramana.types import Form
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class CorrectMatch(Guarantee):
     of_household: ClassVar[str] = "m xi"
 
     def __post_init__(self) -> None:
+        in_numbers_of_python(self)
         require_number("xi", self.xi, low=0, high=1)
 
     @classmethod
@@ -103,8 +104,13 @@ class CorrectMatch(Guarantee):
 
         Where as many are released with a value as can be, the target is among them if its value
         may stay as it is, so that the chance is 1 over at most all records. Values that never stay
-        are never found by them.
+        are never found by them. A column that is released as it is shows how many share a value.
         """
+        alone = len(evidence.schema.known) == 1
+        if alone and Fraction(self.xi) * evidence.crowd < 1:
+            return (
+                f"a guess among the {evidence.crowd:,} who share what is known is right more often"
+            )
         steps = () if evidence.mechanism is None else evidence.mechanism.steps
         moved = any(one.matrix is None or not one.matrix.diagonal.all() for one in steps)
         if moved or Fraction(self.xi) * evidence.records >= 1:

@@ -19,7 +19,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
-from pramana.numeric import exp_text_up, float_up, log_up, require_number, text_up
+from pramana.numeric import (
+    exp_text_up,
+    float_up,
+    in_numbers_of_python,
+    log_up,
+    require_number,
+    text_up,
+)
 from pramana.types import Form
 
 if TYPE_CHECKING:
@@ -58,6 +65,7 @@ class DifferentialPrivacy(Guarantee):
     of_household: ClassVar[str] = "m epsilon"
 
     def __post_init__(self) -> None:
+        in_numbers_of_python(self)
         require_number("epsilon", self.epsilon, low=0)
 
     @classmethod

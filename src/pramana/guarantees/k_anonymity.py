@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
-from pramana.numeric import float_down, float_up, require_number
+from pramana.numeric import float_down, float_up, in_numbers_of_python, require_number
 from pramana.types import Form
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ class KAnonymity(Guarantee):
     of_household: ClassVar[str] = "k / m"
 
     def __post_init__(self) -> None:
-        require_number("k", self.k, low=1)
+        in_numbers_of_python(self)
+        require_number("k", self.k, low=1, high_open=True)
         if int(self.k) != self.k:
             raise InvalidNumber(f"k must be a whole number of records, got {self.k!r}.")
         object.__setattr__(self, "k", int(self.k))

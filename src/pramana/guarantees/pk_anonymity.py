@@ -23,7 +23,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
-from pramana.numeric import float_down, float_up, floor_text, log_of, percent_up, require_number
+from pramana.numeric import (
+    float_down,
+    float_up,
+    floor_text,
+    in_numbers_of_python,
+    log_of,
+    percent_up,
+    require_number,
+)
 from pramana.types import Form
 
 if TYPE_CHECKING:
@@ -64,6 +72,7 @@ class PkAnonymity(Guarantee):
     of_household: ClassVar[str] = "k / m"
 
     def __post_init__(self) -> None:
+        in_numbers_of_python(self)
         require_number("k", self.k, low=1)
 
     @classmethod

@@ -25,7 +25,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pramana.errors import NotCovered
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
-from pramana.numeric import exp_text_up, float_up, log_up, require_number, text_up
+from pramana.numeric import (
+    exp_text_up,
+    float_up,
+    in_numbers_of_python,
+    log_up,
+    require_number,
+    text_up,
+)
 from pramana.types import Form
 
 if TYPE_CHECKING:
@@ -87,6 +94,7 @@ class ShuffledPrivacy(Guarantee):
     )
 
     def __post_init__(self) -> None:
+        in_numbers_of_python(self)
         require_number("epsilon", self.epsilon, low=0)
         if self.delta is not None:
             require_number("delta", self.delta, low=0, high=1, high_open=True)

@@ -18,9 +18,9 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, ClassVar
 
-from pramana.errors import InvalidNumber, NotCovered, UnknownColumn
+from pramana.errors import InputError, InvalidNumber, NotCovered, UnknownColumn
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
-from pramana.numeric import float_up, percent_up, require_number
+from pramana.numeric import float_up, in_numbers_of_python, percent_up, require_number
 from pramana.shown import as_it_is
 from pramana.types import Entries, Form
 
@@ -73,8 +73,12 @@ class SpontaneousRecognition(Guarantee):
     of_household: ClassVar[str] = "m alpha"
 
     def __post_init__(self) -> None:
+        in_numbers_of_python(self)
         require_number("alpha", self.alpha, low=0, high=1)
-        require_number("width", self.width, low=1)
+        require_number("width", self.width, low=1, high_open=True)
+        if int(self.width) != self.width:
+            raise InvalidNumber(f"width must be a whole number of keys, got {self.width!r}.")
+        object.__setattr__(self, "width", int(self.width))
 
     @classmethod
     def of(
@@ -147,10 +151,22 @@ class SpontaneousRecognition(Guarantee):
         )
 
     def impossible(self, evidence: Evidence) -> str | None:
-        """A record is somebody's: what is believed of all people sums to 1, whatever is seen."""
-        if Fraction(self.alpha) * evidence.records >= 1:
-            return None
-        return f"among {evidence.records:,} people somebody is more likely"
+        """A record is somebody's: what is believed of all people sums to 1, whatever is seen.
+
+        Who may look at all columns that are released as they are sees nobody else than those who
+        share them; and who looks at keys looks at keys that are there.
+        """
+        schema = evidence.schema
+        all_known = not self.choices and self.width >= len(schema.known)
+        people = evidence.crowd if all_known else evidence.records
+        if Fraction(self.alpha) * people < 1:
+            return f"among {people:,} people somebody is more likely"
+        keys = dict.fromkeys((*(column.name for column in schema.randomised), *schema.known))
+        try:
+            _require_keys(tuple(keys), width=self.width, choices=self.choices)
+        except InputError:
+            return "it speaks of keys that are not there"
+        return None
 
     @property
     def suggests(self) -> float:
@@ -182,18 +198,23 @@ def choices_of_keys(
     columns: Sequence[str], *, width: int, choices: Sequence[Sequence[str]] = ()
 ) -> Choices:
     """All choices of ``width`` columns, or those listed, checked."""
-    if choices:
-        for keys in choices:
-            unknown = [name for name in keys if name not in columns]
-            if unknown or len(set(keys)) != len(keys) or not keys:
-                raise UnknownColumn(
-                    f"A choice of keys must list different keys of {', '.join(columns)}, got "
-                    f"{', '.join(map(str, keys)) or 'none'}."
-                )
-        return tuple(tuple(keys) for keys in choices)
-    if not 1 <= width <= len(columns):
+    _require_keys(columns, width=width, choices=choices)
+    return tuple(tuple(keys) for keys in choices) or tuple(combinations(columns, width))
+
+
+def _require_keys(
+    columns: Sequence[str], *, width: int, choices: Sequence[Sequence[str]] = ()
+) -> None:
+    """Refuse choices of keys that are not there, and more keys than there are."""
+    for keys in choices:
+        unknown = [name for name in keys if name not in columns]
+        if unknown or len(set(keys)) != len(keys) or not keys:
+            raise UnknownColumn(
+                f"A choice of keys must list different keys of {', '.join(columns)}, got "
+                f"{', '.join(map(str, keys)) or 'none'}."
+            )
+    if not choices and not 1 <= width <= len(columns):
         raise InvalidNumber(
             f"width must be between 1 and the number of keys, {len(columns)}, got {width}. "
             "Lower width, or declare more keys."
         )
-    return tuple(combinations(columns, width))

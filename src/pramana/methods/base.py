@@ -16,6 +16,7 @@ from pramana.engines.base import Table
 from pramana.errors import InputError, InvalidNumber
 from pramana.guarantees.base import Guarantee, on_one_dial
 from pramana.guarantees.registry import GUARANTEES
+from pramana.numeric import in_numbers_of_python
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate
 from pramana.release.makers import NewKeys
@@ -233,6 +234,7 @@ def require_options(method: Method) -> None:
     """Refuse what is no method, and options of another type: ``"no"`` would count as true."""
     if isinstance(method, type) or not is_dataclass(method):
         raise InputError(f"A method is its name or an object such as Retention(), got {method!r}.")
+    in_numbers_of_python(method)
     for one in options_of(type(method)):
         value, kind = getattr(method, one.name), _TYPES[one.kind]
         if one.read is not None or (value is None and one.default is None):
