@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ def names() -> list[str]:
     return sorted(path.name for path in Path().iterdir())
 
 
-def started(words: list[str], **pipes: int) -> subprocess.Popen[str]:
+def started(words: list[str], **pipes: Any) -> subprocess.Popen[str]:
     """A command that hears signals, also where the tests themselves do not (in the background)."""
 
     def hear() -> None:
@@ -222,6 +223,39 @@ def test_a_demonstration_leaves_nothing_or_is_told_of(
     assert outcome.code == 143
     assert "Written before that: " in outcome.err
     assert [path.name for path in Path("demo").iterdir()] == ["survey.toml"]
+
+
+@pytest.mark.parametrize("one", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_who_works_for_a_command_does_not_speak_for_itself(
+    steward: Path, one: signal.Signals
+) -> None:
+    """A terminal tells all at once, here while the collector of a demonstration begins."""
+    words = ["collect", "demo", "--people", "100", "-o", "demo"]
+    process = started(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    wait_for(Path("demo/survey/answers.sqlite"))
+    os.killpg(process.pid, one)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 128 + one
+    assert told.count("\n") == 1
+    assert "Written before that: " in told
+
+
+@pytest.mark.parametrize("one", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_the_exit_code_tells_the_signal_wherever_it_came(
+    steward: Path, one: signal.Signals
+) -> None:
+    """Through text that Python runs, too: as a module the interpreter would end by SIGINT."""
+    Path("told.py").write_text(
+        "import os, signal\n"
+        "from pramana.cli import app, rendering\n"
+        f"app.app = lambda **_: exec('os.kill(os.getpid(), {one.value}); signal.pause()')\n"
+        f"signal.signal({one.value}, signal.SIG_DFL)\n"
+        "app.main()\n"
+    )
+    command = [sys.executable, "-m", "told"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 128 + one
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("stream", [1, 2])

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from pramana.cli.app import main
+from pramana.collect.demo import serving
+from pramana.errors import InputError
 from pramana.release.verify import verify_folder
 
 
@@ -65,3 +67,11 @@ def test_the_collector_ends_with_who_started_it(survey_folder):
             return
         time.sleep(0.05)
     raise AssertionError("It serves on.")
+
+
+def test_a_collector_that_cannot_begin_says_why(tmp_path):
+    """Its own words in ours, where it is not the extra that is missing."""
+    said = pytest.raises(InputError, match=r"could not be started\. .* is not a survey")
+    with said as refused, serving(tmp_path):
+        pass
+    assert "pramana: " not in str(refused.value)

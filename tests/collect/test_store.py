@@ -12,7 +12,7 @@ import pytest
 
 from pramana.cli.app import main
 from pramana.collect.definition import Definition
-from pramana.collect.folder import invite, new_survey, opened_store
+from pramana.collect.folder import invite, new_survey, opened_store, seen_store
 from pramana.collect.store import Outcome, Sent, SqliteStore, open_store
 from pramana.errors import InputError
 from tests.collect.conftest import survey_text
@@ -142,6 +142,43 @@ def test_a_file_depends_on_what_is_kept_and_not_on_how_it_came(tmp_path: Path, c
     other.stir()
     other.close()
     assert bytes_of(tmp_path / "other" / "answers.sqlite") == plain
+
+
+def left_by_a_kill(folder: Path, living: SqliteStore) -> Path:
+    """The files of a store as they are while it is open: nobody has closed them."""
+    folder.mkdir()
+    for name in ("answers.sqlite", "answers.sqlite-wal"):
+        (folder / name).write_bytes((folder.parent / name).read_bytes())
+    assert living.count() == 150
+    return folder
+
+
+def test_who_looks_after_a_kill_leaves_no_order(tmp_path: Path) -> None:
+    """The log of a collector that was killed has the order of answers; folded, the file has it."""
+    kept = store(tmp_path)
+    for number in range(150):
+        kept.accept([Sent(f"{number:03d}", f"{number:064x}")])
+    looks = store(left_by_a_kill(tmp_path / "killed", kept))
+    assert looks.count() == 150
+    looks.close()
+    kept.close()
+    plain = bytes_of(tmp_path / "answers.sqlite")
+    assert bytes_of(tmp_path / "killed" / "answers.sqlite") == plain
+    assert not (tmp_path / "killed" / "answers.sqlite-wal").exists()
+
+
+def test_who_looks_beside_a_collector_leaves_stirring_to_it(tmp_path: Path) -> None:
+    """It goes on taking answers, at once, and stirs what all have sent when it ends."""
+    kept = store(tmp_path)
+    for number in range(3):
+        kept.accept([Sent(f"{number:03d}", f"{number:064x}")])
+        looks = store(tmp_path)
+        assert looks.count() == number + 1
+        looks.close()
+    assert (tmp_path / "answers.sqlite-wal").exists()
+    assert kept._fresh
+    kept.close()
+    assert len(rows_of(tmp_path / "answers.sqlite")["records"]) == 3
 
 
 def test_a_store_that_somebody_reads_is_not_said_to_be_stirred(tmp_path: Path) -> None:
@@ -332,8 +369,20 @@ def test_a_device_is_no_store_and_is_left_as_it_is(place: str) -> None:
     assert Path(place).stat().st_mode == before
 
 
-@pytest.mark.parametrize("place", ["mysql://host/survey", "a\0b", "\0"])
+@pytest.mark.parametrize("place", ["mysql://host/survey", "a\0b", "\0", ":memory:", "./:memory:"])
 def test_what_names_no_store_is_refused(place: str) -> None:
     """In one line, before any library sees it."""
     with pytest.raises(InputError, match="must be the URL"):
         open_store(place, identity="k", codes=False)
+
+
+def test_who_looks_at_a_survey_without_answers_makes_no_file(
+    tmp_path: Path, coded: tuple[Path, Definition], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nowhere: what a kill leaves in a folder of temporary files nobody names."""
+    folder, definition = coded
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))  # which does not exist
+    before = sorted(tmp_path.rglob("*"))
+    with seen_store(folder, definition) as nothing:
+        assert (nothing.count(), nothing.finished(), nothing.tally()) == (0, False, {})
+        assert sorted(tmp_path.rglob("*")) == before

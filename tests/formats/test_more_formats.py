@@ -13,6 +13,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 import rdata
@@ -20,7 +21,11 @@ import rdata
 import pramana as pm
 from pramana import api
 from pramana.api import open_source
+from pramana.engines.duckdb import sums as duckdb_sums
+from pramana.engines.sums import SumsAsked
 from pramana.errors import InvalidTable, Notice
+from pramana.formats.database import ALONE
+from pramana.formats.opening import open_table
 
 ROWS = [("F", 31, dt.date(1990, 5, 17), 1.5), ("M", None, dt.date(1985, 1, 2), 2.0)] * 30
 FRAME = pd.DataFrame(ROWS, columns=["sex", "age", "born", "pay"])
@@ -226,6 +231,28 @@ def test_a_view_of_a_database_reads_no_other_file(tmp_path):
         base.execute(f"create view x as select * from read_text('{secret}')")  # noqa: S608
     with pytest.raises(InvalidTable, match="a view of it reads other files"):
         open_source(tmp_path / "all.duckdb")
+
+
+def test_databases_lay_no_records_down(tmp_path, monkeypatch):
+    """Neither beside a file nor in the folder of the command, for all to read: it is an error."""
+    monkeypatch.chdir(tmp_path)
+    many = "select i, hash(i) as h from range(4000000) t(i) order by h"
+    duckdb.connect("all.duckdb").close()
+    small = {**ALONE, "memory_limit": "60MB", "threads": 1}
+    full = pytest.raises(duckdb.OutOfMemoryException)
+    with duckdb.connect("all.duckdb", read_only=True, config=small) as base, full:
+        base.sql(many).to_arrow_table()
+    pq.write_table(pa.table({"h": range(1_000_000)}), "data.parquet")
+    released = open_table("data.parquet")
+    with duckdb_sums._database().cursor() as connection:
+        ((usual,),) = connection.execute("select current_setting('memory_limit')").fetchall()
+        connection.execute("SET memory_limit = '10MB'")
+        try:
+            with pytest.raises(MemoryError):
+                duckdb_sums.grouped_sums(released, SumsAsked(("h",)))
+        finally:
+            connection.execute(f"SET memory_limit = '{usual}'")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["all.duckdb", "data.parquet"]
 
 
 @pytest.mark.parametrize("kind", ["xlsx", "ods", "rds", "xpt", "duckdb"])

@@ -67,6 +67,11 @@ def trials(bench: Workbench) -> dict[str, Any]:
     return {"made": made, "process": os.getpid()}
 
 
+def speak(bench: Workbench) -> None:
+    """A library prints a cell, where Python does not see it."""
+    os.write(2, b"Mrs Secret, 42")
+
+
 def linger(bench: Workbench) -> None:
     """Something short."""
     time.sleep(1)
@@ -261,3 +266,25 @@ def test_a_worker_that_cannot_begin_is_told(jobs: Jobs) -> None:
     assert (job.condition, job.result) == ("refused", None)
     assert "cannot begin" in job.words
     assert finished(jobs.ask(double, number=5)).result["number"] == 10
+
+
+def test_the_worker_hears_its_terminal_never_and_says_nothing(
+    jobs: Jobs, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Not even while it is loaded: the studio hears, and tells it."""
+    job = jobs.ask(double, number=4)
+    while not job.ended.wait(0.01):
+        for one in (signal.SIGINT, signal.SIGHUP):
+            os.kill(worker_of(jobs), one)
+    assert job.result["number"] == 8
+    assert jobs.ask(speak).ended.wait(30)
+    os.kill(worker_of(jobs), signal.SIGTERM)
+    assert jobs.ask(double, number=5).ended.wait(30)
+    assert capfd.readouterr().err == ""
+
+
+def worker_of(jobs: Jobs) -> int:
+    """The number of its process, when it has one."""
+    while jobs._process is None or jobs._process.pid is None:
+        time.sleep(0.001)
+    return int(jobs._process.pid)

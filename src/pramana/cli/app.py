@@ -42,6 +42,15 @@ TOLD_TO_END = tuple(
 )
 """Signals that end a command as an interruption does; its exit code is 128 and their number."""
 
+
+class Interruption(KeyboardInterrupt):
+    """The command was told to end.
+
+    A plain interruption that passes through text which Python runs (a dataclass is made of one)
+    has the interpreter end itself by SIGINT at last, whatever the exit code and the signal were.
+    """
+
+
 # Newer versions of typer bring their own copy of click: its errors are found through this one.
 ClickError: type[Exception] = typer.BadParameter.__mro__[2]
 
@@ -162,7 +171,7 @@ def _signals_heard(told: list[int], *, to_the_end: bool) -> Iterator[None]:
         del frame
         if not told and not over:
             told.append(number)
-            raise KeyboardInterrupt
+            raise Interruption
 
     def ignored(unheard: Any) -> None:
         if told and isinstance(unheard.exc_value, KeyboardInterrupt):

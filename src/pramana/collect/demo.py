@@ -13,6 +13,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from pramana.collect.closing import close_survey
 from pramana.collect.definition import Definition, respond
@@ -174,24 +175,33 @@ main()
 
 @contextmanager
 def serving(folder: Path) -> Iterator[tuple[int, int]]:
-    """A collector in a process of its own; gives its port and the number of the process."""
+    """A collector in a process of its own; gives its port and the number of the process.
+
+    What its terminal says to us it does not hear, and what it says nobody hears but we.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
     command = ["collect", "serve", str(folder), "--port", str(port)]
-    process = subprocess.Popen(  # noqa: S603 - our own
-        [sys.executable, "-c", PROGRAM, *command], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
-    )
-    with process:
+    with (
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(  # noqa: S603 - our own
+            [sys.executable, "-c", PROGRAM, *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            start_new_session=True,
+        ) as process,
+    ):
         try:
-            _wait_for(port, process)
+            _wait_for(port, process, said)
             yield port, process.pid
         finally:
             process.terminate()
             process.wait(timeout=PATIENCE)
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+def _wait_for(port: int, process: subprocess.Popen[bytes], said: IO[bytes]) -> None:
     """Until it listens, however long a busy machine takes, or has ended."""
     while process.poll() is None:
         try:
@@ -200,7 +210,9 @@ def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
             time.sleep(0.05)
         else:
             return
-    raise InputError("The collector could not be started: is 'pramana[collect]' installed?")
+    said.seek(0)
+    why = said.read().decode(errors="replace").strip().removeprefix("pramana: ")
+    raise InputError(f"The collector could not be started. {why}")
 
 
 def answer_all(

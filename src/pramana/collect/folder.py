@@ -5,16 +5,23 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 from pramana.collect.consent import consent_of
 from pramana.collect.definition import DEFINITION, PAGE, TRIAL, Definition, way_out
 from pramana.collect.designing import define
 from pramana.collect.page import pages_of
-from pramana.collect.store import DAMAGED, Store, database_errors, open_store, reason_of
+from pramana.collect.store import (
+    DAMAGED,
+    IN_MEMORY,
+    SqliteStore,
+    Store,
+    database_errors,
+    open_store,
+    reason_of,
+)
 from pramana.collect.survey import Survey
 from pramana.collect.words import WORDS
 from pramana.errors import AlteredRelease, InputError, OutputExists, PramanaError
@@ -205,8 +212,9 @@ def seen_store(
         with _opened(folder, definition, database) as store:
             yield store
         return
-    with TemporaryDirectory() as apart, _opened(Path(apart), definition, None) as store:
-        yield store
+    codes = definition.survey.codes
+    with closing(SqliteStore(IN_MEMORY, identity=definition.key, codes=codes)) as nothing:
+        yield nothing
 
 
 def _answers_of(definition: Definition) -> str:

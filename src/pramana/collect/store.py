@@ -8,8 +8,8 @@ others who sent at about the same time, and answers are acknowledged after it is
 
 A database lays down rows where there is room, so that its file tells in which order they came, and
 which token came with which record, whatever the rows say. ``stir`` writes all of them anew in the
-order of their random numbers. It runs every minute while answers come, at the end, and whenever a
-store is opened by a collector, which may have been killed before.
+order of their random numbers. It runs every minute while answers come, at the end, whenever a store
+is opened by a collector, and after anybody found a log that a collector which was killed has left.
 """
 
 from __future__ import annotations
@@ -30,11 +30,14 @@ from typing import Any, Final, Protocol
 from pramana.errors import InputError
 from pramana.randomness import Keystream
 
-__all__ = ["Outcome", "Sent", "SqliteStore", "Store", "TokenHash", "database_errors",
+__all__ = ["IN_MEMORY", "Outcome", "Sent", "SqliteStore", "Store", "TokenHash", "database_errors",
            "open_store", "reason_of"]  # fmt: skip
 
 ROOM: Final = 2**16
 """Bytes without which a database finds no room on a disk."""
+
+IN_MEMORY: Final = Path(":memory:")
+"""As the place of a store: nothing is kept, and no file is made."""
 
 
 class Outcome(StrEnum):
@@ -133,6 +136,7 @@ class SqliteStore:
         self._keystream = Keystream.from_system()
         self._drawn = 0
         self._turns = threading.RLock()
+        self._found_log = _log_of(path).exists()
         self._database = _opened(path)
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON",
                        "busy_timeout=10000"):  # fmt: skip
@@ -262,12 +266,29 @@ class SqliteStore:
         self.stir()
 
     def close(self) -> None:
-        """Stir what this one has kept, fold the log of transactions into the file, and let go."""
+        """Stir what this one has kept, fold the log of transactions into the file, and let go.
+
+        The log of one that was killed has the order of its last answers, which folding would keep.
+        """
         with suppress(sqlite3.OperationalError):  # another one reads or writes, and will stir
+            if not self._fresh and self._found_log:
+                self._require_alone()
+                self._fresh = True
             if self._fresh:
                 self.stir()
         self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._database.close()
+
+    def _require_alone(self) -> None:
+        """An error where another one has the file open, which then is not dead."""
+        for statement in ("PRAGMA busy_timeout=0", "PRAGMA locking_mode=EXCLUSIVE",
+                          "BEGIN IMMEDIATE", "COMMIT"):  # fmt: skip
+            self._database.execute(statement)
+
+
+def _log_of(path: Path) -> Path:
+    """Where the database keeps what it has not folded into the file; gone with who closed last."""
+    return path.with_name(f"{path.name}-wal")
 
 
 def _text(record: object) -> str:
@@ -282,7 +303,8 @@ def _opened(path: Path) -> sqlite3.Connection:
         raise InputError(f"{path} cannot be opened as a store of answers: it is no file.")
     try:
         found = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        path.chmod(0o600)
+        if path != IN_MEMORY:
+            path.chmod(0o600)
         found.execute("PRAGMA schema_version").fetchone()
     except (OSError, *DAMAGED) as error:
         why = reason_of(error, path.parent)
@@ -310,6 +332,6 @@ def open_store(place: str | Path, *, identity: str, codes: bool) -> Store:
         from pramana.collect.postgres import PostgresStore
 
         return PostgresStore(str(place), identity=identity, codes=codes)
-    if "://" in str(place) or "\0" in str(place):
+    if "://" in str(place) or "\0" in str(place) or Path(place) == IN_MEMORY:
         raise InputError("--database must be the URL of a PostgreSQL database: postgresql://...")
     return SqliteStore(Path(place), identity=identity, codes=codes)

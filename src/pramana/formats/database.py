@@ -21,8 +21,10 @@ TITLE: Final = "a DuckDB database"
 ALONE: Final[dict[str, str | bool | int | float | list[str]]] = {
     "enable_external_access": "false",
     "lock_configuration": "true",
+    "temp_directory": "",
 }
-"""A database that a stranger made may have views that read files of this machine."""
+"""A database that a stranger made may have views that read files of this machine; and a view that
+sorts would lay the truth down beside the file, for all to read, where a kill leaves it."""
 
 
 class DuckdbFileFormat(Format):

@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -305,7 +306,8 @@ class Jobs:
             context = get_context("spawn")
             ours, theirs = zip(context.Pipe(), context.Pipe(), strict=True)
             self._process = context.Process(target=work, args=theirs, daemon=False)
-            self._process.start()
+            with _deaf():
+                self._process.start()
             for pipe in theirs:
                 pipe.close()
             self._pipes = ours
@@ -376,6 +378,22 @@ class Jobs:
         except (OSError, ValueError, KeyError, TypeError):
             return
         _end(job, "done")
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Who is started in here does not hear its terminal, not even while it is loaded: we do."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing.resource_tracker import ensure_running
+
+    ensure_running()  # which would hear again as soon as it has started
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _patience(job: Job) -> int:

@@ -141,7 +141,12 @@ class Workbench:
 
 
 def work(pipe: Connection, beside: Connection) -> None:
-    """Do one task after the other, until the pipe is closed; quick ones come by the other pipe."""
+    """Do one task after the other, until the pipe is closed; quick ones come by the other pipe.
+
+    It says nothing but by its pipes: what libraries print may show data.
+    """
+    if not os.environ.get("PRAMANA_TRACEBACK"):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     signal.signal(signal.SIGTERM, _ended)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server is interrupted, and tells us
     logging.getLogger().addHandler(logging.NullHandler())  # what libraries log may show data

@@ -59,6 +59,8 @@ def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:
         try:
             _attach(connection, opened, list(dict.fromkeys(needed)))
             answer = connection.sql(query, params=parameters).to_arrow_table()
+        except duckdb.OutOfMemoryException:
+            raise MemoryError from None
         except duckdb.Error:
             raise NotARelease("The released records cannot be read to their end.") from None
     names = [*asked.columns, *answer.column_names[len(groups) :]]
@@ -72,7 +74,8 @@ def _database() -> Any:
 
     import duckdb
 
-    database = duckdb.connect(":memory:")
+    # Else it may leave files in the folder of the command.
+    database = duckdb.connect(":memory:", config={"temp_directory": ""})
     # A connection that outlives the interpreter makes the library complain when Python leaves.
     atexit.register(_database.cache_clear)
     atexit.register(database.close)
