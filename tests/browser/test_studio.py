@@ -399,7 +399,7 @@ def test_hostile_names_and_files_do_nothing(chromium: Any, tmp_path: Path) -> No
         context.close()
         studio.stop()
     assert not said
-    assert not (tmp_path / ".pramana-studio" / "uploads").exists()
+    assert not list((tmp_path / ".pramana-studio").glob(".pramana-*"))
 
 
 def asked(studio: StudioProcess, path: str, method: str = "GET", **headers: str) -> int:
@@ -510,7 +510,7 @@ def test_a_file_is_dropped_on_the_page(wide: Any, studio: StudioProcess) -> None
     wide.get_by_text("until the studio ends").wait_for()
     settled(wide)
     wide.get_by_text("The first 60 records").wait_for()
-    uploads = studio.folder / ".pramana-studio" / "uploads"
+    (uploads,) = (studio.folder / ".pramana-studio").glob(".pramana-*")
     assert (uploads / "dropped.csv").exists()
     assert uploads.stat().st_mode & 0o777 == 0o700
     wide.goto("about:blank")

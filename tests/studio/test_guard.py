@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from pramana.errors import InputError
+from pramana.errors import InputError, Notice
+from pramana.files import leftovers, remove_leftovers, write_whole
 from pramana.studio.guard import Origin, new_token
 from pramana.studio.serving import Listening
 from pramana.studio.session import StudioSession
@@ -183,11 +184,29 @@ def test_uploads_go_with_the_studio(tmp_path: Path) -> None:
     """At the end, and at the next beginning where there was no end."""
     first = StudioSession(tmp_path)
     first.uploaded("x.csv").write_text("a")
+    assert not leftovers(tmp_path)
     first.close()
     assert not first.uploads.exists()
-    first.uploads.mkdir()
-    (first.uploads / "left by a kill.csv").write_text("a")
+    left_by_a_kill(tmp_path)
     assert not list(StudioSession(tmp_path).uploads.iterdir())
+    assert not list(tmp_path.rglob("x.csv"))
+
+
+def left_by_a_kill(folder: Path) -> Path:
+    """A table that was dropped on a page of a studio that no longer runs."""
+    left = folder / ".pramana-studio" / ".pramana-999999999-0"
+    left.mkdir(parents=True, mode=0o700)
+    (left / "x.csv").write_text("a")
+    return left
+
+
+def test_a_copy_that_a_kill_has_left_is_named_by_who_writes_there(tmp_path: Path) -> None:
+    """It is of the true table: whoever protects beside it learns of it, and can remove it."""
+    left = left_by_a_kill(tmp_path)
+    with pytest.warns(Notice, match=r"999999999-0 is what was left of x.csv when the studio"):
+        write_whole(tmp_path / "anything", "")
+    assert [one.folder for one in remove_leftovers(tmp_path)] == [left]
+    assert not left.exists()
 
 
 def test_another_machine_is_let_in_only_by_who_understands(tmp_path: Path) -> None:

@@ -119,14 +119,14 @@ def test_undo_leads_back_to_the_page_and_nowhere_else(visitor: Visitor) -> None:
     assert visitor.session.now.file == ""
 
 
-@pytest.mark.parametrize("name", [".pramana-studio", ".pramana-studio/uploads"])
+@pytest.mark.parametrize("name", [".pramana-studio", ".pramana-studio/results"])
 def test_no_link_stands_for_a_folder_of_the_studio(own: Path, name: str) -> None:
     """What a folder that somebody else has packed points to is neither emptied nor opened."""
     other = own / "private"
-    (other / "uploads").mkdir(parents=True)
-    (other / "uploads" / "kept.csv").write_text("a")
+    (other / "results").mkdir(parents=True)
+    (other / "results" / "kept.csv").write_text("a")
     (own / name).parent.mkdir(exist_ok=True)
     (own / name).symlink_to(other)
     with pytest.raises(InputError, match="is a link or a file"):
         StudioSession(own)
-    assert (other / "uploads" / "kept.csv").exists()
+    assert (other / "results" / "kept.csv").exists()

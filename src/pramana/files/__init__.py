@@ -1,6 +1,6 @@
 """Files and folders that appear whole or not at all, and what unfinished ones leave behind."""
 
-from pramana.files.leftovers import Leftover, leftovers, remove_leftovers
+from pramana.files.leftovers import STUDIO, Leftover, hidden_folder, leftovers, remove_leftovers
 from pramana.files.moves import undisturbed
 from pramana.files.reading import read_file
 from pramana.files.whole import (
@@ -17,9 +17,11 @@ from pramana.files.whole import (
 )
 
 __all__ = [
+    "STUDIO",
     "Leftover",
     "forget_placed",
     "free_name",
+    "hidden_folder",
     "leftovers",
     "placed",
     "read_file",

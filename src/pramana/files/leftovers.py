@@ -4,6 +4,8 @@ A process holds a lock on the folder it writes in, and the lock ends with the pr
 ends. So a folder without a lock is a leftover: of a kill, a crash or a power cut. The next one who
 writes beside it says so, and it is removed when asked. What an interrupted exchange has moved aside
 (only where the file system has no exchange in one step) is put back instead.
+
+In such a folder the studio has copies of the tables that were dropped on its pages, too.
 """
 
 from __future__ import annotations
@@ -20,9 +22,12 @@ from typing import Final
 
 from pramana.files.moves import FORMER, former_name, move_new, undisturbed
 
-__all__ = ["NAME", "Leftover", "hidden_folder", "leftovers", "remove_leftovers"]
+__all__ = ["NAME", "STUDIO", "Leftover", "hidden_folder", "leftovers", "remove_leftovers"]
 
 NAME: Final = re.compile(r"\.pramana-(\d+)-[0-9a-f]+")
+
+STUDIO: Final = ".pramana-studio"
+"""What the studio keeps in a folder that it was opened in."""
 
 TRIES: Final = 100
 """Whoever looks for leftovers has the lock of a new folder for a moment."""
@@ -50,10 +55,12 @@ class Leftover:
 
     def sentence(self) -> str:
         """What it is."""
-        what = "something" if self.name is None else self.name
+        what, own = self.name or "something", self.folder.name
         if self.former:
-            return f"{self.folder.name} holds {what} as it was before, which an exchange left there"
-        return f"{self.folder.name} is what was left when {what} was being written"
+            return f"{own} holds {what} as it was before, which an exchange left there"
+        if self.folder.parent.name == STUDIO:
+            return f"{STUDIO}/{own} is what was left of {what} when the studio was cut off"
+        return f"{own} is what was left when {what} was being written"
 
 
 @contextmanager
@@ -102,7 +109,12 @@ def _clear_by_names(folder: Path) -> None:
 
 
 def leftovers(parent: Path) -> list[Leftover]:
-    """What processes that have ended left in a folder."""
+    """What processes that have ended left in a folder, and the studio in its own part of it."""
+    studio = parent / STUDIO
+    return _left_in(parent) + ([] if studio.is_symlink() else _left_in(studio))
+
+
+def _left_in(parent: Path) -> list[Leftover]:
     try:
         with os.scandir(parent) as entries:
             names = sorted(entry.name for entry in entries if NAME.fullmatch(entry.name))
@@ -121,7 +133,7 @@ def remove_leftovers(parent: Path) -> list[Leftover]:
         found = leftovers(parent)
         for one in found:
             if one.former and one.name is not None:
-                _put_back(one.folder / former_name(one.name), parent / one.name)
+                _put_back(one.folder / former_name(one.name), one.folder.with_name(one.name))
             shutil.rmtree(one.folder)
     return found
 

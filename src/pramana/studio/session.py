@@ -8,18 +8,18 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
 from pramana.errors import InputError, OutputExists
-from pramana.files import remove_leftovers, require_free, write_whole
+from pramana.files import STUDIO, hidden_folder, remove_leftovers, require_free, write_whole
 
 __all__ = ["HOME", "Choices", "StudioSession", "plainly", "require_all_free"]
 
-HOME: Final = ".pramana-studio"
+HOME: Final = STUDIO
 PRIVATE: Final = 0o700
 MOST_STATES: Final = 200
 MOST_NAME: Final = 255
@@ -97,15 +97,16 @@ class StudioSession:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
         self.home = self.folder / HOME
-        self.uploads = self.home / "uploads"
         self.results = self.home / "results"
-        for own in (self.home, self.uploads, self.results):
+        for own in (self.home, self.results):
             _require_own(own)
             own.mkdir(mode=PRIVATE, exist_ok=True)
             own.chmod(PRIVATE)
         self._lock: int | None = _locked(self.home / "lock")
         for own in (self.home, self.results):
             remove_leftovers(own)
+        self._held = ExitStack()
+        self.uploads = self._held.enter_context(hidden_folder(self.home))
         self._states, self._at, self.number = self._load()
         self.notice = ""
         """Told on the next page, once."""
@@ -206,15 +207,13 @@ class StudioSession:
 
     def close(self) -> None:
         """Remove what must not stay."""
-        shutil.rmtree(self.uploads, ignore_errors=True)
+        self._held.close()
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     def _load(self) -> tuple[list[Choices], int, int]:
         path = self.home / "session.json"
-        shutil.rmtree(self.uploads, ignore_errors=True)  # what a kill has left
-        self.uploads.mkdir(mode=PRIVATE)
         try:
             form = json.loads(path.read_text(encoding="utf-8"))
             states = [Choices.from_form(one) for one in form["states"]]
