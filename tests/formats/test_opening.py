@@ -8,9 +8,10 @@ import sys
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.outside.toys import Lines
 
 from pramana.errors import InvalidSchema, InvalidTable, MissingExtra, UnknownColumn
-from pramana.formats.base import format_of
+from pramana.formats.base import FORMATS, format_of
 from pramana.formats.door import write_table
 from pramana.formats.opening import open_table, require_columns
 from pramana.table.codec import encode
@@ -173,6 +174,24 @@ def test_files_that_are_not_what_their_ending_says(tmp_path):
     refused(tmp_path / "binary.csv", "not a text file")
     (tmp_path / "packed.csv").write_bytes(b"\x1f\x8b\x08\x00")
     refused(tmp_path / "packed.csv", "gzip")
+
+
+def test_a_format_from_outside_may_begin_with_many_bytes(tmp_path):
+    """Files of a database say who they are in sixteen."""
+
+    class Long(Lines):
+        name, title, endings = "long", "Long", (".long",)
+        marks = (b"{" + b" " * 40 + b'"a"',)
+
+    FORMATS.register("long", Long())
+    try:
+        (tmp_path / "good.long").write_bytes(Long.marks[0] + b": 1}")
+        assert open_table(tmp_path / "good.long").rows == 1
+        (tmp_path / "bad.long").write_bytes(b'{"a": 1}')
+        with pytest.raises(InvalidTable, match="is not Long data"):
+            open_table(tmp_path / "bad.long")
+    finally:
+        FORMATS.unregister("long")
 
 
 def test_an_unknown_ending_is_refused_with_those_known(tmp_path):

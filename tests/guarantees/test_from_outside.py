@@ -15,6 +15,7 @@ from tests.guarantees import toy_surprise
 from tests.guarantees.toy_surprise import Surprise
 
 import pramana as pm
+from pramana.assess.scenarios import scenarios_of
 from pramana.cli.app import main
 from pramana.guarantees.registry import GUARANTEES, letters
 
@@ -85,6 +86,51 @@ def shown(capsys, *arguments) -> str:
     out, err = capsys.readouterr()
     assert left.value.code == 0, err
     return out
+
+
+class Walked(Surprise):
+    """One that knows of steps on whole records, and looks at each of them."""
+
+    name = "toy-surprise"
+    log_amplification = None
+
+    @classmethod
+    def evaluate(cls, evidence, *, asked=None):  # noqa: ARG003
+        return cls(max((float(step.gamma) for step in evidence.mechanism), default=1.0))
+
+    def met_by(self, evidence):
+        return self.evaluate(evidence).implies(self)
+
+
+def test_one_that_walks_through_steps_promises_nothing_about_reports():
+    """Reports have none: one that found none would take records left as they are for noise."""
+    GUARANTEES.register("toy-surprise", Walked)
+    try:
+        whole = pm.design(SCHEMA, Walked(odds=5), data=PEOPLE)
+        assert whole.method.name == "retention"
+        with pytest.raises(pm.NotCovered, match="one set of columns"):
+            pm.design(SCHEMA, Walked(odds=5), data=PEOPLE, method="reports")
+        made = pm.design(SCHEMA, pm.PkAnonymity(k=20), data=PEOPLE, method="reports")
+        assert "toy-surprise" not in {claim.name for claim in made.claims}
+    finally:
+        GUARANTEES.unregister("toy-surprise")
+
+
+def test_it_is_compared_by_the_number_that_its_letter_stands_for(toy, monkeypatch):
+    """The letter is called --surprise-odds, and the number odds."""
+    own = classmethod(lambda cls, k, *, schema=None: cls(odds=k))  # noqa: ARG005
+    monkeypatch.setattr(toy, "one_in", own)
+    monkeypatch.setattr(pm.Retention, "aims", ("toy-surprise",))
+
+    (found,) = scenarios_of(SCHEMA, methods=["retention"], k=[5])
+
+    assert found.target == "surprise_odds = 5"
+
+
+def test_whoever_does_not_aim_at_a_target_says_what_it_takes(toy):
+    """The one from outside among it."""
+    with pytest.raises(pm.Infeasible, match="it takes k, epsilon, .*surprise odds"):
+        pm.design(SCHEMA, pm.KAnonymity(k=5), data=PEOPLE, method="retention")
 
 
 def test_the_command_line_offers_it(toy, tmp_path, capsys):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +15,7 @@ from tests.readings.worlds import SCHEMA
 
 import pramana as pm
 from pramana import api
-from pramana.methods.base import options_of
+from pramana.methods.base import option, options_of
 
 WRONG: dict[type, tuple[Any, ...]] = {
     bool: ("no", 1, None),
@@ -108,3 +110,18 @@ def test_a_response_that_is_no_column_is_refused_by_the_design() -> None:
             smallest_group=300,
             method=pm.Resample(responses=("nope",)),
         )
+
+
+@dataclass(frozen=True)
+class Ends(pm.Retention):
+    """A method from outside that does not look at its options itself."""
+
+    order: Literal["first", "last"] = option("first", "From which end.")
+
+
+def test_a_word_that_is_none_of_the_choices_is_refused() -> None:
+    """Also where the method does not look: its field says which words there are."""
+    asked = partial(pm.design, SCHEMA, pm.PkAnonymity(k=5), records=1000, smallest_group=100)
+    asked(method=Ends(order="last"))
+    with pytest.raises(pm.InvalidNumber, match="order must be one of first, last, got 'middle'"):
+        asked(method=Ends(order="middle"))

@@ -100,7 +100,7 @@ def target_words(asked: Iterable[Guarantee]) -> tuple[str, ...]:
     words: list[str] = []
     for guarantee in asked:
         for letter in guarantee.letters:
-            value = getattr(guarantee, letter.number or letter.field, None)
+            value = getattr(guarantee, letter.entry, None)
             if letter.required and isinstance(value, int | float):
                 words += [letter.flag, f"{value:.12g}"]
     return tuple(words)

@@ -157,5 +157,5 @@ def _of_k(method: str, k: float, schema: Schema) -> Scenario:
         one = PkAnonymity.one_in(k)
         return Scenario(method, f"1 in {text_down(k, 6)}", one, refused=str(error))
     letter = kind.letters[0]
-    asked = (text_up if letter.up else text_down)(getattr(guarantee, letter.field), 6)
-    return Scenario(method, f"{letter.field} = {asked.replace(',', '')}", guarantee)
+    asked = guarantee.shown()[letter.entry].replace(",", "")
+    return Scenario(method, f"{letter.field} = {asked}", guarantee)

@@ -211,7 +211,7 @@ def matrices_of_plan(plan: Plan) -> Form:
             "labels": list(matrix.labels),
             "values": matrix.values.tolist(),
         }
-        for step in plan.mechanism
+        for step in plan.mechanism.steps
         for matrix in step.matrices
     ]
     return {"matrices": found} | ({"matrix": found[0]} if len(found) == 1 else {})

@@ -135,16 +135,16 @@ def _open_file(path: Path, opener: Callable[[Path], OpenedTable] | None = None) 
 
 def _require_content(path: Path, expected: Format) -> None:
     """Refuse a file whose first bytes are those of another format."""
+    told = {mark: member.title for member in FORMATS.values() for mark in member.marks} | ARCHIVES
     try:
         with path.open("rb") as file:
-            beginning = file.read(12)
+            beginning = file.read(max(map(len, told)))
     except OSError:
         raise InvalidTable(f"{path} cannot be read. Check the permissions.") from None
     if not beginning:
         raise InvalidTable(f"{path} is empty.")
     if beginning.startswith(expected.marks):
         return
-    told = {mark: member.title for member in FORMATS.values() for mark in member.marks} | ARCHIVES
     found = next((title for mark, title in told.items() if beginning.startswith(mark)), None)
     if found is not None and not (path.suffix.lower() in COMPRESSED and "gzip" in found):
         raise InvalidTable(f"{path} holds {found} data, whatever its ending says. Rename it.")

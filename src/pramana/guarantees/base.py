@@ -151,6 +151,11 @@ class Letter:
         """The name of the number among those of all guarantees."""
         return self.flag.lstrip("-").replace("-", "_")
 
+    @property
+    def entry(self) -> str:
+        """The name of the number in the guarantee."""
+        return self.number or self.field
+
 
 @runtime_checkable
 class Guarantee(Protocol):
@@ -221,23 +226,23 @@ class Guarantee(Protocol):
 
     def as_text(self, numbers: Entries) -> dict[str, str]:
         """Numbers of this guarantee as text, each rounded against us."""
-        up = {letter.number or letter.field: letter.up for letter in self.letters}
+        up = {letter.entry: letter.up for letter in self.letters}
         return {name: _text(value, up=up.get(name, True)) for name, value in numbers.items()}
 
     def __str__(self) -> str:
         """The numbers as they are spoken: ``k = 5``, ``central epsilon = 2 and delta = 1e-6``."""
         shown = self.shown()
         spoken = [
-            f"{letter.field.replace('_', ' ')} = {shown[letter.number or letter.field]}"
+            f"{letter.field.replace('_', ' ')} = {shown[letter.entry]}"
             for letter in self.letters
-            if letter.required or self.to_json().get(letter.number or letter.field) is not None
+            if letter.required or self.to_json().get(letter.entry) is not None
         ]
         return " and ".join(spoken) or self.name
 
     @classmethod
     def stated(cls, numbers: Entries, *, schema: Schema | None = None) -> Self:
         """The guarantee with the numbers of its letters; what else it speaks of is the schema's."""
-        names = {letter.field: letter.number or letter.field for letter in cls.letters}
+        names = {letter.field: letter.entry for letter in cls.letters}
         return cls(**{names.get(field, field): value for field, value in numbers.items()})
 
     @classmethod

@@ -6,7 +6,7 @@ group ``pramana.guarantees``.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from pramana.errors import InputError
@@ -17,7 +17,7 @@ from pramana.types import Entries
 if TYPE_CHECKING:
     from pramana.table.schema import Schema
 
-__all__ = ["GUARANTEES", "asked_by_letters", "letters"]
+__all__ = ["GUARANTEES", "asked_by_letters", "letters", "words_to_ask"]
 
 GUARANTEES: Registry[type[Guarantee]] = Registry(
     "pramana.guarantees",
@@ -42,6 +42,12 @@ def letters() -> tuple[Letter, ...]:
         for letter in kind.letters:
             by_flag.setdefault(letter.flag, letter)
     return tuple(by_flag.values())
+
+
+def words_to_ask(names: Iterable[str]) -> str:
+    """What states each of some guarantees, as it is spoken: ``k, rho1 with rho2``."""
+    stated = ([x.field for x in GUARANTEES[name].letters if x.required] for name in names)
+    return ", ".join(" with ".join(fields) for fields in stated).replace("_", " ")
 
 
 def asked_by_letters(

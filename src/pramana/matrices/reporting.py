@@ -9,11 +9,11 @@ truths the weight cancels, so each set gets the whole budget (docs/proofs/report
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from pramana.errors import InvalidMatrix
+from pramana.errors import InvalidMatrix, NotCovered
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import Label, as_cells
 from pramana.matrices.uniform_mixture import UniformMixture
@@ -86,7 +86,8 @@ class Reporting(Mechanism):
     """All sets that a record may be asked for; their weights sum to 2**64.
 
     It has no steps: whatever undoes or attacks steps on whole records does not take reports for
-    such.
+    such, and who walks through its steps, as a promise may that knows of whole records alone, is
+    refused. One that found none would promise all that records which tell nothing keep.
     """
 
     steps: tuple[Step, ...] = field(default=(), init=False)
@@ -102,6 +103,12 @@ class Reporting(Mechanism):
                 "Each set of columns must be listed once, and no two may read alike: rename "
                 "columns that have a * in their names."
             )
+
+    def __iter__(self) -> Iterator[Step]:
+        raise NotCovered(
+            "Each record answers one set of columns, and no step is done to whole records: what "
+            "rests on such steps does not speak of reports."
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:

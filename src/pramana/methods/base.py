@@ -16,7 +16,7 @@ from pramana.engines.base import Table
 from pramana.errors import InputError, InvalidNumber
 from pramana.guarantees.base import Guarantee, on_one_dial
 from pramana.guarantees.registry import GUARANTEES
-from pramana.numeric import in_numbers_of_python
+from pramana.numeric import in_numbers_of_python, require_choice
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate
 from pramana.release.makers import NewKeys
@@ -242,6 +242,8 @@ def require_options(method: Method) -> None:
         if not isinstance(value, kind) or isinstance(value, bool) != (one.kind is bool):
             words = f"of type {one.kind.__name__}, got {value!r}"
             raise InvalidNumber(f"{one.name} of method {method.name} must be {words}.")
+        if one.choices:
+            require_choice(one.name, value, one.choices)
 
 
 _TYPES: Final = {bool: bool, int: Integral, float: Real, str: str}

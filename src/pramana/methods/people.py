@@ -16,9 +16,11 @@ from pramana.engines.choose import counts_of, smallest_attached, smallest_crowd
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable, OutsideDomain
 from pramana.guarantees.base import Amplified, Evidence, Guarantee
 from pramana.guarantees.evaluate import attained, lacks
+from pramana.guarantees.registry import words_to_ask
 from pramana.matrices.mechanism import Mechanism
 from pramana.methods.steps import step_domains
 from pramana.numeric import records_that, require_number
+from pramana.release.makers import MAKERS
 from pramana.table.alike import alike
 from pramana.table.coarse_weights import coarse_weight_of
 from pramana.table.codec import Refused, count_refused, encode, refuse
@@ -228,8 +230,8 @@ class People:
         """The largest ln gamma that meets a target which speaks of it; any other is refused."""
         if not isinstance(guarantee, Amplified):
             raise Infeasible(
-                f"Method {method} does not aim at {guarantee.name}; it takes k, epsilon, central "
-                "epsilon, and rho1 with rho2. Choose another method."
+                f"Method {method} does not aim at {guarantee.name}; it takes "
+                f"{words_to_ask(MAKERS[method].aims)}. Choose another method."
             )
         dial = guarantee.log_amplification(crowd=self.crowd)
         if dial > 0:

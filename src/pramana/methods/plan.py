@@ -184,7 +184,7 @@ class Plan(Shown):
             "records": self.records,
             "crowd": self.crowd,
             "columns": {
-                name: _parameters(step) for step in self.mechanism for name in step.columns
+                name: _parameters(step) for step in self.mechanism.steps for name in step.columns
             },
             "guarantees": [claim.to_json(self.schema, self.made) for claim in self.claims],
             "expected_error": None if error is None else finite(error.mean),

@@ -20,6 +20,7 @@ from pramana.engines.base import Table
 from pramana.engines.choose import engine_of
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, TooLarge, UnknownColumn
 from pramana.guarantees.base import Guarantee, Searched
+from pramana.guarantees.registry import words_to_ask
 from pramana.matrices.families import UniformMixture
 from pramana.matrices.reporting import AskedSet, Reporting
 from pramana.matrices.transition import Label
@@ -276,7 +277,7 @@ def _dial(
 ) -> float:
     """The largest ln gamma of a set that meets every target."""
     if not asked:
-        raise InvalidNumber("State what to aim at: k, epsilon, central epsilon, or rho1 with rho2.")
+        raise InvalidNumber(f"State what to aim at, one of: {words_to_ask(Reports.aims)}.")
     searched = [guarantee for guarantee in asked if isinstance(guarantee, Searched)]
     bounded = [guarantee for guarantee in asked if not isinstance(guarantee, Searched)]
     found = min((people.dial_of(one, method="reports") for one in bounded), default=math.inf)

@@ -213,7 +213,7 @@ def _to_count(
     columns: dict[str, None] = {}
     for name in (*by, *inside):
         columns[name] = None
-        for step in mechanism:
+        for step in mechanism.steps:
             if name in step.columns:
                 columns |= dict.fromkeys((*step.columns, *step.strata))
     return list(columns)

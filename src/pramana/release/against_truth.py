@@ -147,14 +147,15 @@ def _transitions(mechanism: Mechanism, records: PairedRecords) -> Iterator[Check
 
 def _fits(mechanism: Mechanism, records: PairedRecords) -> Iterator[tuple[str, ChiSquareFit]]:
     """Steps alone, by twos and all at once, then each within groups of the kept columns."""
-    cells = {step.columns: records.cells(step) for step in mechanism if step.matrix is not None}
+    single = (step for step in mechanism.steps if step.matrix is not None)
+    cells = {step.columns: records.cells(step) for step in single}
     for group in _groups(mechanism):
         pairs = [cells[step.columns] for step in group]
         if all(pair is not None for pair in pairs):
             table = _product([pair for pair in pairs if pair is not None])
             name = " x ".join(name for step in group for name in step.columns)
             yield name, fit_counts(_values(group), *_numbers(table))
-    for step in mechanism:
+    for step in mechanism.steps:
         pair = cells.get(step.columns)
         if pair is None or pair.size > MOST_CELLS // 4:
             continue
@@ -238,7 +239,7 @@ def _looked_at(schema: Schema, mechanism: Mechanism, original: OpenedTable) -> C
 
 def _with_labels(column: Column, mechanism: Mechanism) -> Column:
     """A stratum with the values that the matrices are listed by: a certificate has no others."""
-    step = next(step for step in mechanism if column.name in step.strata)
+    step = next(step for step in mechanism.steps if column.name in step.strata)
     place = step.strata.index(column.name)
     labels = tuple(dict.fromkeys(stratum[place] for stratum in step.by_stratum))
     values = tuple(label for label in labels if label is not None)
@@ -249,7 +250,7 @@ def _with_labels(column: Column, mechanism: Mechanism) -> Column:
 
 def _groups(mechanism: Mechanism) -> Iterator[tuple[Step, ...]]:
     """Steps one by one, two by two and as many as can be, of one matrix and not too many cells."""
-    steps = [step for step in mechanism if step.matrix is not None]
+    steps = [step for step in mechanism.steps if step.matrix is not None]
     for size in (1, 2):
         for group in itertools.combinations(steps, size):
             if np.prod([len(step.labels) for step in group]) <= MOST_CELLS:

@@ -185,7 +185,7 @@ def _views(mechanism: Mechanism, records: PairedRecords) -> Iterator[list[tuple[
         parts = tuple(_reports(mechanism, records))
         yield from [[parts]] if parts else []
         return
-    steps = [step for step in mechanism if records.cells(step) is not None]
+    steps = [step for step in mechanism.steps if records.cells(step) is not None]
     if not steps:
         return
     for group in _together(steps):
@@ -282,7 +282,7 @@ def _doubts(blocks: Sequence[tuple[Passage, ...]]) -> Iterator[Doubt]:
 
 def _standing(mechanism: Mechanism, records: PairedRecords, level: float) -> Bet:
     """Records left as they were in all columns at once, over the cells that occur in the truth."""
-    steps = [step for step in mechanism if records.cells(step) is not None]
+    steps = [step for step in mechanism.steps if records.cells(step) is not None]
     stakes = [_occurring(steps, *block, records) for block in records.strata(mechanism)]
     return _bet("whole records left as they were", stakes, level)
 

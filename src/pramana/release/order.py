@@ -295,7 +295,7 @@ def _columns(records: PairedRecords) -> Iterator[Ordered]:
         if pair.size > 1:
             yield Ordered.of(pair, None, kept=True)
     mechanism = records.certificate.mechanism
-    steps = {n: step for step in mechanism or () for n in step.columns}
+    steps = {n: step for step in (mechanism.steps if mechanism else ()) for n in step.columns}
     for name, pair in records.randomised.items():
         if pair.size < 2:
             continue

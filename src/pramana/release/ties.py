@@ -199,7 +199,7 @@ def _told(label: Label) -> tuple[type, Label]:
 def _rules(certificate: Certificate) -> Iterator[Check]:
     """What cannot exist is ruled out by a joint step, or it would be released."""
     assert certificate.mechanism is not None  # noqa: S101 - the caller has looked
-    groups = [set(step.columns) for step in certificate.mechanism]
+    groups = [set(step.columns) for step in certificate.mechanism.steps]
     for rule in certificate.schema.impossible:
         if not any(set(rule.columns) <= group for group in groups):
             names = " and ".join(rule.columns)

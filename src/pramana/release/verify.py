@@ -325,7 +325,7 @@ class _Seen:
         self.coded = [c for c in certificate.schema.released if c.coded or c.listed]
         self.refused = {column.name: Refused() for column in self.coded}
         self.groups = GroupSizes(certificate.known_columns, apart=True)
-        steps = certificate.mechanism or ()
+        steps = certificate.mechanism.steps if certificate.mechanism else ()
         self.stratified = [(step, GroupSizes(step.strata)) for step in steps if step.strata]
         self.keys = GroupSizes(_alike_keys(certificate))
         self.within = WithinKeys(certificate, self.keys.columns)
