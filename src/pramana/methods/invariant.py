@@ -31,7 +31,7 @@ from pramana.methods.given import MATRIX_FILES, Matrices, files_of, matrices_for
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.symmetric_flows import balanced
-from pramana.numeric import require_choice, require_number
+from pramana.numeric import require_number
 from pramana.table.schema import require_keys
 from pramana.types import FloatArray
 
@@ -51,7 +51,6 @@ class InvariantDesign:
     frequencies: Mapping[Stratum, Mapping[Label, int]] = field(repr=False)
     column: str
     strata: tuple[str, ...]
-    minimum: float
     expected_changes: float
     smallest_diagonal: float
 
@@ -77,10 +76,8 @@ def invariant_design(
     frequencies: Mapping[Label, int] | Counts,
     *,
     matrix: TransitionMatrix | None = None,
-    pd: float | Mapping[Label, float] | None = None,
+    pd: float | None = None,
     alpha: float = 1.0,
-    minimum: float | None = None,
-    zeros: str = "refuse",
     strata: Sequence[str] = (),
     exempt: Collection[Label] = (),
     column: str | None = None,
@@ -90,11 +87,9 @@ def invariant_design(
     Args:
         frequencies: of the column; or counts that hold the column and its strata.
         matrix: where to start from.
-        pd: instead of a matrix: its diagonal, one number or one a label, as in sdcMicro.
+        pd: instead of a matrix: its diagonal, as in sdcMicro; no entry of the diagonal of the
+            result falls below it.
         alpha: the share of the two-stage matrix in the mixture with the identity.
-        minimum: no diagonal entry falls below it; ``pd`` by default.
-        zeros: what to do if the two-stage matrix would fill transitions that ``matrix`` rules out:
-            ``refuse``, or ``respect`` by balancing each pair at the smaller of its two flows.
         strata: the columns whose values have a matrix each.
         exempt: values that stay as they are, and that no other is turned into.
         column: the column, where the counts hold several.
@@ -102,22 +97,20 @@ def invariant_design(
     require_number("alpha", alpha, low=0, high=1)
     if (matrix is None) == (pd is None):
         raise InvalidNumber("Give a matrix or pd, and not both.")
-    require_choice("zeros", zeros, ("refuse", "respect"))
+    stays = 0.0 if pd is None else float(pd)
+    require_number("pd", stays, low=0, high=1)
     name, labels, tables = _tables(frequencies, tuple(strata), column)
-    start = matrix if matrix is not None else None
-    if start is not None and set(labels) - set(start.labels):
+    if matrix is not None and set(labels) - set(matrix.labels):
         raise OutsideDomain(f"The matrix on '{name}' must have a row for every value that occurs.")
-    order = start.labels if start is not None else labels
-    P = start.values if start is not None else _of_diagonal(order, pd)
-    least = _minimum(minimum, pd)
+    order = labels if matrix is None else matrix.labels
+    P = _of_diagonal(len(order), stays) if matrix is None else matrix.values
     made = {
         stratum: _invariant(
             order,
             P,
             {label: number for label, number in times.items() if label not in exempt},
             alpha=alpha,
-            minimum=least,
-            zeros=zeros,
+            minimum=stays,
             name=name,
         )
         for stratum, times in tables.items()
@@ -131,27 +124,15 @@ def invariant_design(
         frequencies=tables,
         column=name,
         strata=tuple(strata),
-        minimum=least,
         expected_changes=changes,
         smallest_diagonal=min(float(result.diagonal.min()) for result in made.values()),
     )
 
 
-def _minimum(minimum: float | None, pd: float | Mapping[Label, float] | None) -> float:
-    if minimum is None:
-        minimum = 0.0 if pd is None else (min(pd.values()) if isinstance(pd, Mapping) else pd)
-    require_number("minimum", minimum, low=0, high=1)
-    return float(minimum)
-
-
-def _of_diagonal(labels: tuple[Label, ...], pd: float | Mapping[Label, float] | None) -> FloatArray:
+def _of_diagonal(size: int, pd: float) -> FloatArray:
     """The stated diagonal, and the rest of each row spread evenly."""
-    values = [pd[label] if isinstance(pd, Mapping) else pd for label in labels]
-    for value in values:
-        require_number("pd", value if value is not None else math.nan, low=0, high=1)
-    diagonal = np.array(values, dtype=np.float64)
-    P = np.repeat(((1 - diagonal) / (len(labels) - 1))[:, None], len(labels), axis=1)
-    np.fill_diagonal(P, diagonal)
+    P = np.full((size, size), (1 - pd) / (size - 1))
+    np.fill_diagonal(P, pd)
     return P
 
 
@@ -192,25 +173,23 @@ def _invariant(
     *,
     alpha: float,
     minimum: float,
-    zeros: str,
     name: str,
 ) -> SparseRows:
     """The matrix of one stratum."""
     times = [int(frequencies.get(label, 0)) for label in labels]
     t = np.array(times, dtype=np.float64)
     flows = _two_stage(P, t)
-    filled = (P == 0) & (flows > 0)
-    if filled.any():
-        if zeros == "refuse":
-            raise InvalidMatrix(
-                f"The two-stage matrix on '{name}' would fill {int(filled.sum())} transitions that "
-                "the given matrix rules out. Ask for zeros='respect', or give one without zeros."
-            )
-        flows = np.minimum(t[:, None] * P, (t[:, None] * P).T)
-    np.fill_diagonal(flows, 0)
+    np.fill_diagonal(flows, 0)  # staying is no transition, and nothing rules it out
+    filled = int(np.count_nonzero((P == 0) & (flows > 0)))
+    if filled:
+        raise InvalidMatrix(
+            f"The two-stage matrix on '{name}' would fill {filled} transitions that the given "
+            "matrix rules out. Give one without zeros."
+        )
     leaving = np.divide(flows.sum(axis=1), t, out=np.zeros(len(t)), where=t > 0).max(initial=0.0)
     # A hair less than allowed: rounding must not push a diagonal entry below the minimum.
-    share = min(alpha, (1 - minimum) / leaving * (1 - 1e-14)) if leaving > 0 else 0.0
+    allowed = (1 - minimum) * (1 - 1e-14)
+    share = alpha if alpha * leaving <= allowed else allowed / leaving
     i, j = np.nonzero(np.triu(flows, 1))
     rows, columns, moves = balanced(times, i, j, share * flows[i, j])
     return SparseRows.from_moves(labels, rows=rows, columns=columns, moves=moves)

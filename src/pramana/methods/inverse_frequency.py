@@ -5,8 +5,8 @@ correct match by xi. Three slips of the paper are put right here: the probabilit
 bound is that of being turned *into* the rare value; the block size rounds up; and the bound must
 hold for every value of the block, not only for the one that the block was made for.
 
-By default flows are free to be any symmetric table (``symmetric_flows``), which serves all rare
-values at once with the fewest expected changes. ``block_design`` gives the paper's blocks.
+Flows are free to be any symmetric table (``symmetric_flows``), which serves all rare values at once
+with the fewest expected changes; the paper's disjoint blocks need about three times as many.
 
 Probabilities are integers over 2**64, rounded pair by pair so that t P = t holds exactly. The bound
 xi is checked on the integers themselves.
@@ -15,7 +15,7 @@ xi is checked on the integers themselves.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 __all__ = [
     "InverseFrequency",
     "InverseFrequencyDesign",
-    "block_design",
     "block_size",
     "inverse_frequency_design",
 ]
@@ -67,7 +66,6 @@ class InverseFrequencyDesign:
     expected_changes: float
     smallest_diagonal: float
     gap: float
-    blocks: tuple[tuple[Label, ...], ...] = field(default=(), repr=False)
 
     @property
     def unchanged(self) -> bool:
@@ -100,27 +98,21 @@ def inverse_frequency_design(
     frequencies: Mapping[Label, int] | Counts,
     *,
     xi: float,
-    groups: Mapping[Label, Hashable] | None = None,
     exempt: Collection[Label] = (),
-    method: str = "flows",
     column: str = "the column",
 ) -> InverseFrequencyDesign:
     """The fewest expected changes for which no value is matched with a chance above ``xi``.
 
-    ``groups`` names the group of each value, and values are exchanged inside a group only;
-    ``exempt`` values stay as they are. ``method="block"`` asks for the paper's blocks.
+    ``exempt`` values stay as they are.
 
     >>> design = inverse_frequency_design({"a": 2, "b": 205, "c": 431}, xi=0.1)
     >>> design.attained.xi <= 0.1
     True
     """
     times = _checked(frequencies, xi, column)
-    sets = _groups(times, groups, exempt)
+    free = [label for label in times if label not in exempt]
+    sets = [part for part in (free, *([label] for label in times if label in exempt)) if part]
     _require_attainable(times, sets, xi, column)
-    if method == "block":
-        return block_design(times, sets=sets, xi=xi, column=column)
-    if method != "flows":
-        raise InvalidNumber(f"The method must be 'flows' or 'block', got {method!r}.")
     labels = tuple(times)
     numbers = np.array([times[label] for label in labels], dtype=np.int64)
     where = {label: position for position, label in enumerate(labels)}
@@ -168,88 +160,12 @@ def _full_mixing(times: IntArray, xi: float) -> Triples:
     return rows.tolist(), columns.tolist(), [int(times[j]) * unit for j in columns.tolist()]
 
 
-def block_design(
-    frequencies: Mapping[Label, int],
-    *,
-    sets: list[list[Label]],
-    xi: float,
-    column: str = "the column",
-) -> InverseFrequencyDesign:
-    """The paper's blocks: equal flows inside disjoint blocks, one rare frequency in each.
-
-    A block takes the rare value and the least frequent of the frequent values that are left. Rare
-    values of the same frequency share a block where the exact calculation allows it.
-    """
-    times = dict(frequencies)
-    for m in range(math.ceil(1 / xi), 1, -1):
-        goal = max(xi, 1 / m)
-        blocks = _blocks(times, sets, goal)
-        if blocks is None:
-            continue
-        if goal > xi:
-            raise Infeasible(
-                f"Disjoint blocks on {column} cannot give xi = {text_up(xi, 6)}: there are too "
-                f"few frequent values; the nearest that they can is xi = 1/{m}. Raise xi, or use "
-                "flows, which need no blocks."
-            )
-        labels = list(times)
-        moves: Triples = ([], [], [])
-        for members, theta in blocks:
-            places = np.array([labels.index(label) for label in members])
-            i, j = np.triu_indices(len(members), 1)
-            flow = np.full(len(i), theta / (len(members) - 1))
-            part = balanced([*times.values()], places[i], places[j], flow, up=True)
-            for total, new in zip(moves, part, strict=True):
-                total.extend(new.tolist())
-        return _design(times, xi, moves, blocks=tuple(tuple(block) for block, _ in blocks))
-    raise Infeasible(f"No block on {column} gives any bound below 1: too few values occur.")
-
-
-def _blocks(
-    times: Mapping[Label, int], sets: list[list[Label]], xi: float
-) -> list[tuple[list[Label], float]] | None:
-    """Disjoint blocks with their theta, or nothing if the frequent values run out."""
-    found: list[tuple[list[Label], float]] = []
-    for members in sets:
-        rare = sorted((i for i in members if 0 < times[i] * xi < 1), key=lambda i: times[i])
-        free = sorted((i for i in members if times[i] * xi >= 1), key=lambda i: times[i])
-        while rare:
-            tied = [i for i in rare if times[i] == times[rare[0]]]
-            block = _block(times, tied, free, xi) or _block(times, tied[:1], free, xi)
-            if block is None:
-                return None
-            found.append((block, theta_of(times[rare[0]], 1 / xi)))
-            rare = [i for i in rare if i not in block]
-            free = [i for i in free if i not in block]
-    return found
-
-
-def _block(
-    times: Mapping[Label, int], rare: list[Label], free: list[Label], xi: float
-) -> list[Label] | None:
-    """The smallest block of these rare values and frequent ones that the exact law accepts."""
-    theta = theta_of(times[rare[0]], 1 / xi)
-    needed = max(block_size(times[rare[0]], xi) - len(rare), 0 if len(rare) > 1 else 1)
-    for more in range(needed, min(len(free), needed + 8) + 1):
-        block = rare + free[:more]
-        shares = [theta / ((len(block) - 1) * times[i]) for i in block]
-        rows = [i for i in range(len(block)) for j in range(len(block)) if i != j]
-        columns = [j for i in range(len(block)) for j in range(len(block)) if i != j]
-        matrix = SparseRows.of(
-            tuple(block), rows=rows, columns=columns, probabilities=[shares[i] for i in rows]
-        )
-        if CorrectMatch.of(matrix, {i: times[i] for i in block}).xi <= xi:
-            return block
-    return None
-
-
 def _design(
     times: Mapping[Label, int],
     xi: float,
     moves: Triples,
     *,
-    least: float | None = None,
-    blocks: tuple[tuple[Label, ...], ...] = (),
+    least: float,
 ) -> InverseFrequencyDesign:
     """Wrap the transitions, and check the bound on the integers once more."""
     matrix = SparseRows.from_moves(
@@ -257,9 +173,6 @@ def _design(
     )
     numbers = _times(matrix.labels, times)
     changes = float((numbers * (1 - matrix.diagonal)).sum())
-    if least is None:
-        members = ([times[label] for label in block] for block in blocks)
-        least = sum(least_flows(np.array(block), 1 / xi).least for block in members)
     rare = [number for number in times.values() if 0 < number * xi < 1]
     return InverseFrequencyDesign(
         matrix=matrix,
@@ -270,7 +183,6 @@ def _design(
         expected_changes=changes,
         smallest_diagonal=float(matrix.diagonal.min()),
         gap=max(changes / least - 1, 0.0) if least else 0.0,
-        blocks=blocks,
     )
 
 
@@ -292,19 +204,6 @@ def _checked(frequencies: Mapping[Label, int] | Counts, xi: float, column: str) 
             "Leave the column out, or declare its other categories."
         )
     return {label: int(number) for label, number in times.items()}
-
-
-def _groups(
-    times: Mapping[Label, int], groups: Mapping[Label, Hashable] | None, exempt: Collection[Label]
-) -> list[list[Label]]:
-    """The sets of values that may be exchanged; an exempt value stands alone."""
-    sets: dict[Hashable, list[Label]] = {}
-    for label in times:
-        if label in exempt:
-            sets[("exempt", label)] = [label]
-        else:
-            sets.setdefault(("group", groups.get(label) if groups else None), []).append(label)
-    return list(sets.values())
 
 
 def _require_attainable(
