@@ -10,6 +10,7 @@ from pramana.cli.options import (
     Rename,
     SchemaFile,
     TableFile,
+    listed_methods,
     names_of,
     option,
     reading,
@@ -37,7 +38,12 @@ def advise(
     ] = None,
     method: Annotated[
         list[str] | None,
-        option("--method", "Try these alone; all where not given.", metavar="NAMES"),
+        option(
+            "--method",
+            "Try these alone; all where not given.",
+            metavar="NAMES",
+            complete=listed_methods,
+        ),
     ] = None,
     encoding: Encoding = None,
     rename: Rename = False,

@@ -11,6 +11,7 @@ from pramana.cli.options import (
     Rename,
     SchemaFile,
     TableFile,
+    listed_methods,
     names_of,
     option,
     require_schema,
@@ -42,6 +43,7 @@ def compare(
             "--method",
             "Designs to compare; where not given, those that hold whatever the data are.",
             metavar="NAMES",
+            complete=listed_methods,
         ),
     ] = None,
     ask: Annotated[

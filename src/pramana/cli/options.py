@@ -22,6 +22,7 @@ __all__ = [
     "SchemaFile",
     "TableFile",
     "argument",
+    "listed_methods",
     "names_of",
     "option",
     "reading",
@@ -37,7 +38,7 @@ def option(
     short: str = "",
     metavar: str | None = None,
     seldom: bool = False,
-    complete: Callable[[], list[str]] | None = None,
+    complete: Callable[..., list[str]] | None = None,
 ) -> Any:
     """An option by its flag and its line of help; what is seldom needed is on another screen."""
     names = (flag, short) if short else (flag,)
@@ -86,6 +87,12 @@ Rename: TypeAlias = Annotated[
     option("--rename", "Number columns of the true table that have one name.", seldom=True),
 ]
 AsJson: TypeAlias = Annotated[bool, option("--json", "Give the result as one JSON object.")]
+
+
+def listed_methods(incomplete: str) -> list[str]:
+    """For completion of the last of several names with commas between them."""
+    before, comma, _ = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in method_names()]
 
 
 MethodName: TypeAlias = Annotated[
