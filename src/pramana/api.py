@@ -295,8 +295,17 @@ def verify(
     key: str | Path | None = None,
     original: TableLike | None = None,
     progress: Progress | None = None,
+    say: Say | None = None,
 ) -> Verdict:
-    """Check a release folder; with the original also that the records fit the matrices."""
+    """Check a release folder; with the original also that the records fit the matrices.
+
+    Args:
+        folder: the release.
+        key: who must have signed it.
+        original: the true table, for the owner.
+        progress: is told how many more records were looked at.
+        say: is told in words which check was made.
+    """
     from pramana.release.verify import verify_folder
 
     verdict = verify_folder(folder, key=key, progress=progress)
@@ -305,7 +314,7 @@ def verify(
     from pramana.assess.again import checked_by_truth
 
     release = load(folder)
-    return verdict.with_checks(checked_by_truth(release, _truth(original, release)))
+    return verdict.with_checks(checked_by_truth(release, _truth(original, release), say=say))
 
 
 def audit(
@@ -321,6 +330,7 @@ def audit(
     original: TableLike | None = None,
     mechanism: Mechanism | str | Path | None = None,
     household: str | None = None,
+    belongs: bool = False,
     progress: Say | None = None,
 ) -> TableAudit | ReleaseAudit:
     """What could go wrong with a table, or with a release whose original is at hand.
@@ -340,6 +350,8 @@ def audit(
             steward's folder that holds them.
         household: the column of the true table that numbers households; of a table that is no
             release by default that of the schema.
+        belongs: ``verify(release, original=)`` was asked and holds: that the original is the one
+            of the release is not checked once more.
         progress: is told what is being done.
     """
     from pramana.assess.audit import audit_any
@@ -365,6 +377,7 @@ def audit(
         original=truth,
         mechanism=mechanism,
         household=household,
+        belongs=belongs,
         progress=progress,
     )
 
@@ -503,6 +516,7 @@ def report(
     name: str = "",
     office: str = "",
     date: str | None = None,
+    progress: Say | None = None,
 ) -> Report:
     """A page for management and a technical annex about a release; shows itself in a notebook.
 
@@ -515,6 +529,7 @@ def report(
         name: of the data, for the title.
         office: who releases them.
         date: of the report; today where not given.
+        progress: is told what is being done.
     """
     import datetime
 
@@ -525,7 +540,7 @@ def report(
     truth = None if external or original is None else _truth(original, found)
     day = datetime.date.today().isoformat() if date is None else date
     about = About(name, office, day)
-    return make_report(found, original=truth, external=external, about=about)
+    return make_report(found, original=truth, external=external, about=about, say=progress)
 
 
 def drawn(found: Estimate | Regression, *, identity: str = "chart") -> str:

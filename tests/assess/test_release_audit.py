@@ -45,6 +45,24 @@ def test_every_attack_has_interval_baseline_and_bound(truth, release):
     found.require()
 
 
+def test_what_was_verified_is_not_checked_again_and_every_step_is_said(truth, release, tmp_path):
+    """The owner's check takes long on many columns: it is made once, and tells how far it is."""
+    release.save(tmp_path / "out")
+    told: list[str] = []
+    assert api.verify(tmp_path / "out", original=truth, say=told.append).valid
+    assert len(told) > 3
+    assert all(one.startswith("Checking against the original") for one in told)
+    for belongs in (False, True):
+        said: list[str] = []
+        api.audit(tmp_path / "out", original=truth, belongs=belongs, progress=said.append)
+        assert any("belongs" in one for one in said) is not belongs
+        assert "Inferring 1 sensitive column" in said
+    written: list[str] = []
+    api.report(tmp_path / "out", original=truth, progress=written.append)
+    assert {"Linking records", "Measuring what is lost"} <= set(written)
+    assert not any("belongs" in one for one in written)
+
+
 def test_a_household_is_found_with_one_of_its_people():
     """Everybody different and nothing changed: all are found; strong noise finds hardly any."""
     table = pa.table({

@@ -30,6 +30,7 @@ from pramana.studio.view import Studio
 from pramana.studio.worker import Shelf, Workbench
 from tests.formats.test_more_formats import xlsx
 from tests.studio.conftest import Visitor, no_room, same, words
+from tests.studio.test_jobs import running, slow
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def test_a_file_is_shown_with_what_was_found(visitor: Visitor) -> None:
 def test_no_record_is_kept_beside_the_table(opened: Visitor) -> None:
     """What the studio keeps on disk for the next time holds no cell of the preview."""
     assert "1185" in words(opened.part("/open/found"))
-    opened.part("/risk/found")
+    opened.part("/risk/measured")
     kept = [path.read_text() for path in opened.session.home.rglob("*") if path.is_file()]
     assert kept
     assert not any("1185" in text for text in kept)
@@ -605,6 +606,17 @@ def test_pages_answer_while_the_worker_works(opened: Visitor) -> None:
     for job in reversed(running._jobs.values()):  # those that wait first, or one takes its place
         running.cancel(job.key)
     assert running.busy is None
+
+
+def test_who_waits_is_told_for_what(opened: Visitor) -> None:
+    """What is asked for behind other work names that work, and not just that there is some."""
+    known = opened.client.app._app.state.studio.jobs  # type: ignore[attr-defined]
+    first = known.ask(slow, folder=str(opened.session.folder / "elsewhere"), keep=False)
+    running(first)
+    told = words(opened.get("/risk/measured", **{"hx-request": "true"}).text)
+    assert "Waits until this is done: Writing" in told
+    known.cancel(first.key)
+    opened.part("/risk/measured")
 
 
 def test_reports_and_files_for_a_colleague(opened: Visitor) -> None:

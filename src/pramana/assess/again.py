@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
+from itertools import chain
 
 import pyarrow as pa
 
@@ -22,15 +23,23 @@ from pramana.release.certificate import Certificate
 from pramana.release.checks import Check
 from pramana.risk.owner_check import owner_checks
 from pramana.table.opened import OpenedTable
+from pramana.types import Say
 
 __all__ = ["checked_by_truth", "designed_again"]
 
 
-def checked_by_truth(release: Release, truth: OpenedTable) -> list[Check]:
+def checked_by_truth(
+    release: Release, truth: OpenedTable, *, say: Say | None = None
+) -> list[Check]:
     """All that who has the true table can check of a release beyond what anyone can."""
     both = (release.certificate, release.opened, truth)
     again = designed_again(release.certificate, truth)
-    return [*against_truth(*both), *owner_checks(*both), *again]
+    found: list[Check] = []
+    for check in chain(against_truth(*both), owner_checks(*both), again):
+        found.append(check)
+        if say is not None:
+            say(f"Checking against the original, {len(found)} done, last '{check.name}'")
+    return found
 
 
 def designed_again(certificate: Certificate, original: OpenedTable) -> Iterator[Check]:

@@ -31,6 +31,7 @@ def audit_any(
     original: OpenedTable | None,
     mechanism: Mechanism | None,
     household: str | None,
+    belongs: bool,
     progress: Say | None,
 ) -> TableAudit | ReleaseAudit:
     """As ``pramana.audit``."""
@@ -38,7 +39,7 @@ def audit_any(
     if release is not None and original is not None:
         return audit_release(
             release, original, k=k, mechanism=mechanism, sensitive=sensitive,
-            household=household, progress=progress,
+            household=household, belongs=belongs, progress=progress,
         )  # fmt: skip
     if original is not None:
         raise InvalidNumber("--original goes with a release folder, and a table was given.")

@@ -16,7 +16,7 @@ import numpy as np
 
 from pramana.attacks.closest import closest_risk
 from pramana.attacks.grouped import grouped_linkage, withheld_linkage
-from pramana.attacks.inference import SensitiveValues, inference_risk
+from pramana.attacks.inference import SensitiveValues, inference_risks
 from pramana.attacks.linkage import Links, linkage_risks
 from pramana.attacks.records import Records, read_pair, require_belongs
 from pramana.errors import (
@@ -193,8 +193,10 @@ def audit_release(
     release.require_sound()
     certificate = release.certificate
     say = progress or (lambda _: None)
-    say("Checking that the original belongs to the release")
+    if not belongs:
+        say("Checking that the original belongs to the release")
     _require_truth(certificate, release.opened, truth, belongs=belongs)
+    say("Counting who stands out, before and after")
     keys = [column.name for column in certificate.schema.keys]
     asked = AskedRecords.of(certificate.mechanism, release.opened)
     before, after = (
@@ -218,7 +220,7 @@ def audit_release(
         linked_by = partial(
             withheld_linkage, certificate, truth, release.opened, keystream=keystream
         )
-        _try(missing, found, linked_by)
+        _try(missing, found, lambda: [linked_by()])
         return ReleaseAudit(
             truth.rows, tuple(found), before, after, seen, suggested, tuple(missing)
         )
@@ -324,19 +326,22 @@ def _attacks(
     """Every attack on a release by matrices; what could not be measured is noted."""
     bound = linking_bound(certificate)
     measured = [] if links is None else [*links.risks(bound=bound, keystream=keystream)]
-    for name in _sensitive(certificate) if sensitive is None else sensitive:
-        say(f"Inferring {name}")
-        _try(notes, measured, partial(_infer, name, truth, matrices, people, keystream))
+    hidden = list(_sensitive(certificate) if sensitive is None else sensitive)
+    if hidden:
+        say(f"Inferring {counted(len(hidden), 'sensitive column')}")
+        _try(notes, measured, partial(_infer, hidden, truth, matrices, people, keystream))
     say("Measuring distances")
     closest = partial(closest_risk, certificate.schema, matrices, people, keystream=keystream)
-    _try(notes, measured, closest)
+    _try(notes, measured, lambda: [closest()])
     return tuple(measured)
 
 
-def _try(notes: list[str], measured: list[Measured], attack: Callable[[], Measured]) -> None:
+def _try(
+    notes: list[str], measured: list[Measured], attack: Callable[[], Sequence[Measured]]
+) -> None:
     """A table too small for one attack is still worth the others: say which was left out."""
     try:
-        measured.append(attack())
+        measured += attack()
     except (InvalidNumber, NotCovered, TooLarge) as error:
         notes.append(str(error))
 
@@ -370,8 +375,15 @@ def _sensitive(certificate: Certificate) -> list[str]:
 
 
 def _infer(
-    name: str, truth: OpenedTable, matrices: Mechanism, people: Records, keystream: Keystream
-) -> Measured:
-    codes, size, ordered, _ = sensitive_codes(truth, name)
-    values = SensitiveValues.of(name, codes, size, ordered=ordered)
-    return inference_risk(matrices, people, values, keystream=keystream)
+    names: Sequence[str],
+    truth: OpenedTable,
+    matrices: Mechanism,
+    people: Records,
+    keystream: Keystream,
+) -> list[Measured]:
+    coded = [(name, sensitive_codes(truth, name)) for name in names]
+    values = [
+        SensitiveValues.of(name, codes, size, ordered=ordered)
+        for name, (codes, size, ordered, _) in coded
+    ]
+    return inference_risks(matrices, people, values, keystream=keystream)

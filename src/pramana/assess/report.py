@@ -31,7 +31,7 @@ from pramana.table.codec import encode
 from pramana.table.domains import Bins
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column, Role
-from pramana.types import FloatArray, Form
+from pramana.types import FloatArray, Form, Say
 
 __all__ = ["Report", "make_report"]
 
@@ -89,6 +89,7 @@ def make_report(
     original: OpenedTable | None = None,
     external: bool = False,
     about: About | None = None,
+    say: Say | None = None,
 ) -> Report:
     """The report of a release.
 
@@ -97,12 +98,15 @@ def make_report(
         original: the true table: then attacks and losses are measured, for the owner's eyes.
         external: for publication: the original is not looked at, whatever was given.
         about: name of the data, office and date on the first page.
+        say: is told what is being done.
     """
     truth = None if external else original
     if truth is not None:
         require_belongs(release.certificate, release.opened, truth)
-    verdict = _verdict(release, truth)
-    audit, notes = _audit(release, truth, belongs=verdict is not None and verdict.valid)
+    verdict = _verdict(release, truth, say)
+    audit, notes = _audit(release, truth, say, belongs=verdict is not None and verdict.valid)
+    if say is not None:
+        say("Measuring what is lost" if truth is not None else "Writing the report")
     utility = None if truth is None else assess_utility(release, truth)
     content = ReportContent(
         certificate=release.certificate,
@@ -119,22 +123,22 @@ def make_report(
     return Report(report_document(content), external=truth is None)
 
 
-def _verdict(release: Release, truth: OpenedTable | None) -> Verdict | None:
+def _verdict(release: Release, truth: OpenedTable | None, say: Say | None) -> Verdict | None:
     """What was checked: for the owner, who has the truth, also that the release fits it."""
     if release.folder is None:
         return None
     found = verify_folder(release.folder)
-    return found if truth is None else found.with_checks(checked_by_truth(release, truth))
+    return found if truth is None else found.with_checks(checked_by_truth(release, truth, say=say))
 
 
 def _audit(
-    release: Release, truth: OpenedTable | None, *, belongs: bool
+    release: Release, truth: OpenedTable | None, say: Say | None, *, belongs: bool
 ) -> tuple[ReleaseAudit | None, tuple[str, ...]]:
     """What attacks achieve; that the truth belongs to the release is not looked at twice."""
     if truth is None:
         return None, ()
     try:
-        return audit_release(release, truth, belongs=belongs), ()
+        return audit_release(release, truth, belongs=belongs, progress=say), ()
     except NotCovered as error:
         return None, (f"Attacks were not measured: {error}",)
 

@@ -8,24 +8,29 @@ comes from the statistics and not from their being in it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from pramana.attacks.linkers import blocks, expected_released, likelihood_scores
+from pramana.attacks.linkers import MOST_PAIRS, blocks, expected_released, likelihood_scores
 from pramana.attacks.records import Cells, Records, code_sizes
 from pramana.attacks.rerun import rerun
-from pramana.attacks.scores import Scorer
 from pramana.errors import InvalidNumber
 from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream, Stream
 from pramana.risk.measured import FEWEST_TRIALS, Measured
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["SensitiveValues", "inference_risk"]
+__all__ = ["SensitiveValues", "inference_risks"]
 
 HELD_OUT = 0.2
 MOST_TARGETS = 5_000
+FEWEST_TARGETS = 1_000
+PAIRS = MOST_PAIRS // 4
+"""So many people are asked about, fewer where they would be compared with too many cells."""
+
 CLASSES = 10
 """A number is guessed to the tenth of the records that it lies in."""
 
@@ -52,34 +57,55 @@ class SensitiveValues:
         place[frequent[: 2 * CLASSES]] = np.arange(2 * CLASSES)
         return cls(column, place[codes], 2 * CLASSES + 1)
 
+    def at(self, rows: IntArray) -> SensitiveValues:
+        """The values of some people."""
+        return replace(self, codes=self.codes[rows])
 
-def inference_risk(
-    mechanism: Mechanism, truth: Records, sensitive: SensitiveValues, *, keystream: Keystream
-) -> Measured:
-    """How often the heaviest value is right, for members and for people left out."""
-    records = len(truth)
+
+def inference_risks(
+    mechanism: Mechanism,
+    truth: Records,
+    sensitive: Sequence[SensitiveValues],
+    *,
+    keystream: Keystream,
+) -> list[Measured]:
+    """How often the heaviest value is right, for members and for people left out.
+
+    All columns are guessed from the same weights: many take hardly longer than one.
+    """
+    first = sensitive[0].column
+    inside, outside = _parted(len(truth), first, keystream)
+    members = truth.at(inside)
+    released = rerun(mechanism, members, keystream=keystream, stream=Stream("inference", first))
+    offsets = -expected_released(mechanism, members, released)
+    seen = Cells.of(released, code_sizes(mechanism))
+    many = min(len(outside), MOST_TARGETS, max(PAIRS // len(seen.numbers), FEWEST_TARGETS))
+    table = _Table.of(mechanism, seen, [own.at(inside) for own in sensitive], offsets)
+    sides = [rows[:many] for rows in (inside, outside)]
+    guesses = [table.guess(truth.at(rows)) for rows in sides]
+    found = []
+    for at, own in enumerate(sensitive):
+        pairs = zip(sides, guesses, strict=True)
+        right = [int((guess[at] == own.codes[rows]).sum()) for rows, guess in pairs]
+        found.append(_measured(own, own.codes[inside], right, many))
+    return found
+
+
+def _parted(records: int, column: str, keystream: Keystream) -> tuple[IntArray, IntArray]:
+    """Members, and a fifth of the people who are left out as a control."""
     held = int(records * HELD_OUT)
     if held < FEWEST_TRIALS:
         raise InvalidNumber(
-            f"Inference of '{sensitive.column}' holds out a fifth of the records as a control, and "
+            f"Inference of '{column}' holds out a fifth of the records as a control, and "
             f"needs at least {FEWEST_TRIALS} of them; there are {records} records."
         )
-    order = keystream.permutation(records, Stream("held out", sensitive.column))
-    inside, outside = order[held:], order[:held]
-    members = truth.at(inside)
-    released = rerun(
-        mechanism, members, keystream=keystream, stream=Stream("inference", sensitive.column)
-    )
-    values = sensitive.codes[inside]
-    offsets = -expected_released(mechanism, members, released)
-    scores = likelihood_scores(mechanism)
-    many = min(held, MOST_TARGETS)
-    table = _Table(scores, code_sizes(mechanism), released, values, sensitive.size, offsets)
-    guesses = [table.guess(truth.at(rows[:many])) for rows in (inside, outside)]
-    right = [
-        int((guess == sensitive.codes[rows[:many]]).sum())
-        for guess, rows in zip(guesses, (inside, outside), strict=True)
-    ]
+    order = keystream.permutation(records, Stream("held out", column))
+    return order[held:], order[:held]
+
+
+def _measured(
+    sensitive: SensitiveValues, values: IntArray, right: Sequence[int], many: int
+) -> Measured:
     return Measured.of(
         f"inference of {sensitive.column}",
         hits=right[0],
@@ -93,30 +119,61 @@ def inference_risk(
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """A released table with a sensitive column, ready to be asked."""
+    """A released table with its sensitive columns, ready to be asked.
 
-    scores: Scorer
-    sizes: list[int]
-    released: Records
-    values: IntArray
-    size: int
-    offsets: FloatArray
+    Attributes:
+        mechanism: the matrices.
+        seen: the released cells.
+        counts: how many records of each value (rows), of one column after the other, each has.
+        ends: where the values of each column end.
+        bonus: added to the score of each cell.
+        frequent: of each column the value that most have.
+    """
+
+    mechanism: Mechanism
+    seen: Cells
+    counts: Any
+    ends: IntArray
+    bonus: FloatArray
+    frequent: IntArray
+
+    @classmethod
+    def of(
+        cls,
+        mechanism: Mechanism,
+        seen: Cells,
+        sensitive: Sequence[SensitiveValues],
+        offsets: FloatArray,
+    ) -> _Table:
+        """From the records and the sensitive values that were released with them."""
+        from scipy.sparse import csc_array
+
+        ends = np.cumsum([own.size for own in sensitive])
+        starts = ends - [own.size for own in sensitive]
+        rows = np.concatenate([own.codes + at for own, at in zip(sensitive, starts, strict=True)])
+        cells = np.tile(seen.of_record, len(sensitive))
+        shape = (int(ends[-1]), len(seen.numbers))
+        counts = csc_array((np.ones(len(rows)), (rows, cells)), shape=shape)
+        bonus = np.zeros(len(seen.numbers))
+        bonus[seen.of_record] = offsets
+        frequent = np.array([np.bincount(own.codes).argmax() for own in sensitive])
+        return cls(mechanism, seen, counts, ends, bonus, frequent)
 
     def guess(self, people: Records) -> IntArray:
-        """The heaviest value for each of these people."""
-        seen, wanted = Cells.of(self.released, self.sizes), Cells.of(people, self.sizes)
-        counts = np.zeros((len(seen.numbers), self.size))
-        np.add.at(counts, (seen.of_record, self.values), 1)
-        bonus = np.zeros(len(seen.numbers))
-        bonus[seen.of_record] = self.offsets
-        overall = np.bincount(self.values, minlength=self.size)
-        best = np.full(len(wanted.numbers), int(overall.argmax()))
-        for rows, columns in blocks(wanted, seen):
+        """The heaviest value of each column (rows) for each of these people."""
+        scores = likelihood_scores(self.mechanism)
+        wanted = Cells.of(people, code_sizes(self.mechanism))
+        best = np.repeat(self.frequent[:, None], len(wanted.numbers), axis=1)
+        crowd, counts = None, self.counts
+        for rows, columns in blocks(wanted, self.seen):
             if not len(columns):
                 continue
-            block = self.scores.block(wanted.records.at(rows), seen.records.at(columns))
-            block += bonus[columns]
+            if columns is not crowd:
+                crowd, counts = columns, self.counts[:, columns]
+            block = scores.block(wanted.records.at(rows), self.seen.records.at(columns))
+            block += self.bonus[columns]
             weights = np.exp(np.maximum(block - block.max(axis=1, keepdims=True), -700))
-            best[rows] = (weights @ counts[columns]).argmax(axis=1)
-        found: IntArray = best[wanted.of_record]
+            sums = np.split(counts @ weights.T, self.ends[:-1])
+            best[:, rows] = [own.argmax(axis=0) for own in sums]
+        found: IntArray = best[:, wanted.of_record]
         return found

@@ -54,7 +54,7 @@ def report(
     from pramana.cli.stages import stages
 
     require_free(output, force=force, reads=[original])
-    with stages("Writing the report"):
+    with stages("Writing the report") as say:
         made = api.report(
             folder,
             original=told(original, encoding, rename),
@@ -62,6 +62,7 @@ def report(
             name=name,
             office=office,
             date=date,
+            progress=say,
         )
         made.save(output, force=force)
     if as_json:

@@ -398,7 +398,7 @@ def check(
     opened = bench.table(**table)
     made = api.load(release)
     bench.say("Checking the release")
-    verdict = api.verify(release, original=opened)
+    verdict = api.verify(release, original=opened, say=bench.say)
     bench.say("Setting it beside the truth")
     return {
         "valid": verdict.valid,
@@ -408,15 +408,19 @@ def check(
     }
 
 
-def attack(bench: Workbench, *, table: TableAt, release: str, digest: str) -> dict[str, Any]:
-    """What attackers achieve on a release; many sensitive columns take long."""
+def attack(
+    bench: Workbench, *, table: TableAt, release: str, digest: str, checked: bool
+) -> dict[str, Any]:
+    """What attackers achieve on a release; one that was checked is not checked once more."""
     from pramana import api
 
     del digest  # another one makes it another job
     opened = bench.table(**table)
     bench.say("Attacking the release")
     with bench.giving_way():
-        found: Any = api.audit(api.load(release), original=opened, progress=bench.say)
+        found: Any = api.audit(
+            api.load(release), original=opened, belongs=checked, progress=bench.say
+        )
     return {
         "attacks": [one.to_json() | {"sentence": one.sentence()} for one in found.measured],
         "holds": found.holds,
@@ -477,7 +481,10 @@ def report(
     del digest  # another one makes it another job
     bench.say("Writing the report")
     truth = None if external else bench.table(**table)
-    made = api.report(release, original=truth, external=external, name=name, office=office)
+    made = api.report(
+        release, original=truth, external=external, name=name, office=office, progress=bench.say
+    )
+    bench.say("Writing the report")
     mode = None if external else 0o600  # it tells of the true table
     places = [Path(to).with_suffix(end) for end in (".html", ".pdf")]
     for place in places:

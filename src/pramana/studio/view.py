@@ -365,7 +365,7 @@ def fragment(request: Request, template: str, status: int = 200, **context: Any)
     from starlette.responses import HTMLResponse
 
     studio = studio_of(request)
-    known = {"session": studio.session, "now": studio.session.now}
+    known = {"session": studio.session, "now": studio.session.now, "busy": studio.jobs.busy}
     if template == "parts/refused.html":
         address = urlsplit(request.headers.get("hx-current-url", ""))
         here = own_page(address.path)

@@ -141,7 +141,10 @@ async def checked(request: Request) -> Response:
 async def attacked(request: Request) -> Response:
     """What attacks found."""
     studio = studio_of(request)
-    job = studio.jobs.ask(tasks.attack, patient=1, **_written(studio))
+    written = _written(studio)
+    check = studio.jobs.find(studio.jobs.key_of(tasks.check, **written))
+    checked = check is not None and check.condition == "done" and check.result["valid"]
+    job = studio.jobs.ask(tasks.attack, patient=1, checked=checked, **written)
     return await part(request, job, "parts/attacked.html")
 
 
