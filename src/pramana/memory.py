@@ -8,8 +8,10 @@ where they cannot be within it.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
+import sys
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -19,6 +21,7 @@ from pramana.errors import InvalidNumber, TooLarge
 
 __all__ = [
     "LEAST",
+    "give_back",
     "limit_memory",
     "memory_bound",
     "require_addresses",
@@ -41,6 +44,18 @@ GROUPS: Final = (
     "/sys/fs/cgroup/memory/memory.limit_in_bytes",
 )
 UNITS: Final = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+
+
+def give_back() -> None:
+    """Let the system have what Arrow and the C library keep of memory that nobody uses any more.
+
+    Each thread of Arrow keeps its own: it is called in the one that did the work.
+    """
+    arrow = sys.modules.get("pyarrow")
+    if arrow is not None:
+        arrow.default_memory_pool().release_unused()
+    with suppress(AttributeError, OSError, TypeError):  # other libraries have no such function
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def memory_bound() -> int:

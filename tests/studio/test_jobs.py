@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import signal
 import time
@@ -75,6 +76,23 @@ def speak(bench: Workbench) -> None:
 def linger(bench: Workbench) -> None:
     """Something short."""
     time.sleep(1)
+
+
+def fill(bench: Workbench, *, pieces: int) -> int:
+    """Takes and leaves memory, in pieces as tables have them; megabytes held meanwhile."""
+    import numpy as np
+    import pyarrow as pa
+
+    own = [np.ones(10_000) for _ in range(pieces)]
+    arrays = [pa.concat_arrays([pa.array(piece)] * 2) for piece in own]
+    return held(os.getpid()) if arrays else 0
+
+
+def held(process: int) -> int:
+    """Megabytes in memory."""
+    found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{process}/status").read_text())
+    assert found is not None
+    return int(found[1]) // 1024
 
 
 def refuse(bench: Workbench) -> None:
@@ -243,6 +261,17 @@ def test_what_differs_in_one_argument_is_found(jobs: Jobs) -> None:
     known = [finished(jobs.ask(double, number=number)) for number in (1, 2)]
     assert jobs.alike(Job("", double, {"number": 9}), "number") == known
     assert jobs.alike(Job("", search, {"number": 9}), "number") == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux tells what is held")
+@pytest.mark.parametrize("quick", [False, True])
+def test_memory_that_a_task_no_longer_needs_is_given_back(jobs: Jobs, quick: bool) -> None:
+    """The next task, which may need much, begins with what the system gives to any command."""
+    before = finished(jobs.ask(fill, quick=quick, keep=False, pieces=1)).result
+    meanwhile = finished(jobs.ask(fill, quick=quick, keep=False, pieces=1_000)).result
+    assert meanwhile > before + 150
+    finished(jobs.ask(double, quick=quick, keep=False, number=1))  # by then it is given back
+    assert held(jobs._process.pid) < before + 40
 
 
 def test_a_worker_that_was_killed_is_told_and_replaced(jobs: Jobs, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from types import FrameType
 from typing import Any, Final, NoReturn, TypedDict
 
 from pramana.errors import Notice, PramanaError
+from pramana.memory import give_back
 
 __all__ = ["GIVE_WAY", "Shelf", "TableAt", "Workbench", "work"]
 
@@ -166,6 +167,7 @@ def _serve(pipe: Connection, shelf: Shelf, do: Callable[..., tuple[Any, list[str
         while True:
             function, arguments = pipe.recv()
             pipe.send(_outcome(partial(do, function, bench, arguments)))
+            give_back()  # the next task may be one that needs much
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         return
 
