@@ -302,7 +302,7 @@ def _form(folder):
 
 def _write(folder, form, chance):
     """Mostly with a right digest, in the right spelling."""
-    from pramana.release.certificate import canonical
+    from pramana.release.one_spelling import canonical
 
     try:
         if chance.random() < 0.9 and isinstance(form, dict):

@@ -18,9 +18,10 @@ from pramana.collect.panel import two_stages
 from pramana.errors import OutputExists
 from pramana.matrices.reporting import Reporting
 from pramana.matrices.uniform_mixture import UniformMixture
-from pramana.release.certificate import Certificate, Collected, canonical
+from pramana.release.certificate import Certificate, Collected
 from pramana.release.edition import edition
 from pramana.release.folder import require_own
+from pramana.release.one_spelling import canonical
 from pramana.table.schema import Schema
 
 KEYS = """

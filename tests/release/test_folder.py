@@ -126,7 +126,8 @@ def _forged(content, change):
     import re
 
     from pramana.guarantees.claim import Claim
-    from pramana.release.certificate import Certificate, canonical
+    from pramana.release.certificate import Certificate
+    from pramana.release.one_spelling import canonical
 
     form = json.loads(content)
     schema = Certificate.from_bytes(content).true_schema

@@ -19,8 +19,9 @@ from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.matrices import Dense, Mechanism, Step, UniformMixture
 from pramana.readings.release import load_release
-from pramana.release.certificate import Certificate, canonical
+from pramana.release.certificate import Certificate
 from pramana.release.contents import fingerprint
+from pramana.release.one_spelling import canonical
 from pramana.release.signing import make_keys
 from pramana.release.verify import verify_folder
 from pramana.table.domains import Bins, Categories

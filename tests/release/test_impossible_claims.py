@@ -14,8 +14,9 @@ import pytest
 import pramana as pm
 from pramana.guarantees.claim import Claim
 from pramana.matrices import Mechanism, Step, UniformMixture
-from pramana.release.certificate import Certificate, canonical
+from pramana.release.certificate import Certificate
 from pramana.release.makers import MAKERS
+from pramana.release.one_spelling import canonical
 from pramana.release.ties import ties
 from pramana.release.verify import verify_folder
 from pramana.table.schema import Impossible

@@ -10,7 +10,15 @@ import numpy as np
 
 from pramana.assess.pasting import Pasting, Told
 from pramana.assess.questions import answer_as_it_stands, own_questions
-from pramana.assess.trials import Errors, Seen, all_tried, on_average, seen, typical
+from pramana.assess.trials import (
+    Errors,
+    Seen,
+    all_tried,
+    as_analysts_get,
+    on_average,
+    seen,
+    typical,
+)
 from pramana.assess.ways import POOR, Way, asking, share_text, typical_error, ways_of
 from pramana.errors import PramanaError
 from pramana.methods.errors_here import errors_here
@@ -53,7 +61,7 @@ def beforehand(
     here = None if opened is None else errors_here(plan, opened)
     yield from map(Told, _of_tables(plan, here, draws))
     yield from map(Told, _not_asked(plan))
-    yield from _unnamed(plan, here, pasting)
+    yield from _unnamed(plan, here, opened, pasting)
     yield from _instead(plan, opened, found, pasting)
     if (typical(found, found) or error) >= POOR:
         yield from _better(ways_of(plan, opened=opened, before=found), pasting)
@@ -108,13 +116,16 @@ def _not_asked(plan: Plan) -> Iterator[str]:
         )
 
 
-def _unnamed(plan: Plan, here: ExpectedError | None, pasting: Pasting | None) -> Iterator[Told]:
+def _unnamed(
+    plan: Plan, here: ExpectedError | None, opened: OpenedTable | None, pasting: Pasting | None
+) -> Iterator[Told]:
     """Columns that no table names: what they are off by, and a schema without them to paste."""
     names = plan.figures.get("unnamed", ())
-    if names and here is not None:
-        errors: Seen = {
-            own: [error] for own, error in here.tables if {*own} <= {*names} and len(own) == 1
+    if names and here is not None and opened is not None:
+        alone: Errors = {
+            own: error for own, error in here.tables if {*own} <= {*names} and len(own) == 1
         }
+        errors = {own: [error] for own, error in as_analysts_get(plan, opened, alone).items()}
         yield Told(f"{HERE}Columns in no table are off by: {_shown(errors)}.")
     if names and pasting is not None:
         yield Told("Without what no table names:", pasting.without(names))

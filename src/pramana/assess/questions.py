@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeAlias
 
@@ -46,6 +46,7 @@ class Answer:
         truth: counts of records, one axis a column.
         found: the same from the release; ``None`` where it does not answer.
         estimated: whether the release was undone for it, or counted as it stands.
+        unbiased: its unbiased counts, where others are told.
     """
 
     columns: tuple[str, ...]
@@ -53,6 +54,12 @@ class Answer:
     truth: FloatArray
     found: FloatArray | None
     estimated: bool = True
+    unbiased: FloatArray | None = None
+
+    @property
+    def unbiased_error(self) -> float:
+        """The same of the unbiased estimate."""
+        return replace(self, found=self.found if self.unbiased is None else self.unbiased).error
 
     @property
     def error(self) -> float:
@@ -136,7 +143,7 @@ def answer_of(release: Release, truth: OpenedTable, columns: Sequence[str]) -> A
         found = release.reading.counts(asked, method="auto", share=False)
         same = found.labels == labels  # noise on a number makes other values of it
         estimate = np.asarray(found.estimate, dtype=np.float64) if same else None
-        return Answer(tuple(columns), labels, told, estimate)
+        return Answer(tuple(columns), labels, told, estimate, unbiased=found.unbiased)
     except PramanaError:
         if isinstance(release.certificate.mechanism, Reporting):
             return Answer(tuple(columns), labels, told, None)

@@ -17,6 +17,7 @@ import numpy as np
 from pramana.assess.questions import answer_of, is_asked, own_questions
 from pramana.engines.choose import open_source
 from pramana.errors import NotCovered, Notice, PramanaError
+from pramana.estimation.counts import SMALL_ERROR
 from pramana.methods.plan import Plan
 from pramana.parallel import side_by_side
 from pramana.protecting import protect
@@ -27,6 +28,7 @@ __all__ = [
     "Errors",
     "Seen",
     "all_tried",
+    "as_analysts_get",
     "draws_of",
     "errors_of",
     "on_average",
@@ -46,6 +48,9 @@ ANSWERS = 30
 MOST_DRAWS = 10
 FEW = 50_000
 """Above so many records one release tells enough: chance decides less over tables of many."""
+
+SURELY = SMALL_ERROR / 2
+"""Up to this expected error analysts get the unbiased estimate in any release."""
 
 Errors: TypeAlias = Mapping[tuple[str, ...], float]
 """What each table is off by, as a share of the records."""
@@ -95,6 +100,25 @@ def _all_seen(
 def draws_of(opened: OpenedTable, tables: int) -> int:
     """How many releases are made of a table to see what so many tables are off by."""
     return 1 if opened.rows > FEW else min(-(-ANSWERS // max(tables, 1)), MOST_DRAWS)
+
+
+def as_analysts_get(plan: Plan, opened: OpenedTable, unbiased: Errors) -> Errors:
+    """What tables are off by on average as analysts get them, whose unbiased estimates are so.
+
+    One release is off by more than another in both ways: how the two compare is known after a few.
+    """
+    if opened.rows > MOST_RECORDS or max(unbiased.values(), default=0.0) <= SURELY:
+        return unbiased
+    sums = {table: np.full(2, 1e-300) for table in unbiased}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Notice)
+        truth = open_source(opened, schema=plan.schema)
+        for draw in range(draws_of(opened, 1)):
+            release = protect(truth, plan, seed=SEED + draw)
+            for table, own in sums.items():
+                answer = answer_of(release, truth, table)
+                own += (answer.error, answer.unbiased_error)
+    return {table: error * sums[table][0] / sums[table][1] for table, error in unbiased.items()}
 
 
 def typical(errors: Errors, tables: Iterable[tuple[str, ...]]) -> float | None:

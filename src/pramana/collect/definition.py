@@ -28,7 +28,8 @@ from pramana.guarantees.registry import asked_by_letters
 from pramana.matrices.mechanism import Mechanism
 from pramana.numeric import log_up
 from pramana.randomness import Keystream
-from pramana.release.certificate import Panel, canonical
+from pramana.release.certificate import Panel
+from pramana.release.one_spelling import canonical
 from pramana.release.signing import has_signature_of, signature_of
 from pramana.release.strict import Field, parse
 from pramana.types import Entries, Form

@@ -39,7 +39,7 @@ from pramana.numeric import require_choice
 from pramana.types import BoolArray, FloatArray
 
 __all__ = [
-    "BESIDE",
+    "DROWNED",
     "METHODS",
     "SMALL_ERROR",
     "TAKEN_IN",
@@ -47,7 +47,9 @@ __all__ = [
     "clip",
     "estimate_counts",
     "expected_error",
+    "off_by",
     "require_method",
+    "shrunk_words",
 ]
 
 CountMethod = Literal["auto", "inverse", "clipped", "em"]
@@ -230,20 +232,34 @@ to begin with, between 0.55 and 1.1 times those asked for remain.
 """
 
 
+def off_by(error: float) -> str:
+    """An expected error in words."""
+    return f"{error:.2g} of the records" if error < 1 else "more than all records"
+
+
+def shrunk_words(error: float) -> str:
+    """What a shrunken estimate is, and that it is next to nothing where noise drowns the table."""
+    told = f"the estimate is shrunk by what noise explains, {BESIDE}"
+    return f"{told} {DROWNED}" if error >= 1 else told
+
+
 BESIDE = "se and interval are those of the unbiased one."
+DROWNED = (
+    "Not reliable: noise is stronger than the table, so that the estimate leans to even counts "
+    "and a large cell may be chance. Ask for fewer columns, or read the intervals alone."
+)
 
 
 def _chosen(method: CountMethod, solved: Solved, channels: Channels) -> tuple[CountMethod, str]:
     if not channels.randomised:
         return "inverse", "these columns were released as they are."
-    share = f"{solved.error:.2g} of the records" if solved.error < 1 else "more than all records"
-    error = f"the expected total error of undoing the matrices is {share}"
+    error = f"the expected total error of undoing the matrices is {off_by(solved.error)}"
     if method == "inverse":
         return method, f"unbiased as asked; {error}."
     if method == "clipped":
         return method, f"as asked; {error} before clipping; biased where the truth is near 0."
     if method == "em":
-        return method, f"as asked; {error}; the estimate is shrunk by what noise explains, {BESIDE}"
+        return method, f"as asked; {error}; {shrunk_words(solved.error)}"
     if solved.error <= SMALL_ERROR:
         return "inverse", f"{error}, small enough to stay unbiased."
-    return "em", f"{error}; the estimate is shrunk by what noise explains, {BESIDE}"
+    return "em", f"{error}; {shrunk_words(solved.error)}"

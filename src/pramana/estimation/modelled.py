@@ -65,8 +65,7 @@ def draw_from_model(
     if rich and _pairs_are_better(evidence, channels, blend, keystream):
         return draw_from_pairs(places, channels, keystream), "all estimated pairs of columns."
     if not blend.settings:
-        margins = [profile[:, 0] for profile in blend.models[0].profiles]
-        return ranked(places, channels, keystream, margins=margins), blend.why
+        return ranked(places, channels, keystream, fitted=True), blend.why
     if small and _joint_is_better(evidence, channels, blend, keystream):
         why = "the joint distribution, which explains records held out better than latent classes."
         return _from_joint(evidence, channels, keystream), why

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 
 from pramana.estimation.channels import Channels
 from pramana.estimation.counts import clip
+from pramana.estimation.regularised_em import fit
 from pramana.randomness import Keystream, Stream
 from pramana.table.cells import cell_numbers
 from pramana.types import FloatArray, IntArray
@@ -34,12 +34,12 @@ def ranked(
     channels: Channels,
     keystream: Keystream,
     *,
-    margins: Sequence[FloatArray] | None = None,
+    fitted: bool = False,
 ) -> list[IntArray]:
     """[Dowd, Alg. 2], on each axis by itself; within strata where the matrix depends on them.
 
-    With ``margins`` from elsewhere, their mean with the estimated ones is handed out: an unbiased
-    estimate with its negative counts cut off and one that is most likely err in different ways.
+    What is handed out are unbiased counts with negative ones cut off, or, ``fitted``, those of the
+    regularised EM, which is nearer to the truth the more noise there is.
     Records with the same released value come in an order of chance, on each axis another: that of
     the file would tie axes together that are independent.
     """
@@ -48,10 +48,9 @@ def ranked(
         strata = [place for place in channels.closure((axis,)) if place != axis]
         shape = [channels.layout.shape[place] for place in strata]
         group = cell_numbers([places[place] for place in strata], shape, records=len(seen))
-        margin = None if margins is None else margins[axis]
         ties = keystream.words(Stream("rebuild", "ties", axis), 0, len(seen))
         order = np.lexsort((ties, seen, group))
-        found.append(_rank_groups(seen, group, order, axis, strata, channels, margin))
+        found.append(_rank_groups(seen, group, order, axis, strata, channels, fitted))
     return found
 
 
@@ -62,17 +61,19 @@ def _rank_groups(
     axis: int,
     strata: list[int],
     channels: Channels,
-    margin: FloatArray | None,
+    fitted: bool,
 ) -> IntArray:
     if channels.layout.axes[axis].step is None:
         return seen
     size, sizes = channels.layout.shape[axis], [channels.layout.shape[s] for s in strata]
     table = np.bincount(group * size + seen, minlength=prod(sizes) * size)
     sub = Channels(channels.layout.only([*strata, axis]))
-    estimates = sub.solve(table.reshape(*sizes, size).astype(np.float64)).reshape(-1, size)
+    whole = table.reshape(*sizes, size).astype(np.float64)
+    found = fit(whole, sub).truth(whole, sub) if fitted else sub.solve(whole)
+    estimates = found.reshape(-1, size)
     result = np.empty_like(seen)
     handed = [
-        np.repeat(np.arange(size), whole_numbers(_shares(estimate, counts, margin), counts.sum()))
+        np.repeat(np.arange(size), whole_numbers(_shares(estimate, counts), counts.sum()))
         for estimate, counts in zip(estimates, table.reshape(-1, size), strict=True)
         if counts.any()
     ]
@@ -80,14 +81,12 @@ def _rank_groups(
     return result
 
 
-def _shares(estimate: FloatArray, counts: IntArray, margin: FloatArray | None) -> FloatArray:
-    """What to hand out, in proportion: an estimate without negative counts, or its mean.
+def _shares(estimate: FloatArray, counts: IntArray) -> FloatArray:
+    """What to hand out, in proportion: an estimate without negative counts.
 
     Where nothing was moved, the counts as they are.
     """
     if np.array_equal(estimate, counts):
         return estimate
     own = clip(estimate)
-    if not own.any():
-        own = np.ones(len(own))
-    return own if margin is None else own / own.sum() + margin / margin.sum()
+    return own if own.any() else np.ones(len(own))

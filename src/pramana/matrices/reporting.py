@@ -12,10 +12,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 from pramana.errors import InvalidMatrix, NotCovered
 from pramana.matrices.mechanism import Mechanism, Step
-from pramana.matrices.transition import Label, as_cells
+from pramana.matrices.transition import Label, are_cells, as_cells
 from pramana.matrices.uniform_mixture import UniformMixture
 from pramana.numeric import TOTAL, log_up
 from pramana.spelling import as_table
@@ -45,13 +46,10 @@ class AskedSet:
             )
         if not self.columns or len(set(self.columns)) != len(self.columns):
             raise InvalidMatrix(f"A set must name different columns, got {self.name or 'none'}.")
-        if len(self.columns) > 1 and any(
-            not isinstance(cell, tuple) or len(cell) != len(self.columns)
-            for cell in self.matrix.labels
-        ):
+        if len(self.columns) > 1 and not are_cells(self.matrix.labels, len(self.columns)):
             raise InvalidMatrix(f"The labels of {self.name} must be tuples, one value a column.")
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The columns in words: what a released record says that it was asked for."""
         return as_table(self.columns)

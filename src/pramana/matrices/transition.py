@@ -24,6 +24,7 @@ from pramana.types import FloatArray, Form
 __all__ = [
     "Label",
     "TransitionMatrix",
+    "are_cells",
     "as_cells",
     "check_labels",
     "label_from_json",
@@ -58,9 +59,16 @@ def as_cells(labels: Sequence[Label], width: int) -> tuple[tuple[Label, ...], ..
     return tuple(label if isinstance(label, tuple) else (label,) for label in labels)
 
 
+def are_cells(labels: Sequence[Label], width: int) -> bool:
+    """Whether all are joint cells of so many columns."""
+    return set(map(type, labels)) == {tuple} and set(map(len, labels)) == {width}
+
+
 def label_to_json(label: Label) -> Any:
     """A joint cell becomes a list, everything else stays."""
-    return [label_to_json(part) for part in label] if isinstance(label, tuple) else label
+    if not isinstance(label, tuple):
+        return label
+    return list(label) if tuple not in map(type, label) else [*map(label_to_json, label)]
 
 
 def label_from_json(label: Any) -> Label:

@@ -13,13 +13,11 @@ import pyarrow.compute as pc
 
 from pramana.engines.sums import Condition, SumsAsked, sums_in
 from pramana.errors import InvalidTable
-from pramana.estimation.counts import (
-    BESIDE,
-)
+from pramana.estimation.counts import off_by, shrunk_words
 from pramana.estimation.quantiles import Curve, quantiles_of
 from pramana.estimation.reported import ReportedTotals, SetSums, totals_of_reports
 from pramana.estimation.results import Estimate
-from pramana.estimation.spectral import onto_simplex
+from pramana.estimation.spectral import leaning
 from pramana.estimation.variance import Ratio, bounded_interval
 from pramana.matrices.reporting import AskedSet
 from pramana.matrices.transition import Label
@@ -233,14 +231,15 @@ class ReportSums:
         others = share**2 * (whole.sum() - whole)
         return share, np.sqrt(se_of(self.totals(parts), asked) ** 2 + others) / below
 
-    def nearest(self, totals: FloatArray) -> FloatArray:
-        """The nearest table that can be: nothing below 0, and 0 where no report can tell a cell."""
-        possible = np.any([base > 0 for base in self.bases], axis=0)
-        found = np.zeros_like(totals)
-        for row, own in zip(found, totals, strict=True):
+    def possible(self, found: ReportedTotals) -> FloatArray:
+        """A table that can be: nothing below 0, 0 where no report tells a cell, no mere noise."""
+        told = np.any([base > 0 for base in self.bases], axis=0)
+        table = np.zeros_like(found.totals)
+        errors = np.sqrt(found.population)
+        for row, own, se in zip(table, found.totals, errors, strict=True):
             whole = max(float(own.sum()), 0.0)
-            row[possible] = onto_simplex(own[possible], whole) if np.isfinite(whole) else own
-        return found
+            row[told] = leaning(own[told], se[told], whole) if np.isfinite(whole) else own[told]
+        return table
 
     def shrunken(
         self, made: Estimate, figure: FloatArray, ends: tuple[FloatArray, FloatArray], error: float
@@ -249,7 +248,6 @@ class ReportSums:
         estimate, low, high = (
             part.reshape(self.shape).transpose(self.order) for part in (figure, *ends)
         )
-        off = f"{error:.2g} of the records" if error < 1 else "more than all records"
         return replace(
             made,
             method="shrunk",
@@ -258,7 +256,7 @@ class ReportSums:
             low=np.minimum(low, estimate),
             high=np.maximum(high, estimate),
             why=f"{made.why[:-1].replace('unbiased, from', 'from')}; undoing them would be off by "
-            f"{off}: the estimate is shrunk by what noise explains, {BESIDE}",
+            f"{off_by(error)}: {shrunk_words(error)}",
         )
 
     def estimate(

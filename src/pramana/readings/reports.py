@@ -136,14 +136,14 @@ class ReportsReading(BesidePlain):
         """Non-negative, its dependence no stronger than noise and experience allow.
 
         Two columns have margins from all reports that hold one of them. What columns as they are
-        tell apart, and what cannot exist, only moves to the nearest table that can be.
+        tell apart, and what cannot exist, only moves to a table that can be.
         """
         told = [name for name in asked.by if name in self.records.changed(asked.by)]
         tied = any(np.ptp(base) > 0 for base in sums.bases)
         if len(told) != 2 or len(found.totals) > 1 or tied:
-            return sums.nearest(found.totals)
+            return sums.possible(found)
         rows, columns = (
-            one.nearest(one.totals(one.weights()).totals).ravel()
+            one.possible(one.totals(one.weights())).ravel()
             for one in (ReportSums.of(self.records, replace(asked, by=(name,))) for name in told)
         )
         shape = (len(rows), len(columns))

@@ -29,6 +29,7 @@ from pramana.release.forms import (
     schema_to_json,
 )
 from pramana.release.kinds import KINDS, Kind
+from pramana.release.one_spelling import canonical
 from pramana.release.strict import Field, Plain, parse
 from pramana.shown import as_it_is
 from pramana.table.labels import Labels
@@ -41,7 +42,6 @@ __all__ = [
     "Collected",
     "DataFile",
     "Panel",
-    "canonical",
     "copy_name",
 ]
 
@@ -65,12 +65,6 @@ FIELDS = (
 )  # fmt: skip
 
 OPTIONAL = ("signature", "labels", "collected", "copies", "households", "words")
-
-
-def canonical(form: Entries) -> bytes:
-    """The one spelling of a JSON object."""
-    text = json.dumps(form, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
-    return (text + "\n").encode()
 
 
 @dataclass(frozen=True)
@@ -288,9 +282,6 @@ class Certificate:
 
     def to_json(self) -> Form:
         """The claim without digest and signature, in words of this edition."""
-        left = [c.name for c in self.as_they_are if not (c.binned or c.noisy)]
-        binned = [column.name for column in self.true_schema.binned]
-        noisy = [column.name for column in self.true_schema.noisy]
         return {
             "format": FORMAT,
             "version": FORMAT_VERSION,
@@ -305,18 +296,12 @@ class Certificate:
                 "depend_on_the_data": self.data_dependent,
             },
             "guarantees": [claim.to_json(self.true_schema, self.made) for claim in self.claims],
-            "scope": {
-                "randomised": [column.name for column in self.schema.randomised],
-                "released_as_they_are": left,
-                "binned_not_randomised": binned,
-                "statement": _scope(left, binned, noisy),
-            }
-            | ({"with_noise": noisy} if noisy else {}),
+            "scope": self.scope(),
             "crowd": {
                 "size": self.crowd,
                 "known_columns": list(self.known_columns),
                 "attached": self.attached,
-                "statement": _crowd(self),
+                "statement": self.among_whom(),
             },
             "shuffled": True,
             "seed": NOT_FOR_PUBLICATION if self.reproducible else "none",
@@ -324,6 +309,22 @@ class Certificate:
             "figures": dict(self.figures),
             "data": None if self.data is None else vars(self.data),
         } | self._extras()
+
+    def scope(self) -> Form:
+        """Which columns are randomised and which are not, and in plain words what follows."""
+        left = [c.name for c in self.as_they_are if not (c.binned or c.noisy)]
+        binned = [column.name for column in self.true_schema.binned]
+        noisy = [column.name for column in self.true_schema.noisy]
+        return {
+            "randomised": [column.name for column in self.schema.randomised],
+            "released_as_they_are": left,
+            "binned_not_randomised": binned,
+            "statement": _scope(left, binned, noisy),
+        } | ({"with_noise": noisy} if noisy else {})
+
+    def among_whom(self) -> str:
+        """The crowd of a person, in plain words."""
+        return _crowd(self)
 
     def _extras(self) -> Form:
         """What only some certificates have."""

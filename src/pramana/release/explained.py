@@ -64,9 +64,8 @@ def _section(title: str, lines: Iterator[str] | list[str]) -> Iterator[str]:
 
 
 def _limits(certificate: Certificate) -> Iterator[str]:
-    form = certificate.to_json()
-    yield str(form["scope"]["statement"])
-    yield str(form["crowd"]["statement"])
+    yield str(certificate.scope()["statement"])
+    yield certificate.among_whom()
     yield "A promise bounds what is learned about a person; it does not say that records are false."
     yield "Promises of several releases about the same people add up to less."
     if certificate.reproducible:

@@ -230,11 +230,11 @@ def asked_set_of(field: Field, labels: tuple[Label, ...] | None = None) -> Asked
     columns = tuple(own.text() for own in form["columns"].items(least=1))
     weight = form["weight"].matching(r"[1-9][0-9]{0,19}", DIGITS)
     form["matrix"].entries().get("family", field).text("uniform-mixture")
-    if labels is None:
-        _require_matrix(form["matrix"], len(columns))
-        return AskedSet.from_json(field.value)
-    other = form["matrix"].fields(["family", "other"])["other"].matching(*WEIGHT)
-    return AskedSet(columns, int(weight), UniformMixture(labels, int(other)))
+    told = ["family", "other"] if labels is not None else ["family", "labels", "other"]
+    matrix = form["matrix"].fields(told)
+    cells = matrix["labels"].labels(len(columns)) if labels is None else labels
+    other = matrix["other"].matching(*WEIGHT)
+    return AskedSet(columns, int(weight), UniformMixture(cells, int(other)))
 
 
 def _require_step(field: Field) -> None:

@@ -18,6 +18,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final, NoReturn, TypeAlias
 
 from pramana.errors import NotARelease
@@ -145,12 +146,12 @@ class Field:
         """A list of labels; of joint cells, which are lists of ``width`` labels, where wider."""
         own = self._list(1)
         if width == 1:
-            if not all(map(_is_label, own)):
+            if not _are_labels(own):
                 self.refuse("a list of texts, finite numbers, truth values or null")
             return tuple(own)
-        for cell in own:
-            if not isinstance(cell, list) or len(cell) != width or not all(map(_is_label, cell)):
-                self.refuse(f"a list of lists of {width} labels")
+        cells = set(map(type, own)) == {list} and set(map(len, own)) == {width}
+        if not cells or not _are_labels([*chain.from_iterable(own)]):
+            self.refuse(f"a list of lists of {width} labels")
         return tuple(map(tuple, own))
 
     def texts(self) -> tuple[str, ...]:
@@ -221,6 +222,14 @@ def _is_number(value: Any) -> bool:
     if type(value) is int:
         return abs(value) <= MOST_NUMBER
     return type(value) is float and math.isfinite(value)
+
+
+def _are_labels(values: list[Any]) -> bool:
+    """Whether all are; each different one is looked at once, since cells repeat theirs."""
+    kinds = [*map(type, values)]
+    if any(issubclass(kind, list | dict) for kind in set(kinds)):
+        return False
+    return all(_is_label(value) for _, value in set(zip(kinds, values, strict=True)))
 
 
 def _is_label(value: Any) -> bool:

@@ -1,0 +1,87 @@
+"""Where noise is stronger than the table, no estimate is a confident single cell, and says so."""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pramana as pm
+from pramana.estimation.counts import DROWNED
+from pramana.estimation.spectral import leaning, onto_simplex
+
+RECORDS, SIZE = 400, 8
+VALUES = tuple(f"v{code}" for code in range(SIZE))
+NAMES = ("a", "b", "c")
+
+
+def even_people() -> pa.Table:
+    codes = [np.arange(RECORDS) // SIZE**at % SIZE for at in range(len(NAMES))]
+    return pa.table({n: [VALUES[code] for code in c] for n, c in zip(NAMES, codes, strict=True)})
+
+
+def releases(method: str, epsilon: float, number: int = 6):
+    schema = pm.Schema(tuple(pm.Column(name, pm.Role.KEY, pm.Categories(VALUES)) for name in NAMES))
+    promise = pm.DifferentialPrivacy(epsilon=epsilon)
+    plan = pm.design(schema, promise, records=RECORDS, method=method)
+    return [pm.protect(even_people(), plan, seed=seed) for seed in range(number)]
+
+
+@pytest.mark.parametrize("method", ["reports", "retention"])
+@pytest.mark.parametrize("epsilon", [0.02, 0.2])
+def test_even_truth_does_not_come_back_as_one_cell(method, epsilon):
+    """Every cell holds an eighth, or a sixty-fourth: chance must not make one nearly all."""
+    for release in releases(method, epsilon):
+        one, two = release.crosstab("a"), release.crosstab("a", "b")
+        assert one.estimate.max() < 0.6 * RECORDS
+        assert two.estimate.max() < 0.4 * RECORDS
+        assert np.isclose(two.estimate.sum(), RECORDS)
+        for found in (one, two):
+            assert found.why.endswith(DROWNED)
+            assert (found.low <= found.estimate).all()
+            assert (found.estimate <= found.high).all()
+
+
+@pytest.mark.parametrize("method", ["reports", "retention"])
+def test_rebuilt_records_are_not_all_the_same(method):
+    """On average over columns and releases: one column of a release may be off by much."""
+    tops = []
+    for release in releases(method, 0.5, 4):
+        made = release.rebuild(seed=1)
+        tops += [max(Counter(made[name].to_pylist()).values()) / RECORDS for name in NAMES]
+    assert np.mean(tops) < 0.42
+
+
+def test_little_noise_is_not_called_unreliable():
+    (release,) = releases("reports", 6.0, 1)
+    found = release.crosstab("a", "b")
+    assert DROWNED not in found.why
+
+
+@pytest.mark.parametrize("cells", [3, 10, 60])
+@pytest.mark.parametrize("noise", [0.05, 1.0, 20.0])
+def test_leaning_is_no_further_off_than_the_nearest_table(cells, noise):
+    """Over many truths, even and uneven: it pays where there is noise and costs nothing else."""
+    chance = np.random.default_rng(5)
+    ours, theirs = [], []
+    for shape, _ in itertools.product((0.3, 1.0, 3.0), range(60)):
+        truth = chance.dirichlet(np.full(cells, shape))
+        se = np.full(cells, noise / cells)
+        error = chance.normal(size=cells) * se
+        seen = truth + error - error.mean()
+        ours.append(np.abs(leaning(seen, se, 1.0) - truth).sum())
+        theirs.append(np.abs(onto_simplex(seen, 1.0) - truth).sum())
+    assert np.mean(ours) < 1.02 * np.mean(theirs)
+
+
+def test_leaning_keeps_total_and_sign_whatever_it_gets():
+    chance = np.random.default_rng(6)
+    for scale in (1e-9, 1.0, 1e9):
+        for _ in range(20):
+            seen, se = chance.normal(size=7) * scale, chance.random(7) * scale
+            found = leaning(seen, se, 10.0)
+            assert (found >= 0).all()
+            assert np.isclose(found.sum(), 10.0)
+    assert leaning(np.array([4.0, 6.0]), np.zeros(2), 10.0) == pytest.approx([4.0, 6.0])
+    assert leaning(np.array([-1.0, 0.5]), np.ones(2), 0.0).tolist() == [0.0, 0.0]
