@@ -14,8 +14,6 @@ from tests.architecture.source import nodes, parsed
 SOURCE = Path(pramana.__file__).parent
 CALLED_BY_OTHERS = {
     "_repr_html_": "notebooks",
-    "by_record": "tests compare it with brute force",
-    "column_prints": "tests compare it with brute force",
     "eof_received": "asyncio",
     "exact_individual_risk": "tests compare the usual one with it",
     "format_commands": "click",

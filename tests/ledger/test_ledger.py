@@ -17,7 +17,7 @@ import pytest
 import pramana as pm
 from pramana.engines.choose import open_source
 from pramana.ledger.booking import booked
-from pramana.ledger.prints import column_prints
+from pramana.ledger.prints import table_prints
 
 SEX = pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M")), missing="refuse")
 AGE = pm.Column("age", pm.Role.KEY, pm.Categories((1, 2, 3)), missing="refuse")
@@ -89,7 +89,7 @@ def test_no_truth_stands_in_it(people, book):
     text = book.read_text()
 
     assert '"F"' not in text
-    bare = column_prints(open_source(people), key=b"")["sex"]
+    bare = table_prints(open_source(people), key=b"").columns["sex"]
     assert bare.values not in text
     assert bare.shape not in text
     assert pm.Ledger.load(book).entries[0].plan["asked"] == {"pk-anonymity": {"k": 5.0}}

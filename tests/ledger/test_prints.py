@@ -11,7 +11,7 @@ import pytest
 
 from pramana.engines.choose import open_source
 from pramana.ledger import prints
-from pramana.ledger.prints import ColumnPrint, _Column, column_prints, table_prints
+from pramana.ledger.prints import ColumnPrint, _Column, table_prints
 
 KEY = b"a key of thirty-two bytes, or so"
 
@@ -19,7 +19,7 @@ KEY = b"a key of thirty-two bytes, or so"
 def printed(values: object, kind: pa.DataType | None = None, name: str = "a") -> ColumnPrint:
     """The fingerprints of one column."""
     table = pa.table({name: pa.array(values, kind)})
-    return column_prints(open_source(table), key=KEY)[name]
+    return table_prints(open_source(table), key=KEY).columns[name]
 
 
 SPELLINGS = {
@@ -204,7 +204,7 @@ def test_very_many_values_have_no_shape(monkeypatch):
 def test_nothing_is_told_without_the_key():
     """Another key, other fingerprints, in every part."""
     table = open_source(pa.table({"a": np.arange(500)}))
-    one, other = (column_prints(table, key=key)["a"] for key in (KEY, KEY[::-1]))
+    one, other = (table_prints(table, key=key).columns["a"] for key in (KEY, KEY[::-1]))
     assert one.values != other.values
     assert one.shape != other.shape
     assert not set(one.sample) & set(other.sample)

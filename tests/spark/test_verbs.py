@@ -12,7 +12,7 @@ import pramana as pm
 from pramana.engines.spark.opening import open_spark
 from pramana.errors import InvalidTable, OutsideDomain
 from pramana.formats.opening import open_table
-from pramana.ledger.prints import column_prints
+from pramana.ledger.prints import table_prints
 from pramana.methods.errors_here import errors_here
 from pramana.table.tally import tally
 from tests.release.people import SCHEMA, people
@@ -147,7 +147,9 @@ def test_other_formats_are_refused(frame, plan, tmp_path):
 
 def test_a_ledger_knows_a_table_on_spark_again(frame, truth, plan, tmp_path):
     """The same fingerprints as on one machine, whatever the partitions; no name is needed."""
-    there, here = (column_prints(own, key=b"key") for own in (open_spark(frame), open_table(truth)))
+    there, here = (
+        table_prints(own, key=b"key").columns for own in (open_spark(frame), open_table(truth))
+    )
     assert there == here
     for table in (frame, truth):
         pm.protect(table, plan, ledger=tmp_path / "book")

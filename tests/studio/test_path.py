@@ -20,8 +20,9 @@ import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 
-from pramana import Column, Role, Schema, api, load, verify
+from pramana import Column, Retention, Role, Schema, api, load, verify
 from pramana.cli.app import main
+from pramana.guarantees.base import Letter
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
 from pramana.studio.pages import choosing, opening, risk
@@ -29,6 +30,7 @@ from pramana.studio.pages.opening import table_of
 from pramana.studio.view import Studio
 from pramana.studio.worker import Shelf, Workbench
 from tests.formats.test_more_formats import xlsx
+from tests.guarantees.toy_surprise import Surprise
 from tests.studio.conftest import Visitor, no_room, same, words
 from tests.studio.test_jobs import running, slow
 
@@ -879,3 +881,23 @@ def test_a_date_becomes_its_year_and_a_code_missing(visitor: Visitor, folder: Pa
     while "..." in (told := words(visitor.get("/protect/foretold").text)):
         time.sleep(0.05)
     assert "On these data, as told to you alone" in told
+
+
+def test_a_promise_from_outside_has_its_slider(
+    opened: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One whose letter is not called like its number: seen, chosen, and chosen as one in k."""
+    slider = ("Surprise nobody", 1.0, 50.0, 5.0)
+    letter = Letter("--surprise-odds", "Beyond these.", number="odds", slider=slider)
+    monkeypatch.setattr(Surprise, "letters", (letter,))
+    monkeypatch.setattr(Surprise, "one_in", classmethod(lambda cls, k, **_: cls(odds=k)))
+    api.GUARANTEES.register("toy-surprise", Surprise)
+    try:
+        assert "Surprise nobody" in opened.get("/choose").text
+        opened.post("/choose", {"letter": "surprise_odds", "surprise_odds": "7", "method": ""})
+        assert opened.session.now.target == {"surprise_odds": 7.0}
+        monkeypatch.setattr(Retention, "aims", ("toy-surprise",))
+        opened.post("/choose", {"method": "retention", "chance": "9"})
+        assert opened.session.now.target == {"surprise_odds": 9.0}
+    finally:
+        api.GUARANTEES.unregister("toy-surprise")

@@ -135,6 +135,7 @@ class Letter:
         number: its name in the guarantee, where that is not the flag without the dashes.
         up: whether a larger number promises less, so that it is shown rounded up.
         first: whether it stands on the first screen of help.
+        slider: its words where it is chosen by a slider, from where to where, and where at first.
     """
 
     flag: str
@@ -145,6 +146,7 @@ class Letter:
     number: str = ""
     up: bool = True
     first: bool = False
+    slider: tuple[str, float, float, float] | None = None
 
     @property
     def field(self) -> str:

@@ -53,7 +53,12 @@ class CorrectMatch(Guarantee):
         "published."
     )
     letters: ClassVar[tuple[Letter, ...]] = (
-        Letter("--xi", "Who searches by one key is right at most this often.", first=True),
+        Letter(
+            "--xi",
+            "Who searches by one key is right at most this often.",
+            first=True,
+            slider=("Who searches by one key is right at most so often", 0.01, 0.5, 0.1),
+        ),
     )
     page: ClassVar[str] = "correct_match"
     of_household: ClassVar[str] = "m xi"

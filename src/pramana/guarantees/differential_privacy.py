@@ -59,7 +59,12 @@ class DifferentialPrivacy(Guarantee):
         "and several releases of the same people add up."
     )
     letters: ClassVar[tuple[Letter, ...]] = (
-        Letter("--epsilon", "Differential privacy of the randomised columns.", first=True),
+        Letter(
+            "--epsilon",
+            "Differential privacy of the randomised columns.",
+            first=True,
+            slider=("Differential privacy of a record: epsilon", 0.1, 20.0, 6.0),
+        ),
     )
     page: ClassVar[str] = "differential_privacy"
     of_household: ClassVar[str] = "m epsilon"

@@ -66,7 +66,13 @@ class PkAnonymity(Guarantee):
         "are and that an adversary knows of a person."
     )
     letters: ClassVar[tuple[Letter, ...]] = (
-        Letter("--k", "Pin no released record on a person beyond 1 in k.", up=False, first=True),
+        Letter(
+            "--k",
+            "Pin no released record on a person beyond 1 in k.",
+            up=False,
+            first=True,
+            slider=("Pin no record on a person beyond one in k", 2.0, 10_000.0, 100.0),
+        ),
     )
     page: ClassVar[str] = "pk_anonymity"
     of_household: ClassVar[str] = "k / m"

@@ -81,11 +81,13 @@ class ShuffledPrivacy(Guarantee):
             "Differential privacy of the shuffled release, to compare with other tools.",
             number="epsilon",
             first=True,
+            slider=("Of the shuffled release: epsilon", 0.05, 10.0, 1.0),
         ),
         Letter(
             "--delta",
             "The delta that goes with it; 1e-6, or a tenth of a record where that is less.",
             required=False,
+            slider=("... and its delta", 1e-9, 1e-3, 1e-6),
         ),
     )
     page: ClassVar[str] = "shuffled_privacy"

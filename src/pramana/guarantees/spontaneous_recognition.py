@@ -61,7 +61,12 @@ class SpontaneousRecognition(Guarantee):
         "knows more, may be surer. It rests on counts that are not published."
     )
     letters: ClassVar[tuple[Letter, ...]] = (
-        Letter("--alpha", "Who looks at a few keys recognises nobody beyond this.", first=True),
+        Letter(
+            "--alpha",
+            "Who looks at a few keys recognises nobody beyond this.",
+            first=True,
+            slider=("Who looks at a few keys is at most so sure", 0.01, 0.5, 0.1),
+        ),
         Letter(
             "--width",
             "How many keys are looked at together (with --alpha; 3).",

@@ -38,7 +38,7 @@ from pramana.table.alike import comparable
 from pramana.table.opened import OpenedTable
 from pramana.types import Entries, FloatArray, Form, IntArray, Words
 
-__all__ = ["ColumnPrint", "TablePrints", "column_prints", "table_prints"]
+__all__ = ["ColumnPrint", "TablePrints", "table_prints"]
 
 SAMPLED = 1024
 """So many values are in a sample; of a column of fewer all are."""
@@ -164,11 +164,6 @@ class TablePrints:
     rows: str
     beside: Mapping[str, str]
     own: tuple[str, ...]
-
-
-def column_prints(opened: OpenedTable, *, key: bytes) -> Mapping[str, ColumnPrint]:
-    """The fingerprints of all columns of a table, by name."""
-    return table_prints(opened, key=key).columns
 
 
 def table_prints(

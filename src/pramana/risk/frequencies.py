@@ -65,12 +65,6 @@ class Frequencies:
         return cls(groups, counts, None if people is None else alike[1], everyone)
 
     @property
-    def by_record(self) -> IntArray:
-        """fk of each record."""
-        frequencies: IntArray = self.sample[self.grouping.of_record]
-        return frequencies
-
-    @property
     def smallest(self) -> int:
         """k: the smallest frequency that occurs."""
         return int(self.sample.min())

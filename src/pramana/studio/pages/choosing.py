@@ -41,14 +41,6 @@ __all__ = ["ENTRY", "ROUTES", "target_words"]
 ENTRY: Final = Entry("/choose", "Choose", needs="schema")
 CHANCE: Final = 20.0
 
-SLIDERS: Final = {
-    "k": ("Pin no record on a person beyond one in k", 2.0, 10_000.0, 100.0),
-    "epsilon": ("Differential privacy of a record: epsilon", 0.1, 20.0, 6.0),
-    "central_epsilon": ("Of the shuffled release: epsilon", 0.05, 10.0, 1.0),
-    "delta": ("... and its delta", 1e-9, 1e-3, 1e-6),
-    "alpha": ("Who looks at a few keys is at most so sure", 0.01, 0.5, 0.1),
-    "xi": ("Who searches by one key is right at most so often", 0.01, 0.5, 0.1),
-}
 AT_ONCE: Final = 0.35
 """Seconds that an answer of the sliders is waited for before its progress is shown."""
 
@@ -67,7 +59,7 @@ async def show(request: Request) -> Response:
         chances=", ".join(f"{k:.12g}" for k in now.chances or (CHANCE,)),
         running=bool(now.chances),
         wished=bool(now.chances) and any(kind != "table" for kind, _ in now.wishes),
-        sliders=SLIDERS,
+        sliders=[letter for letter in api.letters() if letter.slider],
         words=target_words(now.target),
         same=_same(studio),
     )
@@ -208,10 +200,12 @@ def target_words(target: dict[str, float]) -> str:
 
 def _target(form: Form) -> dict[str, float]:
     """The number of the slider that is chosen, with what belongs to it."""
-    letter = form.get("letter")
-    if letter not in SLIDERS or letter == "delta":
+    chosen = form.get("letter")
+    kinds = [[x for x in kind.letters if x.slider] for kind in api.GUARANTEES.values()]
+    own = next((own for own in kinds if chosen in [x.field for x in own if x.required]), None)
+    if own is None:
         raise InputError("Choose what is promised.")
-    names = ("central_epsilon", "delta") if letter == "central_epsilon" else (letter,)
+    names = [letter.field for letter in own]
     found = {name: form.number(name) for name in names}
     if any(value is None for value in found.values()):
         raise InputError("State the number of the target.")
@@ -224,8 +218,8 @@ def _of_chance(method: str, form: Form) -> dict[str, float]:
     if not method:
         return {"k": k}
     kind = api.GUARANTEES[api.METHODS[method].aims[0]]
-    letter = kind.letters[0].field
-    return {letter: getattr(kind.one_in(k), letter)}
+    letter = kind.letters[0]
+    return {letter.field: getattr(kind.one_in(k), letter.entry)}
 
 
 def _aiming() -> list[str]:
