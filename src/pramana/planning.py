@@ -96,6 +96,9 @@ def people_of(
 
 def _settled(schema: Schema) -> Schema:
     """Without what a description remembers of the table, which a plan must not."""
+    if not isinstance(schema, Schema):
+        kind = type(schema).__name__
+        raise InputError(f"A schema is an object, such as Schema.load('s.toml'), got {kind}.")
     return _bins_settled(
         Schema(
             schema.columns,

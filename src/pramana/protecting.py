@@ -81,6 +81,8 @@ def protect(
         seen: is told how many records stand in the release word for word, for the owner's eyes;
             not where the records lie on many machines.
     """
+    if not isinstance(plan, Plan):
+        raise InputError(f"A plan is what design gives, got {type(plan).__name__}.")
     if copies and to is None:
         raise InputError("Copies lie beside the data file: give a folder to write to.")
     if to is not None:

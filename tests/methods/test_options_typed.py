@@ -94,6 +94,19 @@ def test_what_is_no_target_is_refused() -> None:
         pm.design(SCHEMA, "k=5", records=600)  # type: ignore[arg-type]
 
 
+def test_what_is_no_plan_is_refused() -> None:
+    """The name of a plan file is none."""
+    with pytest.raises(pm.InputError, match="A plan is what design gives, got str"):
+        pm.protect("people.csv", "plan.toml")  # type: ignore[arg-type]
+
+
+def test_what_is_no_schema_is_refused() -> None:
+    """The name of a schema file is none, whether there is a table or not."""
+    for about in ({"data": "people.csv"}, {"records": 100}):
+        with pytest.raises(pm.InputError, match="such as Schema.load.* got str"):
+            pm.design("s.toml", pm.PkAnonymity(k=5), **about)
+
+
 def test_tables_must_be_texts_or_lists() -> None:
     """A number names no table."""
     with pytest.raises(pm.InputError, match="Tables are texts"):
