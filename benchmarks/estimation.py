@@ -152,7 +152,7 @@ def choice(options) -> Result:
     layout = worlds.layout_of(shape, [kept] * 2)
     seeds = range(options.seed, options.seed + draws)
     strong = [(_pair(seed, shape, records, "diagonal", 1.0), layout, seed) for seed in seeds]
-    for median in (0.006, taken, 0.03, 0.1, 0.5):
+    for median in (0.012, 0.03, taken, 0.2, 5.0):
         strengths_known.USUAL_STRENGTH = median
         rows = [_associated("", _five_keys(sizes, seeds)) for sizes in FIVE_KEYS]
         found = _associated("", strong)

@@ -27,6 +27,7 @@ __all__ = [
     "people_of",
     "plan_instead",
     "rival_of",
+    "settle_bins",
     "told_instead",
     "usual_method",
 ]
@@ -99,7 +100,7 @@ def _settled(schema: Schema) -> Schema:
     if not isinstance(schema, Schema):
         kind = type(schema).__name__
         raise InputError(f"A schema is an object, such as Schema.load('s.toml'), got {kind}.")
-    return _bins_settled(
+    return settle_bins(
         Schema(
             schema.columns,
             schema.impossible,
@@ -245,7 +246,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.2g} %" if share < 1 else f"{100 * share:,.0f} %"
 
 
-def _bins_settled(schema: Schema) -> Schema:
+def settle_bins(schema: Schema) -> Schema:
     """Bins of columns that are not randomised: honoured where sensitive, refused elsewhere.
 
     A crowd is counted by the values of known columns, and weights are added up: bins there would

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 from tests.release.people import SCHEMA, people
 
@@ -17,6 +18,8 @@ from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.risk.measured import Measured
+from pramana.table.domains import Bins, Categories
+from pramana.table.schema import Column, Role, Schema
 
 
 @pytest.fixture(scope="module")
@@ -156,3 +159,29 @@ def test_lists_that_were_read_off_the_data_are_named_beside_the_epsilons():
     words = "takes as public the list of values of job, read off the data"
     assert any(words in one for one in said)
     assert not any("public" in one for one in Comparison((plain,)).sentences())
+
+
+@pytest.mark.parametrize("verb", ["compare", "advise"])
+def test_missing_values_that_a_release_keeps_stop_no_comparison(verb):
+    """A sensitive number in bins with empty cells, of which the schema says nothing."""
+    table = pa.table(
+        {
+            "sex": ["F", "M"] * 100,
+            "region": (["n", "s", "w"] * 67)[:200],
+            "income": [None, 10.0, 20.0, 30.0] * 50,
+        }
+    )
+    schema = Schema(
+        (
+            Column("sex", Role.KEY, Categories(("F", "M"))),
+            Column("region", Role.KEY, Categories(("n", "s", "w"))),
+            Column("income", Role.SENSITIVE, Bins((0, 15, 40))),
+        )
+    )
+    release = api.protect(table, api.design(schema, PkAnonymity(k=3), data=table), seed=1)
+
+    assert release.crosstab("income").records == 200
+    if verb == "compare":
+        assert api.compare(table, schema, methods=["retention"], k=[3]).outcomes[0].losses
+    else:
+        assert api.advise(table, schema, k=3, methods=["retention"]).shown()

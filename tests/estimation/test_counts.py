@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 from tests.estimation.worlds import (
     dependent_truth,
     joint_step,
@@ -105,6 +106,24 @@ def test_intervals_cover_by_cell_size(infer, low, high):
 
     for size in (0, 8, 80, 800):
         assert low < held[truth == size].mean() / 1000 < high
+
+
+@pytest.mark.parametrize("expected", [0.1, 0.5, 1.0, 5.0])
+@pytest.mark.parametrize("rare", [0, 200])
+def test_intervals_hold_where_hardly_any_record_moves(rare, expected):
+    """Second road: the exact probability over all releases, of 2,000 people and two values.
+
+    By the standard error alone they would hold in as few as 0.89.
+    """
+    layout = layout_of((2,), mixtures((2,), 1 - expected / 1000))
+    ins, outs = (binom.pmf(range(60), n, expected / 2000) for n in (2000 - rare, rare))
+    held = 0.0
+    for came, left in zip(*np.nonzero(np.outer(ins, outs) > 1e-5), strict=True):
+        now = rare + int(came) - int(left)
+        found = of([2000 - now, now], layout, method="inverse")
+        held += ins[came] * outs[left] * (found.low[1] <= rare <= found.high[1])
+
+    assert held > 0.93
 
 
 def test_intervals_about_the_population_cover_its_shares():

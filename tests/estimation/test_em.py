@@ -113,7 +113,7 @@ def test_the_first_guess_of_an_unchanged_table_is_nearly_that_table():
     truth = dependent_truth(1, (4, 5), 5000).astype(float)
     channels = Channels(layout_of((4, 5), mixtures((4, 5), 1.0)))
 
-    guess = first_guess(truth, channels)
+    guess = first_guess(truth, channels).table
 
     independent = np.outer(truth.sum(1), truth.sum(0)) / truth.sum()
     assert np.allclose(guess, 0.9 * truth + 0.1 * independent, atol=0.02 * truth.max())

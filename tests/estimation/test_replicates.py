@@ -86,6 +86,22 @@ def test_differences_and_regressions_use_the_replicates(release):
     assert release.quantile("income", by=["sex"], infer="population", replicates=bootstrap).se.all()
 
 
+def test_no_error_is_smaller_than_that_of_the_randomisation(release):
+    """Limit: replicates that are all alike say nothing about the sample; what moved is known."""
+    alike = pm.Replicates(("r1", "r2"), kind="bootstrap", scale=1e-12)
+    asked = {"infer": "population", "replicates": alike}
+    for ask in (
+        lambda **how: release.crosstab("sex", method="inverse", **how),
+        lambda **how: release.mean("income", by=["sex"], **how),
+        lambda **how: release.regress("income ~ sex", **how),
+    ):
+        known = ask(infer="records").se
+        assert (known > 0).all()
+        assert ask(**asked).se == pytest.approx(known, rel=1e-3)
+    gap = release.mean("income", by=["sex"], **asked).difference("m", "f")
+    assert gap.se == pytest.approx(np.hypot(*release.mean("income", by=["sex"]).se), rel=1e-3)
+
+
 def test_scales_of_the_kinds():
     """As their books have them; a scale of one's own goes first."""
     names = [f"r{at}" for at in range(1, 81)]

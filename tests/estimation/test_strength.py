@@ -43,10 +43,10 @@ def test_strength_is_cramers_v():
 @given(st.floats(0.01, 1), st.floats(0.1, 2000), st.integers(1, 300), st.floats(1.01, 3))
 def test_the_surer_the_more_is_kept(strength, square, free, times):
     """Law: between nothing and all, and more where the same strength is known better."""
-    less, more = (usual_part(strength, own, free) for own in (square, square * times))
+    less, more = (usual_part(strength, own, free)[0] for own in (square, square * times))
 
     assert 0 <= less <= more + 1e-9 <= 1 + 1e-9
-    assert usual_part(strength, np.inf, free) == 1
+    assert usual_part(strength, np.inf, free) == (1, np.inf)
 
 
 @pytest.mark.parametrize(("free", "error"), [(1, 0.3), (2, 0.33), (4, 0.23), (12, 0.1)])
@@ -66,7 +66,7 @@ def test_what_is_kept_is_the_mean_of_truths_that_could_have_been(free, error):
         drawn = float((length * along)[seen].sum() / square[seen].sum())
         middle = float(np.sqrt(square[seen].mean()))
         spread = float((length * along / square)[seen].std() / np.sqrt(seen.sum()))
-        kept = usual_part(error * middle, middle**2, free)
+        kept, _ = usual_part(error * middle, middle**2, free)
         assert kept == pytest.approx(drawn, abs=0.02 + 4 * spread)
 
 
@@ -117,7 +117,7 @@ def test_strong_dependence_is_followed():
 
 
 def test_strong_dependence_of_few_values_is_not_shrunk_away():
-    """V 0.8 in 3 x 3 cells of 5,000 people, about four errors from none: half of it is won back.
+    """V 0.8 in 3 x 3 cells of 5,000 people, about four errors from none: most of it is won back.
 
     Strong dependence is rare, but not as rare as an exponential law of V has it; and what it could
     be are few tables, since none has negative cells.
@@ -135,7 +135,7 @@ def test_strong_dependence_of_few_values_is_not_shrunk_away():
         margins = np.outer(estimate.sum(axis=1), estimate.sum(axis=0)) / truth.sum()
         more.append((np.abs(estimate - truth).sum() - np.abs(margins - truth).sum()) / 5000)
 
-    assert np.mean(more) < -0.35
+    assert np.mean(more) < -0.4
 
 
 def test_noise_is_taken_out_where_matrices_depend_on_a_stratum():
@@ -152,7 +152,7 @@ def test_noise_is_taken_out_where_matrices_depend_on_a_stratum():
     strengths = []
     for _ in range(20):
         table = rng.poisson(channels.forward(truth)).astype(float)
-        strengths.append(cramers_v(first_guess(table, channels).sum(axis=1)))
+        strengths.append(cramers_v(first_guess(table, channels).table.sum(axis=1)))
         undone = cramers_v(clip(channels.solve(table).sum(axis=1)))
         assert strengths[-1] < undone
 

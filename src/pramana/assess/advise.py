@@ -31,7 +31,7 @@ from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
 from pramana.numeric import percent_up
 from pramana.parallel import side_by_side
-from pramana.planning import design
+from pramana.planning import design, settle_bins
 from pramana.protecting import protect
 from pramana.randomness import Keystream
 from pramana.readings.release import Release
@@ -298,7 +298,7 @@ def advise_on(
     if not k >= 2:
         raise InvalidNumber(f"k must be a number at or above 2, got {k!r}.")
     require_keys(schema)
-    schema = settle_missing(schema, table)
+    schema = settle_missing(settle_bins(schema), table)
     require_coded(schema, table)
     questions = own_questions(schema, tables)
     stated = tuple(map(tuple, tables))

@@ -34,6 +34,7 @@ from pramana.methods.people import require_coded
 from pramana.methods.plan import Plan
 from pramana.numeric import percent_up
 from pramana.parallel import side_by_side
+from pramana.planning import settle_bins
 from pramana.readings.release import Release
 from pramana.reports.blocks import Row
 from pramana.reports.comparison import render_comparison
@@ -279,7 +280,7 @@ def compare_scenarios(
     releases are designed for them.
     """
     require_keys(schema)
-    schema = settle_missing(schema, table)
+    schema = settle_missing(settle_bins(schema), table)
     require_coded(schema, table)
     questions = questions_of(asked, schema)
     schema = replace(schema, tables=tuple(dict.fromkeys(own.columns for own in questions)))

@@ -33,6 +33,7 @@ from pramana.estimation.variance import (
     Sums,
     bounded_interval,
     count_covariance,
+    half_a_record,
     total_covariance,
 )
 from pramana.numeric import require_choice
@@ -67,10 +68,17 @@ SMALL_ERROR = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """Counts by solving, by group, with all that their errors need."""
+    """Counts by solving, by group, with all that their errors need.
+
+    Attributes:
+        ratio: The counts, over all records that pass the filter.
+        records: How many were released.
+        step: What a single record counts.
+    """
 
     ratio: Ratio
     records: float
+    step: float = 1.0
 
     @property
     def estimate(self) -> FloatArray:
@@ -94,12 +102,15 @@ class Solved:
     def interval(self, z: float, *, share: bool) -> Interval:
         """The interval of the unbiased estimate, where the truth can lie."""
         low, high = bounded_interval(self.estimate, self.se, z=z)
+        half = half_a_record(self.se, self.step)
+        low, high = np.maximum(low - half, 0), high + half
         if not share:
             return np.minimum(low, self.records), np.minimum(high, self.records)
         below = self.ratio.below
         if not self.ratio.v_below.any():  # the number of records is known
             return np.minimum(low / below, 1), np.minimum(high / below, 1)
         lower, upper = self.ratio.interval(z)
+        lower, upper = lower - half / below, upper + half / below
         # A share below 0 is a count below 0: its upper end comes from the count.
         upper = np.where(self.estimate < 0, np.maximum(upper, high / below), upper)
         lower = np.where(self._everyone, 1, lower)
@@ -146,7 +157,8 @@ def solve_counts(moments: Moments, channels: Channels, question: Question) -> So
         cov=cov,
         v_below=np.full_like(estimate, max(v_total, 0.0)),
     )
-    return Solved(ratio, float(moments.w.sum()))
+    weight = float(moments.w.sum())
+    return Solved(ratio, weight, step=float(moments.ww.sum()) / max(weight, 1e-300))
 
 
 def estimate_counts(

@@ -43,8 +43,11 @@ CLASSES: Final = np.concatenate([[0.0], np.geomspace(4e-3, 1.0, 30)])
 
 def mean_table(
     released: FloatArray, channels: Channels, margins: tuple[FloatArray, FloatArray], noise: float
-) -> tuple[FloatArray, float]:
+) -> tuple[FloatArray, float, float]:
     """What the mean of possible truths differs from independence, and how many of them count.
+
+    And the evidence for dependence: the logarithm of how much likelier the release is by tables of
+    all strengths alike than by independence.
 
     Args:
         released: The released two-way table.
@@ -60,9 +63,12 @@ def mean_table(
     means = channels.forward(dependence) * (total / scale)[:, :, None]
     seen = (released - expected) / scale
     likely = (means * (seen[:, :, None] - means / 2)).sum(axis=(0, 1)) / noise
-    weights = np.exp(likely - likely.max()) * _usual(strengths)
+    chances, most = np.exp(likely - likely.max()), float(likely.max())
+    alike = _spread_over(strengths, CLASSES)
+    evidence = most + float(np.log((chances * alike).sum() / alike.sum()))
+    weights = chances * _spread_over(strengths, usual_below(CLASSES))
     weights /= weights.sum()
-    return (dependence * weights).sum(axis=2) * total, float(1 / (weights**2).sum())
+    return (dependence * weights).sum(axis=2) * total, float(1 / (weights**2).sum()), evidence
 
 
 def _shares(margin: FloatArray) -> FloatArray:
@@ -87,15 +93,20 @@ def _drawn(rows: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArra
 
 @lru_cache(maxsize=16)
 def _factors(rows: int, columns: int) -> FloatArray:
-    """What cells of drawn tables are beside those of independence."""
-    normals = Keystream.from_seed(0).normals("possible tables", 0, DRAWS * rows * columns)
-    deviations = np.geomspace(WEAKEST, STRONGEST, DRAWS)
-    tables = normals.reshape(DRAWS, rows, columns).transpose(1, 2, 0)
-    return np.ascontiguousarray(np.exp(np.clip(deviations * tables, -12, 12)))
+    """What cells of drawn tables are beside those of independence.
+
+    Each comes with its opposite, so that all together lean to no side.
+    """
+    half = DRAWS // 2
+    normals = Keystream.from_seed(0).normals("possible tables", 0, half * rows * columns)
+    deviations = np.geomspace(WEAKEST, STRONGEST, half)
+    tables = deviations * normals.reshape(half, rows, columns).transpose(1, 2, 0)
+    both = np.clip(np.concatenate([tables, -tables], axis=2), -12, 12)
+    return np.ascontiguousarray(np.exp(both))
 
 
-def _usual(strengths: FloatArray) -> FloatArray:
-    """How usual each table is by its strength, whatever the strengths of those drawn are."""
+def _spread_over(strengths: FloatArray, below: FloatArray) -> FloatArray:
+    """How much each table counts, if so much is below each class of strengths."""
     classes = np.clip(np.digitize(strengths, CLASSES) - 1, 0, len(CLASSES) - 2)
     number = np.bincount(classes, minlength=len(CLASSES) - 1)
-    return np.asarray((np.diff(usual_below(CLASSES)) / np.maximum(number, 1))[classes])
+    return np.asarray((np.diff(below) / np.maximum(number, 1))[classes])

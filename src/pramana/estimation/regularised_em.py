@@ -61,15 +61,21 @@ class FittedTable:
 
 
 def fit(released: FloatArray, channels: Channels) -> FittedTable:
-    """Follow the chain as far as held-out records say."""
-    links = _links(channels, released.size)
+    """Follow the chain as far as held-out records say.
+
+    A small table of two columns stays at the guess unless their dependence is beyond doubt: all
+    that noise could have made is averaged there already.
+    """
+    guess = first_guess(released, channels)
+    if guess.settled:
+        return FittedTable(guess.table)
     parts = _parts(released, 1 if released.size > LARGE else FOLDS)
-    starts = [first_guess(rest, channels) for rest, _ in parts]
-    table = first_guess(released, channels)
-    for margins in links:
+    starts = [first_guess(rest, channels).table for rest, _ in parts]
+    table = guess.table
+    for margins in _links(channels, released.size):
         weights, starts = _walk(parts, starts, channels, margins)
         table = _mean(_ladder(released, table, channels, margins), weights)
-    return FittedTable(table)
+    return FittedTable(guess.believed(table))
 
 
 def _links(channels: Channels, cells: int) -> list[Margins | None]:

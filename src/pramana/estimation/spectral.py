@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -22,11 +22,12 @@ import numpy as np
 from pramana.estimation.channels import Channels
 from pramana.estimation.em import divide, fit_margins
 from pramana.estimation.possible import SMALL, mean_table
-from pramana.estimation.strength import strength_of, usual_part
+from pramana.estimation.strength import SURE, believable, strength_of, usual_part
 from pramana.model.climb import LEAN
 from pramana.types import FloatArray
 
 __all__ = [
+    "FirstGuess",
     "first_guess",
     "leaning",
     "onto_simplex",
@@ -113,11 +114,39 @@ Signal = tuple[FloatArray, float, int]
 Shrinker = Callable[[FloatArray], Signal]
 
 
-def first_guess(released: FloatArray, channels: Channels) -> FloatArray:
-    """A positive table that fits all denoised two-way margins of the truth."""
+@dataclass(frozen=True, eq=False)
+class FirstGuess:
+    """A positive table that fits all denoised two-way margins of the truth.
+
+    Attributes:
+        table: The counts.
+        evidence: For the dependence of two columns, as a logarithm (strength.py).
+        averaged: Whether it is the mean of all that two columns could be (possible.py).
+    """
+
+    table: FloatArray
+    evidence: float = math.inf
+    averaged: bool = False
+
+    @property
+    def settled(self) -> bool:
+        """Whether who followed the data further would follow their noise."""
+        return self.averaged and self.evidence < SURE
+
+    def believed(self, table: FloatArray) -> FloatArray:
+        """Another table of the two columns, its dependence no stronger than the evidence allows."""
+        if self.evidence >= SURE:
+            return table
+        independent = np.outer(table.sum(axis=1), table.sum(axis=0)) / float(table.sum())
+        kept = believable(table - independent, independent, self.evidence)
+        return np.asarray(independent + kept, dtype=np.float64)
+
+
+def first_guess(released: FloatArray, channels: Channels) -> FirstGuess:
+    """The best guess from one- and two-way margins alone."""
     total, ways = float(released.sum()), released.ndim
     if total <= 0:  # the rest of a single record that is held out
-        return np.ones(released.shape)
+        return FirstGuess(np.ones(released.shape))
 
     def counted(axes: tuple[int, ...]) -> FloatArray:
         out = tuple(axis for axis in range(ways) if axis not in axes)
@@ -127,17 +156,18 @@ def first_guess(released: FloatArray, channels: Channels) -> FloatArray:
     independent = np.full(released.shape, total)
     for axis, single in enumerate(singles):
         independent = independent * _spanning(single / max(total, 1e-300), (axis,), ways)
-    guess = independent
+    guess, found = independent, []
     pairs = list(combinations(range(ways), 2))
     if pairs:
-        tables = [
+        found = [
             _usual_pair(counted, channels, pair, (singles[pair[0]], singles[pair[1]]))
             for pair in pairs
         ]
-        targets = [_spanning(table, pair, ways) for table, pair in zip(tables, pairs, strict=True)]
+        targets = [_spanning(own.table, pair, ways) for own, pair in zip(found, pairs, strict=True)]
         guess = _assemble(independent, targets, pairs)
     floor = 1e-6 * total / released.size  # EM can never leave an exact 0 again
-    return (1 - INDEPENDENT_SHARE) * guess + INDEPENDENT_SHARE * independent + floor
+    guess = (1 - INDEPENDENT_SHARE) * guess + INDEPENDENT_SHARE * independent + floor
+    return replace(found[0], table=guess) if ways == 2 else FirstGuess(guess)
 
 
 def pair_margin(
@@ -198,16 +228,17 @@ def _usual_pair(
     channels: Channels,
     pair: tuple[int, int],
     margins: tuple[FloatArray, FloatArray],
-) -> FloatArray:
+) -> FirstGuess:
     """The two-way margin whose dependence is no stronger than noise and experience allow."""
     seen = ReleasedPair.of(counted, channels, pair, margins)
     dependence, square, free = seen.white(shrunk) if seen.alone else seen.in_strata()
-    keep = usual_part(strength_of(dependence, seen.independent), square, free)
-    found = keep * dependence
-    if seen.small and seen.noise > NO_NOISE:
-        mean, counting = mean_table(seen.table, seen.channels, margins, seen.noise)
+    keep, evidence = usual_part(strength_of(dependence, seen.independent), square, free)
+    found, averaged = keep * dependence, seen.small and seen.noise > NO_NOISE
+    if averaged:
+        mean, counting, evidence = mean_table(seen.table, seen.channels, margins, seen.noise)
         found += (mean - found) / (1 + (ENOUGH / max(counting - 1, 1e-9)) ** 2)
-    return _fitting(seen.independent + found, margins)
+    found = believable(found, seen.independent, evidence)
+    return FirstGuess(_fitting(seen.independent + found, margins), evidence, averaged)
 
 
 def usual_pair(
@@ -221,8 +252,8 @@ def usual_pair(
     dependence = unbiased - np.outer(unbiased.sum(axis=1), unbiased.sum(axis=0)) / total
     independent = np.outer(*margins) / total
     kept, square, free = shrunk(divide(dependence, se))
-    keep = usual_part(strength_of(kept * se, independent), square, free)
-    return _fitting(independent + keep * kept * se, margins)
+    keep, evidence = usual_part(strength_of(kept * se, independent), square, free)
+    return _fitting(independent + believable(keep * kept * se, independent, evidence), margins)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,11 +4,14 @@ Noise makes independent columns look dependent, and the stronger the noise the m
 alone cannot tell the two apart where noise is strong; what is known beforehand can: columns of
 surveys are mostly weakly dependent, and a few strongly. Over 1,500 pairs of columns of seven
 censuses and surveys Cramer's V has the median 0.07, 0.39 at the 90th percentile and 0.72 at the
-99th: a tail like 1 / V^2, as the density (1 + V / median)^-2 / median up to 1 has it. The median
-taken is 0.012 and not 0.07: to make dependence up is worse than to understate it (what it costs is
-measured in docs/howto/estimate.md). Where data tell V
-well, this changes next to nothing, however strong the dependence; where they do not, the estimate
-stays near independence.
+99th: a tail like 1 / V^2, as the density (1 + V / median)^-2 / median up to 1 has it. Where data
+tell V well, this changes next to nothing, however strong the dependence; where they do not, the
+estimate stays near independence.
+
+To make strong dependence up is worse than to understate it: more than V = 0.34 is told only where
+the release is a hundred times as likely under dependence, every V from 0 to 1 alike, as it is under
+independence. Of independent columns that ratio is 1 on average, so that it reaches 100 in at most
+one table of a hundred (Markov), and in fact in far fewer (docs/howto/estimate.md).
 """
 
 from __future__ import annotations
@@ -21,10 +24,22 @@ import numpy as np
 
 from pramana.types import FloatArray
 
-__all__ = ["USUAL_STRENGTH", "strength_of", "surprise_of", "usual_below", "usual_part"]
+__all__ = [
+    "SURE",
+    "USUAL_STRENGTH",
+    "believable",
+    "strength_of",
+    "surprise_of",
+    "usual_below",
+    "usual_part",
+]
 
-USUAL_STRENGTH: Final = 0.012
-"""The median of Cramer's V over pairs of columns, before any data are seen; on the low side."""
+USUAL_STRENGTH: Final = 0.07
+"""The median of Cramer's V over pairs of columns, before any data are seen."""
+
+STRONG: Final = 0.34
+SURE: Final = math.log(100)
+"""Dependence above ``STRONG`` is told where it makes the data so much likelier, as a logarithm."""
 
 FAR: Final = 8.0
 """Beyond so many errors from what was seen no truth is thought of."""
@@ -68,34 +83,57 @@ def usual_below(strengths: FloatArray) -> FloatArray:
     """How many in one of all pairs are usually less dependent than each of some strengths.
 
     >>> usual_below(np.array([0.0, USUAL_STRENGTH, 1.0])).round(3)
-    array([0.   , 0.506, 1.   ])
+    array([0.   , 0.535, 1.   ])
     """
     return np.asarray(strengths / (USUAL_STRENGTH + strengths) * (1 + USUAL_STRENGTH))
 
 
-def usual_part(strength: float, square: float, free: int) -> float:
-    """How much of a dependence to keep: its mean given the data and what is known beforehand.
+def believable(dependence: FloatArray, independent: FloatArray, evidence: float) -> FloatArray:
+    """The same dependence, but no stronger than its evidence lets one say.
+
+    >>> believable(np.array([[5.0, -5], [-5, 5]]), np.full((2, 2), 5.0), 1.0)[0]
+    array([ 1.7, -1.7])
+    """
+    strength = strength_of(dependence, independent)
+    return dependence if evidence >= SURE or strength <= STRONG else dependence * STRONG / strength
+
+
+def usual_part(strength: float, square: float, free: int) -> tuple[float, float]:
+    """How much of a dependence to keep, and the evidence for there being any.
 
     The dependence is a vector of ``free`` coordinates with noise of variance 1 on each; its squared
     length is ``square`` and its Cramer's V ``strength``. A true vector of length r, in a direction
     of which nothing is known, has made this one with a density in proportion to
     exp(-r^2 / 2) 0F1(free / 2, r^2 square / 4), and lies along it by I_{n+1} / I_n (r length), of
-    n = free / 2 - 1. Averaged over the usual strengths. The ratio of Bessel functions is Amos's
-    bound, which is exact at both ends; its integral is the logarithm of 0F1.
+    n = free / 2 - 1. What is kept is its mean, averaged over the usual strengths. The evidence is
+    the logarithm of how much likelier the data are than under independence, averaged over all V.
 
-    >>> [round(usual_part(0.9, square, 4), 2) for square in (4.0, 16.0, 40.0)]
-    [0.01, 0.19, 0.83]
+    >>> [round(usual_part(0.9, square, 4)[0], 2) for square in (4.0, 16.0, 40.0)]
+    [0.04, 0.42, 0.83]
     """
     if not math.isfinite(square) or strength <= 0 or square <= 0:
-        return float(square > 0)
+        return float(square > 0), square if square > 0 else 0.0
     length = math.sqrt(square)
-    error, order = strength / length, free / 2 - 1
+    error = strength / length
     most = 1 / error
     least = min(max(0.0, math.sqrt(max(square - free, 0.0)) - FAR), most * (1 - 1e-9))
     radius = least + (min(most, length + FAR) - least) * STEPS
-    bent = np.sqrt((radius * length) ** 2 + (order + 1.5) ** 2)
-    along = radius * length / (order + 0.5 + bent)
-    likely = bent - (order + 0.5) * np.log(order + 0.5 + bent) - radius**2 / 2
-    weights = np.exp(likely - likely.max()) * STEPS_APART
-    weights /= (1 + radius * error / USUAL_STRENGTH) ** 2
-    return min(float((weights * radius * along).sum() / weights.sum()) / length, 1.0)
+    along, likely = _bessel(radius * length, free)
+    likely -= radius**2 / 2
+    chances = np.exp(likely - likely.max()) * STEPS_APART
+    weights = chances / (1 + radius * error / USUAL_STRENGTH) ** 2
+    kept = float((weights * radius * along).sum() / weights.sum()) / length
+    apart = error * (min(most, length + FAR) - least)
+    return min(kept, 1.0), float(likely.max()) + math.log(max(float(chances.sum()) * apart, 1e-300))
+
+
+def _bessel(at: FloatArray, free: int) -> tuple[FloatArray, FloatArray]:
+    """I_{n+1} / I_n of n = free / 2 - 1, and its integral from 0, the logarithm of 0F1.
+
+    Exact for one coordinate; for more the ratio is Amos's bound, which is exact at both ends.
+    """
+    if free == 1:
+        return np.tanh(at), np.logaddexp(at, -at) - math.log(2)
+    half = (free - 1) / 2
+    bent = np.hypot(at, half + 1)
+    return at / (half + bent), bent - half - 1 - half * np.log((half + bent) / (2 * half + 1))

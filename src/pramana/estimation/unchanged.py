@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from pramana.errors import InvalidTable, NotCovered
 from pramana.estimation.layout import Layout
 from pramana.estimation.results import Estimate
-from pramana.estimation.variance import USUAL, Question, normal_interval
+from pramana.estimation.variance import USUAL, Question, half_a_record, normal_interval
 
 __all__ = ["invariant_counts"]
 
@@ -51,6 +51,8 @@ def invariant_counts(
     whole = total if share else 1.0
     shown, se = counts / whole, se / whole
     low, high = normal_interval(shown, se, z=question.z(counts.size))
+    half = half_a_record(se, 1 / whole)
+    low, high = low - half, high + half
     return Estimate.of(
         layout,
         (shown, se, np.maximum(low, 0), np.minimum(high, total / whole)),

@@ -33,6 +33,7 @@ __all__ = [
     "Sums",
     "bounded_interval",
     "count_covariance",
+    "half_a_record",
     "normal_interval",
     "quantile",
     "total_covariance",
@@ -148,6 +149,22 @@ def bounded_interval(estimate: FloatArray, se: FloatArray, *, z: float) -> Inter
     sure = np.isinf(at)
     with np.errstate(invalid="ignore"):
         return np.where(sure, estimate, low * se), np.where(sure, estimate, high * se)
+
+
+FEW: Final = 3.0
+"""A standard error of so many records is one of few that move: about nine."""
+
+
+def half_a_record(se: FloatArray, step: float) -> FloatArray:
+    """What an interval of whole records leaves to both sides where few of them move.
+
+    If a tenth of a record is expected to move, the one that did is three standard errors away, and
+    one interval in ten would miss. Where nothing can move, nothing is left.
+
+    >>> half_a_record(np.array([0.0, 0.3, 30.0]), 1.0)
+    array([0. , 0.5, 0. ])
+    """
+    return np.where((se > 0) & (se < FEW * step), step / 2, 0.0)
 
 
 @lru_cache(maxsize=64)

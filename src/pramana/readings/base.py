@@ -8,7 +8,7 @@ in release/kinds.py, each with the place of its reading.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 from pramana.engines.sums import Condition
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pramana.randomness import Keystream
     from pramana.readings.records import ReleasedRecords
 
-__all__ = ["VERBS", "Asked", "Reading", "reading_of"]
+__all__ = ["VERBS", "Asked", "Reading", "about_records", "reading_of"]
 
 VERBS: Final = (
     "counts",
@@ -72,6 +72,11 @@ class Asked:
     def names(self) -> tuple[str, ...]:
         """All columns that it names."""
         return (*self.by, *(condition.column for condition in self.where))
+
+
+def about_records(asked: Asked) -> Asked:
+    """The same question about these records alone."""
+    return replace(asked, question=replace(asked.question, infer="records"))
 
 
 class Reading(Protocol):

@@ -35,7 +35,7 @@ from pramana.formats.opening import open_table
 from pramana.numeric import require_choice
 from pramana.randomness import Keystream
 from pramana.readings.asked_sets import require_sets
-from pramana.readings.base import Asked, Reading, reading_of
+from pramana.readings.base import Asked, Reading, about_records, reading_of
 from pramana.readings.coarse import of_values, recoded_words, require_told
 from pramana.readings.distributions import beyond_of
 from pramana.readings.filters import Where, conditions_of
@@ -51,6 +51,9 @@ from pramana.table.replicates import Replicates
 from pramana.types import TableLike
 
 __all__ = ["Release", "load_release", "written_release"]
+
+Ask = Callable[[Reading, Asked], Estimate]
+"""What is asked of a reading, about whom."""
 
 
 @dataclass(frozen=True)
@@ -229,16 +232,16 @@ class Release:
         require_choice("share", share, SHARES)
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
 
-        def ask(reading: Reading, how: CountMethod) -> Estimate:
+        def ask(reading: Reading, own: Asked, how: CountMethod) -> Estimate:
             if share in ("row", "column"):
-                return shares_within(reading, asked, share, method=how)
-            return reading.counts(asked, method=how, share=bool(share))
+                return shares_within(reading, own, share, method=how)
+            return reading.counts(own, method=how, share=bool(share))
 
         return self._answer(
-            ask(self.reading, method),
+            ask(self.reading, asked, method),
             asked,
             replicates,
-            lambda reading: ask(reading, reading.unbiased),
+            lambda reading, own: ask(reading, own, reading.unbiased),
         )
 
     def mean(
@@ -267,7 +270,7 @@ class Release:
         """
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
 
-        return self._told(lambda reading: reading.mean(asked, of), asked, replicates, of)
+        return self._told(lambda reading, own: reading.mean(own, of), asked, replicates, of)
 
     def total(
         self,
@@ -287,7 +290,7 @@ class Release:
         """
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
 
-        return self._told(lambda reading: reading.total(asked, of), asked, replicates, of)
+        return self._told(lambda reading, own: reading.total(own, of), asked, replicates, of)
 
     def proportion(
         self,
@@ -310,7 +313,7 @@ class Release:
         self._require_without_noise(beyond_of(beyond).column)
         require_told(self.certificate.schema, [beyond_of(beyond)])
         return self._told(
-            lambda reading: reading.proportion(asked, beyond_of(beyond)), asked, replicates
+            lambda reading, own: reading.proportion(own, beyond_of(beyond)), asked, replicates
         )
 
     def quantile(
@@ -342,7 +345,7 @@ class Release:
             )
         self._require_without_noise(of)
         return self._told(
-            lambda reading: reading.quantile(asked, of, shares=shares), asked, replicates, of
+            lambda reading, own: reading.quantile(own, of, shares=shares), asked, replicates, of
         )
 
     def independence(
@@ -395,7 +398,8 @@ class Release:
                 self._weighed_by(name).regress(asked, formula, family=family).coefficients
                 for name in self._replicates(replicates, asked)
             ]
-            found = replicated_regression(found, others, replicates)
+            alone = self.reading.regress(about_records(asked), formula, family=family)
+            found = replicated_regression(found, others, replicates, least=alone.se)
         why = f"{found.why}{self._of_weight(asked)}"
         return replace(found, weight=self._weight(asked), why=why, like=self.like)
 
@@ -462,13 +466,13 @@ class Release:
 
     def _told(
         self,
-        ask: Callable[[Reading], Estimate],
+        ask: Ask,
         asked: Asked,
         replicates: Replicates | None,
         of: str | None = None,
     ) -> Estimate:
         """An answer that is asked for in the same way with each replicate; ``of`` whose values."""
-        found = ask(self.reading)
+        found = ask(self.reading, asked)
         if of is not None:
             found = of_values(found, self.certificate.schema.column(of))
         return self._answer(found, asked, replicates, ask)
@@ -478,16 +482,17 @@ class Release:
         found: Estimate,
         asked: Asked,
         replicates: Replicates | None,
-        again: Callable[[Reading], Estimate],
+        again: Ask,
     ) -> Estimate:
         """The answer, with errors by replicate weights where they are named."""
         replicates = self._stated(replicates, asked, found)
         if replicates is not None:
-            others = [
-                again(self._weighed_by(name)) for name in self._replicates(replicates, asked, found)
+            figures = [
+                np.asarray(again(self._weighed_by(name), asked).unbiased)
+                for name in self._replicates(replicates, asked, found)
             ]
-            figures = [np.asarray(own.unbiased) for own in others]
-            found = replicated_estimate(found, figures, replicates, asked.question)
+            least = again(self.reading, about_records(asked)).se
+            found = replicated_estimate(found, figures, replicates, asked.question, least=least)
         why = f"{found.why}{self._of_weight(asked)}"
         spoken = self.certificate.labels
         return replace(found, weight=self._weight(asked), why=why, like=self.like, spoken=spoken)
