@@ -89,6 +89,14 @@ def test_a_model_of_a_release_scores_raw_records(sick):
     assert tree.score(clean, clean["sick"]) == pytest.approx(mined.accuracy.value, abs=0.02)
 
 
+def test_features_at_the_prompt_are_a_line_of_names(sick):
+    """What a model is made of, and not all that the schema says of it."""
+    features = pm.ReleasedFeatures.of(sick, target="sick")
+
+    assert len(repr(features)) < 200
+    assert all(own.name in repr(features) for own in features.attributes)
+
+
 def test_a_transformer_stands_in_pipelines_of_others(sick):
     """Fitted to raw records too: it learns nothing of them."""
     raw = people(2_000, 4).to_pandas()

@@ -35,13 +35,17 @@ MOST_LEVELS = 64
 """Columns with more distinct values and no declared domain are read as numbers."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Attribute:
     """One column: its labels, or ``None`` where it is a plain number; and its declared form."""
 
     name: str
     labels: tuple[Label, ...] | None
     column: Column | None = None
+
+    def __repr__(self) -> str:
+        """Its name: a model at the prompt lists what it is made of."""
+        return self.name
 
     @property
     def levels(self) -> FloatArray | None:
