@@ -1,4 +1,4 @@
-"""How much memory a command may take: 2 GiB, or what PRAMANA_MEMORY says.
+"""How much memory a command may take: 2 GiB, or what PRAMANA_MEMORY says; and a child's time.
 
 Tables in CSV and Parquet are read, shuffled and written in parts, and what does not fit goes to a
 nameless temporary file. So the bound holds for any number of records and columns; only a single
@@ -9,9 +9,11 @@ where they cannot be within it.
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import re
 import sys
+import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -23,6 +25,7 @@ __all__ = [
     "LEAST",
     "give_back",
     "limit_memory",
+    "limit_processor",
     "memory_bound",
     "require_addresses",
     "require_memory",
@@ -121,6 +124,16 @@ def limit_memory() -> None:
 
         most, hard = memory_bound() + OF_CHILD, resource.getrlimit(resource.RLIMIT_AS)[1]
         resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+
+def limit_processor(seconds: float) -> None:
+    """End this process once it has worked so long from now on, and leave no image of its memory."""
+    with suppress(ImportError, OSError, ValueError):  # not a POSIX system, or less already
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time() + seconds), hard))
 
 
 def require_addresses(size: int, *, what: str) -> None:

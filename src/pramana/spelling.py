@@ -113,12 +113,16 @@ def as_tables(tables: Iterable[Iterable[str]]) -> str:
 
 
 def as_file(path: str) -> str:
-    """A file that no command takes for an option.
+    """A file that no command takes for an option, or an address with both of its slashes.
 
-    >>> as_file("-people.csv"), as_file("people.csv")
-    ('./-people.csv', 'people.csv')
+    >>> as_file("-people.csv"), as_file("people.csv"), as_file("postgres:/office@host/db#people")
+    ('./-people.csv', 'people.csv', 'postgres://office@host/db#people')
     """
-    return f"./{path}" if path.startswith("-") else path
+    return f"./{path}" if path.startswith("-") else ADDRESS.sub(r"\1://", path)
+
+
+ADDRESS = re.compile(r"^([a-z][a-z0-9]+):/(?!/)")
+"""What a path object makes of the beginning of an address."""
 
 
 def pasted(words: Sequence[str]) -> str:

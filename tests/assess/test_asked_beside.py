@@ -50,7 +50,7 @@ def test_the_tables_asked_for_are_spoken_of_also_with_columns_as_they_are(people
     """By name, with what their own answers are off by; no other table is advised on."""
     plan = pm.design(SCHEMA, pm.PkAnonymity(k=200), data=people, method="reports")
     opened = open_source(people, schema=plan.schema)
-    about = Pasting("s.toml", "p.csv", tables="age*area,sex*town")
+    about = Pasting("s.toml", "p.csv", (), ("--k", "200"), tables="age*area,sex*town")
     told = list(beforehand(plan, opened, pasting=about))
     words = [one.words for one in told]
     here = next(own for own in words if "Tables asked for are off by, from the" in own)
@@ -65,6 +65,7 @@ def test_the_tables_asked_for_are_spoken_of_also_with_columns_as_they_are(people
     assert any(own.startswith("Better at the same promise") for own in words)
     assert not any("'town', which leaves" in own for own in words)
     advice = next(one.command for one in told if one.command.startswith("pramana advise"))
+    assert shlex.split(advice)[5:7] == ["--k", "200"]  # what was asked for, and no method
     assert tables_in(shlex.split(advice)[-1]) == [("age", "area"), ("sex", "town")]
 
 

@@ -41,6 +41,19 @@ def test_a_withheld_matrix_is_audited_from_the_command_line(steward: Path, run: 
     assert "likeliest record" in [entry["name"] for entry in found.json["attacks"]]
     folder = run("audit out --original people.csv --mechanism mine --json")
     assert folder.json["attacks"] == found.json["attacks"]
+    assert "published mechanism" not in json.dumps(folder.json)
+
+
+def test_an_attack_without_matrices_names_the_command_that_takes_them(
+    steward: Path, run: Run
+) -> None:
+    """And that command is there."""
+    assert run(PROTECT).code == 0
+    refused = run("attack linkage out --knowledge people.csv")
+    assert refused.code == 2
+    command = refused.err.partition("pramana audit ")[2].rstrip().rstrip(".")
+    words = command.replace("RELEASE", "out").replace("FILE", "people.csv")
+    assert run("audit " + words.replace("STEWARD_FOLDER", "mine")).code == 0
 
 
 def test_a_folder_inside_the_release_or_around_it_is_refused(steward: Path, run: Run) -> None:

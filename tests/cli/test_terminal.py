@@ -128,3 +128,47 @@ def test_nothing_that_shows_itself_at_the_prompt_commands_it(tmp_path):
     for one in shown:
         for text in (str(one), repr(one) if one is not caught.value else ""):
             assert not set(text) & set("\x1b\x9b\x07\x08\r\u202e\u200f"), type(one)
+
+
+def test_checks_of_a_kind_are_folded_and_failures_never():
+    """Of 28 sets the first three and how many more; every check that failed has its line."""
+    from pramana.cli.rendering import _folded, show_verdict
+    from pramana.release.checks import Check, Verdict
+
+    sets = [f"a*b{i}" for i in range(28)]
+    stated = [Check.stated(f"draws: {own} drawn without the truth", "cannot tell") for own in sets]
+    proven = [Check.of(f"reports of {own}", True, f"p = {i / 28:.2f}")
+              for i, own in enumerate(sets)]  # fmt: skip
+    assert list(_folded(stated)) == [
+        "draws: a*b0 drawn without the truth, draws: a*b1 drawn without the truth, draws: a*b2 "
+        "drawn without the truth and 25 more (--json shows all): cannot tell"
+    ]
+    assert list(_folded(proven))[-2:] == [
+        "reports of a*b2: p = 0.07",
+        "reports ...: 25 more like these (--json shows all)",
+    ]
+    few = [Check.of("columns", True, "as listed"), Check.of("records", True, "3 records")]
+    assert list(_folded(few)) == ["columns: as listed", "records: 3 records"]
+    failed = tuple(Check.of(f"domain of {own}", False, "outside") for own in sets)
+    import contextlib
+    import io
+
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        show_verdict(Verdict((*failed, *stated, *proven)))
+    assert said.getvalue().count("FAIL") == 28
+    assert len(said.getvalue().splitlines()) < 28 + 8
+
+
+def test_the_truth_beside_many_methods_breaks_no_name():
+    """Methods that do not fit beside each other stand in a further table."""
+    from pramana.cli.rendering import side_by_side
+
+    methods = ("inverse-frequency", "permute", "resample", "gaussian", "centroid", "retention")
+    heads = ("State by Age", "truth", *methods)
+    rows = [("California/CA, [60, 100]", "1,686", *("1,686",) * 6)]
+    parts = list(side_by_side(heads, rows, fixed=2, width=79))
+    assert [own for part, _ in parts for own in part[2:]] == list(methods)
+    assert len(parts) > 1
+    for part, _ in parts:
+        assert part[:2] == ("State by Age", "truth")
+        assert sum(max(len(head), 7) + 3 for head in part[1:]) + len(rows[0][0]) <= 80

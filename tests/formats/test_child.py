@@ -35,15 +35,48 @@ def test_what_the_child_reads_is_what_was_written(tmp_path):
     assert len(child._RUNNING) == 1
 
 
-def test_a_child_that_takes_too_long_is_said_to(tmp_path, monkeypatch):
-    """A loaded machine is no broken file; the next file is read."""
+def test_a_child_that_does_nothing_is_given_up(tmp_path, monkeypatch):
+    """Not for ever; the next file is read."""
     path = tmp_path / "a.sav"
     write_table(PEOPLE, path, file_format="sav")
     open_table(path)
     os.kill(child._RUNNING[os.getpid()].pid, signal.SIGSTOP)
-    monkeypatch.setattr(child, "PATIENCE", 0.2)
-    with pytest.raises(InvalidTable, match="within 0 seconds"):
+    monkeypatch.setattr(child, "PATIENCE", 0.01)
+    with pytest.raises(InvalidTable, match="within 0 seconds of processor time"):
         open_table(path)
+    monkeypatch.undo()
+    assert open_table(path).rows == PEOPLE.num_rows
+
+
+def test_a_loaded_machine_refuses_no_sound_file(tmp_path, monkeypatch):
+    """A child that has to wait, as for other work, may take longer than its time by far."""
+    path = tmp_path / "a.sav"
+    write_table(PEOPLE, path, file_format="sav")
+    open_table(path)
+    number = child._RUNNING[os.getpid()].pid
+    os.kill(number, signal.SIGSTOP)
+    monkeypatch.setattr(child, "PATIENCE", 1.0)
+    threading.Timer(2.5, os.kill, (number, signal.SIGCONT)).start()
+    assert open_table(path).rows == PEOPLE.num_rows
+
+
+def test_a_library_that_works_without_end_is_one_line(tmp_path, monkeypatch):
+    """Its processor time is spent, and nothing of its memory is left behind."""
+    path = tmp_path / "a.sav"
+    write_table(PEOPLE, path, file_format="sav")
+    room = tmp_path / "endless.py"
+    room.write_text("def read_here(path, **how):\n    while True: pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(child, "PATIENCE", 0.5)
+    monkeypatch.setattr(
+        child, "SERVE", child.SERVE.replace("; serve()", "; child.ROOMS = ('endless',); serve()")
+        .replace("import serve", "import serve; from pramana.formats import child")
+    )  # fmt: skip
+    if os.getpid() in child._RUNNING:
+        child._end(child._RUNNING[os.getpid()])
+    with pytest.raises(InvalidTable, match="broken, or too large for its format"):
+        child.read_in_child("endless", path, title="SPSS")
+    assert os.getpid() not in child._RUNNING or child._RUNNING[os.getpid()].poll() is not None
     monkeypatch.undo()
     assert open_table(path).rows == PEOPLE.num_rows
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import shlex
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,6 +67,13 @@ def test_a_release_is_made_from_it(people: str, tmp_path: Path) -> None:
 
     assert pm.verify(tmp_path / "out").valid
     assert pm.load(tmp_path / "out").records == 401
+
+
+def test_commands_to_paste_name_its_address(people: str, tmp_path: Path) -> None:
+    """With both slashes, as somebody wrote it."""
+    to = ["describe", people, "-o", str(tmp_path / "s.toml")]
+    said = subprocess.run(["pramana", *to], capture_output=True, text=True, check=True).stderr
+    assert shlex.split(said.rpartition("then design: ")[2])[2] == people
 
 
 @pytest.mark.parametrize(

@@ -57,8 +57,9 @@ class Pasting:
         return self.of("protect", *more, "-o", f"{free_name('release')}/")
 
     def advice(self) -> str:
-        """Every method tried on the table."""
-        return replace(self, targets=()).of("advise")
+        """Every method tried on the table, for the k that was asked for."""
+        at = self.targets.index("--k") if "--k" in self.targets else len(self.targets)
+        return replace(self, targets=self.targets[at : at + 2]).of("advise")
 
     def without(self, names: Sequence[str], *, taken: Collection[str] = ()) -> str:
         """The schema with these columns dropped."""

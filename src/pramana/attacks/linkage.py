@@ -37,7 +37,7 @@ CONFIDENT = 0.01
 """The share of links that the strongest linker is surest of, looked at apart."""
 
 MEASURED = (
-    "{name}: the published mechanism was run on the same people {runs} more, with the pairing "
+    "{name}: the mechanism was run on the same people {runs} more, with the pairing "
     "kept; the attacker knows {knows}."
 )
 

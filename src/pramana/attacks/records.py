@@ -99,7 +99,8 @@ def require_matrices(certificate: Certificate) -> Mechanism:
     if certificate.mechanism is None or not certificate.mechanism.columns:
         raise NotCovered(
             f"This attack needs the matrices, and a release by method {certificate.method} does "
-            "not publish any. Give the mechanism that the steward keeps, or use another attack."
+            "not publish any. With those that the steward keeps: pramana audit RELEASE --original "
+            "FILE --mechanism STEWARD_FOLDER."
         )
     return certificate.mechanism
 

@@ -86,7 +86,7 @@ def advise(
 
 
 def _show(found: Advice, commands: list[str], further: list[Told]) -> None:
-    from pramana.cli.rendering import bullet, note, out, paste, table_of
+    from pramana.cli.rendering import bullet, note, out, paste, side_by_side, table_of
 
     console = out()
     heads, rows = found.rows()
@@ -95,8 +95,9 @@ def _show(found: Advice, commands: list[str], further: list[Told]) -> None:
     name, heads, rows = found.beside()
     if name:
         console.print(f"Records by {name}, the largest cells:", markup=False)
-        console.print(table_of(heads, rows, right=heads[1:]))
-        console.print()
+        for own, part in side_by_side(heads, rows, fixed=2, width=console.width):
+            console.print(table_of(own, part, right=own[1:]))
+            console.print()
     for sentence in found.why():
         bullet(console, sentence, style="green")
     for said in further:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pramana.methods.plan import Plan
     from pramana.release.certificate import Certificate
-    from pramana.release.verify import Verdict
+    from pramana.release.checks import Check, Verdict
     from pramana.types import Form
 
 __all__ = [
@@ -309,14 +309,71 @@ def _list(names: Sequence[str]) -> str:
     return ", ".join(names[:-1]) + (" and " if names[1:] else "") + names[-1]
 
 
+def side_by_side(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], *, fixed: int, width: int
+) -> Iterator[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
+    """A table in parts that fit beside each other; each begins with so many of its columns.
+
+    >>> rows = [("north", "12", "11", "13")]
+    >>> [part[0] for part in side_by_side(("area", "truth", "one", "two"), rows, fixed=2, width=20)]
+    [('area', 'truth', 'one'), ('area', 'truth', 'two')]
+    """
+    wide = [max(map(len, column)) + SPACE for column in zip(heads, *rows, strict=True)]
+    left = width - sum(wide[:fixed])
+    parts: list[list[int]] = [[]]
+    for at in range(fixed, len(heads)):
+        if parts[-1] and sum(wide[own] for own in [*parts[-1], at]) > left:
+            parts.append([])
+        parts[-1].append(at)
+    for part in parts:
+        chosen = [*range(fixed), *part]
+        yield tuple(heads[i] for i in chosen), [tuple(row[i] for i in chosen) for row in rows]
+
+
+SPACE = 3
+"""Between two columns of a table."""
+
+MOST_ALIKE, SHOWN_ALIKE = 6, 3
+"""More checks of a kind than these are not shown one by one, unless one failed."""
+
+
+def _one_by_one(checks: Iterable[Check]) -> list[str]:
+    return [f"{check.name}: {check.detail}" for check in checks]
+
+
+def _folded(checks: Iterable[Check]) -> Iterator[str]:
+    """A line a check; of many that found the same, or begin alike, the first and how many more."""
+    same: dict[str, list[str]] = {}
+    for check in checks:
+        same.setdefault(check.detail, []).append(check.name)
+    alike: dict[str, list[str]] = {}
+    for detail, names in same.items():
+        many = len(names) > MOST_ALIKE
+        told = [_and_more(names)] if many else names
+        kind = detail if many else names[0].partition(" ")[0]
+        alike.setdefault(kind, []).extend(f"{name}: {detail}" for name in told)
+    for kind, lines in alike.items():
+        if len(lines) <= MOST_ALIKE:
+            yield from lines
+            continue
+        yield from lines[:SHOWN_ALIKE]
+        yield f"{kind} ...: {len(lines) - SHOWN_ALIKE} more like these (--json shows all)"
+
+
+def _and_more(names: Sequence[str]) -> str:
+    more = len(names) - SHOWN_ALIKE
+    return f"{', '.join(names[:SHOWN_ALIKE])} and {more} more (--json shows all)"
+
+
 def show_verdict(verdict: Verdict, *, what: str = "release") -> None:
     """Each check with a mark, then what must be known, then the verdict."""
     from rich.markup import escape
 
     console = out()
     for state, mark in MARKS.items():
-        for check in verdict.of_state(state):
-            console.print(f"{mark} {escape(check.name)}: {escape(check.detail)}", soft_wrap=True)
+        every = verdict.of_state(state)
+        for line in _one_by_one(every) if state == "failed" else _folded(every):
+            console.print(f"{mark} {escape(line)}", soft_wrap=True)
     for remark in verdict.notes:
         console.print(f"[yellow]note[/] {escape(remark)}", soft_wrap=True)
     failed, stated = (len(verdict.of_state(state)) for state in ("failed", "stated"))

@@ -5,7 +5,8 @@ Feather believe what a file says of its own lengths. Over one that lies they may
 must not, or unpack it without end, and the process is gone. So they run in a child with as much
 memory as a command may take, which is started once and kept, and
 hands over what it read as Arrow data; when it dies or does not answer, that is one line here, and
-the next file gets a new child. It ends when this process ends, however that is.
+the next file gets a new child. It ends when this process ends, however that is. What a file may
+take is processor time: a sound one is read however much else the machine has to do.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -27,14 +29,21 @@ import pyarrow as pa
 
 from pramana.errors import InvalidTable, PramanaError
 from pramana.formats.base import BROKEN, whole
-from pramana.memory import limit_memory, memory_bound
+from pramana.memory import limit_memory, limit_processor, memory_bound
 from pramana.table.labels import Labels
 from pramana.types import Form
 
 __all__ = ["read_in_child", "serve"]
 
 PATIENCE: Final = 60.0
-"""Seconds for a file, and one more for each of its megabytes."""
+"""Seconds of processor time for a file, and one more for each of its megabytes."""
+
+WAITED: Final = 20.0
+"""So many times that is waited for a child that does nothing at all."""
+
+MOMENT: Final = 1.0
+SPENT: Final = getattr(signal, "SIGXCPU", 0)
+"""How the system ends a process whose processor time is spent."""
 
 SERVE: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -54,19 +63,18 @@ def read_in_child(room: str, path: Path, *, title: str, **how: str) -> tuple[pa.
     with _LOCK, _child() as process:
         patience = PATIENCE + path.stat().st_size / 1e6
         too_late = threading.Event()
-        late = threading.Timer(patience, _give_up, (process, too_late))
+        late = threading.Timer(WAITED * patience, _give_up, (process, too_late))
         late.start()
+        asked = {"room": room, "path": str(path.absolute()), "how": how, "seconds": patience}
         try:
-            return _answer(process, {"room": room, "path": str(path.absolute()), "how": how})
+            return _answer(process, asked)
         except BROKEN as error:
             if isinstance(error, PramanaError):
                 raise
-            process.kill()
-            process.wait()
-            if too_late.is_set():
+            if too_late.is_set() or _ended(process) == -SPENT:
                 raise InvalidTable(
-                    f"{path} cannot be read as {title} within {patience:.0f} seconds. Try again "
-                    "when the machine does less, or write it as Parquet or CSV."
+                    f"{path} cannot be read as {title} within {patience:.0f} seconds of processor "
+                    "time. It is broken, or too large for its format: write it as Parquet or CSV."
                 ) from None
             raise InvalidTable(
                 f"{path} cannot be read as {title}: the library that reads such files broke down "
@@ -76,6 +84,14 @@ def read_in_child(room: str, path: Path, *, title: str, **how: str) -> tuple[pa.
             ) from None
         finally:
             late.cancel()
+
+
+def _ended(process: subprocess.Popen[bytes]) -> int:
+    """How a child ended that is about to, or was ended here: its answer has broken off."""
+    with suppress(subprocess.TimeoutExpired):
+        return process.wait(timeout=MOMENT)
+    process.kill()
+    return process.wait()
 
 
 def _give_up(process: subprocess.Popen[bytes], too_late: threading.Event) -> None:
@@ -164,6 +180,7 @@ def serve() -> None:
     warnings.simplefilter("ignore")
     for line in source:
         asked = json.loads(line)
+        limit_processor(asked["seconds"])
         _serve_one(asked, sink)
         sink.flush()
 

@@ -44,7 +44,7 @@ def open_postgres(source: str) -> OpenedTable:
     except ImportError:
         raise MissingExtra(LIBRARY) from None
     if not table:
-        raise InvalidTable(f"Say which table of {where} is meant: {where}#TABLE.")
+        raise InvalidTable(f"Say which table of {where} is meant: end its address with #TABLE.")
     try:
         with psycopg.connect(address, connect_timeout=10) as connection:
             connection.read_only = True

@@ -15,7 +15,8 @@ from pramana.table.codec import code_dtype
 from pramana.table.domains import Label
 from pramana.types import Codes, FloatArray, IntArray
 
-__all__ = ["JointCells", "cell_codes", "cell_counts", "cell_numbers", "joint_groups"]
+__all__ = ["JointCells", "cell_codes", "cell_counts", "cell_numbers", "distinct_rows",
+           "joint_groups"]  # fmt: skip
 
 LARGEST: Final = 2**63 - 1
 """So many combinations have a number each."""
@@ -83,6 +84,19 @@ def joint_groups(columns: Sequence[Codes]) -> IntArray:
     return groups
 
 
+def distinct_rows(points: FloatArray) -> tuple[FloatArray, IntArray]:
+    """The rows that differ, and for each row its place among them.
+
+    >>> rows, places = distinct_rows(np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 0.0]]))
+    >>> rows[places].tolist(), len(rows)
+    ([[1.0, 0.0], [0.0, 2.0], [1.0, 0.0]], 2)
+    """
+    places = joint_groups(list(points.T)) if points.shape[1] else np.zeros(len(points), np.int64)
+    first = np.zeros(int(places.max(initial=-1)) + 1, dtype=np.int64)
+    first[places[::-1]] = np.arange(len(places))[::-1]
+    return points[first], places
+
+
 def _numbered(values: Codes) -> tuple[IntArray, int]:
     """The place of each value among those that occur, in their order, and how many there are."""
     if len(values) and np.issubdtype(values.dtype, np.integer):
@@ -94,6 +108,11 @@ def _numbered(values: Codes) -> tuple[IntArray, int]:
             there[steps] = True
             places: IntArray = np.cumsum(there) - 1
             return places[steps], int(places[-1]) + 1
+    elif len(values) and np.issubdtype(values.dtype, np.floating):
+        low, high = values.min(), values.max()
+        top = values == high
+        if (top | (values == low)).all():  # marks of a category: no sorting either
+            return top.astype(np.int64) * int(high > low), 1 + int(high > low)
     found, codes = np.unique(values, return_inverse=True)
     return codes.ravel(), len(found)
 

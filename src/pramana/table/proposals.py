@@ -82,10 +82,11 @@ HEALTH = re.compile(
 
 @dataclass(frozen=True)
 class Proposal:
-    """A role and the reason for it."""
+    """A role and the reason for it; ``place`` where the column says where people are."""
 
     role: Role
     why: str
+    place: bool = False
 
 
 def visible(name: str) -> bool:

@@ -17,8 +17,9 @@ from pramana.table.opened import OpenedTable
 from pramana.table.tally import Tally
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["Follows", "following", "may_number_households", "nearly_the_same", "parts_of",
-           "shared_within", "standing_together", "unrelated"]  # fmt: skip
+__all__ = ["FIRST", "Follows", "first_codes", "following", "may_number_households",
+           "nearly_the_same", "parts_of", "shared_within", "standing_together",
+           "unrelated"]  # fmt: skip
 
 FIRST = 20_000
 """Records in which relations are looked for."""
@@ -72,21 +73,22 @@ def following(table: OpenedTable, tallies: Mapping[str, Tally]) -> dict[str, tup
     names = [name for name, seen in tallies.items() if _may_relate(seen, table.rows)]
     if len(names) < 2:
         return {}
-    codes = _codes(table, names, FIRST)
+    codes = first_codes(table, names, FIRST)
     found: dict[str, list[Follows]] = {}
     order = sorted(names, key=lambda name: tallies[name].distinct)
     for place, column in enumerate(order):
         for source in order[place + 1 :]:
             if not _determines(codes[source], codes[column]):
                 continue
-            whole = _codes(table, [source, column], None)
+            whole = first_codes(table, [source, column], None)
             if not _determines(whole[source], whole[column]):
                 continue
             same = tallies[source].distinct == tallies[column].distinct
-            # Of two that say the same the first in the table stays.
+            # Of two that say the same codes stay rather than measures, or the first in the table.
             first, second = source, column
-            if same and names.index(column) < names.index(source):
-                first, second = column, source
+            if same:
+                kinds = {name: tallies[name].kind == "number" for name in (source, column)}
+                first, second = sorted(kinds, key=lambda name: (kinds[name], names.index(name)))
             nested = not same and _begin_alike(table, tallies, source, column)
             found.setdefault(second, []).append(Follows(second, first, same, nested))
     return {name: tuple(own) for name, own in found.items()}
@@ -190,7 +192,7 @@ def _may_relate(seen: Tally, records: int) -> bool:
     return seen.complete and few and records >= SEEN_OFTEN * seen.distinct
 
 
-def _codes(table: OpenedTable, names: Sequence[str], most: int | None) -> dict[str, IntArray]:
+def first_codes(table: OpenedTable, names: Sequence[str], most: int | None) -> dict[str, IntArray]:
     """A number for each value, missing among them."""
     held: list[pa.RecordBatch] = []
     records = 0
@@ -235,7 +237,7 @@ def shared_within(
     Such as hold the same value for nearly all records say nothing, and are not named.
     """
     varied = [own for own in others if own != name and _varies(tallies[own])]
-    codes = _codes(table, [name, *varied], FIRST)
+    codes = first_codes(table, [name, *varied], FIRST)
     groups = codes[name]
     if int(np.bincount(groups).max()) < 2:
         return []

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from pramana.table.opened import OpenedTable
+from pramana.table.places import places_among
 from pramana.table.proposals import (
     Proposal,
     in_plain_letters,
@@ -59,9 +60,26 @@ def propose_roles(
     roles |= _parts(table, tallies, roles, given)
     roles |= _derived(roles, given, follows)
     roles |= _twins(table, tallies, roles, given)
-    places = {own.source for every in follows.values() for own in every if own.nested}
-    roles |= _fewer_keys(tallies, roles, given, places)
+    roles |= _places(table, tallies, roles, given, follows)
+    roles |= _fewer_keys(tallies, roles, given)
     return roles | _telling(roles, given, follows)
+
+
+def _places(
+    table: OpenedTable,
+    tallies: Mapping[str, Tally],
+    roles: Roles,
+    given: Mapping[str, Role],
+    follows: Mapping[str, tuple[Follows, ...]],
+) -> Roles:
+    """Keys that behave as places do: strangers know where people live."""
+    keys = [name for name, own in roles.items() if own.role is Role.KEY and name not in given]
+    weights = [name for name, own in roles.items() if own.role is Role.WEIGHT]
+    signs = places_among(table, tallies, keys, follows, weights)
+    return {
+        name: Proposal(Role.KEY, f"{roles[name].why}; {sign}", place=True)
+        for name, sign in signs.items()
+    }
 
 
 def _weights(
@@ -194,9 +212,9 @@ def _derived(
     """
     found = {}
     for name, every in follows.items():
-        own = every[0]
         if name in given or roles[name].role is not Role.KEY or _stays(name, every):
             continue
+        own = next((one for one in every if one.source not in follows), every[0])
         found[name] = Proposal(Role.IDENTIFIER, f"{own.words}: dropped, as it would tell that one")
     return found
 
@@ -265,7 +283,6 @@ def _fewer_keys(
     tallies: Mapping[str, Tally],
     roles: Roles,
     given: Mapping[str, Role],
-    places: set[str],
 ) -> Roles:
     """Of many keys those by which people are recognised most easily; why the others are none.
 
@@ -275,8 +292,8 @@ def _fewer_keys(
     room = max(MOST_KEYS - sum(role is Role.KEY for role in given.values()), 0)
     if len(keys) <= room:
         return {}
-    ranked = sorted(keys, key=lambda name: -visibility(name, tallies[name], place=name in places))
-    best = ranked[:room]
+    seen = {name: visibility(name, tallies[name], place=roles[name].place) for name in keys}
+    best = sorted(keys, key=lambda name: -seen[name])[:room]
     why = f"not among the {MOST_KEYS} columns by which people are recognised most easily"
     if not room:
         why = "not among the keys that were named"
