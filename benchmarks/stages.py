@@ -80,9 +80,7 @@ def _measure(spent, source: Path, target: Path, records: int) -> None:
             shuffler.add(shuffler.scatter(batch, at))
 
     _timed(spent, "scatter", scatter)
-    ordered = _timed(
-        spent, "order", lambda: [shuffler.ordered(r) for r in range(len(shuffler.counts))]
-    )
+    ordered = _timed(spent, "order", lambda: list(map(shuffler.ordered, shuffler.spans())))
     made = _timed(spent, "decode", lambda: [work.decode(batch, 0) for batch in ordered])
     _timed(spent, "write", lambda: _write(made, target))
     _timed(spent, "fingerprint", lambda: fingerprint(target, "parquet"))

@@ -66,7 +66,7 @@ def test_the_order_of_a_shuffle_does_not_depend_on_the_columns(columns):
     for batch in table.to_batches(max_chunksize=7_000):
         position = int(batch.column(0)[0].as_py())
         shuffler.add(shuffler.scatter(batch, position))
-    parts = [shuffler.ordered(at).column(0) for at in range(len(shuffler.counts))]
+    parts = [shuffler.ordered(span).column(0) for span in shuffler.spans()]
     found = np.concatenate([np.asarray(part) for part in parts])
     words = Keystream.from_seed(1).words("shuffle", 0, records)
     assert (found == np.argsort(words, kind="stable")).all()

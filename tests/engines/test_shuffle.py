@@ -54,7 +54,7 @@ def shuffled(cuts, *, schema=SCHEMA, records=None, make=batch, **options):
     shuffler = Shuffler(schema, keystream=SEEDED, stream="s", records=records, **options)
     for begin, end in itertools.pairwise([0, *cuts]):
         shuffler.add(shuffler.scatter(make(begin, end), begin))
-    parts = [shuffler.ordered(number) for number in range(len(shuffler.counts))]
+    parts = list(map(shuffler.ordered, shuffler.spans()))
     return pa.Table.from_batches(parts, schema).to_pylist()
 
 
@@ -116,12 +116,29 @@ def test_columns_of_every_kind_ride_along(array, memory):
         assert made == [whole.to_pylist()[i] for i in order]
 
 
+@pytest.mark.parametrize("most", [1, 3, 40, 10**6])
+def test_spans_are_all_ranges_in_order(monkeypatch, most):
+    """Each once, together at most as many records as one goes on with, or a single range."""
+    monkeypatch.setattr(shuffle, "SPAN_RECORDS", most)
+    shuffler = Shuffler(SCHEMA, keystream=SEEDED, stream="s")
+    shuffler.add(shuffler.scatter(batch(0, 300), 0))
+    spans = list(shuffler.spans())
+
+    assert [number for span in spans for number in span] == list(range(256))
+    counts = [[shuffler.counts[number] for number in span] for span in spans]
+    assert all(sum(own) <= most or sum(map(bool, own)) == 1 for own in counts)
+    whole = batch(0, 300).to_pylist()
+    order = SEEDED.permutation(300, "s").tolist()
+    made = pa.Table.from_batches(list(map(shuffler.ordered, spans)), SCHEMA).to_pylist()
+    assert made == [whole[i] for i in order]
+
+
 def test_no_records_is_no_batch():
     """A table without records stays one."""
     shuffler = Shuffler(SCHEMA, keystream=SEEDED, stream="s")
 
-    assert sum(len(shuffler.ordered(number)) for number in range(256)) == 0
-    assert shuffler.ordered(0).schema == SCHEMA
+    assert [len(made) for made in map(shuffler.ordered, shuffler.spans())] == [0]
+    assert shuffler.ordered(range(1)).schema == SCHEMA
 
 
 @pytest.mark.parametrize("records", [1, 10**6, None])
@@ -133,8 +150,7 @@ def test_all_orders_are_equally_likely(records):
     for i in range(1500):
         shuffler = Shuffler(schema, keystream=SEEDED, stream=f"run {i}", records=records)
         shuffler.add(shuffler.scatter(four, 0))
-        ranges = [number for number, count in enumerate(shuffler.counts) if count]
-        parts = [shuffler.ordered(number).column(0) for number in ranges]
+        parts = [shuffler.ordered(span).column(0) for span in shuffler.spans()]
         orders.append(pa.chunked_array(parts).to_pylist())
 
     assert _p_value(orders) > LEVEL

@@ -12,7 +12,7 @@ from pramana.engines.duckdb.sums import grouped_sums
 from pramana.engines.local.table import LocalTable
 from pramana.engines.sums import SumsAsked, sum_name
 from pramana.errors import InvalidTable
-from pramana.formats.base import RecordStream
+from pramana.formats.base import RecordStream, whole
 from pramana.formats.opening import open_table
 from pramana.formats.parquet import PARQUET
 from pramana.formats.parquet_footer import Chunk, chunks_of
@@ -207,3 +207,33 @@ def test_sizes_that_do_not_fit_their_column_do_not_end_the_process(tmp_path):
     path.write_bytes(b"PAR1" + body + made + len(made).to_bytes(4, "little") + b"PAR1")
     with pytest.raises(InvalidTable, match="cannot be read"):
         open_table(path).to_arrow()
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.int32(), pa.uint16()])
+@pytest.mark.parametrize("sliced", [False, True])
+def test_an_index_that_leads_nowhere_is_found(kind, sliced):
+    """Beyond the last label or before the first; not where the value is missing, or cut off."""
+
+    def column(numbers, missing=()):
+        data = pa.py_buffer(np.array(numbers, kind.to_pandas_dtype()))
+        there = np.packbits([at not in missing for at in range(len(numbers))], bitorder="little")
+        indices = pa.Array.from_buffers(kind, len(numbers), [pa.py_buffer(there), data])
+        made = pa.DictionaryArray.from_arrays(indices, pa.array(["a", "b"]), safe=False)
+        return pa.table({"x": made.slice(1) if sliced else made})
+
+    assert whole(column([1, 0, 1])).num_rows == (2 if sliced else 3)
+    assert whole(column([0, 99, 1], missing=[1])).column(0).null_count == 1
+    for wrong in ([0, 1, 2], [0, np.iinfo(kind.to_pandas_dtype()).max, 1]):
+        with pytest.raises(pa.ArrowInvalid):
+            whole(column(wrong))
+    if sliced:
+        assert whole(column([99, 0, 1])).num_rows == 2
+
+
+def test_a_label_that_is_no_text_is_found():
+    """Dictionaries are looked at whole, not only the indices that lead to them."""
+    bad = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(np.array([0, 2], np.int32)), pa.py_buffer(b"\xff\xfe")]
+    )
+    with pytest.raises(pa.ArrowInvalid):
+        whole(pa.table({"x": pa.DictionaryArray.from_arrays(pa.array([0], pa.int8()), bad)}))

@@ -30,7 +30,7 @@ from pramana.formats.parquet_footer import (
     moved,
     row_group,
 )
-from pramana.formats.parquet_labels import CODEC, column_of_labels, is_of_labels
+from pramana.formats.parquet_labels import CODEC, column_of_labels, is_of_labels, may_be_of_labels
 from pramana.formats.spill import Spill
 from pramana.formats.thrift import Struct
 from pramana.parallel import default_threads, in_order
@@ -89,12 +89,16 @@ class ParquetFormat(Format):
         return packed, said
 
     def write(self, path: Path, records: RecordStream) -> None:
-        """Write a file of one row group a group, each encoded by a thread of its own."""
+        """Write a file of one row group a group, each encoded by a thread of its own.
+
+        Columns of labels alone are packed before another thread has taken over.
+        """
         encoded = partial(_encoded, records.schema)
+        threads = 1 if all(map(may_be_of_labels, records.schema)) else default_threads()
         groups: list[Struct] = []
         with path.open("wb") as file:
             file.write(MARK)
-            for group in in_order(encoded, records.groups, threads=default_threads(), cells=_cells):
+            for group in in_order(encoded, records.groups, threads=threads, cells=_cells):
                 groups.append(row_group(group.columns, rows=group.rows, begin=file.tell()))
                 file.writelines(group.pages)
                 group.pages.clear()  # before the next is waited for

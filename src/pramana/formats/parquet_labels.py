@@ -20,7 +20,7 @@ from pramana.errors import InvalidTable
 from pramana.formats.parquet_footer import MARK
 from pramana.formats.thrift import BINARY, I32, I64, LIST, STRUCT, Struct, to_bytes, varint
 
-__all__ = ["CODEC", "column_of_labels", "is_of_labels"]
+__all__ = ["CODEC", "column_of_labels", "is_of_labels", "may_be_of_labels"]
 
 DATA, DICTIONARY = 0, 2  # kinds of pages
 PLAIN, RLE, RLE_DICTIONARY = 0, 3, 8  # encodings
@@ -29,12 +29,17 @@ BYTE_ARRAY, SNAPPY = 6, 1
 CODEC: Final = "snappy"
 
 
-def is_of_labels(field: pa.Field, column: pa.Array) -> bool:
-    """Whether a column is of texts that a byte numbers, each of them one of its dictionary."""
+def may_be_of_labels(field: pa.Field) -> bool:
+    """Whether a column is of texts that a byte numbers."""
     kind = field.type
     if not pa.types.is_dictionary(kind) or sys.byteorder != "little":
         return False
-    if not (pa.types.is_uint8(kind.index_type) and pa.types.is_string(kind.value_type)):
+    return bool(pa.types.is_uint8(kind.index_type) and pa.types.is_string(kind.value_type))
+
+
+def is_of_labels(field: pa.Field, column: pa.Array) -> bool:
+    """Whether a column is of texts that a byte numbers, each of them one of its dictionary."""
+    if not may_be_of_labels(field):
         return False
     if column.dictionary.null_count or (column.null_count and not field.nullable):
         return False

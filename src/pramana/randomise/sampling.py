@@ -36,10 +36,11 @@ from pramana.types import BoolArray, Codes, Words
 __all__ = ["alias_cells", "randomise", "sample", "sample_by_stratum"]
 
 
-BLOCK: Final = 2**15
-"""So many values are drawn at a time: all buffers together, 1.75 MiB, stay in the cache."""
+BLOCK: Final = 2**17
+"""So many values are drawn at a time. Fewer would stay in the cache, and be drawn no faster; and
+threads would wait for each other after each of the shorter steps."""
 
-WORDS: Final = 6
+WORDS: Final = 5
 """The buffer for words; the others are those of the samplers."""
 
 _PREPARED: dict[int, tuple[weakref.ref[TransitionMatrix], Sampler]] = {}
@@ -49,7 +50,7 @@ class _Buffers(threading.local):
     """Memory that each thread uses again and again."""
 
     def __init__(self) -> None:
-        self._memory = np.empty((7, BLOCK), dtype=np.uint64)
+        self._memory = np.empty((WORDS + 1, BLOCK), dtype=np.uint64)
 
     def get(self, number: int, count: int, dtype: DTypeLike = np.uint64) -> NDArray[Any]:
         """One of the buffers, for ``count`` values of a type of at most 8 bytes."""
@@ -159,15 +160,12 @@ def _prepare(matrix: TransitionMatrix) -> Sampler:
 
 def _choose(first: BoolArray, one: Codes, other: Codes, out: Codes) -> None:
     """``one`` where ``first`` says so, else ``other``: by bits, faster than a masked copy."""
-    count, kind = len(out), out.dtype
-    mask, rest = _BUFFERS.get(4, count, kind), _BUFFERS.get(5, count, kind)
+    mask = _BUFFERS.get(4, len(out), out.dtype)
     np.copyto(mask, first, casting="unsafe")
     np.negative(mask, out=mask)  # all bits or none
-    np.copyto(rest, other, casting="unsafe")
-    np.copyto(out, one, casting="unsafe")
-    out ^= rest
+    np.bitwise_xor(one, other, out=out, casting="unsafe")
     out &= mask
-    out ^= rest
+    np.bitwise_xor(out, other, out=out, casting="unsafe")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +179,11 @@ class _Mixture:
         if self.other == 0:
             out[:] = codes
             return
-        drawn, keep = _BUFFERS.get(0, len(codes)), _BUFFERS.get(1, len(codes), np.bool_)
+        drawn = _BUFFERS.get(0, len(codes), out.dtype)
+        keep = _BUFFERS.get(1, len(codes), np.bool_)
         # The last word that draws, and not the first that does not: that may be 2**64.
         np.greater(words, np.uint64(self.size * self.other - 1), out=keep)
-        np.floor_divide(words, np.uint64(self.other), out=drawn)
+        np.floor_divide(words, np.uint64(self.other), out=drawn, casting="unsafe")
         _choose(keep, codes, drawn, out)
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "encode_released",
     "partly_told",
     "places_among",
+    "points_inside",
     "refuse",
     "released_type",
 ]
@@ -289,17 +290,21 @@ def _indices(array: pa.DictionaryArray) -> pa.Array:
 
 def _taken(values: Values, indices: pa.Array) -> Values:
     """The value at each index; one that points outside is refused."""
-    if len(indices) and not _within(indices, len(values)):
+    if not points_inside(indices, len(values)):
         raise InvalidTable("An index points outside its dictionary: the table is broken.")
     taken = pc.take(pa.array(values), indices, boundscheck=False)
     found: Values = taken.to_numpy()
     return found
 
 
-def _within(indices: pa.Array, size: int) -> bool:
-    """Whether all of these point below the size: as unsigned ones, none of which is negative."""
-    whole = indices.to_numpy()
-    return int(whole.view(f"u{whole.dtype.itemsize}").max()) < size
+def points_inside(indices: pa.Array, size: int) -> bool:
+    """Whether all of these point below the size, also in places that count as missing.
+
+    As unsigned ones, none of which is negative.
+    """
+    data = np.frombuffer(indices.buffers()[1] or b"", f"u{indices.type.bit_width // 8}")
+    told = data[indices.offset : indices.offset + len(indices)]
+    return not len(told) or int(told.max()) < size
 
 
 def _refused(column: Column, places: Positions) -> Refused:

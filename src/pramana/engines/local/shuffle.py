@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import tempfile
 import weakref
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -39,6 +40,9 @@ RANGE_CELLS: Final = 2**21
 WIDE_BITS_MOST: Final = 12
 WIDE: Final = 8
 """A range of a table of more columns has about so many cells: it is copied thrice on its way."""
+
+SPAN_RECORDS: Final = 2**18
+"""So many are unpacked and decoded in one go: a thread that calls often waits often for others."""
 
 SHARE: Final = 6
 """Of the memory allowed that is held before it goes to the temporary file."""
@@ -128,9 +132,14 @@ class Piece:
         """Bytes in memory, about."""
         return int(self.words.nbytes + self.rows.nbytes + self.others.nbytes)
 
+    @cached_property
+    def _places(self) -> list[int]:
+        places: list[int] = self.ends.tolist()
+        return places
+
     def part(self, number: int) -> tuple[Words, NDArray[np.void], pa.RecordBatch]:
         """The records of one range."""
-        begin, end = self.ends[number : number + 2].tolist()
+        begin, end = self._places[number], self._places[number + 1]
         rows = self.rows[begin:end] if len(self.rows) else self.rows
         others = self.others.slice(begin, end - begin) if self.others.num_columns else self.others
         return self.words[begin:end], rows, others
@@ -193,12 +202,30 @@ class Shuffler:
             self._spill.write(self._held)
             self._held, self._held_bytes = [], 0
 
-    def ordered(self, number: int) -> pa.RecordBatch:
-        """The records of one range in their final order."""
+    def spans(self) -> Iterator[range]:
+        """Neighbouring ranges that go on together: all of them, in order."""
+        most = min(SPAN_RECORDS, RANGE_CELLS // max(1, len(self._layout.schema)))
+        begin, held = 0, 0
+        for number, count in enumerate(self.counts):
+            if held and held + count > most:
+                yield range(begin, number)
+                begin, held = number, 0
+            held += count
+        yield range(begin, len(self._counts))
+
+    def ordered(self, span: range) -> pa.RecordBatch:
+        """The records of some neighbouring ranges in their final order."""
+        ranges = [self._ordered(number) for number in span if self._counts[number]]
+        if not ranges:
+            return pa.RecordBatch.from_pylist([], schema=self._layout.schema)
+        rows = np.concatenate([own[0] for own in ranges])
+        others = _concatenated([own[1] for own in ranges])
+        return self._layout.unpack(rows, others, sum(own[2] for own in ranges))
+
+    def _ordered(self, number: int) -> tuple[NDArray[np.void], pa.RecordBatch, int]:
+        """The records of one range, packed and others, and their number."""
         parts = self._spill.read(number) if self._spill is not None else []
         parts += [piece.part(number) for piece in self._held]
-        if not parts:
-            return pa.RecordBatch.from_pylist([], schema=self._layout.schema)
         words = np.concatenate([part[0] for part in parts])
         order = order_of_words(
             words,
@@ -208,8 +235,7 @@ class Shuffler:
             shared_bits=self._bits,
         )
         rows = _take_rows(np.concatenate([part[1] for part in parts]), order)
-        others = _take(_concatenated([part[2] for part in parts]), order)
-        return self._layout.unpack(rows, others, len(words))
+        return rows, _take(_concatenated([part[2] for part in parts]), order), len(words)
 
 
 def _range_bits(records: int | None, columns: int) -> int:

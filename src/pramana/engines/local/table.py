@@ -129,8 +129,9 @@ class LocalTable:
                 if progress is not None:
                     progress(len(piece.words))
             position = 0
-            for number, records in enumerate(shuffler.counts):
-                yield Part(position, records, partial(shuffler.ordered, number))
+            for span in shuffler.spans():
+                records = sum(shuffler.counts[span.start : span.stop])
+                yield Part(position, records, partial(shuffler.ordered, span))
                 position += records
 
         return replace(
