@@ -54,12 +54,16 @@ def peak_memory() -> int:
 
 
 def in_child(module: str, *arguments: str) -> Run:
-    """Run ``python -m module arguments``, start-up included, in a process of its own."""
+    """Run ``python -m module arguments``, start-up included, in a process of its own.
+
+    Modules are compiled once, as those of an installed package are, whatever the caller says.
+    """
     root = Path(__file__).parent.parent
+    own = {name: said for name, said in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.NamedTemporaryFile() as told:
         command = [sys.executable, "-m", "benchmarks._child", told.name, module, *arguments]
         begin = time.perf_counter()
-        child = subprocess.Popen(command, cwd=root)
+        child = subprocess.Popen(command, cwd=root, env=own)
         _, status, usage = os.wait4(child.pid, 0)
         seconds = time.perf_counter() - begin
         child.returncode = os.waitstatus_to_exitcode(status)
