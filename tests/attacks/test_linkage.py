@@ -384,7 +384,8 @@ def test_empty_sides_are_refused():
         distance_to_closest(MixedRecords.of(codes=[[1, 2]]), MixedRecords.of(codes=[[1]]))
 
 
-def test_the_compiled_loop_adds_up_scores_that_are_far_off_or_impossible():
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_compiled_loop_adds_up_scores_that_are_far_off_or_impossible(grouped):
     """Against the sums written out, for more people than are looked for at once."""
     random = np.random.default_rng(5)
     first, second = np.log(random.random((37, 20))), np.log(random.random((37, 30)))
@@ -392,6 +393,7 @@ def test_the_compiled_loop_adds_up_scores_that_are_far_off_or_impossible():
     second[0], second[1] = -1e30, -900 * random.random(30)
     first[2], first[2, 0] = 0.0, -5_000.0
     told = np.stack([random.integers(0, 20, 400), random.integers(0, 30, 400)])
+    told = told[:, np.lexsort(told[::-1])] if grouped else told
     bonus, numbers = -random.random(400), random.integers(1, 4, 400).astype(float)
     own = np.stack([np.arange(37)] * 2)
     found = [np.empty(37) for _ in range(3)]
@@ -402,3 +404,41 @@ def test_the_compiled_loop_adds_up_scores_that_are_far_off_or_impossible():
     assert found[0] == pytest.approx(best)
     assert found[1] == pytest.approx((scores >= best[:, None] - 1e-9) @ numbers)
     assert found[2] == pytest.approx(np.exp(scores - best[:, None]) @ numbers)
+
+
+def test_stretches_that_are_passed_over_hold_nothing_that_counts():
+    """Records by their first half, many equal scores, people who share most of it: as written out.
+
+    The bonus of a record makes a stretch matter whose halves alone would not.
+    """
+    random = np.random.default_rng(6)
+    first, second = (-random.integers(0, 4, (40, size)).astype(float) for size in (50, 60))
+    first[:, 7] = -9.0
+    told = np.stack(np.divmod(np.arange(0, 3000, 2), 60))
+    bonus = np.where((told[0] == 7) & (told[1] == 22), 11.0, 0.0)
+    bonus += np.where(told[0] == 9, -0.5, 0.0)
+    numbers = random.integers(1, 4, told.shape[1]).astype(float)
+    own = np.stack([np.sort(random.integers(0, 40, 90)), random.integers(0, 40, 90)])
+    best, tied, mass = (np.empty(90) for _ in range(3))
+    best_links(first, second, own, told, bonus, numbers, 1e-9, best, tied, mass)
+
+    scores = first[own[0]][:, told[0]] + second[own[1]][:, told[1]] + bonus
+    assert (best == scores.max(axis=1)).all()
+    assert (tied == (scores >= best[:, None] - 1e-9) @ numbers).all()
+    assert mass == pytest.approx(np.exp(scores - best[:, None]) @ numbers)
+    assert len({*told[0][scores.argmax(axis=1)]}) > 1
+
+
+@pytest.mark.parametrize("size", [3, 300])
+def test_distances_of_codes_alone_count_what_differs(size):
+    """More records than a block, codes of a byte and beyond, and a column that all share."""
+    random = np.random.default_rng(7)
+    one, two = (random.integers(0, size, (rows, 5)) for rows in (40, 1200))
+    one[:, 2] = two[:, 2] = 1
+    far = (one[:, None, :] != two[None, :, :]).sum(axis=2).min(axis=1)
+
+    sides = [MixedRecords.of(codes=side) for side in (one, two)]
+
+    assert distance_to_closest(*sides).tolist() == far.tolist()
+    same = [MixedRecords.of(codes=side[:, 2:3]) for side in (one, two)]
+    assert not distance_to_closest(*same).any()

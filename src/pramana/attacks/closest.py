@@ -116,6 +116,7 @@ def distance_to_closest(left: MixedRecords, right: MixedRecords) -> FloatArray:
 def _narrow(left: NDArray[np.int32], right: NDArray[np.int32]) -> tuple[Codes, ...]:
     """Both sides in the smallest integers that tell all codes apart; the right one transposed."""
     both = np.concatenate([left, right])
+    both = both[:, np.ptp(both, axis=0) > 0]  # what all share puts nobody further away
     columns, sizes = _small_codes(both)
     byte = len(columns) < 256 and max(sizes, default=0) <= 256
     table = np.stack(columns, axis=1) if columns else both

@@ -229,5 +229,6 @@ def _other_of_gamma(size: int, gamma: float | Fraction) -> int:
 def _mix(counts: ArrayLike, axis: int, own: float, everyone: float) -> FloatArray:
     """own * x + everyone * sum(x): what (own I + everyone J) does along an axis."""
     table = np.asarray(counts, dtype=np.float64)
-    mixed: FloatArray = own * table + everyone * table.sum(axis=axis, keepdims=True)
+    mixed: FloatArray = own * table
+    mixed += everyone * table.sum(axis=axis, keepdims=True)  # no second table in between
     return mixed

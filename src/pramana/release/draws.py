@@ -349,7 +349,7 @@ def _chances(
     """The chances of some cells to become those that are aimed at."""
     chance = np.ones((len(own), len(aims)))
     for at, matrix in zip(places, matrices, strict=True):
-        chance *= matrix[np.ix_(at[own], at[aims])]
+        chance *= matrix[:, at[aims]].take(at[own], axis=0)
     return chance, aims
 
 

@@ -18,6 +18,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import repeat
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +27,15 @@ from numpy.typing import NDArray
 from pramana.matrices.mechanism import Step
 from pramana.matrices.reporting import Reporting
 from pramana.matrices.transition import Label
+from pramana.parallel import default_threads, in_order
 from pramana.release.bets import SURE, average, needed
 from pramana.release.checks import Check
 from pramana.release.paired import Pair, PairedRecords, joined
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["order_check"]
+
+Waves: TypeAlias = NDArray[np.complexfloating[Any, Any]]
 
 MOST_RECORDS = 20_000
 """So many released records are looked at: the first ones, which are as good as any in a shuffle."""
@@ -49,6 +54,7 @@ RUN_PLACES = 2**28
 
 LIKELY_RUNS = 0.05
 CANDIDATES = 4
+PART = 2**16
 MOST_CELLS = 4096
 """Of a step on several columns whose matrix is laid out."""
 SILENT = "cannot tell here: these columns are too alike"
@@ -192,33 +198,39 @@ class Orders:
     @cached_property
     def _moves(self) -> tuple[FloatArray, FloatArray]:
         """How well the released records fit the truth, for every distance; and the truth turned."""
-        from scipy.fft import irfft, rfft
-
         straight = np.zeros(self.records // 2 + 1, dtype=np.complex64)
         turned = np.zeros_like(straight)
-        for column in self.columns:
-            after = column.after[: self.seen]
-            for value in np.unique(after).tolist():
-                shown = np.zeros(self.records, dtype=np.float32)
-                shown[: self.seen] = after == value
-                likelier = column.odds[:, value].astype(np.float32)
-                released, truth = rfft(shown), rfft(likelier[column.before])
-                straight += released * np.conj(truth)
-                turned += released * truth  # a row turned round has the conjugate, and a shift
+        values = [
+            (own, value)
+            for own in self.columns
+            for value in np.unique(own.after[: self.seen]).tolist()
+        ]
+        for released, truth in in_order(self._waves, values, threads=default_threads()):
+            straight += released * np.conj(truth)
+            turned += released * truth  # a row turned round has the conjugate, and a shift
         turned *= np.exp(-2j * np.pi / self.records * np.arange(len(turned))).astype(np.complex64)
-        return irfft(straight, n=self.records), irfft(turned, n=self.records)
+        return np.fft.irfft(straight, n=self.records), np.fft.irfft(turned, n=self.records)
 
-    def fits(self, start: int, stop: int) -> NDArray[np.float32]:
-        """How well the released records of a short stretch fit the truth, for every distance."""
-        total = np.zeros(self.records, dtype=np.float32)
+    def _waves(self, asked: tuple[Ordered, int]) -> tuple[Waves, Waves]:
+        """Where a value was released, and how much likelier each true record makes it."""
+        column, value = asked
+        shown = np.zeros(self.records, dtype=np.float32)
+        shown[: self.seen] = column.after[: self.seen] == value
+        likelier = column.odds[:, value].astype(np.float32)
+        return np.fft.rfft(shown), np.fft.rfft(likelier.take(column.before))
+
+    def fits(self, starts: Sequence[int], length: int) -> NDArray[np.float32]:
+        """How well the released records of short stretches fit the truth, for every distance."""
+        total = np.zeros((len(starts), self.records), dtype=np.float32)
         for column in self.columns:
-            likelier = column.odds.astype(np.float32)
-            for value in np.unique(column.after[start:stop]).tolist():
-                truth = likelier[:, value][column.before[::-1]]  # further back, further moved
-                for place in np.flatnonzero(column.after[start:stop] == value).tolist():
-                    first = self.records - 1 - (start + place)
-                    total[: self.records - first] += truth[first:]
-                    total[self.records - first :] += truth[:first]
+            backwards = column.before[::-1]  # further back, further moved
+            after = [column.after[start : start + length] for start in starts]
+            for value in np.unique(np.concatenate(after)).tolist():
+                truth = column.odds[:, value].astype(np.float32).take(backwards)
+                ring = np.concatenate([truth, truth])
+                for own, start, seen in zip(total, starts, after, strict=True):
+                    places = start + np.flatnonzero(seen == value)
+                    _add_turned(own, ring, (self.records - 1 - places).tolist())
         return total
 
     def runs(self, length: int) -> float:
@@ -228,14 +240,11 @@ class Orders:
         """
         many = min(MOST_RUNS, max(FEWEST_RUNS, RUN_PLACES // (length * self.records)))
         starts = range(0, min(self.seen, length * many) - length + 1, length)
-        total = 0.0
-        for start in starts:
-            total += self._run(start, length)
-        return total
+        fits = self.fits(starts, length)
+        return sum(map(self._run, fits, starts, repeat(length)))
 
-    def _run(self, start: int, length: int) -> float:
+    def _run(self, fits: NDArray[np.float32], start: int, length: int) -> float:
         stop = start + length
-        fits = self.fits(start, stop)
         won: list[float] = []
         for moved in np.argpartition(-fits, CANDIDATES)[:CANDIDATES]:
             places = (np.arange(start, stop) - int(moved)) % self.records
@@ -252,6 +261,16 @@ class Orders:
         most = max(won)
         stake = most + math.log(sum(math.exp(own - most) for own in won))
         return float(np.logaddexp(math.log1p(-LIKELY_RUNS), math.log(LIKELY_RUNS) + stake))
+
+
+def _add_turned(
+    total: NDArray[np.float32], ring: NDArray[np.float32], firsts: Sequence[int]
+) -> None:
+    """Add the ring as it stands from each of these places on; part by part, in the cache."""
+    for begin in range(0, len(total), PART):
+        part = total[begin : begin + PART]
+        for first in firsts:
+            part += ring[first + begin : first + begin + len(part)]
 
 
 def _means(odds: FloatArray, width: int) -> FloatArray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -164,36 +165,37 @@ class AlikeRecords:
 
     of_record: Codes
     numbers: IntArray
-    first: IntArray
-    """One record of each group."""
+
+    @cached_property
+    def first(self) -> IntArray:
+        """The first record of each group."""
+        found = np.empty(len(self.numbers), np.int64)
+        found[self.of_record[::-1]] = np.arange(len(self.of_record) - 1, -1, -1)
+        return found
 
     @classmethod
     def of(cls, codes: Sequence[Codes], sizes: Sequence[int]) -> AlikeRecords:
         """Group records by their codes in all columns."""
-        keys, size = np.zeros(len(codes[0]), np.int64), 1
-        for column, values in zip(codes, sizes, strict=True):
+        keys, size = codes[0].astype(np.int64), sizes[0]
+        for column, values in zip(codes[1:], sizes[1:], strict=True):
             if size * values >= 2**62:  # number what occurs anew, so that the key stays small
                 keys = np.unique(keys, return_inverse=True)[1].astype(np.int64)
                 size = int(keys.max(initial=-1)) + 1
-            keys = keys * values + column
+            keys *= values
+            keys += column
             size *= values
         return cls._of_keys(keys, size)
 
     @classmethod
     def _of_keys(cls, keys: IntArray, size: int) -> AlikeRecords:
         if size > max(ARRAY_LIMIT, 4 * len(keys)):
-            _, first, of_record, numbers = np.unique(
-                keys, return_index=True, return_inverse=True, return_counts=True
-            )
-            return cls(of_record, numbers, first)
+            _, of_record, numbers = np.unique(keys, return_inverse=True, return_counts=True)
+            return cls(of_record, numbers)
         counts = np.bincount(keys, minlength=size)
         occurs = np.flatnonzero(counts)
         place = np.empty(size, np.int64)
         place[occurs] = np.arange(len(occurs))
-        of_record = place[keys]
-        first = np.empty(len(occurs), np.int64)
-        first[of_record[::-1]] = np.arange(len(keys) - 1, -1, -1)
-        return cls(of_record, counts[occurs], first)
+        return cls(place[keys], counts[occurs])
 
     def total(self, values: Codes) -> FloatArray:
         """The sum of a figure over each group."""

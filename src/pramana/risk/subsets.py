@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pramana.parallel import default_threads, in_order
 from pramana.risk.asked import AskedRecords
 from pramana.risk.coded_table import AlikeRecords, CodedTable
 from pramana.risk.frequencies import Frequencies, MissingPolicy
 from pramana.risk.population import PopulationRisk
-from pramana.types import FloatArray, Form
+from pramana.types import FloatArray, Form, IntArray
 
 __all__ = ["SubsetRisk", "subset_risks"]
 
@@ -56,22 +57,25 @@ def subset_risks(
     cells = table.at(groups.first)
     people = None if weights is None else groups.total(weights)
     sets = None if asked is None else asked.at(groups.first)
-    found = []
-    for size in range(1, min(width, len(table.names)) + 1):
-        for places in itertools.combinations(range(len(table.names)), size):
-            part = cells.subset(places)
-            rows = np.arange(part.records)
-            if sets is not None:
-                rows = np.flatnonzero(sets.told(part.names))
-                part = part.at(rows)
-            if not len(rows):
-                continue
-            merged = AlikeRecords.of(part.codes, part.sizes)
-            numbers = merged.total(groups.numbers[rows]).round().astype(np.int64)
-            whole = AlikeRecords(merged.of_record, numbers, merged.first)
-            own = None if people is None else people[rows]
-            found.append(_risk(part, whole, own, k=k, missing=missing))
-    return tuple(sorted(found, key=_worst_first))
+    widths = range(1, min(width, len(table.names)) + 1)
+    subsets = (own for size in widths for own in itertools.combinations(table.names, size))
+
+    def risk(names: tuple[str, ...]) -> SubsetRisk | None:
+        part = cells.subset([table.names.index(name) for name in names])
+        rows: slice | IntArray = slice(None)
+        if sets is not None:
+            rows = np.flatnonzero(sets.told(names))
+            part = part.at(rows)
+        if not part.records:
+            return None
+        merged = AlikeRecords.of(part.codes, part.sizes)
+        numbers = merged.total(groups.numbers[rows]).round().astype(np.int64)
+        whole = AlikeRecords(merged.of_record, numbers)
+        own = None if people is None else people[rows]
+        return _risk(part, whole, own, k=k, missing=missing)
+
+    found = in_order(risk, subsets, threads=default_threads())
+    return tuple(sorted((own for own in found if own is not None), key=_worst_first))
 
 
 def _risk(
