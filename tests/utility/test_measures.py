@@ -157,12 +157,13 @@ def test_a_tree_needs_records():
 
 
 def test_the_model_sees_one_column_for_each_value_but_the_first():
-    """Written out: ones, then values of each column; sums of products are those of the table."""
-    from pramana.utility.propensity import _design, _products
+    """Written out: ones, then values of each column; scores, sums and products are those of it."""
+    from pramana.utility.propensity import _Design
 
     cells = np.array([[0, 0, 0], [1, 2, 0], [0, 1, 0]])
-    design = _design(cells, [2, 3, 1])
+    design = _Design(list(cells.T), [2, 3, 1])
     written = np.array([[1, 0, 0, 0], [1, 1, 0, 1], [1, 0, 1, 0]])
     weights = np.array([2.0, 0.5, 3.0])
-    assert design.toarray().tolist() == written.tolist()
-    assert _products(design, weights) == pytest.approx((written.T * weights) @ written)
+    assert [design.scores(one).tolist() for one in np.eye(4)] == written.T.tolist()
+    assert design.sums(weights) == pytest.approx(weights @ written)
+    assert design.products(weights) == pytest.approx((written.T * weights) @ written)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import combinations_with_replacement, pairwise
 
 import numpy as np
 
@@ -58,47 +58,68 @@ def propensity(
     of_record = joint_groups(whole)
     one_of = np.zeros(int(of_record.max()) + 1, np.int64)
     one_of[of_record] = np.arange(len(of_record))
-    cells = np.stack([codes[one_of] for codes in whole], axis=1)
+    design = _Design([codes[one_of] for codes in whole], sizes)
     number = np.bincount(of_record).astype(np.float64)
     hits = np.bincount(of_record, weights=label).astype(np.float64)
-    design = _design(cells, sizes)
     chance = float(label.mean())
     fitted = _logistic(design, hits, number)
     pmse = float((number * (fitted - chance) ** 2).sum() / number.sum())
-    free = np.linalg.matrix_rank(_products(design, number), hermitian=True) - 1
+    free = np.linalg.matrix_rank(design.products(number), hermitian=True) - 1
     expected = max(free, 1) * chance * (1 - chance) / float(number.sum())
     return Propensity(pmse, float(expected))
 
 
-def _design(cells: Codes, sizes: Sequence[int]) -> Any:
-    """A column of ones and, for each column, one for each value but the first; zeros left out."""
-    from scipy.sparse import csr_array
+class _Design:
+    """A column of ones and, for each column of codes, one for each value but the first.
 
-    begins = np.cumsum([0, *(size - 1 for size in sizes)])
-    places = np.column_stack([np.ones(len(cells), np.int64), cells.astype(np.int64)])
-    there = places > 0
-    columns = (places + np.array([-1, *begins[:-1]]))[there]
-    ends = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
-    shape = (len(cells), int(begins[-1]) + 1)
-    return csr_array((np.ones(len(columns)), columns, ends), shape=shape)
+    None of them is written out: sums over records are counts of codes.
+    """
+
+    def __init__(self, columns: Sequence[Codes], sizes: Sequence[int]) -> None:
+        ones = np.ones(len(columns[0]), np.int64)
+        self._columns = [ones, *(codes.astype(np.int64) for codes in columns)]
+        self._sizes = [2, *sizes]
+        ends = np.cumsum([0, *(size - 1 for size in self._sizes)]).tolist()
+        self._places = [slice(*pair) for pair in pairwise(ends)]
+        self.width = int(ends[-1])
+
+    def scores(self, weights: FloatArray) -> FloatArray:
+        """The sum of the weights of each record."""
+        total = np.zeros(len(self._columns[0]))
+        for codes, place in zip(self._columns, self._places, strict=True):
+            total += np.append(0.0, weights[place]).take(codes)
+        return total
+
+    def sums(self, figure: FloatArray) -> FloatArray:
+        """The sum of a figure over the records of each value."""
+        counts = zip(self._columns, self._sizes, strict=True)
+        return np.concatenate([np.bincount(codes, figure, size)[1:] for codes, size in counts])
+
+    def products(self, figure: FloatArray) -> FloatArray:
+        """The same of each pair of values."""
+        found = np.zeros((self.width, self.width))
+        every = zip(self._columns, self._sizes, self._places, strict=True)
+        for (one, size, at), (other, width, there) in combinations_with_replacement(every, 2):
+            both = np.bincount(one * width + other, figure, size * width).reshape(size, width)
+            found[at, there] = both[1:, 1:]
+            found[there, at] = both[1:, 1:].T
+        return found
 
 
-def _products(design: Any, weights: FloatArray) -> FloatArray:
-    """The weighted sums of products of all pairs of columns."""
-    found: FloatArray = (design.T @ design.multiply(weights[:, None]).tocsr()).toarray()
-    return found
-
-
-def _logistic(design: Any, hits: FloatArray, number: FloatArray) -> FloatArray:
+def _logistic(design: _Design, hits: FloatArray, number: FloatArray) -> FloatArray:
     """Fitted probabilities, by Newton's method with a small ridge."""
-    weights = np.zeros(design.shape[1])
+    weights = np.zeros(design.width)
     for _ in range(ROUNDS):
-        fitted = 1 / (1 + np.exp(-np.clip(design @ weights, -30, 30)))
-        slope = design.T @ (hits - number * fitted) - RIDGE * weights
-        curve = _products(design, number * fitted * (1 - fitted))
+        fitted = _chances(design, weights)
+        slope = design.sums(hits - number * fitted) - RIDGE * weights
+        curve = design.products(number * fitted * (1 - fitted))
         step = np.linalg.solve(curve + RIDGE * np.eye(len(weights)), slope)
         weights = weights + step
         if np.abs(step).max() < 1e-8:
             break
-    result: FloatArray = 1 / (1 + np.exp(-np.clip(design @ weights, -30, 30)))
-    return result
+    return _chances(design, weights)
+
+
+def _chances(design: _Design, weights: FloatArray) -> FloatArray:
+    chances: FloatArray = 1 / (1 + np.exp(-np.clip(design.scores(weights), -30, 30)))
+    return chances
