@@ -328,8 +328,7 @@ def _attacks(
     measured = [] if links is None else [*links.risks(bound=bound, keystream=keystream)]
     hidden = list(_sensitive(certificate) if sensitive is None else sensitive)
     if hidden:
-        say(f"Inferring {counted(len(hidden), 'sensitive column')}")
-        _try(notes, measured, partial(_infer, hidden, truth, matrices, people, keystream))
+        _try(notes, measured, partial(_infer, hidden, truth, matrices, people, keystream, say))
     say("Measuring distances")
     closest = partial(closest_risk, certificate.schema, matrices, people, keystream=keystream)
     _try(notes, measured, lambda: [closest()])
@@ -380,10 +379,11 @@ def _infer(
     matrices: Mechanism,
     people: Records,
     keystream: Keystream,
+    say: Say,
 ) -> list[Measured]:
     coded = [(name, sensitive_codes(truth, name)) for name in names]
     values = [
         SensitiveValues.of(name, codes, size, ordered=ordered)
         for name, (codes, size, ordered, _) in coded
     ]
-    return inference_risks(matrices, people, values, keystream=keystream)
+    return inference_risks(matrices, people, values, keystream=keystream, say=say)

@@ -8,7 +8,7 @@ comes from the statistics and not from their being in it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,9 +19,10 @@ from pramana.attacks.records import Cells, Records, code_sizes
 from pramana.attacks.rerun import rerun
 from pramana.errors import InvalidNumber
 from pramana.matrices.mechanism import Mechanism
+from pramana.numeric import counted
 from pramana.randomness import Keystream, Stream
 from pramana.risk.measured import FEWEST_TRIALS, Measured
-from pramana.types import FloatArray, IntArray
+from pramana.types import FloatArray, IntArray, Say
 
 __all__ = ["SensitiveValues", "inference_risks"]
 
@@ -68,10 +69,12 @@ def inference_risks(
     sensitive: Sequence[SensitiveValues],
     *,
     keystream: Keystream,
+    say: Say | None = None,
 ) -> list[Measured]:
     """How often the heaviest value is right, for members and for people left out.
 
-    All columns are guessed from the same weights: many take hardly longer than one.
+    All columns are guessed from the same weights: many take hardly longer than one. ``say`` is
+    told how far it is.
     """
     first = sensitive[0].column
     inside, outside = _parted(len(truth), first, keystream)
@@ -82,13 +85,29 @@ def inference_risks(
     many = min(len(outside), MOST_TARGETS, max(PAIRS // len(seen.numbers), FEWEST_TARGETS))
     table = _Table.of(mechanism, seen, [own.at(inside) for own in sensitive], offsets)
     sides = [rows[:many] for rows in (inside, outside)]
-    guesses = [table.guess(truth.at(rows)) for rows in sides]
+    advance = _telling(say, counted(len(sensitive), "sensitive column"))
+    guesses = [table.guess(truth.at(rows), advance) for rows in sides]
     found = []
     for at, own in enumerate(sensitive):
         pairs = zip(sides, guesses, strict=True)
         right = [int((guess[at] == own.codes[rows]).sum()) for rows, guess in pairs]
         found.append(_measured(own, own.codes[inside], right, many))
     return found
+
+
+def _telling(say: Say | None, what: str) -> Callable[[float], None]:
+    """Is told what part of one of both sides is done, and says it in steps of five percent."""
+    done, told = 0.0, -1
+
+    def advance(part: float) -> None:
+        nonlocal done, told
+        done += part / 2
+        if say is not None and int(20 * done) > told:
+            told = int(20 * done)
+            say(f"Inferring {what}, {5 * told} %")
+
+    advance(0)
+    return advance
 
 
 def _parted(records: int, column: str, keystream: Keystream) -> tuple[IntArray, IntArray]:
@@ -159,7 +178,7 @@ class _Table:
         frequent = np.array([np.bincount(own.codes).argmax() for own in sensitive])
         return cls(mechanism, seen, counts, ends, bonus, frequent)
 
-    def guess(self, people: Records) -> IntArray:
+    def guess(self, people: Records, advance: Callable[[float], None]) -> IntArray:
         """The heaviest value of each column (rows) for each of these people."""
         scores = likelihood_scores(self.mechanism)
         wanted = Cells.of(people, code_sizes(self.mechanism))
@@ -175,5 +194,6 @@ class _Table:
             weights = np.exp(np.maximum(block - block.max(axis=1, keepdims=True), -700))
             sums = np.split(counts @ weights.T, self.ends[:-1])
             best[:, rows] = [own.argmax(axis=0) for own in sums]
+            advance(len(rows) / len(wanted.numbers))
         found: IntArray = best[:, wanted.of_record]
         return found
