@@ -559,6 +559,52 @@ def test_no_page_has_a_barrier(chromium: Any, studio: StudioProcess) -> None:
     assert not found
 
 
+def test_no_state_of_a_page_has_a_barrier(chromium: Any, tmp_path: Path) -> None:
+    """Nothing there yet, what is refused, what is no page, what cannot be read, and work."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    studio = StudioProcess(tmp_path)
+    context = chromium.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    found: list[str] = []
+
+    def look(state: str) -> None:
+        for width, scheme in ((1280, "light"), (320, "dark")):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.emulate_media(color_scheme=scheme)
+            violations = Axe().run(page).response["violations"]
+            found.extend(f"{state} {width} {one['id']}" for one in violations)
+            if page.evaluate("document.documentElement.scrollWidth") > width:
+                found.append(f"{state} is wider than {width}")
+
+    try:
+        studio.enter(page)
+        for path in ("/", "/columns", "/protect", "/release", "/table", "/no-such-page"):
+            studio.visit(page, path)
+            look(path)
+        (tmp_path / "broken.xlsx").write_bytes(b"PK no workbook")
+        people_file(tmp_path, 100_000)
+        studio.visit(page, "/")
+        follow(page, page.get_by_role("button", name=re.compile("broken.xlsx")))
+        page.get_by_role("alert").wait_for()
+        look("unreadable")
+        studio.visit(page, "/")
+        follow(page, page.get_by_role("button", name=re.compile("people.csv")))
+        studio.visit(page, "/columns")
+        page.goto(f"{studio.address}/risk")
+        page.locator(".working").wait_for()
+        look("working")
+        page.goto(f"{studio.address}/choose")
+        page.get_by_role("button", name="Try them").click()
+        page.get_by_role("button", name="Cancel").first.click()
+        page.get_by_role("button", name=re.compile("again", re.IGNORECASE)).first.wait_for()
+        look("cancelled")
+    finally:
+        context.close()
+        studio.stop()
+    assert not found
+
+
 def first_paint(chromium: Any, studio: StudioProcess, path: str) -> float:
     """Milliseconds until a browser that has seen no page of this studio shows something of one."""
     page = chromium.new_context(viewport={"width": 1280, "height": 900}).new_page()

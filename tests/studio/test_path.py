@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import re
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from html import unescape
 from multiprocessing import Pipe
 from pathlib import Path
@@ -23,6 +25,7 @@ import pytest
 from pramana import Column, Retention, Role, Schema, api, load, verify
 from pramana.cli.app import main
 from pramana.guarantees.base import Letter
+from pramana.studio import analyst as side
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
 from pramana.studio.pages import choosing, opening, risk
@@ -619,6 +622,19 @@ def test_who_waits_is_told_for_what(opened: Visitor) -> None:
     assert "Waits until this is done: Writing" in told
     known.cancel(first.key)
     opened.part("/risk/measured")
+
+
+@pytest.mark.parametrize(
+    "task",
+    [getattr(tasks, name) for name in tasks.__all__ if name != "load_ahead"]
+    + [side.check, side.describe, side.tabulate, side.model],
+)
+def test_every_task_says_what_it_does(task: Callable[..., object]) -> None:
+    """Before the table or the release is opened: no page waits without saying for what."""
+    text = inspect.getsource(task)
+    opens = [text.find(sign) for sign in ("bench.table(", "_people(", "release_at(", "api.parts(")]
+    assert "bench.say(" in text
+    assert text.find("bench.say(") < min(at for at in (*opens, len(text)) if at >= 0)
 
 
 def test_reports_and_files_for_a_colleague(opened: Visitor) -> None:

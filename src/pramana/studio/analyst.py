@@ -56,6 +56,7 @@ def _about(certificate: Any) -> dict[str, Any]:
 
 def describe(bench: Workbench, *, path: str, stamp: int) -> dict[str, Any]:
     """The codebook: every column, its labels, and what may be asked of it."""
+    bench.say("Reading the codebook")
     release = release_at(bench, path, stamp)
     certificate = release.certificate
     weight = certificate.schema.weight

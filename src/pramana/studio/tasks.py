@@ -93,6 +93,7 @@ def standing(bench: Workbench, *, table: TableAt, schemas: dict[str, str]) -> di
     """How many people stand out by each of some schemas."""
     from pramana import Schema
 
+    bench.say("Counting who stands out")
     opened = bench.table(**table)
     return {
         name: _standing(bench, opened, Schema.from_toml(text)) for name, text in schemas.items()
@@ -110,8 +111,8 @@ def audit(bench: Workbench, *, table: TableAt, schema: str, k: float) -> dict[st
     """Who stands out by which keys, and how far each recoding would lower it."""
     from pramana import Schema, api
 
-    opened, stated = bench.table(**table), Schema.from_toml(schema)
     bench.say("Measuring who stands out")
+    opened, stated = bench.table(**table), Schema.from_toml(schema)
     found = api.audit(opened, schema=stated, k=k, progress=bench.say)
     bench.say("Trying recodings")
     counter = bench.keep("standing", lambda: api.Standing(opened))
@@ -137,6 +138,7 @@ def advise(
 
     from pramana import Schema, api
 
+    bench.say("Reading the table")
     opened, stated = bench.table(**table), Schema.from_toml(schema)
     takes = {name: api.METHODS[name].takes for name in methods}
     advance = bench.expect(sum(takes.values()))
@@ -169,6 +171,7 @@ def wishes(
     """What each method loses of tables, means and models that will be asked."""
     from pramana import Schema, api
 
+    bench.say("Reading the table")
     opened, stated = bench.table(**table), Schema.from_toml(schema)
     advance = bench.expect(len(methods))
     rows = []
@@ -224,6 +227,7 @@ def foresee(
     """
     from pramana import api
 
+    bench.say("Looking at the people of the table")
     people, asked, how = _people(bench, table, schema, method, target)
     changes = api.foreseen_changes(people, *asked, method=how)
     if changes is None:
@@ -373,10 +377,10 @@ def protect(
     from pramana import api
 
     began = time.monotonic()
+    bench.say("Finding the plan")
     opened = bench.table(**table)
     if opened.rows > LARGE:
         bench.let_go("standing")
-    bench.say("Finding the plan")
     made = _plan(schema, method, target, data=opened, looked_at=True)
     bench.say("Protecting")
     advance = bench.expect(2 * made.records)
@@ -395,9 +399,9 @@ def check(
     from pramana import api
 
     del digest  # another one makes it another job
+    bench.say("Checking the release")
     opened = bench.table(**table)
     made = api.load(release)
-    bench.say("Checking the release")
     verdict = api.verify(release, original=opened, say=bench.say)
     bench.say("Setting it beside the truth")
     return {
@@ -415,8 +419,8 @@ def attack(
     from pramana import api
 
     del digest  # another one makes it another job
-    opened = bench.table(**table)
     bench.say("Attacking the release")
+    opened = bench.table(**table)
     with bench.giving_way():
         found: Any = api.audit(
             api.load(release), original=opened, belongs=checked, progress=bench.say
