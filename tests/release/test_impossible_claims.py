@@ -127,6 +127,17 @@ def test_nobody_who_is_seen_as_he_is_hides_among_all(tmp_path):
         assert asked.name in failed(release, claims=(Claim(stronger, stronger),))
 
 
+def test_a_figure_is_for_the_keys_that_were_asked_about(tmp_path):
+    """What was computed for any one key is not so for any three."""
+    table = people().append_column("region", pa.array(["n"] * 490 + ["m"] * 10))
+    schema = pm.Schema((*SCHEMA.columns, pm.Column("region", pm.Role.PLAIN)))
+    asked = pm.SpontaneousRecognition(0.1, 1)
+    release = pm.protect(table, pm.design(schema, asked, data=table), to=tmp_path / "r")
+    wider = pm.SpontaneousRecognition(0.1, 3)
+
+    assert failed(release, claims=(Claim(wider, asked),)) == {asked.name}
+
+
 @pytest.mark.parametrize("width", [1.5, 2.000001, float("inf")])
 def test_a_part_of_a_key_is_not_looked_at(width):
     """Keys are counted in whole numbers."""

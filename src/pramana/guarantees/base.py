@@ -209,6 +209,10 @@ class Guarantee(Protocol):
         """
         return None
 
+    def answers(self, asked: Self) -> bool:
+        """Whether it speaks of just what was asked about; numbers may be better."""
+        return True
+
     def sentence(self) -> str:
         """The promise in plain words, every number in it rounded against us."""
 

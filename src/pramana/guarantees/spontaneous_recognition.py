@@ -155,6 +155,10 @@ class SpontaneousRecognition(Guarantee):
             any(set(keys) <= set(own) for own in self.choices) for keys in other.choices
         )
 
+    def answers(self, asked: SpontaneousRecognition) -> bool:
+        """The figure is for the keys asked about, and for no more of them."""
+        return (self.width, self.choices) == (asked.width, asked.choices)
+
     def impossible(self, evidence: Evidence) -> str | None:
         """A record is somebody's: what is believed of all people sums to 1, whatever is seen.
 

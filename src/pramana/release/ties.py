@@ -401,6 +401,16 @@ def _can_be_asked(method: str, name: str) -> bool:
     return maker is None or not maker.aims or name in maker.aims
 
 
+def _wrongly_asked(method: str, claim: Claim) -> str | None:
+    """Why what is said to have been asked cannot be; nothing where it can, or nothing was."""
+    if claim.asked is None:
+        return None
+    if not _can_be_asked(method, claim.name):
+        return f"nobody can ask it of method {method}, which does not aim at it"
+    told = "it speaks of something else than what was asked"
+    return None if claim.attained.answers(claim.asked) else told
+
+
 def _claim(certificate: Certificate, claim: Claim, found: Guarantee | None) -> Check:
     owner = certificate.nature.owner_knows
     never = never_offered(type(claim.attained), certificate.evidence, owner)
@@ -408,9 +418,8 @@ def _claim(certificate: Certificate, claim: Claim, found: Guarantee | None) -> C
         return Check.of(claim.name, False, "the certificate itself attains less than was asked")
     if never is not None:
         return Check.of(claim.name, False, f"it cannot be promised: {never}")
-    if claim.asked is not None and not _can_be_asked(certificate.method, claim.name):
-        told = f"nobody can ask it of method {certificate.method}, which does not aim at it"
-        return Check.of(claim.name, False, told)
+    if (wrong := _wrongly_asked(certificate.method, claim)) is not None:
+        return Check.of(claim.name, False, wrong)
     bound = claim.attained.impossible(certificate.evidence)
     if bound is not None:
         return Check.of(claim.name, False, f"no release can keep it: {bound}")
