@@ -212,9 +212,11 @@ def single_margin(counted: Counted, channels: Channels, axis: int) -> FloatArray
     total = float(seen.sum())
     even = np.full(estimate.size, total / estimate.size)
     variance = np.maximum(_marginal(sub.spread(seen), places, (axis,)) - estimate, 0)
-    # [James-Stein]: towards even counts by as much as noise alone would have moved them away.
+    # [James-Stein]: towards even counts by as much as noise alone would have moved them away; not
+    # at all where most of the way is no noise, as uneven counts are not nearer to even ones then.
     distance = float(((estimate - even) ** 2).sum())
-    keep = max(0.0, 1 - float(variance.sum()) / distance) if distance > 0 else 0.0
+    real = max(0.0, 1 - float(variance.sum()) / distance) if distance > 0 else 0.0
+    keep = min(1.0, 2 * real)
     return leaning(even + keep * (estimate - even), keep * np.sqrt(variance), total)
 
 

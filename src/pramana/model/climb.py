@@ -19,6 +19,8 @@ starts climb side by side in one array.
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from pramana.model.cells import TINY, tables_of
@@ -44,6 +46,10 @@ CLASS_PRIOR = 1.0
 
 SHARE_PRIOR = 1.0
 """Pseudo-records of each trait for each axis."""
+
+
+PLENTY = 200.0
+"""Records that tell something: from so many on less is taken for granted."""
 
 
 class ClassClimb:
@@ -198,8 +204,18 @@ def margins_of(observed: Observed, keystream: Keystream, *, steps: int = 100) ->
     """The most likely distribution of every axis if axes were independent, one below the other.
 
     Where there is noise alone, that would be a single value, whichever chance picks: a little of
-    every value is taken for granted.
+    every value is taken for granted, and the less the more the records tell.
     """
     every = np.ones(sum(observed.sizes))
-    climb = ClassClimb(observed, every, classes=1, pull=LEAN, fits=1, keystream=keystream)
+    pull = LEAN * min(1.0, PLENTY / max(_telling(observed), 1.0))
+    climb = ClassClimb(observed, every, classes=1, pull=pull, fits=1, keystream=keystream)
     return climb.run(steps).profiles[:, 0]
+
+
+def _telling(observed: Observed) -> float:
+    """About how many records come from the truth and not from the base, were all cells alike."""
+    found = 0.0
+    for answers in observed.answers:
+        cells = prod(observed.features[place].size for place in answers.features)
+        found += float(answers.counts.sum()) * answers.gain / (answers.base * cells + answers.gain)
+    return found
