@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import pramana as pm
 from pramana.errors import TooLarge
 from pramana.formats.opening import open_table
 from pramana.table.domains import Bins, Categories
@@ -133,3 +134,12 @@ def test_infinite_values_open_the_outer_bins(ends):
     bins = propose_bins(seen([*AGES.tolist(), *ends]))
     assert {edge for edge in bins.edges if np.isinf(edge)} == set(ends)
     assert propose_bins(seen([-np.inf, np.inf, 1.0])).size >= 2
+
+
+@pytest.mark.parametrize("name", ["Name", "Name_2", "surname", "First Name", "last_name"])
+def test_names_of_people_are_dropped_however_few_they_are(name):
+    """Eight surnames in a court file are no categories; names of schools are."""
+    some = ["Rao", "Khan", "Weber", "Rossi", "Novak", "Lopez", "Smith", "Miller"] * 50
+    schools = RNG.choice(["North", "South", "East"], len(some))
+    found = pm.describe(pa.table({name: some, "school_name": schools}))
+    assert [str(column.role) for column in found.columns] == ["identifier", "key"]

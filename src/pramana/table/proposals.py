@@ -46,6 +46,10 @@ IDENTIFIERS = re.compile(
     r"e_?mail|phone|mobile|^fax|^ssn|social_sec|passport|iban|account|licen[cs]e|"
     r"address|street|^ip$|_ip$|^url|serial|record_?n|column_1$"
 )
+PERSONS = re.compile(
+    r"^((sur|fore|first|last|given|maiden|middle|family|full|nick)_?)?names?(_\d+)?$"
+)
+"""What people are called, however few the names are."""
 ROW_NUMBERS = re.compile(
     r"^_?index(_level_\d+)?_?$|^row(_?(number|num|nr|no|index|id))?$|^unnamed_\d+"
 )
@@ -167,7 +171,7 @@ def _named_role(name: str, tally: Tally, many: bool) -> Proposal | None:
 
 def _role_of_text(name: str, tally: Tally, records: int) -> Proposal:
     named = tally.kind == "text" and IDENTIFIERS.search(name)
-    if named and tally.distinct >= FEW_NUMBERS:
+    if named and (tally.distinct >= FEW_NUMBERS or PERSONS.search(name)):
         return Proposal(Role.IDENTIFIER, "its name speaks of an identifier")
     if is_free_text(tally, records):
         return Proposal(Role.IDENTIFIER, "free text, which may name people: dropped")
