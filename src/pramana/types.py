@@ -13,6 +13,7 @@ __all__ = [
     "BoolArray",
     "Codes",
     "Columnar",
+    "ComplexArray",
     "Entries",
     "FloatArray",
     "Form",
@@ -28,6 +29,7 @@ __all__ = [
     "Words",
 ]
 
+ComplexArray: TypeAlias = NDArray[np.complexfloating[Any, Any]]
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
 BoolArray: TypeAlias = NDArray[np.bool_]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -51,6 +53,22 @@ def truth():
     )
 
 
+@pytest.fixture(scope="module")
+def released(tmp_path_factory, truth):
+    """Makes a release by a method once, and gives every test a copy of its own."""
+    made = {}
+
+    def release(folder, method, *asked):
+        if str(method) not in made:
+            made[str(method)] = tmp_path_factory.mktemp("made") / "release"
+            plan = api.design(SCHEMA, *asked, data=truth, method=method)
+            api.protect(truth, plan, to=made[str(method)], file_format="parquet", seed=1)
+        shutil.copytree(made[str(method)], folder)
+        return api.load(folder)
+
+    return release
+
+
 def _around(folder, release, records, **figures):
     """A release folder around other records, all of its digests made anew."""
     certificate = release.certificate
@@ -69,11 +87,10 @@ def _around(folder, release, records, **figures):
 
 
 @pytest.mark.parametrize(("method", "asked"), METHODS, ids=str)
-def test_the_truth_itself_is_no_release(tmp_path, truth, method, asked):
+def test_the_truth_itself_is_no_release(tmp_path, truth, released, method, asked):
     """A sound release passes; the shuffled truth in its place does not, for any method."""
     folder = tmp_path / "release"
-    plan = api.design(SCHEMA, *asked, data=truth, method=method)
-    release = api.protect(truth, plan, to=folder, file_format="parquet", seed=1)
+    release = released(folder, method, *asked)
     sound = api.verify(folder, original=truth)
     assert sound.valid, [check for check in sound.checks if not check.ok]
     assert "records word for word" in {check.name for check in sound.of_state("proven")}
@@ -85,22 +102,20 @@ def test_the_truth_itself_is_no_release(tmp_path, truth, method, asked):
 
 @pytest.mark.parametrize("method", [Resample(), Permute()], ids=str)
 @pytest.mark.parametrize("told", [{"records_at_most": 1.0, "unique_records_at_most": 1.0}, None])
-def test_a_share_that_no_group_allows_is_found(tmp_path, truth, method, told):
+def test_a_share_that_no_group_allows_is_found(tmp_path, truth, released, method, told):
     """Who states that all is there, or says nothing, is caught by the law of the draw."""
     folder = tmp_path / "release"
-    plan = api.design(SCHEMA, KAnonymity(k=20), data=truth, method=method)
-    release = api.protect(truth, plan, to=folder, file_format="parquet", seed=1)
+    release = released(folder, method, KAnonymity(k=20))
     _around(folder, release, truth.take(np.arange(RECORDS)[::-1]), verbatim=told)
 
     failed = {check.name for check in api.verify(folder, original=truth).of_state("failed")}
     assert "records with their own keys" in failed
 
 
-def test_frequencies_farther_off_than_stated_are_found(tmp_path, truth):
+def test_frequencies_farther_off_than_stated_are_found(tmp_path, truth, released):
     """Standard errors are compared with what the owner counts."""
     folder = tmp_path / "release"
-    plan = api.design(SCHEMA, data=truth, method=Invariant(stay=0.1))
-    release = api.protect(truth, plan, to=folder, file_format="parquet", seed=1)
+    release = released(folder, Invariant(stay=0.1))
     job = pa.array(np.where(np.arange(RECORDS) % 2, "a", truth["job"].to_numpy()))
     _around(folder, release, truth.set_column(1, "job", job))
 

@@ -33,6 +33,7 @@ from pramana.table.opened import OpenedTable, Part
 __all__ = ["CSV", "CsvFormat"]
 
 BLOCK = 2**23
+LINES = 2**14
 CODED = pa.dictionary(pa.int32(), pa.string())  # each distinct value is looked at once a block
 GROUPED = r"^-?[1-9][0-9]{0,2}(,[0-9]{3})+$"  # 1,234 may be a thousand or one and a bit
 CODE_NAMES = re.compile(
@@ -150,9 +151,10 @@ class CsvFormat(Format):
         plain = pa.schema([(item.name, _plain(item.type)) for item in records.schema])
         made = partial(_as_lines, plain)
         with path.open("wb") as file:
-            file.write(_as_lines(plain, records.schema.empty_table(), names=True))
+            file.write(_lines(plain, records.schema.empty_table(), names=True))
             for lines in in_order(made, records.groups, threads=default_threads(), cells=_cells):
-                file.write(lines)
+                file.writelines(lines)
+                lines.clear()  # before the next are waited for
 
 
 CSV: Final = CsvFormat()
@@ -162,8 +164,13 @@ def _cells(group: pa.Table) -> int:
     return int(group.num_rows * group.num_columns)
 
 
-def _as_lines(plain: pa.Schema, group: pa.Table, *, names: bool = False) -> pa.Buffer:
-    """The lines of a group; the names of the columns are a line too."""
+def _as_lines(plain: pa.Schema, group: pa.Table) -> list[pa.Buffer]:
+    """The lines of a group, some at a time: a buffer that grows is copied, over and over."""
+    return [_lines(plain, group.slice(at, LINES)) for at in range(0, len(group), LINES)]
+
+
+def _lines(plain: pa.Schema, group: pa.Table, *, names: bool = False) -> pa.Buffer:
+    """Lines of records; the names of the columns are a line too."""
     from pyarrow import csv
 
     sink = pa.BufferOutputStream()

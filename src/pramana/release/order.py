@@ -19,7 +19,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
-from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +30,9 @@ from pramana.parallel import default_threads, in_order
 from pramana.release.bets import SURE, average, needed
 from pramana.release.checks import Check
 from pramana.release.paired import Pair, PairedRecords, joined
-from pramana.types import FloatArray, IntArray
+from pramana.types import ComplexArray, FloatArray, IntArray
 
 __all__ = ["order_check"]
-
-Waves: TypeAlias = NDArray[np.complexfloating[Any, Any]]
 
 MOST_RECORDS = 20_000
 """So many released records are looked at: the first ones, which are as good as any in a shuffle."""
@@ -211,7 +208,7 @@ class Orders:
         turned *= np.exp(-2j * np.pi / self.records * np.arange(len(turned))).astype(np.complex64)
         return np.fft.irfft(straight, n=self.records), np.fft.irfft(turned, n=self.records)
 
-    def _waves(self, asked: tuple[Ordered, int]) -> tuple[Waves, Waves]:
+    def _waves(self, asked: tuple[Ordered, int]) -> tuple[ComplexArray, ComplexArray]:
         """Where a value was released, and how much likelier each true record makes it."""
         column, value = asked
         shown = np.zeros(self.records, dtype=np.float32)
