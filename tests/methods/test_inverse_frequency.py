@@ -58,7 +58,7 @@ def test_flows_need_a_third_of_the_changes_of_the_block():
 
 
 def test_several_rare_values_that_no_disjoint_blocks_can_serve():
-    """Frequencies 1, 1, 2, 3, 5 and nine larger ones at xi = 0.1: blocks need 29 others, not 9."""
+    """Frequencies 1, 1, 2, 3, 5 and nine larger ones at xi = 0.1: blocks need 31 others, not 9."""
     times = dict(enumerate([1, 1, 2, 3, 5, 10, 11, 12, 13, 14, 15, 16, 17, 18]))
 
     design = inverse_frequency_design(times, xi=0.1)
