@@ -85,7 +85,7 @@ def marks(people: pd.DataFrame) -> set[str]:
     texts = {*people.person, *people.born, "nobody-may-see", "Number of a home"}
     for name in ("age", "income", "wealth"):
         texts |= {repr(float(value)) for value in people[name]}
-        texts |= {form.format(value) for form in ("{:.4f}", "{:,.3f}") for value in people[name]}
+        texts |= {form.format(value) for form in ("{:.5f}", "{:,.5f}") for value in people[name]}
     texts |= {str(value) for value in people.home} | {f"{value:,}" for value in people.home}
     return texts
 
