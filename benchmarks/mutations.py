@@ -200,8 +200,7 @@ def _differing(one, other):
 def _done(mechanism):
     """What a mechanism does to a record, whatever the order in which it is listed."""
     done = set()
-    for step in mechanism or ():
-        form = step.to_json()
+    for form in mechanism.to_json() if mechanism else ():
         matrix = form.get("matrix", {})
         if matrix.get("family") == "uniform-mixture":
             matrix["labels"] = sorted(map(repr, matrix["labels"]))

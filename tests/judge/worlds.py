@@ -284,7 +284,7 @@ def case_of(world: World, plan: pm.Plan, *, try_others: bool = True) -> Case:
         attached=tuple(
             c.name for c in schema.columns if not _moves(c) and c.role is not pm.Role.IDENTIFIER
         ),
-        steps=tuple(_view(step) for step in plan.mechanism),
+        steps=tuple(_view(step) for step in plan.mechanism.steps),
         crowd=plan.crowd,
         from_data=world.method.name in ("optimal", "inverse-frequency", "invariant",
                                         "matrix-from-data"),

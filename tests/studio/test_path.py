@@ -369,6 +369,7 @@ def test_trying_tells_how_far_it_is(opened: Visitor) -> None:
         heard.append(ours.recv())
     said = [own[1] for own in heard if own[0] == "said"]
     assert said == [
+        "Reading the table",
         "Trying reports, one in 5, 1 of 3 methods",
         "Trying retention, one in 5, 2 of 3 methods",
         "Trying gaussian, one in 5, 3 of 3 methods",
@@ -616,6 +617,8 @@ def test_pages_answer_while_the_worker_works(opened: Visitor) -> None:
 def test_who_waits_is_told_for_what(opened: Visitor) -> None:
     """What is asked for behind other work names that work, and not just that there is some."""
     known = opened.client.app._app.state.studio.jobs  # type: ignore[attr-defined]
+    opened.part("/risk/measured")
+    opened.post("/columns/1", {"role": "key", "bins": "20,47,80"})  # nobody has measured these yet
     first = known.ask(slow, folder=str(opened.session.folder / "elsewhere"), keep=False)
     running(first)
     told = words(opened.get("/risk/measured", **{"hx-request": "true"}).text)
