@@ -115,14 +115,18 @@ def as_tables(tables: Iterable[Iterable[str]]) -> str:
 def as_file(path: str) -> str:
     """A file that no command takes for an option, or an address with both of its slashes.
 
-    >>> as_file("-people.csv"), as_file("people.csv"), as_file("postgres:/office@host/db#people")
+    A password is not repeated: the database asks its own files and variables for it.
+
+    >>> as_file("-people.csv"), as_file("people.csv"), as_file("postgres:/office:x@host/db#people")
     ('./-people.csv', 'people.csv', 'postgres://office@host/db#people')
     """
-    return f"./{path}" if path.startswith("-") else ADDRESS.sub(r"\1://", path)
+    if path.startswith("-"):
+        return f"./{path}"
+    return ADDRESS.sub(lambda found: f"{found['kind']}://{found['who'] or ''}", path)
 
 
-ADDRESS = re.compile(r"^([a-z][a-z0-9]+):/(?!/)")
-"""What a path object makes of the beginning of an address."""
+ADDRESS = re.compile(r"^(?P<kind>[a-z][a-z0-9]+):/{1,2}(?:(?P<who>[^:/@#]*)(?::[^/#]*)?(?=@))?")
+"""The beginning of an address, as it is or as a path object has it: kind, user, password."""
 
 
 def pasted(words: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -70,10 +71,13 @@ def test_a_release_is_made_from_it(people: str, tmp_path: Path) -> None:
 
 
 def test_commands_to_paste_name_its_address(people: str, tmp_path: Path) -> None:
-    """With both slashes, as somebody wrote it."""
-    to = ["describe", people, "-o", str(tmp_path / "s.toml")]
-    said = subprocess.run(["pramana", *to], capture_output=True, text=True, check=True).stderr
+    """With both slashes, as somebody wrote it, and without the password."""
+    secret = people.replace("office@", f"office:{SECRET}@")
+    to = ["describe", secret, "-o", str(tmp_path / "s.toml")]
+    command = [sys.executable, "-m", "pramana", *to]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
     assert shlex.split(said.rpartition("then design: ")[2])[2] == people
+    assert SECRET not in said
 
 
 @pytest.mark.parametrize(
