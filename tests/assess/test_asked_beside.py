@@ -81,6 +81,50 @@ def test_an_answer_with_a_kept_column_is_compared_cell_by_cell(people):
     assert answer.found.sum() == pytest.approx(RECORDS)
 
 
+def test_groups_that_nobody_was_asked_of_do_not_hide_the_error(people):
+    """A kept column of many values: of some groups chance asked nobody, who lack all theirs."""
+    many = people.append_column("code", pa.array(range(RECORDS)))
+    columns = (*SCHEMA.columns, pm.Column("code", pm.Role.SENSITIVE))
+    schema = pm.Schema(columns, tables=(("age", "code"), ("sex", "region")))
+    plan = pm.design(schema, pm.PkAnonymity(k=20), data=many, method="reports")
+    opened = open_source(many, schema=schema)
+    answer = answer_of(pm.protect(many, plan, seed=1), opened, ("age", "code"))
+    advice = pm.advise(many, schema, k=20, methods=["reports", "retention"])
+
+    assert np.isnan(answer.found).any()
+    told = ~np.isnan(answer.found)
+    off = np.abs(answer.found - answer.truth)[told].sum() + answer.truth[~told].sum()
+    assert answer.error == pytest.approx(off / RECORDS)
+    assert not any("nan" in one.words for one in beforehand(plan, opened))
+    assert np.isfinite([own.error for one in advice.done for own in one.answers]).all()
+
+
+def test_a_table_stated_twice_is_tried_once(people):
+    """In as many releases as it is tried in, under the name that came first."""
+    again = (("sex", "age"), ("region",), ("age", "sex"), ("sex", "age"))
+    plan = pm.design(
+        replace(SCHEMA, tables=again), pm.PkAnonymity(k=20), data=people, method="reports"
+    )
+    draws = seen(plan, open_source(people, schema=plan.schema))
+
+    assert list(draws) == [("sex", "age"), ("region",)]
+    assert [*map(len, draws.values())] == [10, 10]
+
+
+def test_a_table_that_no_report_holds_is_called_what_it_is(people):
+    """It is no two-way table, none is left unnamed, and it has no unbiased estimate."""
+    schema = replace(SCHEMA, tables=(("sex", "age", "region"),))
+    plan = pm.design(schema, pm.PkAnonymity(k=300), data=people, method="reports")
+    opened = open_source(people, schema=schema)
+    words = [one.words for one in beforehand(plan, opened)]
+    here = next(own for own in words if "releases made to see" in own)
+
+    assert not plan.mechanism.containing(("sex", "age", "region"))
+    assert "Tables asked for are off by" in here
+    assert "more" not in here
+    assert not any("--method inverse" in own for own in words)
+
+
 def test_tables_to_paste_keep_the_columns_as_they_are(people):
     """What was asked for is asked for again, with the columns that no table named."""
     plan = pm.design(SCHEMA, pm.PkAnonymity(k=20), data=people, method="reports")

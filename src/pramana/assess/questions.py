@@ -63,10 +63,14 @@ class Answer:
 
     @property
     def error(self) -> float:
-        """Sum of all that cells are off by, as a share of the records; one where none is told."""
+        """Sum of all that cells are off by, as a share of the records; one where none is told.
+
+        Cells that no record tells of, as a group of few where chance asked nobody, lack all theirs.
+        """
         if self.found is None:
             return 1.0
-        return float(np.abs(self.found - self.truth).sum() / max(float(self.truth.sum()), 1.0))
+        gaps = np.abs(np.nan_to_num(self.found) - self.truth)
+        return float(gaps.sum() / max(float(self.truth.sum()), 1.0))
 
     @property
     def name(self) -> str:
@@ -76,14 +80,14 @@ class Answer:
     def largest(self, most: int) -> list[tuple[tuple[Label, ...], float, float | None]]:
         """The cells with most records: labels, truth, and what the release says."""
         order = np.argsort(-self.truth, axis=None, kind="stable")[:most]
-        places = list(zip(*np.unravel_index(order, self.truth.shape), strict=True))
+        places, found = np.unravel_index(order, self.truth.shape), self.found
         return [
             (
                 tuple(own[at] for own, at in zip(self.labels, place, strict=True)),
                 float(self.truth[place]),
-                None if self.found is None else float(self.found[place]),
+                None if found is None or np.isnan(found[place]) else float(found[place]),
             )
-            for place in places
+            for place in zip(*places, strict=True)
         ]
 
     def to_json(self) -> Form:
@@ -96,7 +100,7 @@ class Answer:
 
 
 def own_questions(schema: Schema, tables: Sequence[Sequence[str]] = ()) -> list[tuple[str, ...]]:
-    """The tables asked for, here or in the schema; else of two keys each, or of the only one.
+    """The tables asked for, here or in the schema, each once; else of two keys, or of the only one.
 
     Tables of columns that are released as they are alone are exact, and no question.
     """
@@ -107,8 +111,10 @@ def own_questions(schema: Schema, tables: Sequence[Sequence[str]] = ()) -> list[
                 f"Tables of advice are of columns that are released, and '{name}' is none. "
                 f"Columns: {', '.join(released) or 'none'}."
             )
-    stated = [tuple(table) for table in tables or schema.tables]
-    if asked := [table for table in stated if is_asked(schema, table)]:
+    stated: dict[frozenset[str], tuple[str, ...]] = {}
+    for table in tables or schema.tables:
+        stated.setdefault(frozenset(table), tuple(table))
+    if asked := [table for table in stated.values() if is_asked(schema, table)]:
         return asked
     if tables:
         raise UnknownColumn(

@@ -69,7 +69,8 @@ def onto_simplex(estimate: FloatArray, total: float) -> FloatArray:
 def leaning(estimate: FloatArray, se: FloatArray, total: float) -> FloatArray:
     """The most probable positive table with the given total: even where there is noise alone.
 
-    Of cells with Normal errors, under a Dirichlet prior of a little more than one record a cell.
+    Of cells with like Normal errors, under a Dirichlet prior of a little more than one record each;
+    where errors differ all cells still move by one constant, which is nearer than moves by error.
     Without noise it is the nearest table; noise that is stronger than the table would make that one
     a single cell, whichever chance picks, and this one nearly even counts.
 
