@@ -9,7 +9,7 @@ import pytest
 
 import pramana as pm
 from pramana.estimation.counts import DROWNED
-from pramana.estimation.spectral import leaning, onto_simplex
+from pramana.estimation.spectral import leaning, onto_simplex, usual_pair
 
 RECORDS, SIZE = 400, 8
 VALUES = tuple(f"v{code}" for code in range(SIZE))
@@ -85,3 +85,16 @@ def test_leaning_keeps_total_and_sign_whatever_it_gets():
             assert np.isclose(found.sum(), 10.0)
     assert leaning(np.array([4.0, 6.0]), np.zeros(2), 10.0) == pytest.approx([4.0, 6.0])
     assert leaning(np.array([-1.0, 0.5]), np.ones(2), 0.0).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("seed", [14, 133])  # of 300, those in which the value was lost
+def test_a_rare_value_is_not_lost_from_a_table_of_two_columns(seed):
+    """The nearest table may leave it no cell: the others then summed to fewer records."""
+    noise = np.random.default_rng(seed).normal(0, 3, (5, 5))
+    unbiased = np.diag([40.0, 30.0, 20.0, 10.0, 0.0]) + noise
+    margin = np.array([39.7, 29.8, 19.8, 9.9, 0.8])
+    table = usual_pair(unbiased * (100 / unbiased.sum()), np.full((5, 5), 3.0), (margin, margin))
+
+    assert table.sum() == pytest.approx(100.0)
+    assert table.sum(axis=0) == pytest.approx(margin, abs=0.01)
+    assert table.sum(axis=1) == pytest.approx(margin, abs=0.01)

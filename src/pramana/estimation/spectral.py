@@ -343,8 +343,11 @@ class ReleasedPair:
 
 
 def _fitting(table: FloatArray, margins: tuple[FloatArray, FloatArray]) -> FloatArray:
-    """The nearest table that can be, brought to its margins."""
-    return _with_margins(onto_simplex(table, float(margins[0].sum())), *margins)
+    """The nearest table that can be, brought to its margins: a value left empty is independent."""
+    total = float(margins[0].sum())
+    near = onto_simplex(table, total)
+    told = np.outer(near.sum(axis=1), near.sum(axis=0)) > 0
+    return _with_margins(np.where(told, near, np.outer(*margins) / max(total, 1e-300)), *margins)
 
 
 def _with_margins(table: FloatArray, rows: FloatArray, columns: FloatArray) -> FloatArray:
