@@ -10,6 +10,7 @@ from pramana import api
 from pramana.assess.asked import WillAsk, as_it_is, questions_of
 from pramana.errors import InvalidNumber, UnknownColumn
 from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.methods.reports import Reports
 from pramana.table.domains import Categories
 from pramana.table.schema import Column, Role, Schema
 
@@ -116,3 +117,21 @@ def test_releases_are_designed_for_what_will_be_asked(people):
     share, of_pairs = (sum(one.share for one in own if one.columns == ("region",)) for own in sets)
     assert share > 0.5 > of_pairs
     assert every.losses == alone.losses
+
+
+def test_groups_that_nobody_was_asked_of_lose_theirs_and_no_more(people):
+    """A kept column with a value a record: who was asked nothing of the table is lost whole."""
+    many = people.set_column(2, "income", pa.array(np.arange(N)))
+    exact = as_it_is(
+        SCHEMA,
+        lambda schema, how: api.protect(many, api.design(schema, data=many, method=how), seed=1),
+    )
+    asked = Reports(tables=(("sex",), ("region",)))
+    plan = api.design(SCHEMA, PkAnonymity(k=20), data=many, method=asked)
+    release = api.protect(many, plan, seed=1)
+    found = release.crosstab("sex", "income", share=True).estimate
+    loss = WillAsk.of_text("sex*income").lost(release, exact).loss
+    untold = np.isnan(found).any(axis=0).mean()
+
+    assert 0.1 < untold < 0.9
+    assert untold < loss < 1.0

@@ -107,8 +107,8 @@ class WillAsk:
         if found.labels != truth.labels:
             return 1.0
         off = np.abs(np.asarray(found.estimate) - np.asarray(truth.estimate))
-        if self.kind == "tables":
-            return float(off.sum()) / 2
+        if self.kind == "tables":  # of a cell that nothing is told of, all its records are lost
+            return float(np.where(np.isnan(off), 2 * np.asarray(truth.estimate), off).sum()) / 2
         weight = np.asarray(exact.crosstab(*self.by, share=True, weighted=False).estimate)
         share = np.minimum(np.nan_to_num(off / _spread(exact, self.of), nan=1.0), 1.0)
         return float((weight * share).sum())
