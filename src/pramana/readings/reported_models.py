@@ -20,6 +20,7 @@ from pramana.errors import InvalidTable, NotCovered, TooLarge
 from pramana.estimation.reported_scores import Needs, ToldBySet, rows_of_sets
 from pramana.matrices.reporting import AskedSet, Reporting
 from pramana.matrices.transition import Label
+from pramana.numeric import counted
 from pramana.readings.formulas import (
     ModelAsked,
     ModelCells,
@@ -87,8 +88,8 @@ def _why(told: Sequence[ToldBySet], *, squares: bool) -> str:
     used = sum(one.reports for one in told if one.columns)
     errors = "robust standard errors" if squares else "robust standard errors, about the population"
     return (
-        f"scores put together from the {used:,.0f} reports of {sets} sets that hold columns of the "
-        f"model; {errors}."
+        f"scores put together from the {used:,.0f} reports of "
+        f"{counted(sets, 'set that holds', 'sets that hold')} columns of the model; {errors}."
     )
 
 
