@@ -113,7 +113,7 @@ class Reporting(Mechanism):
         """The columns that are asked for."""
         return tuple(dict.fromkeys(name for asked in self.sets for name in asked.columns))
 
-    @property
+    @cached_property
     def marks(self) -> tuple[str, ...]:
         """The sets in words."""
         return tuple(asked.name for asked in self.sets)
