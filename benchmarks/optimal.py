@@ -4,6 +4,7 @@
 --show survey     six keys with 20,250 and 97,200 cells of the ACS sample (or generated)
 --show match      2,000 random frequency vectors: the largest excess over xi, and the gap
 --show apart      the loss beside that of a long run of an independent method
+--show roads      72 to 192 cells: the road taken beside all matrices
 --show rare       how the least loss falls when rare records may move
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pyarrow.parquet
@@ -22,6 +24,7 @@ from benchmarks.kl_loss import kl_loss
 from pramana.guarantees.match_risk import match_risks
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.methods.inverse_frequency import inverse_frequency_design
+from pramana.methods.optimal import design as design_module
 from pramana.methods.optimal.design import optimal_design
 from pramana.randomness import Keystream
 from pramana.table.counts import Counts
@@ -31,6 +34,12 @@ SURVEY = {
     "97,200 cells": ("Division", "Age", "Marital Status", "Race", "Gender", "Education"),
 }
 SIZES = {"20,250 cells": (5, 9, 5, 9, 2, 5), "97,200 cells": (10, 9, 5, 9, 2, 12)}
+SCATTERED = (
+    (100, (4, 3, 3, 2), 600),
+    (102, (4, 4, 3, 2), 900),
+    (106, (5, 4, 4, 2), 2_000),
+    (107, (4, 4, 3, 2, 2), 1_500),
+)
 RECORDS = 100_000
 
 
@@ -75,6 +84,30 @@ def apart(_) -> Result:
         ours, other = design.loss * 2500**2, conditional_gradient(numbers, 150)
         result.rows.append((str(seed), f"{ours:.4f}", f"{other:.4f}", f"{ours / other:.5f}"))
     return result
+
+
+def roads(_) -> Result:
+    head = ("cells", "road taken", "all matrices", "ratio", "processor seconds of each")
+    result = Result("n^2 loss of tables of scattered cells, alpha 0.1, all triples", head)
+    for seed, sizes, records in SCATTERED:
+        counts, losses, seconds = _scattered(seed, sizes, records), [], []
+        for dense in (design_module.DENSE_CELLS, 10_000):
+            with mock.patch.object(design_module, "DENSE_CELLS", dense):
+                begin = time.process_time()
+                losses.append(optimal_design(counts, alpha=0.1).loss * records**2)
+                seconds.append(f"{time.process_time() - begin:.1f}")
+        row = (str(int(np.prod(sizes))), *(f"{loss:.2f}" for loss in losses))
+        result.rows.append((*row, f"{losses[0] / losses[1]:.3f}", ", ".join(seconds)))
+    return result
+
+
+def _scattered(seed: int, sizes: tuple[int, ...], records: int) -> Counts:
+    """Cells of very different sizes without order, on which the roads differ most."""
+    generator = np.random.default_rng(seed)
+    shares = generator.dirichlet(np.full(int(np.prod(sizes)), 0.35))
+    drawn = generator.choice(len(shares), records, p=shares)
+    codes = [code.astype(np.uint8) for code in np.unravel_index(drawn, sizes)]
+    return Counts.of_codes("abcde"[: len(sizes)], tuple(tuple(range(s)) for s in sizes), codes)
 
 
 def rare(_) -> Result:
@@ -178,4 +211,11 @@ def _generated(sizes) -> Counts:
     return Counts.of_codes(names, [tuple(range(size)) for size in sizes], codes)
 
 
-SHOWS = {"apart": apart, "small": small, "survey": survey, "match": match, "rare": rare}
+SHOWS = {
+    "apart": apart,
+    "small": small,
+    "survey": survey,
+    "match": match,
+    "rare": rare,
+    "roads": roads,
+}
