@@ -20,7 +20,7 @@ from pramana.matrices.transition import (
     check_labels,
     crossed_ratio,
     label_from_json,
-    label_to_json,
+    labels_to_json,
 )
 from pramana.numeric import TOTAL
 from pramana.types import FloatArray, Form
@@ -102,7 +102,7 @@ class Dense(TransitionMatrix):
         """A plain form; the integers as text."""
         return {
             "family": self.family,
-            "labels": [label_to_json(label) for label in self.labels],
+            "labels": labels_to_json(self.labels),
             "rows": [[str(weight) for weight in row] for row in self.rows],
         }
 

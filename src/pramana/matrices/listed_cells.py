@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pramana.matrices.sparse_rows import SparseRows
-from pramana.matrices.transition import Label, label_from_json, label_to_json
+from pramana.matrices.transition import Label, label_from_json, labels_to_json
 from pramana.types import Form, IntArray
 
 __all__ = ["ListedCells"]
@@ -47,7 +47,7 @@ class ListedCells(SparseRows):
             rows.append(patterns.setdefault(row, len(patterns)))
         return {
             "family": self.family,
-            "axes": [[label_to_json(label) for label in axis] for axis in axes],
+            "axes": [labels_to_json(axis) for axis in axes],
             "cells": [int(cell) for cell in _numbered(codes, [len(axis) for axis in axes])],
             "sources": sources.tolist(),
             "rows": rows,

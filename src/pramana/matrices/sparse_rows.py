@@ -25,7 +25,7 @@ from pramana.matrices.transition import (
     check_labels,
     crossed_ratio,
     label_from_json,
-    label_to_json,
+    labels_to_json,
 )
 from pramana.numeric import TOTAL
 from pramana.types import FloatArray, Form, IntArray, Words
@@ -246,7 +246,7 @@ class SparseRows(TransitionMatrix):
         """A plain form; the integers as text."""
         return {
             "family": self.family,
-            "labels": [label_to_json(label) for label in self.labels],
+            "labels": labels_to_json(self.labels),
             "starts": self.starts.tolist(),
             "targets": self.targets.tolist(),
             "moves": [str(move) for move in self.moves.tolist()],

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,6 +30,7 @@ __all__ = [
     "check_labels",
     "label_from_json",
     "label_to_json",
+    "labels_to_json",
 ]
 
 Label = Any
@@ -69,6 +71,18 @@ def label_to_json(label: Label) -> Any:
     if not isinstance(label, tuple):
         return label
     return list(label) if tuple not in map(type, label) else [*map(label_to_json, label)]
+
+
+def labels_to_json(labels: Sequence[Label]) -> list[Any]:
+    """All labels of a matrix in that form; joint cells of plain labels at one go.
+
+    >>> labels_to_json([("a", 1), ("b", 2)]), labels_to_json(["a", (("b", 1), 2)])
+    ([['a', 1], ['b', 2]], ['a', [['b', 1], 2]])
+    """
+    cells = set(map(type, labels)) == {tuple}
+    if cells and tuple not in set(map(type, chain.from_iterable(labels))):
+        return [*map(list, labels)]
+    return [*map(label_to_json, labels)]
 
 
 def label_from_json(label: Any) -> Label:

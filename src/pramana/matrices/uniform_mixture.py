@@ -27,7 +27,7 @@ from pramana.matrices.transition import (
     TransitionMatrix,
     check_labels,
     label_from_json,
-    label_to_json,
+    labels_to_json,
 )
 from pramana.numeric import TOTAL, exp_down, log_up, require_number, text_up
 from pramana.types import FloatArray, Form
@@ -204,7 +204,7 @@ class UniformMixture(TransitionMatrix):
         """A plain form; the integer as text."""
         return {
             "family": self.family,
-            "labels": [label_to_json(label) for label in self.labels],
+            "labels": labels_to_json(self.labels),
             "other": str(self.other),
         }
 
