@@ -48,6 +48,19 @@ def test_a_child_that_does_nothing_is_given_up(tmp_path, monkeypatch):
     assert open_table(path).rows == PEOPLE.num_rows
 
 
+def test_a_child_that_ended_by_itself_leaves_no_pipe_open(tmp_path):
+    """As one that was told to end just before the next file is asked for."""
+    path = tmp_path / "a.sav"
+    write_table(PEOPLE, path, file_format="sav")
+    open_table(path)
+    before = child._RUNNING[os.getpid()]
+    before.kill()
+    before.wait()
+    assert open_table(path).rows == PEOPLE.num_rows
+    assert before.stdin.closed
+    assert before.stdout.closed
+
+
 def test_a_loaded_machine_refuses_no_sound_file(tmp_path, monkeypatch):
     """A child that has to wait, as for other work, may take longer than its time by far."""
     path = tmp_path / "a.sav"

@@ -128,7 +128,10 @@ _RUNNING: dict[int, subprocess.Popen[bytes]] = {}
 @contextmanager
 def _child() -> Iterator[subprocess.Popen[bytes]]:
     process = _RUNNING.get(os.getpid())
-    if process is None or process.poll() is not None:
+    if process is not None and process.poll() is not None:
+        _end(process)
+        process = None
+    if process is None:
         process = _RUNNING[os.getpid()] = _started()
     try:
         yield process
