@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import os
 import random
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import time
 import warnings
@@ -160,9 +162,13 @@ class _Forked:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
 
-    def wait(self) -> None:
-        while self.poll() is None:
+    def wait(self, timeout: float = math.inf) -> int:
+        begin = time.monotonic()
+        while (ended := self.poll()) is None:
+            if time.monotonic() - begin > timeout:
+                raise subprocess.TimeoutExpired("a reader", timeout)
             time.sleep(0.001)
+        return ended
 
 
 def _pipe(mode: str, own: int):
