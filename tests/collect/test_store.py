@@ -360,8 +360,8 @@ def test_a_record_that_is_no_text_is_said_to_be_damage(tmp_path: Path, odd: obje
         kept.tally()
 
 
-@pytest.mark.parametrize("place", ["/dev/null", "/dev"])
-def test_a_device_is_no_store_and_is_left_as_it_is(place: str) -> None:
+@pytest.mark.parametrize("place", ["/dev/null", "/dev", "/", "."])
+def test_a_device_or_a_folder_is_no_store_and_is_left_as_it_is(place: str) -> None:
     """Whoever owns the machine would shut it to all others."""
     before = Path(place).stat().st_mode
     with pytest.raises(InputError, match="no file"):

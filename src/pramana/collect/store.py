@@ -288,7 +288,7 @@ class SqliteStore:
 
 def _log_of(path: Path) -> Path:
     """Where the database keeps what it has not folded into the file; gone with who closed last."""
-    return path.with_name(f"{path.name}-wal")
+    return Path(f"{path}-wal")
 
 
 def _text(record: object) -> str:
