@@ -40,10 +40,14 @@ def main() -> None:
     if chosen.write is not None:
         _report.write(modules(), parsers, names=chosen.write)
         return
+    wrong = 0
     for name, module in modules().items():
         if chosen.name in (None, name):
             options = chosen if chosen.name else parsers[name].parse_args([])
-            print(module.run(options).text(), flush=True)
+            found = module.run(options)
+            print(found.text(), flush=True)
+            wrong += found.wrong
+    raise SystemExit(wrong > 0)
 
 
 if __name__ == "__main__":

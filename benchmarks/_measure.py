@@ -29,6 +29,8 @@ class Result:
     head: tuple[str, ...]
     rows: list[tuple[str, ...]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    wrong: int = 0
+    """How many things did not hold that must: the command then leaves with 1."""
 
     def text(self) -> str:
         table = [self.head, *self.rows]

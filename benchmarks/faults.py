@@ -105,7 +105,7 @@ def run(options):
         print(one)
     spent = sum(sum(resource.getrusage(who)[:2]) for who in (OWN, CHILDREN))
     notes = [f"{len(wrong)} wrong.", f"{spent:,.0f} seconds of the processor."]
-    return Result("Faults", ("trial", "what", "number"), rows, notes)
+    return Result("Faults", ("trial", "what", "number"), rows, notes, wrong=len(wrong))
 
 
 @dataclass(frozen=True)

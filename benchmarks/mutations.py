@@ -88,6 +88,7 @@ def run(options):
         ("mutation", "verdict", "number"),
         rows,
         notes + wrong[:20] + told,
+        wrong=len(wrong),
     )
 
 

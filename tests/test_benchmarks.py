@@ -110,6 +110,23 @@ def test_one_part_is_written_anew_and_the_rest_stays(tmp_path, monkeypatch):
     assert text.count("## Figures") == 2
 
 
+@pytest.mark.parametrize("wrong", [0, 3])
+def test_what_does_not_hold_shows_in_the_exit_code(monkeypatch, wrong):
+    """Whoever runs faults or mutations in a script need not read the table."""
+
+    class Module:
+        """Trials of which some went wrong."""
+
+        arguments = staticmethod(lambda _: None)
+        run = staticmethod(lambda _: _measure.Result("Trials", ("what",), wrong=wrong))
+
+    monkeypatch.setattr("benchmarks.__main__.modules", lambda: {"trials": Module})
+    monkeypatch.setattr("sys.argv", ["benchmarks", "trials"])
+    with pytest.raises(SystemExit) as left:
+        __main__.main()
+    assert left.value.code == (wrong > 0)
+
+
 def test_parts_that_do_not_exist_are_refused(monkeypatch, capsys):
     """Instead of writing nothing without a word."""
     monkeypatch.setattr("sys.argv", ["benchmarks", "--write", "nosuch"])
