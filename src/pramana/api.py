@@ -131,6 +131,8 @@ __all__ = [
     "ways_out",
 ]
 
+BESIDE_THE_ORIGINAL = "Matrices go with a release folder and its original (--original FILE)."
+
 _ELSEWHERE = {
     "assess.beforehand": "beforehand",
     "assess.choices": "AttackName MissingValues",
@@ -294,6 +296,7 @@ def verify(
     *,
     key: str | Path | None = None,
     original: TableLike | None = None,
+    mechanism: Mechanism | str | Path | None = None,
     progress: Progress | None = None,
     say: Say | None = None,
 ) -> Verdict:
@@ -303,18 +306,25 @@ def verify(
         folder: the release.
         key: who must have signed it.
         original: the true table, for the owner.
+        mechanism: for a release that withholds its matrices: those that were kept, as a file of
+            the steward's folder or in memory.
         progress: is told how many more records were looked at.
         say: is told in words which check was made.
     """
+    from pramana.errors import InputError
     from pramana.release.verify import verify_folder
 
     verdict = verify_folder(folder, key=key, progress=progress)
     if original is None:
+        if mechanism is not None:
+            raise InputError(BESIDE_THE_ORIGINAL)
         return verdict
     from pramana.assess.again import checked_by_truth
 
     release = load(folder)
-    return verdict.with_checks(checked_by_truth(release, _truth(original, release), say=say))
+    kept = None if mechanism is None else _mechanism(mechanism, release, original=original)
+    truth = _truth(original, release)
+    return verdict.with_checks(checked_by_truth(release, truth, mechanism=kept, say=say))
 
 
 def audit(
@@ -390,7 +400,7 @@ def _mechanism(
     from pramana.release.stewards import read_mechanism
 
     if release is None or original is None:
-        raise InputError("Matrices go with a release folder and its original (--original FILE).")
+        raise InputError(BESIDE_THE_ORIGINAL)
     if isinstance(mechanism, str | Path):
         mechanism = read_mechanism(Path(mechanism))
     moved = {column.name for column in release.certificate.schema.randomised}

@@ -481,3 +481,42 @@ def test_distances_of_many_records_are_as_they_were():
 
     assert found.found.square == pytest.approx(10, rel=0.01)
     assert found.found.far == pytest.approx(found.found.square, rel=0.02)
+
+
+def _uneven() -> tuple[pa.Table, pm.Schema]:
+    """People of whom some have rare values, told apart by a column that is released as it is."""
+    random = np.random.default_rng(8)
+    shares = {"a": [0.9, 0.1], "b": [0.8, 0.15, 0.05], "c": [0.7, 0.2, 0.07, 0.03]}
+    keys = {n: random.choice(DOMAINS[n], RECORDS, p=own) for n, own in shares.items()}
+    income = Column("income", Role.SENSITIVE)
+    return pa.table(keys | {"income": random.permutation(RECORDS) * 1.5}), Schema((*KEYS, income))
+
+
+WITHHELD = {
+    "inverse-frequency": ("inverse-frequency", (pm.CorrectMatch(xi=0.002),)),
+    "invariant": (pm.Invariant(stay=0.9), ()),
+}
+
+
+@pytest.mark.parametrize("method", WITHHELD)
+def test_records_that_no_withheld_matrix_moved_are_found(method, tmp_path, monkeypatch):
+    """By the matrices that the owner kept, and by those that a design of the original makes."""
+    truth, schema = _uneven()
+    how, asked = WITHHELD[method]
+    plan = api.design(schema, *asked, data=truth, method=how)
+    sound, forged, kept = tmp_path / "sound", tmp_path / "forged", tmp_path / "kept"
+    api.protect(truth, plan, to=sound, seed=2, steward_folder=kept)
+    monkeypatch.setattr(Randomiser, "_draw", lambda *given: given[2])
+    api.protect(truth, plan, to=forged, seed=2)
+    assert {c.name for c in api.verify(sound).of_state("stated")} >= {"draws", "order"}
+    for mechanism in (None, kept):
+        good, bad = (api.verify(f, original=truth, mechanism=mechanism) for f in (sound, forged))
+        assert good.valid, good.of_state("failed")
+        found = {check.name for check in bad.of_state("failed")}
+        told = {check.name for check in bad.of_state("stated")}
+        if mechanism is not None or method == "inverse-frequency":
+            assert "draws: a, b, c left as they were" in found
+        else:
+            assert "draws" in told
+    with pytest.raises(pm.InputError, match="--original"):
+        api.verify(sound, mechanism=kept)

@@ -1,7 +1,8 @@
 """What the owner can check: what a certificate without matrices claims is designed again.
 
 A method whose matrices are withheld and that has no secret options makes the same matrices of the
-same table every time. So the owner, who has the table, can compute the claim once more.
+same table every time. So the owner, who has the table, can compute the claim once more, and bet on
+whether the records were drawn by these matrices as where they are published.
 """
 
 from __future__ import annotations
@@ -9,31 +10,49 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from itertools import chain
+from typing import Final
 
 import pyarrow as pa
 
 from pramana.errors import PramanaError
 from pramana.guarantees.base import only_the_owner
+from pramana.matrices.mechanism import Mechanism
 from pramana.methods.base import Method
+from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
 from pramana.planning import design
 from pramana.readings.release import Release
-from pramana.release.against_truth import against_truth
+from pramana.release.against_truth import LEVEL, against_truth
 from pramana.release.certificate import Certificate
 from pramana.release.checks import Check
+from pramana.release.draws import IMPOSSIBLE, draws
+from pramana.release.paired import PairedRecords
 from pramana.risk.owner_check import owner_checks
 from pramana.table.opened import OpenedTable
 from pramana.types import Say
 
 __all__ = ["checked_by_truth", "designed_again"]
 
+OTHERS: Final = "cannot tell here: the matrices made from the original again are other ones"
+
 
 def checked_by_truth(
-    release: Release, truth: OpenedTable, *, say: Say | None = None
+    release: Release,
+    truth: OpenedTable,
+    *,
+    mechanism: Mechanism | None = None,
+    say: Say | None = None,
 ) -> list[Check]:
-    """All that who has the true table can check of a release beyond what anyone can."""
+    """All that who has the true table can check of a release beyond what anyone can.
+
+    Args:
+        release: the release.
+        truth: the true table.
+        mechanism: the matrices that the owner kept, where the certificate has none.
+        say: is told in words which check was made.
+    """
     both = (release.certificate, release.opened, truth)
-    again = designed_again(release.certificate, truth)
+    again = designed_again(*both, mechanism=mechanism)
     found: list[Check] = []
     for check in chain(against_truth(*both), owner_checks(*both), again):
         found.append(check)
@@ -42,26 +61,57 @@ def checked_by_truth(
     return found
 
 
-def designed_again(certificate: Certificate, original: OpenedTable) -> Iterator[Check]:
-    """Each claim that only the owner can recompute, against that of a design of this table."""
+def designed_again(
+    certificate: Certificate,
+    released: OpenedTable,
+    original: OpenedTable,
+    *,
+    mechanism: Mechanism | None = None,
+) -> Iterator[Check]:
+    """What a design of the original says of the claims, and of how the records were drawn.
+
+    Claims are those that only the owner can recompute. Draws are those of the matrices that were
+    kept, where they are given; else of the design.
+    """
     method = _method(certificate)
+    plan = None if method is None else _plan(certificate, original, method)
     owned = [claim for claim in certificate.claims if only_the_owner(type(claim.attained))]
-    if method is None or not owned:
-        return
-    asked = [claim.asked for claim in certificate.claims if claim.asked is not None]
-    try:
-        data = _narrowed(original, certificate.true_schema.names)
-        plan = design(certificate.true_schema, *asked, data=data, method=method)
-    except PramanaError:
-        for claim in owned:
-            yield Check.of(claim.name, False, "no design of the original attains it")
-        return
-    found = {claim.name: claim.attained for claim in plan.claims}
-    for claim in owned:
+    found = {} if plan is None else {claim.name: claim.attained for claim in plan.claims}
+    for claim in owned if method is not None else ():
         good = claim.name in found and bool(found[claim.name].implies(claim.attained))
         words = "" if good else " only"
         told = f"matrices made from the original again give{words} {found.get(claim.name)}"
+        told = "no design of the original attains it" if plan is None else told
         yield Check.of(claim.name, good, told)
+    made = plan.mechanism if mechanism is None and plan is not None else mechanism
+    if made is not None and certificate.mechanism is None and original.rows == released.rows:
+        records = PairedRecords(certificate, released, original)
+        yield from _drawn_by(made, records, kept=mechanism is not None)
+
+
+def _plan(certificate: Certificate, original: OpenedTable, method: Method) -> Plan | None:
+    """The plan that a method makes of the original; nothing where it makes none."""
+    asked = [claim.asked for claim in certificate.claims if claim.asked is not None]
+    try:
+        data = _narrowed(original, certificate.true_schema.names)
+        return design(certificate.true_schema, *asked, data=data, method=method)
+    except PramanaError:
+        return None
+
+
+def _drawn_by(mechanism: Mechanism, records: PairedRecords, *, kept: bool) -> Iterator[Check]:
+    """Whether the records were drawn by the matrices that were kept, or that a design makes.
+
+    Where those of a design cannot have made them, the design of another edition, or of a machine
+    that adds in another order, may have been another one: then nothing is said of the release.
+    """
+    foreign = records.certificate.foreign
+    try:
+        for check in draws(mechanism, records, level=LEVEL / 6):
+            other = not kept and not check.ok and (foreign or check.detail == IMPOSSIBLE)
+            yield Check.stated(check.name, OTHERS) if other else check
+    except PramanaError as error:
+        yield Check.of("original values", False, str(error))
 
 
 def _narrowed(original: OpenedTable, names: Sequence[str]) -> OpenedTable:

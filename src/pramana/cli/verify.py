@@ -25,6 +25,14 @@ def verify(
             metavar="FILE",
         ),
     ] = None,
+    mechanism: Annotated[
+        Path | None,
+        option(
+            "--mechanism",
+            "With --original, where matrices are withheld: mechanism.json of --steward-folder.",
+            metavar="FILE",
+        ),
+    ] = None,
     encoding: Encoding = None,
     rename: Rename = False,
     as_json: AsJson = False,
@@ -45,7 +53,11 @@ def verify(
 
     with progress_bar("Checking records", total=None) as advance:
         verdict = api.verify(
-            folder, key=key, original=told(original, encoding, rename), progress=advance
+            folder,
+            key=key,
+            original=told(original, encoding, rename),
+            mechanism=mechanism,
+            progress=advance,
         )
     if as_json:
         show_json(verdict.to_json())

@@ -31,7 +31,9 @@ from pramana.table.cells import cell_numbers
 from pramana.table.domains import label_key
 from pramana.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["draws"]
+__all__ = ["IMPOSSIBLE", "draws"]
+
+IMPOSSIBLE = "the release is one that the matrices cannot make"
 
 MOST_CELLS = 60_000
 """Cells of all steps and groups of kept columns that are laid out."""
@@ -167,10 +169,10 @@ def _not_seen(
 def _check(bet: Bet, level: float) -> Check:
     name = f"draws: {bet.doubt}"
     if bet.gain >= needed(level, 1):
-        told = "the release is" if math.isinf(bet.gain) else f"exp({bet.gain:.0f}) times likelier"
         if math.isinf(bet.gain):
-            return Check.of(name, False, f"{told} one that the matrices cannot make")
-        return Check.of(name, False, f"so it seems: that makes the release {told}")
+            return Check.of(name, False, IMPOSSIBLE)
+        told = f"that makes the release exp({bet.gain:.0f}) times likelier"
+        return Check.of(name, False, f"so it seems: {told}")
     if bet.found_from is None:
         return Check.stated(name, "cannot tell here: it would look as a sound release does")
     return Check.of(name, True, f"not so; {100 * bet.found_from:g} % of the records would be found")

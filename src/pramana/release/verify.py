@@ -100,8 +100,9 @@ def verify_folder(
 
 def _owners_word(certificate: Certificate) -> Iterator[Check]:
     """What no folder can show: that its records came about as the certificate says."""
-    if certificate.mechanism is not None:
-        told = "that each record was drawn by these matrices, afresh and by itself, no folder shows"
+    if certificate.mechanism is not None or certificate.nature.withholds_matrices:
+        which = "these matrices" if certificate.mechanism is not None else "matrices"
+        told = f"that each record was drawn by {which}, afresh and by itself, no folder shows"
         yield Check.stated("draws", told)
     yield Check.stated("order", "that the records were put in a random order no folder shows")
 
