@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 import pramana as pm
 from pramana.errors import InvalidTable
 from pramana.formats.opening import open_table
-from pramana.table.codec import encode
+from pramana.table.codec import decode, encode
 from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Column, Role, Schema
 
@@ -102,6 +103,16 @@ def test_bins_hold_what_lies_between_their_edges(data, kind):
     near = [edge - 1, edge, edge + 1]
     column = Column("a", Role.KEY, Bins((low, edge, high)))
     assert encode(column, pa.array(near, kind)).tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize("kind", WIDTHS)
+def test_numbers_drawn_inside_bins_are_whole_behind_a_dictionary_too(kind):
+    """What a column was kept in tells nothing: the same whole numbers come out."""
+    column = Column("a", Role.KEY, Bins((0, 9, 100), release="draw"))
+    codes, words = np.array([0, 1, 1]), np.array([1, 2**60, 2**63], np.uint64)
+    plain = decode(column, codes, words, like=kind)
+    assert decode(column, codes, words, like=pa.dictionary(pa.int8(), kind)).equals(plain)
+    assert pa.types.is_integer(plain.type)
 
 
 def test_extension_types_are_refused_by_name():

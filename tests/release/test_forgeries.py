@@ -11,14 +11,16 @@ from dataclasses import replace
 import pytest
 
 from pramana import api
-from pramana.errors import NotARelease
+from pramana.errors import InvalidTable, NotARelease
 from pramana.guarantees.claim import Claim
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.evaluate import attained, paired
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.matrices import Dense, Mechanism, Step, UniformMixture
+from pramana.readings import release as reading
 from pramana.readings.release import load_release
+from pramana.release import verify as verifying
 from pramana.release.certificate import Certificate
 from pramana.release.contents import fingerprint
 from pramana.release.one_spelling import canonical
@@ -426,6 +428,34 @@ def test_a_signature_has_one_spelling(release, tmp_path):
     path.write_bytes(canonical(form | {"signature": form["signature"].upper()}))
 
     assert failed(folder, key=public) == {"certificate"}
+
+
+def test_data_that_are_replaced_after_their_digest_was_computed_are_refused(tmp_path, monkeypatch):
+    """Other records of the same size would be read under the digest of those that lay there."""
+    release = api.protect(people(), plan(), to=tmp_path / "release", seed=1, file_format="csv")
+    data = release.folder / "data.csv"
+    sound = data.read_bytes()
+    names, *records = sound.splitlines(keepends=True)
+    other = b"".join([names, *records[::-1]])
+
+    def then_replaced(module, name):
+        done = getattr(module, name)
+
+        def made(*given):
+            found = done(*given)
+            (tmp_path / "other").write_bytes(other)
+            (tmp_path / "other").replace(data)
+            return found
+
+        data.write_bytes(sound)
+        monkeypatch.setattr(module, name, made)
+
+    then_replaced(verifying, "fingerprint")
+    (wrong,) = verify_folder(release.folder).of_state("failed")
+    assert "changed while it was read" in wrong.detail
+    then_replaced(reading, "require_as_written")
+    with pytest.raises(InvalidTable, match="changed while it was read"):
+        load_release(release.folder)
 
 
 @pytest.mark.parametrize("name", ["a=x", "[ab]", "*", "with space", "a=x/b=y"])

@@ -43,11 +43,12 @@ from pramana.readings.percentages import SHARES, Share, shares_within
 from pramana.readings.published import REBUILT
 from pramana.readings.records import ReleasedRecords
 from pramana.release.certificate import Certificate
-from pramana.release.contents import require_as_written
+from pramana.release.contents import require_as_written, stamps_of
 from pramana.release.stored import open_data, read_certificate, write_release
 from pramana.release.verify import Verdict, verify_folder
 from pramana.table.opened import OpenedTable, TableFormat
 from pramana.table.replicates import Replicates
+from pramana.table.stamps import require_unchanged
 from pramana.types import TableLike
 
 __all__ = ["Release", "load_release", "written_release"]
@@ -549,8 +550,11 @@ def load_release(folder: str | Path) -> Release:
     """Open a release folder whose certificate and data are as they were written."""
     folder = Path(folder)
     certificate = read_certificate(folder)
+    before = stamps_of(folder, certificate)
     require_as_written(folder, certificate)
-    return Release(certificate, open_data(folder, certificate), folder=folder)
+    opened = open_data(folder, certificate)
+    require_unchanged(before)
+    return Release(certificate, opened, folder=folder)
 
 
 def written_release(folder: Path) -> Release:

@@ -18,6 +18,7 @@ from pramana.errors import AlteredRelease, NotARelease
 from pramana.formats.base import COMPRESSED, FORMATS
 from pramana.release.certificate import FILE_NAME, Certificate, DataFile
 from pramana.release.strict import MOST_BYTES
+from pramana.table.stamps import FileStamp
 
 __all__ = [
     "CERTIFICATE",
@@ -27,6 +28,7 @@ __all__ = [
     "holds",
     "read_certificate",
     "require_as_written",
+    "stamps_of",
 ]
 
 CERTIFICATE: Final = "certificate.json"
@@ -114,6 +116,16 @@ def fingerprint(path: Path, data_format: str) -> DataFile:
     ]
     digest = hashlib.sha256("".join(lines).encode()).hexdigest()
     return DataFile(path.name, data_format, digest, sum(sizes))
+
+
+def stamps_of(folder: Path, certificate: Certificate) -> tuple[FileStamp, ...]:
+    """The data files as they are now.
+
+    Digests are computed of a file, and records read from it, one after the other: what was stamped
+    before must be the same after, or another file may lie there.
+    """
+    files = _files(data_path(folder, certificate))
+    return tuple(FileStamp.of(file) for file in files if _size(file) >= 0)
 
 
 def require_as_written(folder: Path, certificate: Certificate) -> None:

@@ -24,7 +24,14 @@ from pramana.matrices.reporting import Reporting
 from pramana.numeric import chi_square_tail, counted, records_that
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.checks import Check, State, Verdict
-from pramana.release.contents import CERTIFICATE, data_path, fingerprint, holds, read_certificate
+from pramana.release.contents import (
+    CERTIFICATE,
+    data_path,
+    fingerprint,
+    holds,
+    read_certificate,
+    stamps_of,
+)
 from pramana.release.copies import copies_checked
 from pramana.release.explained import explanations
 from pramana.release.folder import files_of
@@ -41,6 +48,7 @@ from pramana.table.groups import MOST_ATTACHED, GroupSizes, in_bins
 from pramana.table.opened import OpenedTable
 from pramana.table.rules import CellRules, tied_columns
 from pramana.table.schema import ASKED, Column, Role
+from pramana.table.stamps import FileStamp, require_unchanged
 from pramana.types import BoolArray, Positions, Progress
 
 __all__ = ["Check", "State", "Verdict", "verify_folder"]
@@ -74,6 +82,9 @@ def verify_folder(
         # One is there and cannot be read: whoever altered it, the release does not hold.
         return Verdict((Check.of("certificate", False, str(error)),))
     whole = Check.of("certificate", True, "every byte is as it was written, and so is its digest")
+    before: tuple[FileStamp, ...] = ()
+    with suppress(PramanaError):  # which the check of the data says
+        before = stamps_of(folder, certificate)
     data = _fingerprint(folder, certificate)
     checks = [
         whole,
@@ -89,6 +100,7 @@ def verify_folder(
         try:
             checks.extend(_records(certificate, open_data(folder, certificate), progress))
             checks.extend(copies_checked(folder, certificate))
+            require_unchanged(before)
         except PramanaError as error:
             checks.append(Check.of("table", False, str(error)))
         except UNFORESEEN:

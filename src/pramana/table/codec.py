@@ -359,7 +359,7 @@ def _draw(bins: Bins, codes: Codes, words: Words, like: pa.DataType | None) -> V
     share = (words >> np.uint64(11)).astype(float) / 2**53  # in [0, 1), 53 bits
     at = np.minimum(codes, bins.size - 1)  # missing values are masked by the caller
     edges = np.asarray(bins.edges, float)
-    if like is not None and pa.types.is_integer(like):
+    if like is not None and pa.types.is_integer(canonical_type(like)):
         first = np.ceil(edges)
         first[-1] = np.floor(edges[-1]) + 1  # the last bin is closed
         count = np.diff(first)
