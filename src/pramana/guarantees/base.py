@@ -10,7 +10,7 @@ in the registry.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
@@ -206,6 +206,19 @@ class Guarantee(Protocol):
 
         Anyone can look, whoever alone can compute the number: nobody hides among more records than
         there are.
+        """
+        return None
+
+    def contradicted(self, evidence: Evidence, released: Callable[[], Counts | None]) -> str | None:
+        """What in the released records speaks against it; nothing where nothing does.
+
+        Anyone can look, whoever alone can compute the number. A release that keeps it is called
+        one that does not less than once in a million.
+
+        Args:
+            evidence: what the certificate offers.
+            released: counts the released records by all columns that may be looked at; nothing
+                where they are too many.
         """
         return None
 

@@ -12,7 +12,8 @@ mean of ratios for more. Proof: docs/proofs/spontaneous_recognition.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
@@ -35,6 +36,9 @@ Choices = tuple[tuple[str, ...], ...]
 
 USUAL_WIDTH = 3
 """How many keys are looked at together where nobody said otherwise."""
+
+NEEDED = math.log(1e6)
+"""What a bet against it must have won: where it holds, that happens less than once in a million."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +180,22 @@ class SpontaneousRecognition(Guarantee):
         except InputError:
             return "it speaks of keys that are not there"
         return None
+
+    def contradicted(self, evidence: Evidence, released: Callable[[], Counts | None]) -> str | None:
+        """Combinations of keys that are seen too seldom for anybody to hide in."""
+        from pramana.guarantees.recognition_seen import log_stake
+
+        schema, mechanism = evidence.schema, evidence.mechanism
+        if mechanism is None or any(column.fixed for column in schema.randomised):
+            return None
+        seen = released()
+        if seen is None:
+            return None
+        keys = choices_of_keys(seen.columns, width=self.width, choices=self.choices)
+        stake = log_stake(mechanism, seen, keys, self.alpha)
+        if stake < NEEDED:
+            return None
+        return f"combinations of keys are released too seldom: exp({stake:.0f}) to 1 against it"
 
     @property
     def suggests(self) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
@@ -43,8 +43,10 @@ from pramana.release.ties import ties
 from pramana.release.within import WithinKeys
 from pramana.shown import listed
 from pramana.table.codec import Refused, count_refused, encode_released, places_among
+from pramana.table.counts import Counts
 from pramana.table.domains import label_key
 from pramana.table.groups import MOST_ATTACHED, GroupSizes, in_bins
+from pramana.table.kept import counts_with_kept
 from pramana.table.opened import OpenedTable
 from pramana.table.rules import CellRules, tied_columns
 from pramana.table.schema import ASKED, Column, Role
@@ -62,6 +64,9 @@ UNFORESEEN: Final = (
 
 
 MOST_FILES: Final = 10_000
+MOST_KNOWN: Final = 100_000
+"""Combinations of columns released as they are, by which the released records are counted."""
+
 MOST_NAMED: Final = 5
 """Files beside a release that are named."""
 
@@ -226,12 +231,32 @@ def _records(
     yield from seen.alike()
     yield from seen.varied()
     yield _crowd(certificate, seen)
+    if not any(seen.refused.values()):
+        yield from _contradicted(certificate, seen, opened)
     if certificate.attached is not None:
         smallest = seen.attached.smallest() if seen.attached.columns else seen.records
         smallest = 1 if certificate.true_schema.noisy else smallest  # each is taken to be alone
         detail = f"{smallest:,} or more share all columns released as they are"
         good = smallest == certificate.attached
         yield Check.of("attached columns", good, f"{detail}, {_stated(certificate.attached)}")
+
+
+def _contradicted(certificate: Certificate, seen: _Seen, opened: OpenedTable) -> Iterator[Check]:
+    """Promises that only the owner can compute, against which the records speak all the same."""
+
+    @cache
+    def released() -> Counts | None:
+        coded, known = certificate.schema.randomised, certificate.known_columns
+        drawn = any(column.drawn for column in coded) or not certificate.nature.whole
+        if drawn or (known and seen.groups.total().num_rows > MOST_KNOWN):
+            return None
+        return counts_with_kept(opened, coded, known, released=True)
+
+    for claim in certificate.claims:
+        if only_the_owner(type(claim.attained)):
+            found = claim.attained.contradicted(certificate.evidence, released)
+            if found is not None:
+                yield Check.of(f"{claim.name} in the records", False, found)
 
 
 def _look(seen: _Seen, opened: OpenedTable, progress: Progress | None) -> str | None:
