@@ -1,32 +1,52 @@
 """A sparse matrix on a list of joint cells, written down in little room.
 
 Several columns have many joint cells, of which few occur. The matrix lists those that occur or are
-reached; any other cell has no records, and none goes there. Its plain form numbers the cells among
-all combinations of the columns' values, the last column fastest, and writes every row that
-several cells share, and every weight, once.
+reached; any other cell has no records, and none goes there. Its plain form gives the values of each
+column once, and numbers the cells among all their combinations, the last column fastest. Every
+row that several cells share, and every weight, is written once. Lists of numbers are packed into
+texts (packed.py), so that a certificate stays smaller than the records that it is about:
+
+- ``cells``: how many combinations are passed over before each; empty where every one is listed.
+  Where cells do not rise, which ``rising`` says, their numbers;
+- ``sources``: how many cells are passed over before each that is left;
+- ``rows``: of each of these, 0 for the next row that is new, else 1 + the number of an earlier one;
+- ``lengths``: how many moves each row has;
+- ``targets``: of each row the place of its first target, then how many cells are passed over;
+- ``which``: the place of the weight of each move among ``weights``, the frequent ones first: each a
+  share of 2**64 such as 0.02, rounded down, or a whole number where no short share is.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from graphlib import CycleError, TopologicalSorter
+from itertools import islice, pairwise
 from math import prod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from pramana.matrices.packed import packed, unpacked
 from pramana.matrices.sparse_rows import SparseRows
 from pramana.matrices.transition import Label, label_from_json, labels_to_json
+from pramana.numeric import TOTAL
 from pramana.types import Form, IntArray
 
-__all__ = ["ListedCells"]
+__all__ = ["WEIGHTS", "ListedCells", "listed_form", "listed_weights"]
+
+SHARE: Final = r"(0\.[0-9]{1,22}|[1-9](\.[0-9]{1,17})?e-[0-9]{2})"
+WEIGHTS: Final = rf"(|{SHARE}|[1-9][0-9]{{0,19}})( ({SHARE}|[1-9][0-9]{{0,19}}))*"
+"""Weights one after the other, with a blank between them; none at all where nothing moves."""
 
 
 class ListedCells(SparseRows):
-    """The identity plus a few transitions between listed joint cells.
+    """The identity plus a few transitions between listed joint cells, or values of one column.
 
     >>> matrix = ListedCells.of((("a", 1), ("b", 2)), rows=[0], columns=[1], probabilities=[0.25])
     >>> form = matrix.to_json()
-    >>> form["axes"], form["cells"], form["sources"], form["targets"]
-    ([['a', 'b'], [1, 2]], [0, 3], [0], [1])
+    >>> form["axes"], unpacked(form["cells"]), unpacked(form["sources"]), unpacked(form["targets"])
+    ([['a', 'b'], [1, 2]], [0, 2], [0], [1])
     >>> ListedCells.from_json(form).values
     array([[0.75, 0.25],
            [0.  , 1.  ]])
@@ -35,56 +55,157 @@ class ListedCells(SparseRows):
     family: ClassVar[str] = "listed-cells"
 
     def to_json(self) -> Form:
-        """A plain form; the integers as text."""
+        """A plain form; the weights as text."""
         axes, codes = _axes(self.labels)
-        weights, which = np.unique(self.moves, return_inverse=True)
-        sources = np.flatnonzero(np.diff(self.starts))
-        patterns: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
-        rows = []
-        for source in sources.tolist():
-            span = slice(self.starts[source], self.starts[source + 1])
-            row = (tuple(self.targets[span].tolist()), tuple(which[span].tolist()))
-            rows.append(patterns.setdefault(row, len(patterns)))
+        cells = _numbered(codes, [len(axis) for axis in axes])
+        rising = all(one < other for one, other in pairwise(cells))
+        every = rising and len(cells) == prod(len(axis) for axis in axes)
+        weights, which = _by_frequency(self.moves)
+        sources, rows, patterns = _patterns(self, which)
         return {
             "family": self.family,
             "axes": [labels_to_json(axis) for axis in axes],
-            "cells": [int(cell) for cell in _numbered(codes, [len(axis) for axis in axes])],
-            "sources": sources.tolist(),
-            "rows": rows,
-            "lengths": [len(targets) for targets, _ in patterns],
-            "targets": [target for targets, _ in patterns for target in targets],
-            "which": [place for _, places in patterns for place in places],
-            "weights": [str(weight) for weight in weights.tolist()],
+            "rising": rising,
+            "cells": "" if every else packed(_passed(cells) if rising else cells),
+            "sources": packed(_passed(sources)),
+            "rows": packed(rows),
+            "lengths": packed([len(targets) for targets, _ in patterns]),
+            "targets": packed([step for own, _ in patterns for step in _passed(own)]),
+            "which": packed([place for _, places in patterns for place in places]),
+            "weights": " ".join(map(_share, weights)),
         }
 
     @classmethod
     def from_json(cls, form: Form) -> ListedCells:
         """The reverse of :meth:`to_json`."""
         axes = [[label_from_json(label) for label in axis] for axis in form["axes"]]
-        labels = [tuple(axis[code] for axis, code in zip(axes, cell, strict=True))
-                  for cell in _codes(form["cells"], [len(axis) for axis in axes])]  # fmt: skip
-        weights = np.array([int(weight) for weight in form["weights"]], dtype=np.uint64)
-        ends = np.concatenate([[0], np.cumsum(np.array(form["lengths"], dtype=np.int64))])
-        rows = np.array(form["rows"], dtype=np.int64)
+        own = listed_form(form, [len(axis) for axis in axes])
+        labels: list[Any] = [tuple(axis[code] for axis, code in zip(axes, cell, strict=True))
+                             for cell in _codes(own["cells"], [len(axis) for axis in axes])]  # fmt: skip
+        if len(axes) == 1:
+            labels = [label for (label,) in labels]
+        weights = np.array(listed_weights(form["weights"]), dtype=np.uint64)
+        ends = np.concatenate([[0], np.cumsum(np.array(own["lengths"], dtype=np.int64))])
+        rows = np.array(own["rows"], dtype=np.int64)
         lengths = np.diff(ends)[rows]
         within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         entry = np.repeat(ends[rows], lengths) + within
         return cls.from_moves(
             labels,
-            rows=np.repeat(np.array(form["sources"], dtype=np.int64), lengths),
-            columns=np.array(form["targets"], dtype=np.int64)[entry],
-            moves=weights[np.array(form["which"], dtype=np.int64)[entry]],
+            rows=np.repeat(np.array(own["sources"], dtype=np.int64), lengths),
+            columns=np.array(own["targets"], dtype=np.int64)[entry],
+            moves=weights[np.array(own["which"], dtype=np.int64)[entry]],
         )
 
 
+def listed_form(form: Form, sizes: list[int]) -> dict[str, list[int]]:
+    """The numbers of a plain form: cells, sources, rows, lengths, targets and which.
+
+    A ``ValueError`` where a text holds none. ``sizes`` are those of the axes.
+    """
+    names = ("cells", "sources", "rows", "lengths", "targets", "which")
+    own = {name: unpacked(form[name]) for name in names}
+    if form["rising"]:
+        own["cells"] = _places(own["cells"]) if form["cells"] else list(range(prod(sizes)))
+    own["sources"] = _places(own["sources"])
+    rows, new = [], 0
+    for row in own["rows"]:
+        rows.append(row - 1 if row else new)
+        new += not row
+    targets = iter(own["targets"])
+    own["targets"] = [
+        place
+        for length in own["lengths"]
+        for place in _places(islice(targets, length))
+    ] + list(targets)
+    return own | {"rows": rows}
+
+
+def listed_weights(text: str) -> list[int]:
+    """The weights of a plain form: whole numbers, or shares times 2**64, rounded down."""
+    if not re.fullmatch(WEIGHTS, text):
+        raise ValueError("not weights")
+    return [int(own) if own.isdigit() else int(float(own) * TOTAL) for own in text.split()]
+
+
+def _share(weight: int) -> str:
+    """The shortest share of 2**64 that a weight is, or the weight itself."""
+    for digits in range(1, 18):
+        text = f"{weight / TOTAL:.{digits}g}"
+        if not text.isdigit() and int(float(text) * TOTAL) == weight:
+            return text
+    return str(weight)
+
+
+def _by_frequency(moves: np.ndarray) -> tuple[list[int], list[int]]:
+    """The weights, the frequent ones first, and the place of each move's among them."""
+    weights, which, times = np.unique(moves, return_inverse=True, return_counts=True)
+    order = np.argsort(-times, kind="stable")
+    rank = np.argsort(order, kind="stable")
+    return weights[order].tolist(), rank[which].tolist()
+
+
+Row = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def _patterns(matrix: SparseRows, which: list[int]) -> tuple[list[int], list[int], list[Row]]:
+    """The cells that are left, the row of each as it is written, and the different rows."""
+    sources = np.flatnonzero(np.diff(matrix.starts)).tolist()
+    starts, targets = matrix.starts.tolist(), matrix.targets.tolist()
+    patterns: dict[Row, int] = {}
+    rows = []
+    for source in sources:
+        span = slice(starts[source], starts[source + 1])
+        row = (tuple(targets[span]), tuple(which[span]))
+        rows.append(patterns.get(row, -1) + 1)
+        patterns.setdefault(row, len(patterns))
+    return sources, rows, list(patterns)
+
+
+def _passed(places: Iterable[int]) -> list[int]:
+    """How many places are passed over before each of some that rise."""
+    before, found = -1, []
+    for place in places:
+        found.append(place - before - 1)
+        before = place
+    return found
+
+
+def _places(passed: Iterable[int]) -> list[int]:
+    """The reverse of :func:`_passed`."""
+    place, found = -1, []
+    for step in passed:
+        place += step + 1
+        found.append(place)
+    return found
+
+
 def _axes(labels: tuple[Any, ...]) -> tuple[list[list[Label]], IntArray]:
-    """The values of each column, in order of their first cell, and the codes of each cell."""
+    """The values of each column, in an order in which cells rise, and the codes of each cell."""
+    cells = labels if isinstance(labels[0], tuple) else [(label,) for label in labels]
     axes, codes = [], []
-    for column in zip(*labels, strict=True):
+    for column in zip(*cells, strict=True):
         places: dict[tuple[type, Label], int] = {}
         codes.append([places.setdefault((type(value), value), len(places)) for value in column])
         axes.append([value for _, value in places])
-    return axes, np.array(codes, dtype=np.int64).T
+    found = np.array(codes, dtype=np.int64)
+    orders = [_order(len(axis), found[: key + 1]) for key, axis in enumerate(axes)]
+    axes = [[axis[place] for place in order] for axis, order in zip(axes, orders, strict=True)]
+    ranks = [np.argsort(order)[own] for order, own in zip(orders, found, strict=True)]
+    return axes, np.array(ranks).T
+
+
+def _order(size: int, codes: IntArray) -> list[int]:
+    """An order of a column's values in which cells that agree so far rise, where there is one."""
+    same = (codes[:-1, 1:] == codes[:-1, :-1]).all(axis=0) & (codes[-1, 1:] != codes[-1, :-1])
+    graph = TopologicalSorter({place: () for place in range(size)})
+    steps = np.stack([codes[-1, :-1], codes[-1, 1:]])[:, same]
+    for lower, higher in np.unique(steps, axis=1).T.tolist():
+        graph.add(higher, lower)
+    try:
+        return list(graph.static_order())
+    except CycleError:
+        return list(range(size))
 
 
 def _numbered(codes: IntArray, sizes: list[int]) -> list[int]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import cast, get_args
 
 from pramana.matrices.families import FAMILIES
+from pramana.matrices.listed_cells import WEIGHTS, listed_form, listed_weights
 from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.reporting import AskedSet, Reporting
 from pramana.matrices.transition import Label
@@ -278,15 +280,20 @@ def _require_matrix(field: Field, width: int) -> None:
 def _require_listed(field: Field, width: int) -> None:
     """Numbers of cells, rows that several of them share, and the weights of those rows."""
     lists = ["cells", "sources", "rows", "lengths", "targets", "which"]
-    form = field.fields(["family", "axes", "weights", *lists])
+    form = field.fields(["family", "axes", "rising", "weights", *lists])
     axes = form["axes"].items(least=width)
     if len(axes) != width:
         form["axes"].refuse(f"{width} lists of labels")
-    own = {name: form[name].wholes() for name in lists}
-    size, weights = len(own["cells"]), form["weights"].weights()
-    if len(set(own["cells"])) < size or max(own["cells"], default=0) >= math.prod(
-        len(axis.labels()) for axis in axes
-    ):
+    sizes = [len(axis.labels()) for axis in axes]
+    for name in lists:
+        form[name].packed()
+    if form["rising"].truth() and not form["cells"].value and math.prod(sizes) > MOST_MOVES:
+        form["cells"].refuse(f"a list: more than {MOST_MOVES:,} cells are not all listed")
+    if type(form["weights"].value) is not str or not re.fullmatch(WEIGHTS, form["weights"].value):
+        form["weights"].refuse("weights with a blank between them")
+    own, weights = listed_form(field.value, sizes), listed_weights(form["weights"].value)
+    size = len(own["cells"])
+    if len(set(own["cells"])) < size or max(own["cells"], default=0) >= math.prod(sizes):
         form["cells"].refuse("different numbers of combinations of the labels")
     if (
         list(own["sources"]) != sorted(set(own["sources"]))

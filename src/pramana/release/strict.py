@@ -22,6 +22,7 @@ from itertools import chain
 from typing import Any, Final, NoReturn, TypeAlias
 
 from pramana.errors import NotARelease
+from pramana.matrices.packed import unpacked
 from pramana.types import Entries, Form
 
 __all__ = ["MOST_BYTES", "Field", "Plain", "parse"]
@@ -169,6 +170,13 @@ class Field:
         if not all(type(own) is int and 0 <= own <= MOST_NUMBER for own in self._list(0)):
             self.refuse("a list of whole numbers at or above 0")
         return tuple(self.value)
+
+    def packed(self) -> tuple[int, ...]:
+        """Whole numbers at or above 0, packed into a text; of any length."""
+        try:
+            return tuple(unpacked(self.value if type(self.value) is str else " "))
+        except ValueError:
+            self.refuse("whole numbers packed into a text")
 
     def weights(self) -> tuple[int, ...]:
         """A list of integers over 2**64, written as texts."""

@@ -22,7 +22,7 @@ from pramana.table.cells import cell_codes, cell_numbers
 from pramana.table.rules import CellRules
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["DECOYS", "rebuilt", "transitions", "with_decoys", "with_listed_decoys"]
+__all__ = ["DECOYS", "as_listed", "rebuilt", "transitions", "with_decoys", "with_listed_decoys"]
 
 TRIES = 4
 """So many cells are drawn for each decoy: some are listed, or cannot be."""
@@ -134,6 +134,12 @@ def transitions(matrix: TransitionMatrix) -> tuple[IntArray, IntArray, np.ndarra
     np.fill_diagonal(weights, 0)
     rows, columns = np.nonzero(weights)
     return rows, columns, weights[rows, columns].astype(np.uint64)
+
+
+def as_listed(matrix: TransitionMatrix) -> ListedCells:
+    """The same integers in the form that takes least room in a certificate."""
+    rows, columns, moves = transitions(matrix)
+    return ListedCells.from_moves(matrix.labels, rows=rows, columns=columns, moves=moves)
 
 
 def rebuilt(

@@ -9,7 +9,7 @@ integers over 2**64 and then checked by the guarantee itself, and tightened unti
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,14 +36,12 @@ from pramana.types import FloatArray
 
 __all__ = ["OptimalDesign", "optimal_design", "require_alpha"]
 
-DENSE_CELLS = 64
-"""Up to this many joint cells all matrices are considered."""
+DENSE_CELLS = 200
+"""Up to this many joint cells all matrices are considered; 200 take about 20 s."""
 
-TUNED_CELLS = 150
-"""Up to this many the transitions of the sparse road are tuned by the exact loss."""
-
-WIDE_CELLS, WIDELY = 150, (3, 8)
-"""Up to so many cells every target is looked at in the end, by so many programs."""
+TUNED_CELLS, WIDELY = 300, (3, 8)
+"""Up to this many the transitions of the sparse road are tuned by the exact loss, at last those to
+every target, by so many programs."""
 
 INSIDE = 1e-6
 """How far inside alpha the programs aim, so that their tolerance and rounding cannot cross it."""
@@ -63,6 +61,7 @@ class OptimalDesign:
     """
 
     matrix: TransitionMatrix = field(repr=False)
+    cells: KeyCells = field(repr=False)
     counts: Counts = field(repr=False)
     alpha: float
     attained: SpontaneousRecognition
@@ -80,7 +79,7 @@ class OptimalDesign:
             matrix, self.counts, width=keys.width, choices=keys.choices
         )
         figures = _figures(matrix, _numbers(matrix, self.counts))
-        return OptimalDesign(matrix, self.counts, self.alpha, found, gap=self.gap, **figures)
+        return replace(self, matrix=matrix, attained=found, **figures)
 
     @property
     def unchanged(self) -> bool:
@@ -159,7 +158,7 @@ def optimal_design(
     attained = SpontaneousRecognition.of(identity, table, width=width, choices=choices)
     if attained.alpha <= alpha:
         own = identity if listed is None else _without_idle(identity, cells.numbers)
-        return OptimalDesign(own, table, alpha, attained, 0.0, 0.0, 1.0, 0.0)
+        return OptimalDesign(own, cells, table, alpha, attained, 0.0, 0.0, 1.0, 0.0)
 
     def solve(goal: float) -> Answer | None:
         if listed is None and cells.size <= DENSE_CELLS:
@@ -173,7 +172,7 @@ def optimal_design(
     if listed is not None:
         matrix = _without_idle(matrix, cells.numbers)
     figures = _figures(matrix, _numbers(matrix, table))
-    return OptimalDesign(matrix, table, alpha, attained, gap=gap, **figures)
+    return OptimalDesign(matrix, cells, table, alpha, attained, gap=gap, **figures)
 
 
 def _without_idle(matrix: TransitionMatrix, numbers: FloatArray) -> TransitionMatrix:
@@ -236,18 +235,17 @@ def _sparse(cells: KeyCells, alpha: float, *, keep: float) -> Answer | None:
     """Few transitions; on a domain of moderate size their probabilities are tuned once more."""
     found = solve_sparse(cells, alpha, keep=keep)
     if found is None:
-        return _dense(cells, alpha, keep=keep) if cells.size <= 2 * DENSE_CELLS else None
+        return None
     matrix, gap, loss, targets = found
     if cells.size > TUNED_CELLS:
         return matrix, gap
     better = polish(cells, alpha, matrix.values, targets, keep=keep)
     if better is None or dense_loss(better.matrix, cells.numbers) >= loss:
         return matrix, gap
-    if cells.size <= WIDE_CELLS:  # what the covering left out may be worth a tenth of the loss
-        every = np.arange(cells.size)
-        wider = polish(cells, alpha, better.matrix, every, keep=keep, most=WIDELY)
-        if wider is not None and _less(wider, better, cells):
-            better = wider
+    every = np.arange(cells.size)  # what the covering left out may be worth a tenth of the loss
+    wider = polish(cells, alpha, better.matrix, every, keep=keep, most=WIDELY)
+    if wider is not None and _less(wider, better, cells):
+        better = wider
     rows, columns = np.nonzero((better.matrix > 1e-12) & ~np.eye(cells.size, dtype=bool))
     chances = better.matrix[rows, columns]
     tuned = SparseRows.of(cells.labels, rows=rows, columns=columns, probabilities=chances)

@@ -22,8 +22,8 @@ from pramana.matrices.transition import Label, TransitionMatrix
 from pramana.methods.base import Method
 from pramana.methods.counted import fingerprint, the_only
 from pramana.methods.optimal.cells import WHOLE, KeyCells
-from pramana.methods.optimal.coarse import GRIDS, on_grid
-from pramana.methods.optimal.decoys import with_decoys, with_listed_decoys
+from pramana.methods.optimal.coarse import GRIDS, best_on_grid
+from pramana.methods.optimal.decoys import as_listed, with_decoys, with_listed_decoys
 from pramana.methods.optimal.design import optimal_design, require_alpha
 from pramana.methods.optimal.foreseen import changes_foreseen
 from pramana.methods.optimal.listing import listed_cells
@@ -146,7 +146,8 @@ class Optimal(Method):
             fixed=() if cells is None else cells.fixed,
             listed=listed,
         )
-        design = design.with_matrix(on_grid(design.matrix, steps))
+        own = design.cells if listed is None else None
+        design = design.with_matrix(best_on_grid(design.matrix, steps, own, alpha))
         matrix = design.matrix if len(names) > 1 else _single(design.matrix)
         mechanism = Mechanism((Step(names, matrix),))
         computed = () if schema.known else (design.attained,)
@@ -184,7 +185,7 @@ class Optimal(Method):
             matrix = with_listed_decoys(matrix, numbers, keystream, columns=labels, rules=rules)
         else:
             stays = _fixed_cells(plan.schema, step.columns)
-            matrix = with_decoys(matrix, numbers, keystream, stays=stays)
+            matrix = as_listed(with_decoys(matrix, numbers, keystream, stays=stays))
         mechanism = Mechanism((Step(step.columns, matrix),))
         # Decoys have no records, so that what rests on counts is as it was.
         owners = tuple(own for own in plan.attained if only_the_owner(type(own)))
