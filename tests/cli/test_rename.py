@@ -102,14 +102,16 @@ def test_files_that_know_their_types_take_the_way_too(
 
 
 def test_a_data_frame_of_r_is_not_cut_in_silence(tmp_path: Path) -> None:
-    """The reader of R files keeps one of two columns of one name: refused, with a way in R."""
+    """The library for R files keeps one of two columns of one name: refused, with the way."""
     rdata = pytest.importorskip("rdata")
     frame = pytest.importorskip("pandas").DataFrame([(1, 2, 3), (4, 5, 6)] * 9)
     frame.columns = ["code", "code", "code_2"]
     rdata.write_rds(tmp_path / "p.rds", frame)
 
-    with pytest.raises(InvalidTable, match=r"'code' 2 times. Rename them in R: .*make.unique"):
+    with pytest.raises(InvalidTable, match=r"'code' 2 times. Rename them, or add --rename.*code_3"):
         api.describe(tmp_path / "p.rds")
+    opened = api.read(tmp_path / "p.rds", rename=True).to_arrow()
+    assert opened.slice(0, 1).to_pydict() == {"code": [1], "code_3": [2], "code_2": [3]}
 
 
 def test_advice_and_comparison_take_the_way(doubled: Path, run: Run) -> None:

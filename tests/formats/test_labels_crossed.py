@@ -6,10 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyreadstat
 import pytest
 
 import pramana as pm
+from pramana.errors import Notice
+from pramana.table.labels import Labels
+from pramana.table.opened import OpenedTable
 
 VARIABLE = {"sex": "Sex of the person", "income": "Income in euros"}
 VALUES = {"sex": {1.0: "male", 2.0: "female"}}
@@ -77,6 +81,41 @@ def test_labels_of_variables_come_out_of_sas_transport(tmp_path, into):
     _, about = reader(str(tmp_path / "out" / f"data.{into}"))
 
     assert about.column_names_to_labels == VARIABLE
+
+
+LONG = ("Wie oft haben Sie in den letzten zwölf Monaten " * 6).rstrip()
+"""Questions are this long: Stata keeps 80 letters, SPSS 256 bytes, of values 120."""
+
+
+@pytest.mark.parametrize(
+    ("into", "asked", "sex"),
+    [("dta", LONG[:80].rstrip(), LONG), ("sav", LONG[:251], LONG[:118])],
+    ids=["dta", "sav"],
+)
+def test_labels_that_a_format_cannot_hold_stop_no_release(tmp_path, into, asked, sex):
+    """Cut or left out with a notice, and whole in the codebook; Stata refused the release."""
+    frame = pd.DataFrame({"sex": [1, 2] * 30, "place": ["N", "S"] * 30, "half": [0.5, 2.0] * 30})
+    people = pa.Table.from_pandas(frame, preserve_index=False)
+    labels = Labels(
+        {"sex": LONG},
+        {"sex": {1: LONG, 2: "f"}, "place": {"N": "north"}, "half": {0.5: "half", 2: "two"}},
+    )
+    schema = pm.Schema.from_toml(
+        'keys = ["sex"]\nsensitive = ["place", "half"]\ncolumns.sex.categories = [1, 2]'
+    )
+    opened = OpenedTable.of_arrow(people, labels=labels)
+    plan = pm.design(schema, pm.PkAnonymity(3), data=opened, method="retention")
+
+    with pytest.warns(Notice, match=r"cannot hold all labels of sex.*codebook.csv has them whole"):
+        pm.protect(opened, plan, to=tmp_path / "out", file_format=into)
+
+    reader = pyreadstat.read_sav if into == "sav" else pyreadstat.read_dta
+    _, about = reader(str(tmp_path / "out" / f"data.{into}"))
+    assert about.column_names_to_labels["sex"] == asked
+    assert about.variable_value_labels["sex"] == {1: sex, 2: "f"}
+    told = {0.5: "half", 2.0: "two"} if into == "sav" else {2: "two"}
+    assert about.variable_value_labels["half"] == told
+    assert LONG in (tmp_path / "out" / "codebook.csv").read_text()
 
 
 @pytest.mark.parametrize("into", ["csv", "parquet", "feather"])

@@ -21,12 +21,13 @@ from pramana.formats.child import read_in_child
 from pramana.formats.faithful import lost_in_text, require_same
 from pramana.formats.names import require_distinct_names
 from pramana.memory import require_memory
+from pramana.shown import listed
 from pramana.table.domains import Label
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
 from pramana.types import Form
 
-__all__ = ["LabelledFormat", "read_here"]
+__all__ = ["LabelledFormat", "codes_within", "opened_with_codes", "read_here"]
 
 PACKAGES: dict[TableFormat, str] = {
     "sav": "SPSS",
@@ -77,7 +78,7 @@ class LabelledFormat(Format):
         """
         _pyreadstat("Reading", self.name)
         table, labels = read_in_child(__name__, path, title=self.title, file_format=self.name)
-        return _opened(table, path, self.name, labels)
+        return opened_with_codes(table, path, self.name, labels)
 
     def lost(self, column: pa.ChunkedArray) -> str | None:
         """What is neither a text nor a number that can be told from missing."""
@@ -87,7 +88,39 @@ class LabelledFormat(Format):
         """Write a file with the labels of its columns, where the package's files are written."""
         if not self.writes:
             super().write(path, records)
-        _write(path, records, self.name)
+        _write(path, replace(records, labels=self._fitting(records.labels)), self.name)
+
+    def label_kept(self, label: str, *, of_value: bool) -> str:
+        """As much of a label as such files hold."""
+        del of_value
+        return label
+
+    def labels_value(self, value: Label) -> bool:
+        """Whether such files can label this value at all."""
+        del value
+        return True
+
+    def _fitting(self, labels: Labels) -> Labels:
+        """What such files hold of the labels; whose are cut or left out is said."""
+        variables = {n: self.label_kept(own, of_value=False) for n, own in labels.variables.items()}
+        values = {
+            name: {
+                value: self.label_kept(label, of_value=True)
+                for value, label in own.items()
+                if self.labels_value(value)
+            }
+            for name, own in labels.values.items()
+        }
+        cut = [n for n in variables if variables[n] != labels.variables[n]]
+        cut += [n for n in values if values[n] != labels.values[n] and n not in cut]
+        if cut:
+            warnings.warn(
+                f"{self.title} files cannot hold all labels of {listed(cut, most=6)}: codebook.csv "
+                "has them whole.",
+                Notice,
+                stacklevel=2,
+            )
+        return replace(labels, variables=variables, values=values)
 
 
 def read_here(path: Path, *, file_format: TableFormat) -> tuple[pa.Table, Labels]:
@@ -115,7 +148,9 @@ def read_here(path: Path, *, file_format: TableFormat) -> tuple[pa.Table, Labels
     return table, replace(labels, missing=_missing_values(table, about, labels))
 
 
-def _opened(table: pa.Table, path: Path, file_format: TableFormat, labels: Labels) -> OpenedTable:
+def opened_with_codes(
+    table: pa.Table, path: Path, file_format: TableFormat, labels: Labels
+) -> OpenedTable:
     """The table with values that stand for missing as they are; as missing where fitted so."""
 
     def fit(*, text: Collection[str], coded: Collection[str]) -> OpenedTable:
@@ -159,14 +194,10 @@ def _missing_values(table: pa.Table, about: Any, labels: Labels) -> dict[str, tu
     """The values of each column that the file calls missing: those that occur or have a label."""
     found: dict[str, tuple[Label, ...]] = {}
     for name, ranges in (about.missing_ranges or {}).items():
-        seen = set(table.column(name).unique().drop_null().to_pylist()) | set(
-            labels.values.get(name, {})
-        )
         low_high = [(own["lo"], own["hi"]) for own in ranges]
-        fitting = (v for v in seen if isinstance(v, str) == isinstance(low_high[0][0], str))
-        codes = {_whole(v) for v in fitting if any(low <= v <= high for low, high in low_high)}
+        codes = codes_within(low_high, table.column(name), labels.values.get(name, {}))
         if codes:
-            found[name] = tuple(sorted(codes))
+            found[name] = codes
     for name in table.column_names:
         occur = (about.missing_user_values or {}).get(name) or ()
         labelled = labels.values.get(name, {})
@@ -174,6 +205,15 @@ def _missing_values(table: pa.Table, about: Any, labels: Labels) -> dict[str, tu
         if letters:
             found[name] = tuple(letters)
     return found
+
+
+def codes_within(
+    ranges: Sequence[tuple[Any, Any]], column: pa.ChunkedArray, labelled: Collection[Label]
+) -> tuple[Label, ...]:
+    """The values inside some ranges, in order: of those that occur or have a label."""
+    seen = {*column.unique().drop_null().to_pylist(), *labelled}
+    fitting = (v for v in seen if isinstance(v, str) == isinstance(ranges[0][0], str))
+    return tuple(sorted({_whole(v) for v in fitting if any(lo <= v <= hi for lo, hi in ranges)}))
 
 
 def _whole(value: Any) -> Any:

@@ -8,6 +8,9 @@ from pramana.formats.labelled import LabelledFormat
 
 __all__ = ["SAV", "SavFormat"]
 
+MOST_OF_VARIABLE: Final = 256
+MOST_OF_VALUE: Final = 120
+
 
 class SavFormat(LabelledFormat):
     """SPSS files, with their labels."""
@@ -19,6 +22,11 @@ class SavFormat(LabelledFormat):
     writes: ClassVar[bool] = True
     in_python: ClassVar[str] = "pyreadstat.read_sav(HERE / {name}, user_missing=True)[0]"
     in_r: ClassVar[str] = "as.data.frame(haven::read_sav({name}, user_na = TRUE))"
+
+    def label_kept(self, label: str, *, of_value: bool) -> str:
+        """SPSS counts bytes: the library would cut longer ones without a word."""
+        longest = MOST_OF_VALUE if of_value else MOST_OF_VARIABLE
+        return label.encode()[:longest].decode(errors="ignore")
 
 
 SAV: Final = SavFormat()

@@ -2,61 +2,104 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
 from typing import Final, get_args
 
 from pramana.table.domains import RELEASES
-from pramana.table.recoding import DATES, DISTRIBUTIONS
+from pramana.table.recoding import DATES, DIRECTIVES, DISTRIBUTIONS
 from pramana.table.replicates import Replication
-from pramana.table.schema import MISSING
-from pramana.table.toml_form import ROLES
+from pramana.table.schema import MISSING, Role
+from pramana.table.toml_form import ROLES, SPELLINGS, STRATA
 from pramana.types import Form
 
 __all__ = ["json_schema"]
 
+LARGEST: Final = sys.float_info.max
+"""Beyond it there is only what JSON has no word for."""
+
+VALUE: Final[Form] = {"type": ["string", "number", "boolean"]}
 LABEL: Final[Form] = {
     "oneOf": [
-        {"type": ["string", "number", "boolean"]},
+        VALUE,
         {"type": "object", "properties": {"missing": {"const": True}}, "required": ["missing"],
          "additionalProperties": False},
     ]
 }  # fmt: skip
-LABELS: Final = {"oneOf": [{"type": "array", "items": LABEL}, LABEL]}
-NAMES: Final = {"oneOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]}
+NAME: Final[Form] = {"type": "string", "minLength": 1}
+
+
+def _or_list(one: Form, **more: object) -> Form:
+    """One of a kind, or a list of such."""
+    return {"oneOf": [{"type": "array", "items": one, **more}, one]}
+
+
+LABELS: Final = _or_list(LABEL)
+NAMES: Final = _or_list(NAME)
+FINITE: Final[Form] = {"type": "number", "minimum": -LARGEST, "maximum": LARGEST}
+POSSIBLE: Final = FINITE | VALUE
+ABOVE_ZERO: Final[Form] = {"type": "number", "exclusiveMinimum": 0, "maximum": LARGEST}
+IMPOSSIBLE: Final[Form] = {
+    "type": "object",
+    "additionalProperties": _or_list(LABEL, minItems=1),
+    "minProperties": 2,
+}
+
+
+def _worded(words: Iterable[str]) -> str:
+    """A pattern of words as reading compares them: without case, underscores and the like."""
+    gap = "[-_ .]*"
+    spelled = (gap.join(f"[{letter}{letter.upper()}]" for letter in word) for word in words)
+    return f"^{gap}({'|'.join(spelled)}){gap}$"
+
 
 COLUMN: Final[dict[str, tuple[Form, str]]] = {
-    "role": ({"type": "string"}, "What the column means to someone who looks for a person."),
-    "categories": (LABELS, "The values that can occur."),
+    "role": (
+        {
+            "anyOf": [{"enum": [str(role) for role in Role]}, {"pattern": _worded(ROLES)}],
+            "type": "string",
+        },
+        "What the column means to someone who looks for a person.",
+    ),
+    "categories": (_or_list(POSSIBLE, uniqueItems=True, minItems=1), "The values that can occur."),
     "ordered": ({"type": "boolean"}, "Whether the order of the categories means something."),
     "bins": (
         {"type": "array", "items": {"type": "number"}, "minItems": 2},
         "Edges at which a number is cut, rising.",
     ),
-    "labels": ({"type": "array", "items": {"type": "string"}}, "A name for each bin."),
+    "labels": (_or_list({"type": "string"}, uniqueItems=True), "A name for each bin."),
     "release": ({"enum": list(RELEASES)}, "What is published of a bin."),
     "missing": ({"enum": list(MISSING)}, "What becomes of records without a value."),
-    "missing_values": (LABELS, "Codes that say why there is none; each stays a value of its own."),
+    "missing_values": (
+        _or_list(POSSIBLE, uniqueItems=True),
+        "Codes that say why there is none; each stays a value of its own.",
+    ),
     "exempt": (LABELS, "Values that stay as they are."),
     "randomise": ({"type": "boolean"}, "Whether it goes through a matrix, whatever its role."),
     "declared": ({"type": "boolean"}, "False where the domain was read off the data."),
-    "missing_codes": (LABELS, "Values that mean that there is none."),
+    "missing_codes": (_or_list(VALUE, uniqueItems=True), "Values that mean that there is none."),
     "date": ({"enum": list(DATES)}, "Dates become their year, quarter or month."),
     "date_format": (
-        {"type": "string"},
+        {
+            "type": "string",
+            "allOf": [{"pattern": "%[Yy]"}, {"pattern": "%[mbB]"}],
+            "not": {"pattern": f"%[^{''.join(sorted(DIRECTIVES))}]"},
+        },
         "How dates are written in text that is not ISO, such as %d.%m.%Y.",
     ),
     "merge": (
-        {"type": "object", "additionalProperties": LABELS},
+        {"type": "object", "additionalProperties": _or_list(VALUE, uniqueItems=True, minItems=1)},
         "New categories, each with the values that it takes up.",
     ),
-    "bottom": ({"type": "number"}, "Smaller numbers become this one."),
-    "top": ({"type": "number"}, "Larger numbers become this one."),
-    "round": ({"type": "number", "exclusiveMinimum": 0}, "Numbers become multiples of this."),
+    "bottom": (FINITE, "Smaller numbers become this one."),
+    "top": (FINITE, "Larger numbers become this one."),
+    "round": (ABOVE_ZERO, "Numbers become multiples of this."),
     "noise": (
         {
             "type": "object",
             "properties": {
                 "distribution": {"enum": list(DISTRIBUTIONS)},
-                "scale": {"type": "number", "exclusiveMinimum": 0},
+                "scale": ABOVE_ZERO,
             },
             "required": ["distribution", "scale"],
             "additionalProperties": False,
@@ -67,23 +110,26 @@ COLUMN: Final[dict[str, tuple[Form, str]]] = {
 """Every entry of a column: its form, and what it says."""
 
 TOP: Final[dict[str, tuple[Form, str]]] = {
-    "missing_codes": (LABELS, "Codes for every column that states none of its own."),
+    "missing_codes": (
+        _or_list(VALUE, uniqueItems=True),
+        "Codes for every column that states none of its own.",
+    ),
     "strata": (NAMES, "Columns within which the rest is randomised apart."),
     "impossible": (
-        {"type": "array", "items": {"type": "object", "additionalProperties": LABELS}},
+        _or_list(IMPOSSIBLE),
         "Combinations that no record can have and none may be given.",
     ),
     "choices": ({"type": "array", "items": NAMES}, "What an acquaintance may know together."),
     "tables": (NAMES, "Tables that will be asked for, such as sex*age."),
-    "household": ({"type": "string"}, "The identifier that numbers households."),
+    "household": (NAME, "The identifier that numbers households."),
     "replicate_weights": (
         {
             "type": "object",
             "properties": {
-                "columns": {"anyOf": [NAMES, {"type": "string"}]},
+                "columns": _or_list(NAME, minItems=2, uniqueItems=True),
                 "method": {"enum": list(get_args(Replication))},
                 "fay": {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
-                "scale": {"type": "number", "exclusiveMinimum": 0},
+                "scale": ABOVE_ZERO,
             },
             "required": ["columns"],
             "additionalProperties": False,
@@ -100,10 +146,8 @@ TOP: Final[dict[str, tuple[Form, str]]] = {
 
 
 def json_schema() -> Form:
-    """The form of a schema file; words of other tools are understood on reading and not offered."""
-    roles = {"examples": sorted({str(role) for role in ROLES.values()})}
+    """The form of a schema file; words of other tools are taken as on reading, and not offered."""
     column = {name: form | {"description": text} for name, (form, text) in COLUMN.items()}
-    column["role"] |= roles
     top = {name: form | {"description": text} for name, (form, text) in TOP.items()}
     columns = {
         "type": "object",
@@ -111,6 +155,7 @@ def json_schema() -> Form:
         "additionalProperties": {
             "type": "object",
             "properties": column,
+            "patternProperties": {f"^{word}$": COLUMN[own][0] for word, own in SPELLINGS.items()},
             "additionalProperties": False,
         },
     }
@@ -119,4 +164,6 @@ def json_schema() -> Form:
         "title": "pramana schema file",
         "type": "object",
         "properties": {"columns": columns, **top},
+        "patternProperties": {_worded((*ROLES, *sorted(STRATA))): NAMES},
+        "additionalProperties": False,
     }
