@@ -95,18 +95,25 @@ def test_an_open_table_fits_a_schema_without_being_parsed_again(passes, tmp_path
 
 
 def test_what_is_held_comes_back_from_memory_and_from_the_file():
-    """Values, order, dictionaries and missing values; some columns alone."""
+    """Values, order, types, dictionaries short and long, missing values; some columns alone."""
+    many = pa.array([f"m{n}" for n in range(300)])
     batches = [
         pa.record_batch(
-            {"t": pa.array(["a", None, f"v{n}"]).dictionary_encode(), "n": [n, None, -n]}
+            {
+                "t": pa.array(["a", None, f"v{n}"]).dictionary_encode(),
+                "n": [n, None, -n],
+                "m": pa.DictionaryArray.from_arrays([299, n, None], many if n else many[::-1]),
+                "b": pa.DictionaryArray.from_arrays(pa.array([1, 0, None], pa.uint8()), ["x", "y"]),
+            }
         )
         for n in range(50)
     ]
     whole = pa.Table.from_batches(batches).to_pydict()
     for memory in (0, 2000, 2**20):
         held = Spill(batches, memory=memory)
-        for columns in (["t", "n"], ["n"]):
+        for columns in (["t", "n", "m", "b"], ["n"]):
             loaded = pa.Table.from_batches([part.load() for part in held.parts(columns)])
+            assert loaded.schema.types == batches[0].select(columns).schema.types
             assert loaded.to_pydict() == {name: whole[name] for name in columns}
         assert held.rows == 150
         assert [part.position for part in held.parts(["n"])] == list(range(0, 150, 3))

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pramana.assess.ways import DROPPED, Way
 from pramana.files import free_name
 from pramana.guarantees.base import Guarantee
 from pramana.spelling import as_file, as_list, pasted
+
+if TYPE_CHECKING:  # which tries releases, and whoever only names files waits for none
+    from pramana.assess.ways import Way
 
 __all__ = ["Pasting", "Told", "target_words"]
 
@@ -80,7 +83,7 @@ class Pasting:
                 command = (
                     f"{replace(self, targets=_unnamed(self.targets)).of('design')} {way.entry}"
                 )
-            elif way.entry == DROPPED:
+            elif way.drops:
                 command = self.without([way.column], taken=taken)
             else:
                 command = self.coarser([way.column], taken=taken)

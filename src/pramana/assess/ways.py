@@ -83,6 +83,11 @@ class Way:
         return f"In the schema under {header_of(self.column)}: {shown}"
 
     @property
+    def drops(self) -> bool:
+        """Whether the column goes."""
+        return self.entry == DROPPED
+
+    @property
     def gain(self) -> str:
         """What it brings, in words."""
         return (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -72,10 +73,14 @@ def chunks_of(path: Path) -> list[list[Chunk]]:
         file.seek(-8, os.SEEK_END)
         length = int.from_bytes(file.read(4), "little")
         file.seek(-8 - length, os.SEEK_END)
-        footer = from_bytes(file.read(length))
+        return _chunks(file.read(length))
+
+
+@lru_cache(4)  # of few: who opens a release asks twice, and footers of many columns are long
+def _chunks(footer: bytes) -> list[list[Chunk]]:
     return [
         [_chunk(column[CHUNK][1]) for column in group[COLUMNS][1][1]]
-        for group in footer[GROUPS][1][1]
+        for group in from_bytes(footer)[GROUPS][1][1]
     ]
 
 

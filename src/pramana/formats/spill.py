@@ -24,6 +24,9 @@ __all__ = ["Spill"]
 SHARE: Final = 16
 """Of the memory allowed that is held before columns go to the temporary file."""
 
+BYTE, WIDE = pa.uint8(), pa.int32()
+"""Indices of dictionaries as they are held, and as readers give them."""
+
 Place: TypeAlias = pa.Array | tuple[int, int]
 
 
@@ -43,6 +46,7 @@ class Spill:
         self._memory = memory_bound() // SHARE if memory is None else memory
         self._held = 0
         self._batches: list[tuple[int, dict[str, Place]]] = []
+        self._types: dict[str, pa.DataType] = {}
         self._file: int | None = None
         self._end = 0
         for batch in batches:
@@ -54,8 +58,10 @@ class Spill:
 
     def put(self, at: int, batch: pa.RecordBatch) -> None:
         """Hold the columns of a batch beside those that are held of the same records."""
-        columns: dict[str, Place] = dict(zip(batch.schema.names, batch.columns, strict=True))
-        self._held += batch.nbytes
+        arrays = list(map(_narrow, batch.columns))
+        columns: dict[str, Place] = dict(zip(batch.schema.names, arrays, strict=True))
+        self._types |= zip(batch.schema.names, batch.schema.types, strict=True)
+        self._held += sum(array.nbytes for array in arrays)
         if self._held > self._memory:
             columns = {name: self._written(name, array) for name, array in columns.items()}
         if at < len(self._batches):
@@ -72,7 +78,7 @@ class Spill:
             position += rows
 
     def _load(self, places: dict[str, Place], columns: Sequence[str]) -> pa.RecordBatch:
-        arrays = [self._read(places[name]) for name in columns]
+        arrays = [_as(self._types[name], self._read(places[name])) for name in columns]
         return pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
     def _written(self, name: str, array: pa.Array) -> tuple[int, int]:
@@ -103,3 +109,24 @@ class Spill:
             done += os.preadv(self._file, [data[done:].data], begin + done)  # type: ignore[arg-type]
         with pa.ipc.open_stream(pa.py_buffer(data)) as stream:
             return stream.read_next_batch().column(0)
+
+
+def _narrow(array: pa.Array) -> pa.Array:
+    """Indices of few entries as bytes; those that are none of the entries stay as they are."""
+    if not pa.types.is_dictionary(array.type) or array.type.index_type != WIDE:
+        return array
+    if len(array.dictionary) > 2**BYTE.bit_width:
+        return array
+    try:
+        indices = array.indices.cast(BYTE)
+    except pa.ArrowInvalid:
+        return array
+    return pa.DictionaryArray.from_arrays(indices, array.dictionary, safe=False)
+
+
+def _as(kind: pa.DataType, array: pa.Array) -> pa.Array:
+    """Indices as they came: other batches of the column may have more entries."""
+    if array.type == kind:
+        return array
+    indices = array.indices.cast(kind.index_type)
+    return pa.DictionaryArray.from_arrays(indices, array.dictionary, safe=False)

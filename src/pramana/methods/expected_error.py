@@ -22,7 +22,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -46,6 +46,9 @@ STEP = 1e-5
 
 LEAST = 1e-4
 """Smaller errors are nothing that anyone would notice, and mostly what rounding left of them."""
+
+TWO = 2
+"""A table has so many columns at most, unless tables were stated."""
 
 NEARLY = 1e-5
 """Matrices are trimmed by less than this to meet a target in integers."""
@@ -141,7 +144,10 @@ def mean_squares(retention: FloatArray, share: FloatArray) -> tuple[FloatArray, 
 
 
 class ErrorModel:
-    """The expected errors as a function of the retention of each step."""
+    """The expected errors as a function of the retention of each step.
+
+    A table counts as often as its weight says; once where none are given.
+    """
 
     def __init__(
         self,
@@ -149,10 +155,12 @@ class ErrorModel:
         *,
         records: int,
         tables: Sequence[tuple[str, ...]] | None = None,
+        weights: Sequence[int] | None = None,
     ) -> None:
         self.steps = tuple(steps)
         self.records = records
         self._tables = None if tables is None else tuple(tables)
+        self._weights = weights
 
     @cached_property
     def tables(self) -> tuple[tuple[str, ...], ...]:
@@ -163,30 +171,85 @@ class ErrorModel:
         return tuple((name,) for name in names) + tuple(itertools.combinations(names, 2))
 
     @cached_property
+    def weights(self) -> FloatArray:
+        """How often each table counts."""
+        return np.array(self._weights or [1] * len(self.tables), dtype=np.float64)
+
+    @cached_property
+    def kinds(self) -> IntArray:
+        """Which kind each step is of: those of one kind can be exchanged, and no error changes."""
+        alone = [len(step.columns) == 1 and self._tables is None for step in self.steps]
+        kinds = [
+            (step.size, len(step.fixed)) if own else (at,)
+            for at, (step, own) in enumerate(zip(self.steps, alone, strict=True))
+        ]
+        numbers = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
+        return np.array([numbers[kind] for kind in kinds], dtype=np.int64)
+
+    @cached_property
+    def _fewer(self) -> _Fewer | None:
+        """A model of two steps a kind, where there are kinds of more."""
+        if int(np.bincount(self.kinds).max()) <= TWO:
+            return None
+        many = int(self.kinds.max()) + 1
+        own = [np.flatnonzero(self.kinds == kind)[:TWO].tolist() for kind in range(many)]
+        steps = sorted(itertools.chain.from_iterable(own))
+        stands_for = {  # the first of a kind and, beside it in a table, the second
+            name: [self.steps[at].columns[0] for at in own[kind]] if len(own[kind]) > 1 else [name]
+            for kind, step in zip(self.kinds, self.steps, strict=True)
+            for name in step.columns
+        }
+        tables = [_same_table(table, stands_for) for table in self.tables]
+        weights = Counter(tables)
+        places = {table: place for place, table in enumerate(weights)}
+        model = ErrorModel(
+            [self.steps[at] for at in steps],
+            records=self.records,
+            tables=tuple(weights),
+            weights=tuple(weights.values()),
+        )
+        return _Fewer(np.array(steps), np.array([places[table] for table in tables]), model)
+
+    def _of_kinds(self, retentions: FloatArray | Sequence[float]) -> _Fewer | None:
+        """The model of fewer steps, where those of one kind have one retention."""
+        kept = np.asarray(retentions, dtype=np.float64)
+        fewer = self._fewer
+        if fewer is None:
+            return None
+        first = np.unique(self.kinds, return_index=True)[1]
+        return fewer if (kept == kept[first][self.kinds]).all() else None
+
+    @cached_property
     def _alike(self) -> _AlikeCells:
         """The cells of all tables, those alike together."""
         rows = []
         place_of = {name: at for at, step in enumerate(self.steps) for name in step.columns}
         kinds_of = cache(lambda at, inside: _kinds(self.steps[at], inside))
-        for number, table in enumerate(self.tables):
+        for number, (table, weight) in enumerate(zip(self.tables, self.weights, strict=True)):
             places = tuple(sorted({place_of[name] for name in table if name in place_of}))
             inside = (
                 tuple(name for name in self.steps[at].columns if name in table) for at in places
             )
             for kinds in itertools.product(*map(kinds_of, places, inside)):
                 shares = tuple(share for share, _ in kinds)
-                rows.append((number, places, shares, math.prod(times for _, times in kinds)))
+                times = weight * math.prod(times for _, times in kinds)
+                rows.append((number, places, shares, times))
         return _AlikeCells.of(rows)
 
     def errors(self, retentions: FloatArray | Sequence[float]) -> FloatArray:
-        """The expected error of each table."""
+        """The expected error of each table, as often as it counts."""
+        fewer = self._of_kinds(retentions)
+        if fewer is not None:
+            kept = np.asarray(retentions, dtype=np.float64)[fewer.steps]
+            each: FloatArray = (fewer.model.errors(kept) / fewer.model.weights)[fewer.tables]
+            return each
         alike = self._alike
         found: FloatArray = np.add.reduceat(self._of_cells(self._kept(retentions)), alike.starts)
         return found
 
     def mean(self, retentions: FloatArray | Sequence[float]) -> float:
         """The average expected error of all tables."""
-        return float(self.errors(retentions).mean())
+        return float(self.errors(retentions).sum() / self.weights.sum())
 
     def slope(self, retentions: FloatArray) -> FloatArray:
         """How fast that average grows with each retention.
@@ -194,6 +257,13 @@ class ErrorModel:
         By differences, and of all retentions at once: a cell has to do with few steps, so that
         those are moved that stand first in their cells, then those that stand second.
         """
+        fewer = self._of_kinds(retentions)
+        if fewer is not None:
+            many = np.bincount(self.kinds)
+            rises = fewer.model.slope(retentions[fewer.steps])
+            of_kinds = np.bincount(self.kinds[fewer.steps], weights=rises, minlength=len(many))
+            each: FloatArray = (of_kinds / many)[self.kinds]
+            return each
         alike, kept, steps = self._alike, self._kept(retentions), len(self.steps)
         total = np.zeros(steps + 1)
         for place, own in enumerate(alike.steps):
@@ -204,7 +274,7 @@ class ErrorModel:
             rise = self._of_cells(above)[shown] - self._of_cells(below)[shown]
             rise /= (above[place] - below[place])[shown]
             total += np.bincount(own[shown] % (steps + 1), weights=rise, minlength=steps + 1)
-        found: FloatArray = total[:steps] / len(self.tables)
+        found: FloatArray = total[:steps] / self.weights.sum()
         return found
 
     def _kept(self, retentions: FloatArray | Sequence[float]) -> FloatArray:
@@ -234,6 +304,31 @@ class ErrorModel:
         return ExpectedError(tuple(zip(self.tables, self.errors(retentions).tolist(), strict=True)))
 
 
+@dataclass(frozen=True, eq=False)
+class _Fewer:
+    """A model in which few steps stand for many that can be exchanged.
+
+    Attributes:
+        steps: where those that stand for others are.
+        tables: the table that stands for each.
+        model: of these steps and tables, each weighed by how many it stands for.
+    """
+
+    steps: IntArray
+    tables: IntArray
+    model: ErrorModel
+
+
+def _same_table(table: tuple[str, ...], stands_for: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The table of columns that stand for these."""
+    if len(table) == 1:
+        return (stands_for[table[0]][0],)
+    one, other = (stands_for[name] for name in table)
+    if one == other:
+        return tuple(one)
+    return tuple(sorted((one[0], other[0])))
+
+
 def _kinds(step: StepDomain, columns: tuple[str, ...]) -> list[tuple[float, int]]:
     """Cells of some columns of a step: the share of its values in each, and how many have that."""
     sizes = Counter(Counter(step.parts(columns)).values())
@@ -259,7 +354,9 @@ class _AlikeCells:
     likely: FloatArray
 
     @classmethod
-    def of(cls, rows: Sequence[tuple[int, tuple[int, ...], tuple[float, ...], int]]) -> _AlikeCells:
+    def of(
+        cls, rows: Sequence[tuple[int, tuple[int, ...], tuple[float, ...], float]]
+    ) -> _AlikeCells:
         """From table, steps, shares and number of cells."""
         widest = max(len(row[1]) for row in rows)
         starts = np.unique([row[0] for row in rows], return_index=True)[1].astype(np.int64)

@@ -275,17 +275,19 @@ def _best_retentions(dial: float, sizes: Sequence[int], model: ErrorModel) -> li
     if math.isinf(dial) or dial <= 0 or len(sizes) == 1:
         return [_retention(dial / len(sizes), size) for size in sizes]
 
-    counts = np.array(sizes, dtype=np.float64)
+    # One score a kind: steps that can be exchanged begin alike, and every slope leaves them so.
+    _, first, many = np.unique(model.kinds, return_index=True, return_counts=True)
+    counts = np.array(sizes, dtype=np.float64)[first]
 
     def shares(scores: FloatArray) -> FloatArray:
         own = np.exp(scores - scores.max())
-        found: FloatArray = own * (dial / own.sum())
+        found: FloatArray = own * (dial / (many * own).sum())
         return found
 
     def retentions(scores: FloatArray) -> FloatArray:
         own = shares(scores)
         excess = np.expm1(np.minimum(own, IDENTITY_DIAL))
-        return np.where(own >= IDENTITY_DIAL, 1.0, excess / (excess + counts))
+        return np.where(own >= IDENTITY_DIAL, 1.0, excess / (excess + counts))[model.kinds]
 
     def objective(scores: FloatArray) -> float:
         return math.log(max(model.mean(retentions(scores)), 1e-300))
@@ -297,12 +299,12 @@ def _best_retentions(dial: float, sizes: Sequence[int], model: ErrorModel) -> li
             return np.zeros(len(scores))
         excess = np.expm1(np.minimum(own, IDENTITY_DIAL))
         turned = np.where(own >= IDENTITY_DIAL, 0.0, counts * (excess + 1) / (excess + counts) ** 2)
-        steep = model.slope(kept) * turned / height
-        found: FloatArray = own * (steep - steep @ own / dial)
+        steep = model.slope(kept)[first] * turned / height
+        found: FloatArray = many * own * (steep - steep @ (many * own) / dial)
         return found
 
     equal = _common_retention(dial, sizes)
-    start = np.log([math.log1p(size * equal / (1 - equal)) + 1e-12 for size in sizes])
+    start = np.log([math.log1p(size * equal / (1 - equal)) + 1e-12 for size in sizes])[first]
     better: list[float] = retentions(least(objective, start, slope=slope)).tolist()
     return (
         better if model.mean(better) <= model.mean([equal] * len(sizes)) else [equal] * len(sizes)

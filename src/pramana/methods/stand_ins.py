@@ -19,7 +19,6 @@ from pramana.engines.base import Table
 from pramana.engines.choose import leaving
 from pramana.engines.local.table import LocalTable
 from pramana.formats.door import plain
-from pramana.kanonymity.tables import handed_round
 from pramana.methods.plan import Plan
 from pramana.randomise.noise import with_noise
 from pramana.randomness import Keystream, Stream
@@ -48,6 +47,8 @@ def copies_of_stand_ins(
     """
     if plan.stand_ins is not None:
         return measure_verbatim(plan.schema, LocalTable.of(plan.stand_ins).to_opened(), released)
+    from pramana.kanonymity.tables import handed_round  # for those who group, and nobody else
+
     table = opened.to_arrow([column.name for column in plan.schema.released])
     table = table.take(_order_of_values(plan, table))
     groups = known_groups(table, plan.schema.known)
