@@ -87,6 +87,19 @@ def test_leaning_keeps_total_and_sign_whatever_it_gets():
     assert leaning(np.array([-1.0, 0.5]), np.ones(2), 0.0).tolist() == [0.0, 0.0]
 
 
+@pytest.mark.parametrize("cells", [1, 5, 40])
+def test_many_tables_lean_at_once_as_each_by_itself(cells):
+    """To the last bit, whatever stands beside: answers do not hang on how many were asked for."""
+    chance = np.random.default_rng(8)
+    seen, se = (chance.normal(size=(30, cells)) * chance.choice([1e-3, 1, 1e3], 30)[:, None]
+                for _ in range(2))  # fmt: skip
+    totals = np.maximum(seen.sum(axis=1), 0)
+    alone = [leaning(*one) for one in zip(seen, np.abs(se), totals, strict=True)]
+
+    assert 0 < (totals == 0).sum() < 30
+    assert leaning(seen, np.abs(se), totals).tolist() == np.array(alone).tolist()
+
+
 @pytest.mark.parametrize("seed", [14, 133])  # of 300, those in which the value was lost
 def test_a_rare_value_is_not_lost_from_a_table_of_two_columns(seed):
     """The nearest table may leave it no cell: the others then summed to fewer records."""

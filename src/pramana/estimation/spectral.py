@@ -66,8 +66,10 @@ def onto_simplex(estimate: FloatArray, total: float) -> FloatArray:
     return np.asarray(np.maximum(estimate - excess[last], 0), dtype=np.float64)
 
 
-def leaning(estimate: FloatArray, se: FloatArray, total: float) -> FloatArray:
+def leaning(estimate: FloatArray, se: FloatArray, total: float | FloatArray) -> FloatArray:
     """The most probable positive table with the given total: even where there is noise alone.
+
+    The last axis is a table; where there are more, all of them at once, each with its own total.
 
     Of cells with like Normal errors, under a Dirichlet prior of a little more than one record each;
     where errors differ all cells still move by one constant, which is nearer than moves by error.
@@ -79,15 +81,24 @@ def leaning(estimate: FloatArray, se: FloatArray, total: float) -> FloatArray:
     >>> leaning(np.array([600.0, -500.0, -90.0]), np.full(3, 500.0), 10.0).round(2)
     array([3.42, 3.26, 3.32])
     """
-    if total <= 0:
-        return np.zeros_like(estimate)
-    apart = 4 * LEAN * se**2
-    low, high = float(estimate.min()) - total, float(estimate.max()) + float(apart.sum()) / total
+    table, whole = np.zeros_like(estimate), np.asarray(total, dtype=np.float64)
+    some = whole > 0
+    table[some] = _leaning(estimate[some], 4 * LEAN * se[some] ** 2, whole[some][:, None])
+    return table
+
+
+def _leaning(estimate: FloatArray, apart: FloatArray, total: FloatArray) -> FloatArray:
+    low = estimate.min(axis=1, keepdims=True) - total
+    high = estimate.max(axis=1, keepdims=True) + apart.sum(axis=1, keepdims=True) / total
+    found = np.zeros_like(estimate)
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
         found = _root(estimate - middle, apart)
-        low, high = (middle, high) if float(found.sum()) > total else (low, middle)
-    return np.asarray(found * (total / float(found.sum())), dtype=np.float64)
+        if ((middle == low) | (middle == high)).all():  # nothing is left between them
+            break
+        above = found.sum(axis=1, keepdims=True) > total
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return np.asarray(found * (total / found.sum(axis=1, keepdims=True)), dtype=np.float64)
 
 
 def _root(moved: FloatArray, apart: FloatArray) -> FloatArray:

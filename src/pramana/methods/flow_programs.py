@@ -62,23 +62,56 @@ class FlowProblem:
         entering = sparse.diags_array(1 / self.times[self.second])
         leaving = sparse.diags_array(1 / self.times[self.first])
         rows = [shares[self.first] + entering, shares[self.second] + leaving]
-        return sparse.vstack(rows) if pairs else sparse.csr_array((0, 0))
+        return sparse.vstack(rows, format="csr") if pairs else sparse.csr_array((0, 0))
 
-    def excess(self, flow: FloatArray) -> tuple[FloatArray, Any]:
-        """h and its gradient, for the rare values."""
-        from scipy import sparse
-
-        size = self.times[: self.rare]
-        out = np.clip((self.incidence @ flow)[: self.rare], 1e-12, size * (1 - 1e-12))
+    @cached_property
+    def served(self) -> tuple[IntArray, IntArray, IntArray]:
+        """A rare value, its partner and their pair; a pair of two rare values serves both."""
         shared = self.second < self.rare
-        c = np.concatenate([self.first, self.second[shared]])
-        partner = np.concatenate([self.second, self.first[shared]])
-        pair = np.concatenate([np.arange(len(flow)), np.flatnonzero(shared)])
+        return (
+            np.concatenate([self.first, self.second[shared]]),
+            np.concatenate([self.second, self.first[shared]]),
+            np.concatenate([np.arange(len(self.first)), np.flatnonzero(shared)]),
+        )
+
+    @cached_property
+    def ends(self) -> IntArray:
+        """Both values of every pair, pair by pair."""
+        return np.column_stack([self.first, self.second]).ravel()
+
+    @cached_property
+    def places(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Where the entries of the programs stand, column by column: all programs share that.
+
+        Rows, where each column begins, and in which order slopes, shortfalls and shares come.
+        """
+        (c, _, pair), shares = self.served, self.dominance.tocoo()
+        own, pairs = np.arange(self.rare), len(self.first)
+        rows = np.concatenate([c, own, self.rare + shares.row])
+        columns = np.concatenate([pair, pairs + own, shares.col])
+        order = np.lexsort((rows, columns))
+        begins = np.searchsorted(columns[order], np.arange(pairs + self.rare + 1))
+        return rows[order], begins, order
+
+    def excess(self, flow: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """h for the rare values, and its slopes in the order of ``served``."""
+        size = self.times[: self.rare]
+        leaving = np.bincount(self.ends, np.repeat(flow, 2), len(self.times))
+        out = np.clip(leaving[: self.rare], 1e-12, size * (1 - 1e-12))
+        c, partner, pair = self.served
         left = np.maximum(1 - flow[pair] / self.times[partner], 1e-12)
         inflow = np.maximum(np.bincount(c, flow[pair] / left, self.rare), 1e-12)
         h = np.log(out / (size - out)) + np.log(inflow / (self.m - size))
-        slope = 1 / out[c] + 1 / (size - out)[c] + 1 / (left**2 * inflow[c])
-        return h, sparse.csr_array((slope, (c, pair)), shape=(self.rare, len(flow)))
+        return h, 1 / out[c] + 1 / (size - out)[c] + 1 / (left**2 * inflow[c])
+
+    def bounds(self, slope: FloatArray) -> Any:
+        """Rows A of a program with A (step, shortfall) <= b: those linearised, then dominance."""
+        from scipy import sparse
+
+        rows, begins, order = self.places
+        entries = np.concatenate([-slope, np.full(self.rare, -1.0), self.dominance.data])[order]
+        shape = (self.rare + self.dominance.shape[0], len(self.first) + self.rare)
+        return sparse.csc_array((entries, rows, begins), shape=shape)
 
     def shortfall(self, flow: FloatArray) -> float:
         """By how much the worst value misses its bound; at or below 0 if none does."""
@@ -118,22 +151,14 @@ def _program(
     problem: FlowProblem, flow: FloatArray, reach: FloatArray, *, aim: float = 0.0
 ) -> FloatArray | None:
     """The best step inside the box, bounds linearised; a shortfall is allowed at a price."""
-    from scipy import sparse
     from scipy.optimize import linprog
 
     h, slope = problem.excess(flow)
     pairs, rare = len(flow), problem.rare
-    dominance = problem.dominance
-    upper = sparse.vstack(
-        [
-            sparse.hstack([-slope, -sparse.eye_array(rare)]),
-            sparse.hstack([dominance, sparse.csr_array((dominance.shape[0], rare))]),
-        ]
-    )
     answer = linprog(
         np.concatenate([np.ones(pairs), np.full(rare, PENALTY)]),
-        A_ub=upper.tocsc(),
-        b_ub=np.concatenate([h - aim, np.maximum(1 - ROOM - dominance @ flow, 0)]),
+        A_ub=problem.bounds(slope),
+        b_ub=np.concatenate([h - aim, np.maximum(1 - ROOM - problem.dominance @ flow, 0)]),
         bounds=np.column_stack(
             [
                 np.concatenate([np.maximum(-flow, -reach), np.zeros(rare)]),

@@ -235,10 +235,13 @@ class ReportSums:
         """A table that can be: nothing below 0, 0 where no report tells a cell, no mere noise."""
         told = np.any([base > 0 for base in self.bases], axis=0)
         table = np.zeros_like(found.totals)
-        errors = np.sqrt(found.population)
-        for row, own, se in zip(table, found.totals, errors, strict=True):
-            whole = max(float(own.sum()), 0.0)
-            row[told] = leaning(own[told], se[told], whole) if np.isfinite(whole) else own[told]
+        # One table after the other in memory, so that each is summed as if it were alone.
+        own = np.ascontiguousarray(found.totals[:, told])
+        errors = np.ascontiguousarray(np.sqrt(found.population[:, told]))
+        whole = np.ascontiguousarray(found.totals).sum(axis=1)
+        known = np.isfinite(whole)
+        own[known] = leaning(own[known], errors[known], whole[known])
+        table[:, told] = own
         return table
 
     def shrunken(
