@@ -31,6 +31,10 @@ SLOWER = {"PYTHONDONTWRITEBYTECODE"}
 NAMES = ("out", "second", "third", "fourth")
 """Of releases: one that is written before a click is no trial."""
 
+SIDEWAYS = """[...document.querySelectorAll(".ticks, .ticks-wide, .files")]
+  .some((own) => own.scrollWidth > own.clientWidth)"""
+"""Whether a list is cut off at its side: lists are scrolled downwards alone."""
+
 HOSTILE = '<img src=x onerror="alert(1)">'
 
 
@@ -551,6 +555,8 @@ def test_no_page_has_a_barrier(chromium: Any, studio: StudioProcess) -> None:
             ]
             if page.evaluate("document.documentElement.scrollWidth") > width:
                 found.append(f"{path} is wider than {width}")
+            if page.evaluate(SIDEWAYS):
+                found.append(f"{path} has a list that is wider than its place at {width}")
         for width in (640, 768):  # 1280 at 200 %, and a tablet
             page.set_viewport_size({"width": width, "height": 900})
             if page.evaluate("document.documentElement.scrollWidth") > width:

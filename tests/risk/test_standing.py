@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 import pyarrow as pa
@@ -80,3 +81,28 @@ def test_bars_hold_every_record_once(rows: list[tuple[str, int | None, str]]) ->
     by_name = {shape.name: dict(shape.bars) for shape in shapes_of(table(rows), schema)}
     assert by_name["way"]["a"] == sum(one == "a" for one, _, _ in rows)
     assert by_name["age"]["[5, 10]"] == sum(y is not None and y >= 5 for _, y, _ in rows)
+
+
+def test_numbers_are_counted_between_edges_that_can_be_said() -> None:
+    """A few values far away leave the others their bars; an edge begins a bar, and all count."""
+    incomes = [(100 * at, 10) for at in range(1, 600)] + [(1_400_000, 1), (-90_000, 1)]
+    rows = [("a", income, "x") for income, times in incomes for _ in range(times)]
+    (shape,) = shapes_of(table(rows), Schema((Column("age", Role.SENSITIVE),)), ["age"])
+    bars = dict(shape.bars)
+    assert list(bars) == [
+        "below 5,000",
+        *(f"{low:,} to {low + 5_000:,}" for low in range(5_000, 55_000, 5_000)),
+        "55,000 and more",
+    ]
+    assert bars["5,000 to 10,000"] == 500
+    assert sum(bars.values()) == len(rows)
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-20, 0.1, 1.0, 1e15, 1e307])
+def test_numbers_of_any_size_have_bars(scale: float) -> None:
+    """Each once, and no label is longer than a line."""
+    numbers = pa.table({"x": [at * scale for at in range(-15, 16)] + [math.inf, 0.3]})
+    schema = Schema((Column("x", Role.SENSITIVE),))
+    (shape,) = shapes_of(OpenedTable.of_arrow(numbers), schema)
+    assert sum(number for _, number in shape.bars) == 32
+    assert all(len(text) < 40 for text, _ in shape.bars)

@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from html import unescape
 from multiprocessing import Pipe
 from pathlib import Path
@@ -22,7 +23,7 @@ import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 
-from pramana import Column, Retention, Role, Schema, api, load, verify
+from pramana import Categories, Column, Retention, Role, Schema, api, load, verify
 from pramana.cli.app import main
 from pramana.guarantees.base import Letter
 from pramana.studio import analyst as side
@@ -319,6 +320,7 @@ def test_wishes_drive_the_schema(opened: Visitor) -> None:
 def test_methods_are_tried_side_by_side_and_one_is_chosen(opened: Visitor) -> None:
     """The chart, the promises in words, the truth beside what an analyst would get."""
     opened.post("/choose/try", {"method": ["retention", "reports"], "chances": "5"})
+    assert 'name="k" id="k" step="any" min="0" value="5"' in opened.get("/choose").text
     text = opened.part("/choose/tried")
     assert "Take " in text
     for found in (
@@ -376,6 +378,19 @@ def test_trying_tells_how_far_it_is(opened: Visitor) -> None:
     ]
     assert [len(own[1]["methods"]) for own in heard if own[0] == "so far"] == [1, 2, 3]
     assert next(own[1] / own[2] for own in heard if own[0] == "progress") < 0.2
+
+
+def test_what_waits_for_large_tables_is_tried_last() -> None:
+    """A matrix is undone cell by cell; a steward sees first what groups people."""
+    jobs = Column("job", Role.KEY, Categories(tuple(range(500))))
+    places = Column("place", Role.KEY, Categories(tuple(range(200))))
+    sex = Column("sex", Role.KEY, Categories(("f", "m")))
+    large = Schema((jobs, places, sex))
+    few = replace(large, tables=(("job", "sex"),))
+    names = ("retention", "centroid", "gaussian")
+    takes = [[api.METHODS[name].trial(schema) for name in names] for schema in (few, large)]
+    assert min(takes[0]) == takes[0][0]
+    assert max(takes[1]) == takes[1][0]
 
 
 def test_what_was_tried_before_a_cancel_stays(opened: Visitor) -> None:
@@ -517,6 +532,10 @@ def test_methods_are_asked_what_will_be_asked(opened: Visitor) -> None:
     told = words(opened.part("/choose/wished"))
     assert "Method Target Means retention k = 3" in told
     assert "inverse-frequency xi = 0.3" in told
+    opened.post("/choose/try", {"method": ["resample", "permute"], "chances": "1e6"})
+    told = words(opened.part("/choose/wished"))
+    assert "No method that was tried can meet the target" in told
+    assert told.count("cannot be met") == 1
     running = opened.client.app._app.state.studio.jobs  # type: ignore[attr-defined]
     for job in reversed(running._jobs.values()):
         running.cancel(job.key)

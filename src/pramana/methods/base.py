@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cache
+from math import prod
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, get_args, get_type_hints
 
@@ -39,6 +40,9 @@ __all__ = [
     "require_kinds",
     "require_options",
 ]
+
+CELLS: Final = 4000
+"""Of a table, undone in about the time in which the quickest method is tried on few values."""
 
 
 class OnOneDial:
@@ -84,7 +88,7 @@ class Method(Protocol):
     method without such words is weighed against none."""
 
     takes: ClassVar[int] = 1
-    """How long it takes to be tried, beside the quickest."""
+    """How long it takes to be tried on keys of few values, beside the quickest."""
 
     quick_keys: ClassVar[int | None] = None
     """With more keys than this it searches for a minute and more by itself, if ever it does."""
@@ -95,6 +99,17 @@ class Method(Protocol):
         del records
         many = cls.quick_keys is not None and len(schema.randomised) > cls.quick_keys
         return f"more than {cls.quick_keys} keys" if many else ""
+
+    @classmethod
+    def trial(cls, schema: Schema) -> int:
+        """How long it takes to be tried on these keys, beside the quickest on keys of few values.
+
+        What a matrix did is undone in every table that is asked, cell by cell; groups are not.
+        """
+        sizes = {own.name: len(own.labels) for own in schema.randomised if own.domain is not None}
+        asked = schema.tables or [sorted(sizes, key=sizes.__getitem__)[-2:]]
+        cells = max(prod(sizes.get(name, 1) for name in table) for table in asked)
+        return cls.takes + (0 if cls.data_dependent else cells // CELLS)
 
     def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
         """What to do to each record of these people so that every guarantee asked is met."""

@@ -368,6 +368,7 @@ def counts(identity: str, name: str, bars: Sequence[tuple[str, int]], *, title: 
         labelOverlap="greedy",
         labelSeparation=4,
         labelLimit=SHORT,
+        labelPadding=9,  # below the zero of the other axis
         ticks=False,
         titleLimit=WIDE,
     )

@@ -140,7 +140,7 @@ def advise(
 
     bench.say("Reading the table")
     opened, stated = bench.table(**table), Schema.from_toml(schema)
-    takes = {name: api.METHODS[name].takes for name in methods}
+    takes = {name: api.METHODS[name].trial(stated) for name in methods}
     advance = bench.expect(sum(takes.values()))
     tried: list[Any] = []
     refused: dict[str, PramanaError] = {}

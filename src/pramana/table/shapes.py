@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pramana.table.domains import Bins, Label, label_text
 from pramana.table.opened import OpenedTable
@@ -17,6 +21,11 @@ __all__ = ["Shape", "shapes_of"]
 
 MOST_BARS = 24
 HISTOGRAM = 20
+TAIL, MOST_TAIL = 0.01, 2.0
+"""The share of records at either end, and how much wider than the rest these may make a chart."""
+
+FAR, NEAR, DIGITS = 1e300, 1e-9, 7
+Numbers: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -101,13 +110,47 @@ def _bins(name: str, domain: Bins, seen: Tally) -> Shape:
 def _histogram(name: str, seen: Tally) -> Shape:
     values = seen.values.to_numpy(zero_copy_only=False).astype(np.float64)
     finite = np.isfinite(values)
-    counts, edges = np.histogram(values[finite], HISTOGRAM, weights=seen.numbers[finite])
-    form = ",.0f" if edges[-1] - edges[0] > HISTOGRAM else ".3g"
-    bars = tuple(
-        (f"{low:{form}} to {high:{form}}", int(n))
-        for low, high, n in zip(edges, edges[1:], counts, strict=False)
-    )
+    values, numbers = np.clip(values[finite], -FAR, FAR), seen.numbers[finite]
+    step, first, last = _round_bins(values, numbers)
+    at = _floor(values, step)
+    place = (np.clip(at, first, last) - first).astype(np.int64)
+    bins = int(last - first) + 1
+    counts = np.bincount(place, weights=numbers, minlength=bins)
+    digits = max(-math.floor(math.log10(step)), 0)
+    form = f",.{digits}f" if digits < DIGITS and step < 10**DIGITS else ".4g"
+    edges = [f"{(first + one) * step:{form}}" for one in range(bins + 1)]
+    texts = [f"{low} to {high}" for low, high in pairwise(edges)]
+    if at.min() < first:
+        texts[0] = f"below {edges[1]}"
+    if at.max() > last:
+        texts[-1] = f"{edges[-2]} and more"
+    bars = tuple((text, int(n)) for text, n in zip(texts, counts, strict=True))
     return Shape(name, bars, missing=seen.missing, numbers=True)
+
+
+def _round_bins(values: Numbers, numbers: NDArray[Any]) -> tuple[float, float, float]:
+    """The width of bins that a reader can say, and the places of the first and the last in widths.
+
+    A few values far away would leave all others to one bin: then the outer bins are open.
+    """
+    order = np.argsort(values)
+    reached = np.cumsum(numbers[order])
+    ends = values[order][np.searchsorted(reached, np.array([TAIL, 1 - TAIL]) * reached[-1])]
+    whole = values[order][[0, -1]]
+    if not 0 < whole[1] - whole[0] <= MOST_TAIL * (ends[1] - ends[0]):
+        whole = ends if ends[0] < ends[1] else whole
+    least = max(float(whole[1] - whole[0]) / HISTOGRAM, 1 / FAR)
+    power = 10.0 ** math.floor(math.log10(least))
+    step = next(own * power for own in (1, 2, 5, 10) if own * power >= least)
+    first, last = _floor(whole, step)
+    return step, float(first), float(last)
+
+
+def _floor(values: Numbers, step: float) -> Numbers:
+    """In which bin values lie; one on an edge begins a bin, whatever its last bits."""
+    with np.errstate(over="ignore"):
+        found: Numbers = np.floor(values / step + NEAR)
+    return found
 
 
 def _number(value: Label) -> float:

@@ -51,12 +51,14 @@ async def show(request: Request) -> Response:
     now = studio.session.now
     require_schema(now.schema)
     names = _aiming()
+    chances = now.chances or (CHANCE,)
     return page(
         request,
         "choosing.html",
         methods=[(name, api.METHODS[name].when) for name in names],
         ticked=now.tried or [own for own in names if api.METHODS[own].quick_keys is None],
-        chances=", ".join(f"{k:.12g}" for k in now.chances or (CHANCE,)),
+        chances=", ".join(f"{k:.12g}" for k in chances),
+        begins={"k": chances[0]},  # what is tried above is foreseen below
         running=bool(now.chances),
         wished=bool(now.chances) and any(kind != "table" for kind, _ in now.wishes),
         sliders=[letter for letter in api.letters() if letter.slider],
