@@ -245,3 +245,15 @@ def test_a_certificate_without_those_words_does_not_load(tmp_path):
     place.write_text(place.read_text().replace(f" {READ_OFF}", ""))
 
     assert not pm.verify(tmp_path / "one").valid
+
+
+@pytest.mark.parametrize("kind", [pm.PkAnonymity, pm.DifferentialPrivacy])
+def test_a_whole_number_is_written_alike_however_it_was_asked_for(kind, tmp_path):
+    """The command line reads 3.0 and Python 3: with one seed both write the same certificate."""
+    people = pa.table({"sex": [f"{at % 2}" for at in range(60)]})
+    schema = pm.Schema((pm.Column("sex", pm.Role.KEY, pm.Categories(("0", "1"))),))
+    for number in (3, 3.0):
+        plan = pm.design(schema, kind(number), data=people, method="retention")
+        pm.protect(people, plan, to=tmp_path / repr(number), seed=1)
+    made = [(tmp_path / own / "certificate.json").read_bytes() for own in ("3", "3.0")]
+    assert made[0] == made[1]

@@ -125,7 +125,7 @@ class Claim:
         """With the promise in words, what it assumes, and who can check it."""
         return {
             "name": self.name,
-            "asked": None if self.asked is None else self.asked.to_json(),
+            "asked": None if self.asked is None else _spelled(self.asked.to_json()),
             "attained": self.attained.to_json(),
             "holds": self.holds,
             "sentence": self.sentence(schema, made),
@@ -141,6 +141,18 @@ class Claim:
             guarantee_from_json(name, form["attained"]),
             None if asked is None else guarantee_from_json(name, asked),
         )
+
+
+def _spelled(numbers: Form) -> Form:
+    """Whole numbers as such: who asks for 20 and who asks for 20.0 is given the same bytes.
+
+    >>> _spelled({"k": 20.0, "delta": 1e-06, "epsilon": None})
+    {'k': 20, 'delta': 1e-06, 'epsilon': None}
+    """
+    return {
+        name: int(own) if isinstance(own, float) and own.is_integer() and abs(own) < 2**53 else own
+        for name, own in numbers.items()
+    }
 
 
 def read_off(schema: Schema) -> tuple[str, ...]:
