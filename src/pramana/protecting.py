@@ -191,6 +191,7 @@ def _written(
 ) -> None:
     """The release as a folder; ``keep`` puts it into place once the data are written."""
     chosen = file_format or _writable(opened.format)
+    labels = labels.beside_missing(certificate.schema)
 
     def write(path: Path) -> int:
         written = made.write(path, file_format=chosen, labels=labels, progress=progress)

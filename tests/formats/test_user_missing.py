@@ -356,3 +356,81 @@ def test_a_command_says_once_that_codes_are_taken_as_missing(spss, tmp_path, cap
         main(["design", str(spss), "--schema", str(tmp_path / "schema.toml"), "--k", "2"])
 
     assert capsys.readouterr().err.count("all alike, in columns that are not randomised") == 1
+
+
+@pytest.mark.filterwarnings("ignore::pramana.errors.Notice")
+@pytest.mark.parametrize("way", ["copy", "saved", "of a plain file"])
+def test_every_road_to_a_file_calls_the_same_values_missing(spss, stata, tmp_path, way):
+    """As a copy beside the data, saved from an object, and where only the schema knows: else .a is
+    the number 2147483622 in SPSS, and one that Stata cannot have."""
+    schema = Schema((
+        Column("vote", Role.KEY, Categories((1, 2), missing_values=(8, 9)), missing="category"),
+        Column("age", Role.KEY, Bins((0, 50, 100), missing_values=(998, 999))),
+        Column("income", Role.IDENTIFIER),
+        Column("party", Role.IDENTIFIER),
+    ))  # fmt: skip
+    source = spss
+    if way == "of a plain file":
+        source = tmp_path / "plain.csv"
+        survey().to_csv(source, index=False)
+    plan = api.design(schema, PkAnonymity(k=2), data=source, method="retention")
+    if way == "copy":
+        api.protect(source, plan, to=tmp_path / "r", seed=1, file_format="csv", copies=["sav"])
+    elif way == "saved":
+        api.protect(source, plan, seed=1).save(tmp_path / "r", file_format="sav")
+    else:
+        api.protect(source, plan, to=tmp_path / "r", seed=1, file_format="sav")
+
+    _, about = pyreadstat.read_sav(str(tmp_path / "r" / "data.sav"), user_missing=True)
+    assert [own["lo"] for own in about.missing_ranges["vote"]] == [8, 9]
+    assert [own["lo"] for own in about.missing_ranges["age"]] == ["998", "999"]
+    if way == "saved":
+        own = api.describe(stata, keys=["vote"], sensitive=["age"], plain=["party"]).schema
+        plan = api.design(own, PkAnonymity(k=2), data=stata, method="retention")
+        api.protect(stata, plan, seed=1).save(tmp_path / "s", file_format="dta", copies=["sav"])
+        released, _ = pyreadstat.read_dta(str(tmp_path / "s" / "data.dta"), user_missing=True)
+        assert {"a", "b"} <= set(released["vote"].dropna())
+        _, about = pyreadstat.read_sav(str(tmp_path / "s" / "data.sav"), user_missing=True)
+        assert [own["lo"] for own in about.missing_ranges["vote"]] == [REFUSED, UNKNOWN]
+
+
+@pytest.mark.parametrize(
+    ("codes", "told"),
+    [
+        ((-1, 7, 8, 9), [(-1, -1), (7, 9)]),
+        ((6, 7, 8, 9), [(6, 9)]),
+        ((-9, -8, 8, 9), None),
+    ],
+)
+def test_a_range_of_codes_takes_in_no_value(tmp_path, codes, told):
+    """Four codes are a range in SPSS, and one beside it; where a value would lie in it, they stay
+    ordinary values and a notice says so."""
+    values = [1, 2, 3, *codes]
+    source = pa.table({"q": np.array(values * 20)})
+    schema = Schema((Column("q", Role.KEY, Categories((1, 2, 3), missing_values=codes)),))
+    plan = api.design(schema, PkAnonymity(k=2), data=source, method="retention")
+    release = api.protect(source, plan, seed=1)
+    if told is None:
+        with pytest.warns(Notice, match="the codes of q keep their labels"):
+            release.save(tmp_path / "r", file_format="sav")
+    else:
+        release.save(tmp_path / "r", file_format="sav")
+
+    _, about = pyreadstat.read_sav(str(tmp_path / "r" / "data.sav"), user_missing=True)
+    found = [(own["lo"], own["hi"]) for own in about.missing_ranges.get("q", [])]
+    assert sorted(found) == (told or [])
+
+
+def test_stata_leaves_labels_of_texts_to_the_codebook(tmp_path):
+    """It has none; a copy is written all the same, and a notice says where they are."""
+    source = tmp_path / "survey.sav"
+    frame = pd.DataFrame({"party": ["l", "r"] * 50, "q": [1.0, 2.0] * 50})
+    named = {"party": {"l": "left", "r": "right"}, "q": {1.0: "yes", 2.0: "no"}}
+    pyreadstat.write_sav(frame, str(source), variable_value_labels=named)
+    schema = api.describe(source, keys=["party", "q"]).schema
+    plan = api.design(schema, PkAnonymity(k=2), data=source, method="retention")
+    with pytest.warns(Notice, match="those of party are in codebook.csv"):
+        api.protect(source, plan, to=tmp_path / "r", seed=1, copies=["dta"])
+    _, about = pyreadstat.read_dta(str(tmp_path / "r" / "data.dta"))
+    assert about.variable_value_labels == {"q": {1: "yes", 2: "no"}}
+    assert '"l","left","value"' in (tmp_path / "r" / "codebook.csv").read_text()

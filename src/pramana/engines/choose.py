@@ -153,4 +153,5 @@ def write_opened(
 ) -> int:
     """Write released records, by their engine, to a file that appears whole or not at all."""
     table = leaving(engine_of(opened), schema, sets)
-    return table.write(path, file_format=file_format, labels=opened.labels)
+    labels = opened.labels.beside_missing(schema)
+    return table.write(path, file_format=file_format, labels=labels)

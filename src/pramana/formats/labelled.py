@@ -47,6 +47,8 @@ STATA_CODES: dict[str, int] = {letter: 2147483622 + at for at, letter in enumera
 """How Stata keeps .a to .z in a column of long integers."""
 MOST_SPSS_CODES = 3
 """An SPSS file can call so many values of a column missing one by one."""
+LONGEST_SPSS_CODE = 8
+"""And texts of up to so many bytes."""
 
 
 def _pyreadstat(verb: str, file_format: TableFormat) -> ModuleType:
@@ -261,14 +263,14 @@ def _write(path: Path, records: RecordStream, file_format: TableFormat) -> None:
     names, labels = set(table.column_names), records.labels
     options: Form = {
         "column_labels": {name: labels.variables.get(name) for name in table.column_names},
-        "variable_value_labels": _value_labels(table, labels.values),
+        "variable_value_labels": _value_labels(table, labels.values, file_format),
     }
     if file_format == "sav":
         options["variable_measure"] = {n: m for n, m in labels.measures.items() if n in names}
     frame = _frame(table, file_format)
     codes = _codes_of(table, labels)
     if file_format == "sav":
-        options["missing_ranges"] = {name: _ranges(own) for name, own in codes.items()}
+        options["missing_ranges"] = _ranges(table, codes)
     else:
         _in_letters(frame, options, codes)
     broken = (library.ReadstatError, library.PyreadstatError)
@@ -277,7 +279,7 @@ def _write(path: Path, records: RecordStream, file_format: TableFormat) -> None:
         write(frame, **options)
     except broken:
         _require_space(path)
-        what = _unkept(frame, write, broken)
+        what = _unkept(frame, write, options, broken)
         raise InvalidTable(
             f"{what} that {PACKAGES[file_format]} files cannot keep: change that, or write parquet "
             "or feather."
@@ -291,12 +293,12 @@ def _write(path: Path, records: RecordStream, file_format: TableFormat) -> None:
             raise
 
 
-def _unkept(frame: Any, write: Callable[[Any], None], broken: Any) -> str:
+def _unkept(frame: Any, write: Callable[..., None], options: Form, broken: Any) -> str:
     """What a library that does not say so has refused, found by writing each column alone."""
 
-    def goes(part: Any) -> bool:
+    def goes(part: Any, **told: Any) -> bool:
         try:
-            write(part)
+            write(part, **told)
         except broken:
             return False
         return True
@@ -305,6 +307,10 @@ def _unkept(frame: Any, write: Callable[[Any], None], broken: Any) -> str:
         if not goes(frame[[name]]):
             named = goes(frame[[name]].set_axis(["x"], axis="columns"))
             return f"Column '{name}' {'has a name' if named else 'holds values'}"
+    for name in frame.columns:
+        own = {what: {name: told[name]} for what, told in options.items() if name in told}
+        if not goes(frame[[name]], **own):
+            return f"Column '{name}' has labels or codes of missing values"
     return "The records have labels or codes of missing values"
 
 
@@ -337,11 +343,42 @@ def _codes_of(table: pa.Table, labels: Labels) -> dict[str, tuple[Label, ...]]:
     return kept
 
 
-def _ranges(codes: Sequence[Label]) -> list[Any]:
-    """As SPSS has them: up to three values, or the range of all."""
+def _ranges(table: pa.Table, codes: Mapping[str, tuple[Label, ...]]) -> dict[str, list[Any]]:
+    """As SPSS has them; a notice names the columns whose codes do not fit into that."""
+    found = {
+        name: _texts_missing(own)
+        if pa.types.is_string(table.schema.field(name).type)
+        else _numbers_missing(own, table.column(name).unique().drop_null().to_pylist())
+        for name, own in codes.items()
+    }
+    left = [name for name, own in found.items() if not own]
+    if left:
+        warnings.warn(
+            "SPSS calls missing up to three values of a column, or a range and one value, and no "
+            f"text of more than {LONGEST_SPSS_CODE} letters: the codes of {', '.join(left)} keep "
+            "their labels, and are ordinary values in the SPSS file.",
+            Notice,
+            stacklevel=2,
+        )
+    return {name: own for name, own in found.items() if own}
+
+
+def _texts_missing(codes: Sequence[Label]) -> list[Any]:
+    short = all(len(str(code).encode()) <= LONGEST_SPSS_CODE for code in codes)
+    return list(codes) if short and len(codes) <= MOST_SPSS_CODES else []
+
+
+def _numbers_missing(codes: Sequence[Any], occur: Collection[Any]) -> list[Any]:
+    """Up to three values; or a range of which no other value is, and one value beside it."""
     if len(codes) <= MOST_SPSS_CODES:
         return list(codes)
-    return [{"lo": codes[0], "hi": codes[-1]}]
+    ranked = sorted(codes)
+    others = [value for value in occur if value not in codes]
+    for alone in (None, ranked[0], ranked[-1]):
+        within = [code for code in ranked if code != alone]
+        if not any(within[0] <= value <= within[-1] for value in others):
+            return [{"lo": within[0], "hi": within[-1]}, *([] if alone is None else [alone])]
+    return []
 
 
 def _in_letters(frame: Any, options: Form, codes: Mapping[str, tuple[Label, ...]]) -> None:
@@ -380,13 +417,25 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 
 def _value_labels(
-    table: pa.Table, labels: Mapping[str, Mapping[Any, str]]
+    table: pa.Table, labels: Mapping[str, Mapping[Any, str]], file_format: TableFormat
 ) -> dict[str, dict[Any, str]]:
-    """Value labels of columns that still hold such values: a bin's text has none."""
-    kept = {}
+    """Value labels of columns that still hold such values: a bin's text has none.
+
+    Stata labels whole numbers alone; those of texts stay in the codebook, which a notice says.
+    """
+    kept, untold = {}, []
     for name in (name for name in table.column_names if name in labels):
         text = pa.types.is_string(table.schema.field(name).type)
         fitting = {v: label for v, label in labels[name].items() if isinstance(v, str) == text}
-        if fitting:
+        if fitting and text and file_format == "dta":
+            untold.append(name)
+        elif fitting:
             kept[name] = fitting
+    if untold:
+        warnings.warn(
+            f"Stata has no labels of texts: those of {', '.join(untold)} are in codebook.csv of "
+            "the release, and not in the Stata file.",
+            Notice,
+            stacklevel=2,
+        )
     return kept

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from pramana.table.domains import Domain, Label, label_key, label_text
+from pramana.table.domains import Bins, Domain, Label, label_key, label_text
 
 if TYPE_CHECKING:
     from pramana.table.schema import Schema
@@ -70,16 +70,31 @@ class Labels:
             name: {value: text for value, text in _in_order(self.values[name]) if value in own}
             for name, own in shown.items()
         }
-        missing = {
-            name: tuple(v for v in self.missing.get(name, ()) if v in domain.missing_values)
-            for name, domain in domains.items()
-        }
         return Labels(
             {name: text for name, text in self.variables.items() if name in names},
             {name: own for name, own in values.items() if own},
             {name: word for name, word in self.measures.items() if name in names},
-            {name: own for name, own in missing.items() if own},
         )
+
+    def beside_missing(self, schema: Schema) -> Labels:
+        """The same, with the values that the schema says stand for missing, as they leave.
+
+        The schema alone says which: a certificate keeps no other list, and a text file has none. A
+        code beside bins that leave by their names leaves as a text, and so does its label.
+        """
+        values, missing = dict(self.values), {}
+        for column in schema.released:
+            domain = column.domain
+            if domain is None or not domain.missing_values or not (column.coded or column.listed):
+                continue
+            by_name = isinstance(domain, Bins) and domain.release == "label"
+            own = domain.missing_labels if by_name else domain.missing_values
+            missing[column.name] = own
+            if column.name in values:
+                spelled = dict(zip(domain.missing_values, own, strict=True))
+                named = values[column.name].items()
+                values[column.name] = {spelled.get(value, value): text for value, text in named}
+        return replace(self, values=values, missing=missing)
 
     def title(self, column: str) -> str:
         """The label of a column with its name; the name alone where there is none.
