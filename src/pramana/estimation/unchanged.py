@@ -3,6 +3,11 @@
 Where t P = t for the true frequencies t (invariant and inverse-frequency matrices), the released
 frequencies are unbiased as they stand, and an analyst needs no matrix for them [Ghatak, Sec. 2].
 Their variance is sum_i t_i P_ij (1 - P_ij), which the steward must give: the matrix is withheld.
+
+A certificate states one figure for all values of a column, rounded up, which is far too much for
+the rare ones. The released count says more: it is a sum of n independent draws of ones and zeros
+with mean t_j, and no such sum varies by more than t_j (1 - t_j / n), whatever the matrix. So both
+bounds hold, and the interval has every t_j that neither refutes [Wilson27].
 """
 
 from __future__ import annotations
@@ -13,7 +18,8 @@ from numpy.typing import ArrayLike
 from pramana.errors import InvalidTable, NotCovered
 from pramana.estimation.layout import Layout
 from pramana.estimation.results import Estimate
-from pramana.estimation.variance import USUAL, Question, half_a_record, normal_interval
+from pramana.estimation.variance import USUAL, Interval, Question, half_a_record
+from pramana.types import FloatArray
 
 __all__ = ["invariant_counts"]
 
@@ -44,13 +50,17 @@ def invariant_counts(
     if counts.shape != layout.shape or counts.sum() <= 0:
         raise InvalidTable("There must be released records, one count for each value.")
     total = float(counts.sum())
-    spread = np.asarray(variance, dtype=np.float64)
-    if question.infer == "population":
-        spread = spread + counts * (1 - counts / total)
-    se = np.sqrt(np.maximum(spread, 0))
+    stated = np.asarray(variance, dtype=np.float64)
+    drawn = 1.0 if question.infer == "population" else 0.0  # how often people were drawn themselves
+    near = np.clip(counts, 1, max(total - 1, 1))  # a count of 0 may be of a value that some have
+    most = near * (1 - near / total)
+    se = np.sqrt(np.maximum(np.minimum(stated, most) + drawn * most, 0))
     whole = total if share else 1.0
+    z = question.z(counts.size)
+    low, high = _not_refuted(counts, total, z=z, known=stated, times=drawn)
+    least, largest = _not_refuted(counts, total, z=z, known=np.zeros_like(stated), times=drawn + 1)
+    low, high = np.maximum(low, least) / whole, np.minimum(high, largest) / whole
     shown, se = counts / whole, se / whole
-    low, high = normal_interval(shown, se, z=question.z(counts.size))
     half = half_a_record(se, 1 / whole)
     low, high = low - half, high + half
     return Estimate.of(
@@ -59,6 +69,17 @@ def invariant_counts(
         question,
         what="share" if share else "count",
         method="as released",
-        why="the matrix leaves frequencies unchanged in expectation: unbiased as they stand.",
+        why="the matrix leaves frequencies unchanged in expectation: unbiased as they stand; se is "
+        "the most that the certificate and the count itself leave possible.",
         records=total,
     )
+
+
+def _not_refuted(
+    counts: FloatArray, total: float, *, z: float, known: FloatArray, times: float
+) -> Interval:
+    """All t within z errors of the count, whose variance is ``known`` + times t (1 - t / n)."""
+    square = 1 + z**2 * times / total
+    middle = counts + z**2 * times / 2
+    root = np.sqrt(np.maximum(middle**2 - square * (counts**2 - z**2 * known), 0))
+    return (middle - root) / square, (middle + root) / square

@@ -1,0 +1,197 @@
+"""Each verdict of an experiment says no, once its result is broken on purpose."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pramana.experiments import cator, dowd, ikarashi, wei
+from pramana.experiments.harness import Finding
+from pramana.experiments.markets import Score
+from pramana.methods.guide import BINS, GAMMAS
+from pramana.methods.optimal.design import optimal_design
+from pramana.randomness import Keystream
+
+
+def answers(findings: tuple[Finding, ...]) -> dict[str, str]:
+    """The first word of each answer, by the beginning of its question."""
+    return {found.question[:34]: found.answer.split(",")[0] for found in findings}
+
+
+def only_no(findings: tuple[Finding, ...], question: str) -> bool:
+    """Whether this question, and no other, is answered no."""
+    found = answers(findings)
+    begun = next(own for own in found if own.startswith(question))
+    return [own for own, answer in found.items() if answer == "no"] == [begun]
+
+
+# -- ikarashi: undone, regularised, expected -------------------------------------------------------
+
+
+def curves() -> dict[str, list[dict[str, float]]]:
+    """Results as the paper has them, but for the growth with attributes, which undoing explains."""
+    paper, _, ours = ikarashi.METHODS
+    whole, reported = ikarashi.WAYS
+
+    def row(attributes, undone, em, epsilon):
+        figures = {"attributes": attributes, "epsilon": epsilon, paper: undone, ours: em}
+        return figures | {ikarashi.EXPECTED: 1.05 * undone}
+
+    return {
+        "records": [row(4, 5000.0, 1.3, 2.7), row(4, 250.0, 0.6, 3.9), row(4, 18.0, 0.4, 5.0)],
+        "attributes": [row(1, 0.001, 0.001, 5.0), row(2, 0.05, 0.04, 5.0), row(3, 2.0, 0.3, 5.0)],
+        "k": [row(4, 20.0, 0.43, 4.9), row(4, 40.0, 0.47, 2.6)],
+        "pairs": [{"attributes": a, whole: 0.3 + a / 50, reported: 0.1} for a in (2, 3, 4)],
+    }
+
+
+def test_results_as_the_paper_has_them_are_a_yes():
+    """And growth that the matrices explain differs for that reason."""
+    found = answers(ikarashi._findings(curves()))
+
+    assert [own for own, answer in found.items() if answer != "yes"] == [
+        "Does it grow only a little with th"
+    ]
+    assert found["Does it grow only a little with th"] == "differs"
+
+
+@pytest.mark.parametrize(
+    ("figure", "place", "name", "value", "question"),
+    [
+        ("records", 1, 0, 6000.0, "Does the error fall"),
+        ("records", 2, 0, 60.0, "Does the error fall"),
+        ("records", 2, "epsilon", 3.0, "Does epsilon rise"),
+        ("attributes", 2, 0, 200.0, "Does it grow only a little"),
+        ("attributes", 1, 0, 0.0005, "Does the error grow with the numbe"),
+        ("k", 1, "epsilon", 5.1, "Does the error grow with k"),
+        ("k", 1, 2, 41.0, "Is the regularised EM never worse"),
+        ("pairs", 1, 1, 0.5, "Are tables of two attributes"),
+    ],
+)
+def test_a_broken_curve_is_a_no(figure, place, name, value, question):
+    """Also where a reason is at hand: an error that the matrices do not explain has none."""
+    results = curves()
+    names = list(ikarashi.WAYS) if figure == "pairs" else list(ikarashi.METHODS)
+    results[figure][place][name if isinstance(name, str) else names[name]] = value
+
+    found = answers(ikarashi._findings(results))
+    begun = next(own for own in found if own.startswith(question))
+    assert found[begun] == "no"
+
+
+# -- cator -----------------------------------------------------------------------------------------
+
+
+def test_an_optimum_that_is_none_has_no_flatness_to_differ_by():
+    """If giving in proportion to frequency costs less than the optimum, the optimum is wrong."""
+    table = cator._example(Keystream.from_seed(2026))
+    design = optimal_design(table, alpha=cator.ALPHA, keep=cator.NEAR)
+    assert cator._linear_finding(table, design).answer == "yes"
+
+    worse = replace(design, loss=1.3 * design.loss)
+    found = answers(cator._example_findings(table, worse))
+    assert found["Is a chance of change that is line"] == "no"
+    assert found["Are the changed records mostly of "] == "no"
+
+
+# -- dowd: errors by distribution, N and gamma -----------------------------------------------------
+
+
+def surfaces() -> dict[str, np.ndarray]:
+    """Errors that rise with N, fall with gamma, and are halved by clipping."""
+    plain = np.outer(np.sqrt(np.array(BINS)), 1 / np.array(GAMMAS, dtype=float))
+    return {
+        f"{name}, {kind}": plain * (0.5 if kind == "corrected" else 1)
+        for name in dowd._distributions()
+        for kind in ("plain", "corrected")
+    }
+
+
+@pytest.mark.parametrize(
+    ("broken", "question"),
+    [
+        (
+            lambda own: own | {n: 1.6 * v for n, v in own.items() if "corrected" in n},
+            "Does setting",
+        ),
+        (
+            lambda own: own | {n: 1.5 * v for n, v in list(own.items())[:2]},
+            "Are the error surfaces",
+        ),
+        (lambda own: {n: v[::-1] for n, v in own.items()}, "Does the error rise"),
+        (lambda own: {n: v[:, ::-1] for n, v in own.items()}, "Does the error rise"),
+    ],
+)
+def test_a_broken_surface_is_a_no(broken, question):
+    """And whole ones are a yes."""
+    assert set(answers(dowd._surface_findings(surfaces())).values()) == {"yes"}
+    assert only_no(dowd._surface_findings(broken(surfaces())), question)
+
+
+# -- wei -------------------------------------------------------------------------------------------
+
+
+def shifted(**biases: tuple[float, float, float]) -> dict[tuple[str, ...], Score]:
+    """Biases without weights, with logistic and with nonparametric ones, of each protection."""
+    usual = {"original": (0.03, 0.025, 0.008), "resample": (0.03, 0.025, 0.009),
+             "centroid": (0.06, 0.05, 0.05)}  # fmt: skip
+    return {
+        (protection, "market", shift, "dummy"): Score(bias, 0.5, 0.9)
+        for protection, own in (usual | biases).items()
+        for shift, bias in zip(wei.SHIFTS, own, strict=True)
+    }
+
+
+@pytest.mark.parametrize(
+    ("biases", "question"),
+    [
+        ({"original": (0.03, 0.025, 0.02)}, "Do nonparametric weights"),
+        ({"original": (0.03, 0.005, 0.008)}, "Do logistic weights"),
+        ({"resample": (0.03, 0.025, 0.02)}, "Does it stay so"),
+        ({"centroid": (0.06, 0.05, 0.01)}, "Does protection by centroid"),
+    ],
+)
+def test_a_broken_shift_is_a_no(biases, question):
+    """In a whole run; a quick one says that it is too small to tell."""
+    assert set(answers(wei._shift_findings(shifted(), "")).values()) == {"yes"}
+    assert only_no(wei._shift_findings(shifted(**biases), ""), question)
+
+
+@pytest.mark.parametrize(
+    ("broken", "question"),
+    [
+        ({("resample", 50): Score(0.01, 0.5, 0.6)}, "Does the similarity"),
+        ({("centroid", 50): Score(-0.3, 0.5, 0.85)}, "Does the similarity"),
+        ({("resample", 50): Score(-0.3, 0.5, 0.9)}, "Does the bias"),
+    ],
+)
+def test_a_broken_curve_in_k_is_a_no(broken, question):
+    """Similarity stays but for centroid, and so does the bias."""
+    usual = {(method, k): Score(0.01, 0.5, 0.9) for method in wei.METHODS for k in (5, 50)}
+    usual |= {("centroid", 50): Score(-0.3, 0.5, 0.4)}
+
+    def made(own):
+        return {("same market", m, "none", "dummy", k): found for (m, k), found in own.items()}
+
+    assert set(answers(wei._curve_findings(made(usual), (5, 50), "")).values()) == {"yes"}
+    assert only_no(wei._curve_findings(made(usual | broken), (5, 50), ""), question)
+
+
+@pytest.mark.parametrize(
+    ("method", "times", "question"),
+    [("resample", 1.1, "Is the average frequency"), ("gaussian", 0.85, "Is it far lower")],
+)
+def test_an_attack_that_succeeds_is_a_no(method, times, question):
+    """Above 1/k, or gaussian nearly as open as resample."""
+    usual = {"centroid": 0.8, "resample": 0.8, "gaussian": 0.3}
+
+    def made(own):
+        return {
+            (k, m): np.array([[share / k] * 3, [1.0, 2.0, 3.0]])
+            for k in (5, 10) for m, share in own.items()
+        }  # fmt: skip
+
+    assert set(answers(wei._attack_findings(made(usual))).values()) == {"yes"}
+    assert only_no(wei._attack_findings(made(usual | {method: times})), question)
