@@ -398,17 +398,28 @@ def _mechanism(
     """The matrices of a release, which must move its columns."""
     from pramana.errors import InputError
     from pramana.release.stewards import read_mechanism
+    from pramana.table.cells import cell_codes
 
     if release is None or original is None:
         raise InputError(BESIDE_THE_ORIGINAL)
     if isinstance(mechanism, str | Path):
         mechanism = read_mechanism(Path(mechanism))
-    moved = {column.name for column in release.certificate.schema.randomised}
+    schema = release.certificate.schema
+    moved = {column.name for column in schema.randomised}
     if set(mechanism.columns) != moved:
         raise InputError(
             f"The matrices move {len(mechanism.columns)} columns, and not those that this release "
             f"randomises ({len(moved)}): they are of another one."
         )
+    try:
+        for step in mechanism.steps:
+            cell_codes([schema.column(name).labels for name in step.columns], step.cells)
+    except KeyError:
+        raise InputError(
+            "The matrices move values that this release does not list: they are of another one."
+        ) from None
+    if not set(mechanism.strata) <= set(schema.strata):
+        raise InputError("The matrices have strata that this release has not: they are another's.")
     return mechanism
 
 

@@ -88,3 +88,21 @@ def test_a_file_that_is_no_mechanism_is_refused(steward: Path, run: Run) -> None
     found = run("audit out --original people.csv --mechanism other.json")
     assert found.code == 2
     assert "of another one" in found.err
+    other = json.loads((steward / "mine" / "mechanism.json").read_text())
+    other[0]["matrix"]["labels"][0] = "\x1b[31mnowhere"
+    (steward / "other.json").write_text(json.dumps(other))
+    for verb in ("audit", "verify"):
+        found = run(f"{verb} out --original people.csv --mechanism other.json")
+        assert found.code == 2
+        assert "values that this release does not list" in found.err
+        assert "nowhere" not in found.err
+
+
+def test_withheld_matrices_are_verified_by_those_that_were_kept(steward: Path, run: Run) -> None:
+    """What only the owner can say of the draws is looked at, given the matrices."""
+    assert run(PROTECT).code == 0
+    found = run("verify out --original people.csv --mechanism mine --json")
+    assert found.code == 0, found
+    names = [check["name"] for check in found.json["checks"]]
+    assert "draws" not in names
+    assert any(name.startswith("draws: ") for name in names)
