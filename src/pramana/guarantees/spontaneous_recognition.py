@@ -188,6 +188,8 @@ class SpontaneousRecognition(Guarantee):
         schema, mechanism = evidence.schema, evidence.mechanism
         if mechanism is None or any(column.fixed for column in schema.randomised):
             return None
+        if self.impossible(evidence) is not None:  # which another check says
+            return None
         seen = released()
         if seen is None:
             return None
