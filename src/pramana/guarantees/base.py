@@ -10,7 +10,7 @@ in the registry.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
@@ -209,7 +209,7 @@ class Guarantee(Protocol):
         """
         return None
 
-    def contradicted(self, evidence: Evidence, released: Callable[[], Counts | None]) -> str | None:
+    def contradicted(self, evidence: Evidence, released: Counts) -> str | None:
         """What in the released records speaks against it; nothing where nothing does.
 
         Anyone can look, whoever alone can compute the number. A release that keeps it is called
@@ -217,8 +217,7 @@ class Guarantee(Protocol):
 
         Args:
             evidence: what the certificate offers.
-            released: counts the released records by all columns that may be looked at; nothing
-                where they are too many.
+            released: how many released records have which values of the randomised columns.
         """
         return None
 

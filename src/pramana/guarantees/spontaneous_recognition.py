@@ -13,7 +13,7 @@ mean of ratios for more. Proof: docs/proofs/spontaneous_recognition.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
@@ -181,8 +181,12 @@ class SpontaneousRecognition(Guarantee):
             return "it speaks of keys that are not there"
         return None
 
-    def contradicted(self, evidence: Evidence, released: Callable[[], Counts | None]) -> str | None:
-        """Combinations of keys that are seen too seldom for anybody to hide in."""
+    def contradicted(self, evidence: Evidence, released: Counts) -> str | None:
+        """Combinations of keys that are seen too seldom for anybody to hide in.
+
+        Keys that are released as they are do not count here: a bound for some keys holds for a
+        part of them.
+        """
         from pramana.guarantees.recognition_seen import log_stake
 
         schema, mechanism = evidence.schema, evidence.mechanism
@@ -190,11 +194,12 @@ class SpontaneousRecognition(Guarantee):
             return None
         if self.impossible(evidence) is not None:  # which another check says
             return None
-        seen = released()
-        if seen is None:
-            return None
-        keys = choices_of_keys(seen.columns, width=self.width, choices=self.choices)
-        stake = log_stake(mechanism, seen, keys, self.alpha)
+        seen = released.columns
+        parts = [tuple(name for name in keys if name in seen) for keys in self.choices]
+        choices = [keys for keys in dict.fromkeys(parts) if keys]
+        if not self.choices:
+            choices = list(combinations(seen, min(self.width, len(seen))))
+        stake = log_stake(mechanism, released, choices, self.alpha)
         if stake < NEEDED:
             return None
         return f"combinations of keys are released too seldom: exp({stake:.0f}) to 1 against it"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -43,10 +43,9 @@ from pramana.release.ties import ties
 from pramana.release.within import WithinKeys
 from pramana.shown import listed
 from pramana.table.codec import Refused, count_refused, encode_released, places_among
-from pramana.table.counts import Counts
+from pramana.table.counts import Counter
 from pramana.table.domains import label_key
 from pramana.table.groups import MOST_ATTACHED, GroupSizes, in_bins
-from pramana.table.kept import counts_with_kept
 from pramana.table.opened import OpenedTable
 from pramana.table.rules import CellRules, tied_columns
 from pramana.table.schema import ASKED, Column, Role
@@ -64,9 +63,6 @@ UNFORESEEN: Final = (
 
 
 MOST_FILES: Final = 10_000
-MOST_KNOWN: Final = 100_000
-"""Combinations of columns released as they are, by which the released records are counted."""
-
 MOST_NAMED: Final = 5
 """Files beside a release that are named."""
 
@@ -232,7 +228,7 @@ def _records(
     yield from seen.varied()
     yield _crowd(certificate, seen)
     if not any(seen.refused.values()):
-        yield from _contradicted(certificate, seen, opened)
+        yield from _contradicted(seen)
     if certificate.attached is not None:
         smallest = seen.attached.smallest() if seen.attached.columns else seen.records
         smallest = 1 if certificate.true_schema.noisy else smallest  # each is taken to be alone
@@ -241,22 +237,15 @@ def _records(
         yield Check.of("attached columns", good, f"{detail}, {_stated(certificate.attached)}")
 
 
-def _contradicted(certificate: Certificate, seen: _Seen, opened: OpenedTable) -> Iterator[Check]:
+def _contradicted(seen: _Seen) -> Iterator[Check]:
     """Promises that only the owner can compute, against which the records speak all the same."""
-
-    @cache
-    def released() -> Counts | None:
-        coded, known = certificate.schema.randomised, certificate.known_columns
-        drawn = any(column.drawn for column in coded) or not certificate.nature.whole
-        if drawn or (known and seen.groups.total().num_rows > MOST_KNOWN):
-            return None
-        return counts_with_kept(opened, coded, known, released=True)
-
-    for claim in certificate.claims:
-        if only_the_owner(type(claim.attained)):
-            found = claim.attained.contradicted(certificate.evidence, released)
-            if found is not None:
-                yield Check.of(f"{claim.name} in the records", False, found)
+    if seen.keyed is None:
+        return
+    released = seen.keyed.result()
+    for claim in seen.certificate.claims:
+        found = claim.attained.contradicted(seen.certificate.evidence, released)
+        if found is not None:
+            yield Check.of(f"{claim.name} in the records", False, found)
 
 
 def _look(seen: _Seen, opened: OpenedTable, progress: Progress | None) -> str | None:
@@ -370,6 +359,7 @@ class _Seen:
         self.distinct = _distinct(certificate)
         sensitive = [c.name for c in certificate.schema.columns if c.role is Role.SENSITIVE]
         self.values = {name: set[object]() for name in sensitive if self.distinct > 1}
+        self.keyed = _counter(certificate)
         self.attached = GroupSizes(
             own if certificate.attached is not None else (), most=MOST_ATTACHED
         )
@@ -397,6 +387,9 @@ class _Seen:
         for sizes in (self.groups, self.keys, *stratified):
             if sizes.columns:
                 sizes.add(batch)
+        if good and self.keyed is not None:
+            keys = self.certificate.schema.randomised
+            self.keyed.add([encode_released(own, batch.column(own.name)) for own in keys])
         if good and self.attached.columns:
             binned = self.certificate.schema.binned
             self.attached.add(in_bins(batch, binned, released=True))
@@ -496,6 +489,15 @@ class _Seen:
                 told = f"{own}, and every group is said to hold {self.distinct:,}"
                 yield Check.of(f"values of {name}", False, told)
         yield from self.within.checks()
+
+
+def _counter(certificate: Certificate) -> Counter | None:
+    """Counts the randomised columns together, where a claim only the owner can compute is made."""
+    keys = certificate.schema.randomised
+    owned = any(only_the_owner(type(claim.attained)) for claim in certificate.claims)
+    if not owned or certificate.mechanism is None or not certificate.nature.whole:
+        return None
+    return Counter([own.name for own in keys], [own.labels for own in keys])
 
 
 def _distinct(certificate: Certificate) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.errors import InvalidTable
-from pramana.table.codec import encode, encode_released
+from pramana.table.codec import encode
 from pramana.table.counts import Counter, Counts
 from pramana.table.domains import Label
 from pramana.table.groups import COUNT, group_sizes
@@ -24,17 +24,12 @@ __all__ = ["counts_with_kept"]
 
 
 def counts_with_kept(
-    opened: OpenedTable,
-    coded: Sequence[Column],
-    kept: Sequence[str] = (),
-    *,
-    released: bool = False,
+    opened: OpenedTable, coded: Sequence[Column], kept: Sequence[str] = ()
 ) -> Counts:
     """How many records have which combination of coded values and of values as they stand."""
     names = [*(column.name for column in coded), *kept]
     cells = group_sizes(opened, names).total()
-    code = encode_released if released else encode
-    codes: list[Codes] = [code(column, cells.column(column.name)) for column in coded]
+    codes: list[Codes] = [encode(column, cells.column(column.name)) for column in coded]
     labels: list[tuple[Label, ...]] = [column.labels for column in coded]
     for name in kept:
         own, values = _as_they_stand(name, cells.column(name))
