@@ -152,14 +152,42 @@ def test_owner_checks_and_attacks_it_without_writing_it_out(release, monkeypatch
 
 
 def test_certificate_lists_little(release):
-    """It has a line for cells that occur, are reached or are decoys, not for 51,840."""
-    _, _, folder = release
+    """It names cells that occur, are reached or are decoys, not 51,840: two digits each."""
+    columns, _, folder = release
     form = json.loads((folder / "certificate.json").read_text())
     matrix = form["mechanism"][0]["matrix"]
+    listed = len(next(iter(pm.load(folder).certificate.mechanism)).matrix.labels)
 
     assert matrix["family"] == "listed-cells"
-    assert len(matrix["cells"]) < 5_000
-    assert len(json.dumps(matrix)) < 100 * 1_500
+    assert len(set(zip(*columns.values(), strict=True))) < listed < 5_000
+    assert len(matrix["cells"]) < 2.5 * listed
+    assert len(json.dumps(matrix)) < 12 * listed
+
+
+SHAPES = {
+    "one column": (20_000, (40,), 0.1, 1),
+    "48 cells": (20_000, (12, 4), 0.1, 2),
+    "2,304 cells": (10_000, (6, 6, 4, 4, 4), 0.2, 2),
+    "51,840 cells, listed": (10_000, (12, 6, 6, 6, 5, 4), 0.3, 2),
+}
+
+
+@pytest.mark.parametrize(("records", "sizes", "alpha", "width"), SHAPES.values(), ids=SHAPES)
+def test_certificate_is_smaller_than_the_data(records, sizes, alpha, width, tmp_path):
+    """Of data above 8 KiB of Parquet: all values once, all numbers packed, decoys among them."""
+    columns, target = people(0, records, sizes), pm.SpontaneousRecognition(alpha, width=width)
+    plan = pm.design(schema_of(sizes), target, data=table_of(columns), method="optimal")
+    assert plan.figures["expected_changes"] > 1
+
+    pm.protect(table_of(columns), plan, seed=3, to=tmp_path / "release", file_format="parquet")
+
+    data, certificate = (
+        (tmp_path / "release" / name).stat().st_size
+        for name in ("data.parquet", "certificate.json")
+    )
+    assert data > 8 * 1024
+    assert certificate <= data
+    assert pm.load(tmp_path / "release").verify().valid
 
 
 def test_decoys_are_new_cells_with_the_rows_of_others(release):

@@ -35,8 +35,8 @@ from pramana.types import Form, IntArray
 
 __all__ = ["WEIGHTS", "ListedCells", "listed_form", "listed_weights"]
 
-SHARE: Final = r"(0\.[0-9]{1,22}|[1-9](\.[0-9]{1,17})?e-[0-9]{2})"
-WEIGHTS: Final = rf"(|{SHARE}|[1-9][0-9]{{0,19}})( ({SHARE}|[1-9][0-9]{{0,19}}))*"
+WEIGHT: Final = r"(0\.[0-9]{1,22}|[1-9](\.[0-9]{1,17})?e-[0-9]{2}|[1-9][0-9]{0,19})"
+WEIGHTS: Final = rf"({WEIGHT}( {WEIGHT})*)?"
 """Weights one after the other, with a blank between them; none at all where nothing moves."""
 
 
@@ -79,9 +79,12 @@ class ListedCells(SparseRows):
     def from_json(cls, form: Form) -> ListedCells:
         """The reverse of :meth:`to_json`."""
         axes = [[label_from_json(label) for label in axis] for axis in form["axes"]]
-        own = listed_form(form, [len(axis) for axis in axes])
-        labels: list[Any] = [tuple(axis[code] for axis, code in zip(axes, cell, strict=True))
-                             for cell in _codes(own["cells"], [len(axis) for axis in axes])]  # fmt: skip
+        sizes = [len(axis) for axis in axes]
+        own = listed_form(form, sizes)
+        labels: list[Any] = [
+            tuple(axis[code] for axis, code in zip(axes, cell, strict=True))
+            for cell in _codes(own["cells"], sizes)
+        ]
         if len(axes) == 1:
             labels = [label for (label,) in labels]
         weights = np.array(listed_weights(form["weights"]), dtype=np.uint64)
@@ -112,11 +115,11 @@ def listed_form(form: Form, sizes: list[int]) -> dict[str, list[int]]:
     for row in own["rows"]:
         rows.append(row - 1 if row else new)
         new += not row
+    if max(own["lengths"], default=0) > len(own["targets"]):
+        raise ValueError("a row is longer than all of them")
     targets = iter(own["targets"])
     own["targets"] = [
-        place
-        for length in own["lengths"]
-        for place in _places(islice(targets, length))
+        place for length in own["lengths"] for place in _places(islice(targets, length))
     ] + list(targets)
     return own | {"rows": rows}
 
@@ -198,7 +201,7 @@ def _axes(labels: tuple[Any, ...]) -> tuple[list[list[Label]], IntArray]:
 def _order(size: int, codes: IntArray) -> list[int]:
     """An order of a column's values in which cells that agree so far rise, where there is one."""
     same = (codes[:-1, 1:] == codes[:-1, :-1]).all(axis=0) & (codes[-1, 1:] != codes[-1, :-1])
-    graph = TopologicalSorter({place: () for place in range(size)})
+    graph = TopologicalSorter(dict.fromkeys(range(size), ()))
     steps = np.stack([codes[-1, :-1], codes[-1, 1:]])[:, same]
     for lower, higher in np.unique(steps, axis=1).T.tolist():
         graph.add(higher, lower)

@@ -284,34 +284,40 @@ def _require_listed(field: Field, width: int) -> None:
     axes = form["axes"].items(least=width)
     if len(axes) != width:
         form["axes"].refuse(f"{width} lists of labels")
-    sizes = [len(axis.labels()) for axis in axes]
+    domain = math.prod(sizes := [len(axis.labels()) for axis in axes])
     for name in lists:
         form[name].packed()
-    if form["rising"].truth() and not form["cells"].value and math.prod(sizes) > MOST_MOVES:
+    if form["rising"].truth() and not form["cells"].value and domain > MOST_MOVES:
         form["cells"].refuse(f"a list: more than {MOST_MOVES:,} cells are not all listed")
     if type(form["weights"].value) is not str or not re.fullmatch(WEIGHTS, form["weights"].value):
         form["weights"].refuse("weights with a blank between them")
-    own, weights = listed_form(field.value, sizes), listed_weights(form["weights"].value)
-    size = len(own["cells"])
-    if len(set(own["cells"])) < size or max(own["cells"], default=0) >= math.prod(sizes):
+    weights = listed_weights(form["weights"].value)
+    try:
+        own = listed_form(field.value, sizes)
+    except ValueError:
+        form["lengths"].refuse("the number of moves of each row")
+    if max(weights, default=0) >= 2**64:
+        form["weights"].refuse("weights below 2**64")
+    if len(set(own["cells"])) < len(own["cells"]) or max(own["cells"], default=0) >= domain:
         form["cells"].refuse("different numbers of combinations of the labels")
-    if (
-        list(own["sources"]) != sorted(set(own["sources"]))
-        or max(own["sources"], default=0) >= size
-    ):
-        form["sources"].refuse("rising positions of cells")
+    _require_rows(form, own, len(weights))
+
+
+def _require_rows(form: dict[str, Field], own: dict[str, list[int]], weights: int) -> None:
+    """Every source, row, target and weight that is named is there."""
+    size = len(own["cells"])
+    if max(own["sources"], default=0) >= size:
+        form["sources"].refuse("positions of cells")
     if len(own["rows"]) != len(own["sources"]) or max(own["rows"], default=-1) >= len(
         own["lengths"]
     ):
         form["rows"].refuse("the position of a row for each source")
     if sum(own["lengths"]) != len(own["targets"]) or max(own["targets"], default=0) >= size:
         form["targets"].refuse("the position of a cell for each move of each row")
-    if len(own["which"]) != len(own["targets"]) or max(own["which"], default=-1) >= len(weights):
+    if len(own["which"]) != len(own["targets"]) or max(own["which"], default=-1) >= weights:
         form["which"].refuse("the position of a weight for each move")
     if sum(own["lengths"][row] for row in own["rows"]) > MOST_MOVES:
         form["rows"].refuse(f"at most {MOST_MOVES:,} moves")
-    if max(weights, default=0) >= 2**64:
-        form["weights"].refuse("weights below 2**64")
 
 
 def _require_sparse(form: dict[str, Field], size: int) -> None:

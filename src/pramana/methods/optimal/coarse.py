@@ -3,9 +3,9 @@
 A move of 0.07216505 is (1/alpha - 3) / 97, so that whoever designs anew for every possible table
 finds the one with three records. On a grid of 1, 2, 5, 10, 20, ... many tables share a matrix.
 Moves are rounded up, which covers rare cells better; of a row that would then hardly stay as it is
-only as many as there is room for, the others down. Of a domain that is not too large, entries then go
-up and down the grid for less loss (stepping.py). Whether the target still holds is computed anew, and
-where it does not the aim is lowered, or the grid made finer.
+only as many as there is room for, the others down. Of a domain that is not too large, entries then
+go up and down the grid for less loss (stepping.py). Whether the target still holds is computed
+anew, and where it does not the aim is lowered, or the grid made finer.
 """
 
 from __future__ import annotations

@@ -42,8 +42,9 @@ CORNERS = 20
 ENOUGH = 4e-3
 """The relative gap at which the last stage stops."""
 
-NEAR = 0.5
-"""A loss below this share of the records is near: other starts end in the same place."""
+NEAR, SEVERAL = 0.5, 64
+"""A loss below this share of the records is near: other starts end in the same place. They are
+tried for so many cells at most, since each takes seconds for more."""
 
 FAR = 1e300
 """The loss of a mixture that has no inverse, as a search for the least one takes it."""
@@ -196,7 +197,7 @@ def _stages(programs: _Programs, numbers: FloatArray, keep: float) -> DenseAnswe
         loss = dense_loss(found.matrix, numbers)
         if best is None or loss < dense_loss(best.matrix, numbers):
             best = found
-        if loss < NEAR * numbers.sum():
+        if loss < NEAR * numbers.sum() or len(numbers) > SEVERAL:
             break
     return best
 

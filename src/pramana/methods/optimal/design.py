@@ -9,7 +9,7 @@ integers over 2**64 and then checked by the guarantee itself, and tightened unti
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ __all__ = ["OptimalDesign", "optimal_design", "require_alpha"]
 DENSE_CELLS = 200
 """Up to this many joint cells all matrices are considered; 200 take about 20 s."""
 
-TUNED_CELLS, WIDELY = 300, (3, 8)
+TUNED_CELLS, WIDELY = 256, (6, 20)
 """Up to this many the transitions of the sparse road are tuned by the exact loss, at last those to
 every target, by so many programs."""
 
@@ -79,7 +79,9 @@ class OptimalDesign:
             matrix, self.counts, width=keys.width, choices=keys.choices
         )
         figures = _figures(matrix, _numbers(matrix, self.counts))
-        return replace(self, matrix=matrix, attained=found, **figures)
+        return OptimalDesign(
+            matrix, self.cells, self.counts, self.alpha, found, gap=self.gap, **figures
+        )
 
     @property
     def unchanged(self) -> bool:

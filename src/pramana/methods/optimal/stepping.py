@@ -5,11 +5,11 @@ Here entries go up and down the grid one at a time, each step the one that lower
 
     n^2 l2(P) + sum_k w_k [max_m N_m(k) / alpha - D(k)]_+ ,
 
-the exact loss, and the records that each combination k lacks, m rare, at a price w_k. Where no step
-helps and a combination still lacks some, its price rises; the best matrix that lacks none is kept.
-A step changes one row by d (e_j - e_i), and with it the inverse by a matrix of rank one [Sherman50]:
-the loss after every possible step follows from a few products, and D changes only at combinations
-that i and j do not share. Whatever the counts, values are those of the grid.
+the exact loss, and the records that each combination k lacks, m rare, at a price w_k. Where no
+step helps and a combination still lacks some, its price rises; the best matrix that lacks none is
+kept. A step changes one row by d (e_j - e_i), and with it the inverse by a matrix of rank one
+[Sherman50]: the loss after every possible step follows from a few products, and D changes only at
+combinations that i and j do not share. Whatever the counts, values are those of the grid.
 """
 
 from __future__ import annotations
@@ -110,7 +110,13 @@ class _Walk:
 
     @classmethod
     def of(
-        cls, cells: KeyCells, start: FloatArray, alpha: float, grid: FloatArray, keep: float, price: float
+        cls,
+        cells: KeyCells,
+        start: FloatArray,
+        alpha: float,
+        grid: FloatArray,
+        keep: float,
+        price: float,
     ) -> _Walk:
         P = np.where(start < NOISE, 0.0, start)
         np.fill_diagonal(P, 0.0)
@@ -118,14 +124,15 @@ class _Walk:
         np.fill_diagonal(P, 1 - P.sum(axis=1))
         rare = np.isin(np.arange(cells.size), cells.rare(alpha))
         common = np.argsort(-cells.numbers, kind="stable")[:SOURCES]
-        used = moves.any(axis=0) | moves.any(axis=1) | rare
+        reached: BoolArray = np.any(moves, axis=0)
+        used: BoolArray = reached | np.any(moves, axis=1) | rare
         used[common] = True
         active = np.flatnonzero(used & ~cells.fixed)
         many = len(cells.totals)
         chance = np.stack([_by_combination(cells, row) for row in P])
         walk = cls(
             cells, P, alpha, grid, keep, np.full(many, price), rare, active,
-            moves.any(axis=0)[active], chance, cells.numbers @ chance,
+            reached[active], chance, cells.numbers @ chance,
             np.zeros(many, dtype=np.int64), np.zeros(many), np.zeros(many),
         )  # fmt: skip
         walk._look(np.arange(many))
@@ -174,7 +181,7 @@ class _Walk:
         P, numbers = self.P[own], self.cells.numbers[self.active]
         change = values - P[rows, columns]
         room = (P[rows, rows] - change >= self.keep) | (change < 0)
-        rows, columns, values, change = (x[room] for x in (rows, columns, values, change))
+        rows, columns, values, change = rows[room], columns[room], values[room], change[room]
         if not len(rows):
             return False
         with np.errstate(divide="ignore", invalid="ignore"):  # steps to what has no inverse
@@ -247,4 +254,4 @@ def loss_changes(
 def _by_combination(cells: KeyCells, row: FloatArray) -> FloatArray:
     """The chances of a row added up by combination."""
     each = np.repeat(row, cells.combination.shape[1])
-    return np.bincount(cells.combination.ravel(), each, len(cells.totals))
+    return np.bincount(cells.combination.ravel(), each, len(cells.totals)).astype(np.float64)
