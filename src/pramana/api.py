@@ -178,6 +178,7 @@ def describe(
     plain: tuple[str, ...] | list[str] = (),
     identifiers: tuple[str, ...] | list[str] = (),
     weight: str | None = None,
+    household: str | None = None,
     k: int = 5,
 ) -> Description:
     """Look at a table and propose what each column is.
@@ -189,6 +190,8 @@ def describe(
         plain: columns that an adversary may know, released as they are.
         identifiers: columns to drop.
         weight: the column of sampling weights.
+        household: the column that numbers households; it is dropped, and what their people have in
+            common is proposed to leave as it is or not at all.
         k: recodings are suggested where fewer records than this hold a value.
 
     Returns:
@@ -205,6 +208,7 @@ def describe(
         plain=plain,
         identifiers=identifiers,
         weight=weight,
+        household=household,
         k=k,
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pramana.errors import harmless
 
-__all__ = ["Shown", "as_it_is", "listed"]
+__all__ = ["Shown", "as_it_is", "listed", "quoted"]
 
 MOST_LINES = 12
 """Findings that are printed; a result has all of them."""
@@ -21,6 +21,16 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     """
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def quoted(names: Sequence[str]) -> str:
+    """All of some names, as a sentence has them.
+
+    >>> quoted(["a"]), quoted(["a", "b"]), quoted(["a", "b", "c"])
+    ("'a'", "'a' and 'b'", "'a', 'b' and 'c'")
+    """
+    marked = [f"'{name}'" for name in names]
+    return " and ".join(filter(None, (", ".join(marked[:-1]), marked[-1])))
 
 
 def as_it_is(names: Sequence[str]) -> str:

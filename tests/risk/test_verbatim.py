@@ -225,3 +225,12 @@ def test_a_share_far_above_the_average_is_no_chance():
     assert not Verbatim(10_000, 4_500, 10_000, 4_300).within((0.4, 0.4))
     assert not Verbatim(10_000, 4_300, 10_000, 4_500).within((0.4, 0.4))
     assert Verbatim(5, 5, 0, 0).within((0.0, 0.0))  # of five records nothing can be said
+
+
+def test_texts_that_repeat_have_the_digests_that_each_has_alone():
+    """Looked up once a text where most were there before; one table may repeat, the other not."""
+    few = [None if n % 7 == 0 else f"wert {n % 5} ü" for n in range(verbatim.GLANCE + 9)]
+    many = [None if n % 7 == 0 else f"wert {n}" for n in range(verbatim.GLANCE + 9)]
+    for texts in (few, many, [*few, *many], [None] * (verbatim.GLANCE + 1), few[:3]):
+        array = pa.array(texts, pa.large_string())
+        assert verbatim._of_texts(array).tolist() == verbatim._of_all(array).tolist()

@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pramana.api import describe
-from pramana.errors import InvalidSchema, OutsideDomain, TooLarge, UnknownColumn
+from pramana.api import describe, design
+from pramana.errors import Infeasible, InvalidSchema, OutsideDomain, TooLarge, UnknownColumn
 from pramana.formats.door import write_table
 from pramana.formats.opening import open_table
+from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.table.codec import encode
 from pramana.table.describe import complete
 from pramana.table.domains import Bins, Categories
@@ -202,3 +203,51 @@ def test_a_file_that_lies_about_missing_values_is_refused(tmp_path):
     (column,) = complete(schema, lying).columns
     with pytest.raises(OutsideDomain, match="1 record of 'sex' is missing"):
         encode(column, lying.to_arrow()["sex"])
+
+
+def people_of_homes(homes: int = 400, each: int = 3) -> pa.Table:
+    """People of households, who have tenure, rooms, an income and a weight in common."""
+    rng = np.random.default_rng(11)
+    whose = np.repeat(np.arange(homes), each)
+    return pa.table(
+        {
+            "home": whose + 5000,
+            "tenure": np.array(["own", "rent"])[rng.integers(0, 2, homes)][whose],
+            "rooms": rng.integers(1, 9, homes)[whose],
+            "income": rng.lognormal(8, 1, homes).round(2)[whose],
+            "wgt": rng.uniform(1, 2, homes).round(4)[whose],
+            "sex": rng.choice(["F", "M"], len(whose)),
+            "age": rng.integers(0, 90, len(whose)),
+            "work": rng.choice(list("abcd"), len(whose)),
+        }
+    )
+
+
+def test_what_a_household_has_in_common_is_given_roles_that_design_takes():
+    """Once it is said what numbers them; without it, design refuses the roles one by one."""
+    table = people_of_homes()
+    found = describe(table, household="home")
+
+    roles = {column.name: str(column.role) for column in found.columns}
+    assert found.household == "home"
+    assert roles == {
+        "home": "identifier", "tenure": "plain", "rooms": "identifier", "income": "identifier",
+        "wgt": "identifier", "sex": "key", "age": "key", "work": "key",
+    }  # fmt: skip
+    assert Schema.from_toml(found.to_toml()) == found.schema
+    assert design(found, PkAnonymity(k=5), data=table).crowd >= 100
+
+    without = replace(describe(table).schema, household="home")
+    with pytest.raises(Infeasible, match="the same for all of a household"):
+        design(without, PkAnonymity(k=5), data=table)
+
+
+def test_roles_that_are_given_are_taken_beside_a_household():
+    """What the steward says of a column of the household is said by the schema, too."""
+    found = describe(people_of_homes(60), household="home", sensitive=["rooms"])
+
+    assert found.column("rooms").role is Role.SENSITIVE
+    with pytest.raises(UnknownColumn, match="no column 'hid'"):
+        describe(PEOPLE, household="hid")
+    with pytest.raises(InvalidSchema, match="two roles"):
+        describe(PEOPLE, household="sex", keys=["sex"])

@@ -18,6 +18,7 @@ from pramana.methods.base import Method
 from pramana.methods.plan import Plan
 from pramana.methods.steps import told_of
 from pramana.planning import design, rival_of
+from pramana.shown import quoted
 from pramana.spelling import as_table, as_tables, in_shell
 from pramana.table.coarse_weights import coarse_weight_of
 from pramana.table.domains import Bins, Categories, Label
@@ -212,7 +213,7 @@ def _together(plan: Plan) -> list[_Tried]:
         other = _designed(plan, plan.schema, tied)
         error = None if other is None else typical_error(other)
         if other is not None and error is not None and error <= WORTH * was:
-            names = [" and ".join(f"'{name}'" for name in tie) for tie in joint]
+            names = [quoted(tie) for tie in joint]
             entry = f"--method {method.name} --joint {in_shell(as_tables(joint))}"
             way = Way(f"{'; '.join(names)} randomised together", "", entry, error, was)
             found.append(_Tried(way, other))
@@ -232,8 +233,7 @@ def _half(plan: Plan) -> Iterator[_Tried]:
         schema = with_column(schema, Column(name, Role.IDENTIFIER))
     other = _designed(plan, schema, plan.method)
     if other is not None:
-        names = " and ".join(f"'{name}'" for name in gone)
-        yield _Tried(Way(f"Without {names}", "", DROPPED, 0.0, 0.0, without=gone), other)
+        yield _Tried(Way(f"Without {quoted(gone)}", "", DROPPED, 0.0, 0.0, without=gone), other)
 
 
 def _narrower(plan: Plan, answered: Sequence[tuple[str, ...]]) -> Iterator[_Tried]:

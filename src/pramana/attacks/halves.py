@@ -46,11 +46,8 @@ def in_halves(
         known, told = (half_of(side, steps, sizes) for side in (truth, released))
         if len(known.first) * len(told.first) > MOST_HALF:
             return scores, truth, released
-        total = np.zeros((len(known.first), len(told.first)))
-        for step in steps:
-            rows = scores.tables[step][0][truth.codes[step][known.first]]
-            total += rows[:, released.codes[step][told.first]]
-        tables.append((total,))
+        own = [table[0] for table in scores.tables]
+        tables.append((_by_half(np.add, own, truth, released, known, told, steps),))
         codes.append((known.of_record, told.of_record))
     nowhere = (None, None)
     return (
@@ -118,35 +115,45 @@ def expected_in_halves(
         if any(len(x.first) * len(y.first) > MOST_HALF for x, y, _ in sides):
             return None
         (xa, ya, _), (xb, yb, _) = sides
-        first, second = (_chances(matrices, truth, told, *side) for side in sides)
+        first, second = (_by_half(np.multiply, matrices, truth, told, *side) for side in sides)
         shape = len(xa.first), len(xb.first)
         counts = csr_array((cells.numbers[rows], (xa.of_record, xb.of_record)), shape=shape)
-        between = np.asarray(counts.T @ first)
+        between = np.ascontiguousarray(np.asarray(counts.T @ first).T)
+        after = np.ascontiguousarray(second.T)
         step = max(1, BLOCK // shape[1])
         for begin in range(0, len(columns), step):
             part = slice(begin, begin + step)
-            expected = between[:, ya.of_record[part]] * second[:, yb.of_record[part]]
-            logs[columns[part]] = np.log(np.maximum(expected.sum(axis=0), 1e-300))
+            pairs = between[ya.of_record[part]], after[yb.of_record[part]]
+            expected = np.einsum("ij,ij->i", *pairs)
+            logs[columns[part]] = np.log(np.maximum(expected, 1e-300))
     return logs
 
 
 SELDOM = float(np.log(1e-300))
 
 
-def _chances(
-    matrices: Sequence[FloatArray],
+def _by_half(
+    joining: np.ufunc,
+    tables: Sequence[FloatArray],
     truth: Records,
     told: Records,
     known: AlikeRecords,
     seen: AlikeRecords,
     steps: Sequence[int],
 ) -> FloatArray:
-    """The probabilities of half of the steps, for every true and every released value of it."""
-    found = np.ones((len(known.first), len(seen.first)))
-    for step in steps:
-        rows = matrices[step][truth.codes[step][known.first]]
-        found *= rows[:, told.codes[step][seen.first]]
-    return found
+    """A number for every true and every released value of half of the steps, joined over them.
+
+    A block of rows at a time: what one step adds stays in the cache.
+    """
+    joined = np.full((len(known.first), len(seen.first)), float(joining.identity))
+    columns = [told.codes[step][seen.first] for step in steps]
+    block = max(1, BLOCK // max(1, len(seen.first)))
+    for begin in range(0, len(known.first), block):
+        part = slice(begin, begin + block)
+        for step, places in zip(steps, columns, strict=True):
+            rows = tables[step][truth.codes[step][known.first[part]]]
+            joining(joined[part], rows.take(places, axis=1), out=joined[part])
+    return joined
 
 
 def halves_of(sizes: Sequence[int]) -> tuple[range, range]:

@@ -40,6 +40,9 @@ def describe(
     plain: Annotated[Names, _roles("--plain", "Columns to release that others may know.")] = None,
     identifiers: Annotated[Names, _roles("--identifiers", "Columns to drop.")] = None,
     weight: Annotated[str | None, option("--weight", "Sampling weights.", metavar="NAME")] = None,
+    household: Annotated[
+        str | None, option("--household", "The number of a household.", metavar="NAME")
+    ] = None,
     k: Annotated[
         int,
         option("--k", "Suggest recodings where fewer records hold a value.", metavar="NUMBER"),
@@ -73,6 +76,7 @@ def describe(
         plain=names_of(plain),
         identifiers=names_of(identifiers),
         weight=weight,
+        household=household,
         k=k,
     )
     if to is not None:
@@ -83,6 +87,7 @@ def describe(
         named = {"--keys": keys, "--sensitive": sensitive, "--plain": plain,
                  "--identifiers": identifiers}  # fmt: skip
         named |= {"--weight": [weight]} if weight else {}
+        named |= {"--household": [household]} if household else {}
         _show(found, to, _next(table, to, named, reading(encoding, rename)))
 
 

@@ -40,6 +40,9 @@ MOST_RECORDS = 20_000_000
 BYTES = 2**17
 """Texts of about so many bytes are looked at together."""
 
+GLANCE, SELDOM_NEW = 2**11, 8
+"""Where of so many texts at most one in eight is new, most of the rest were there before."""
+
 TABLE = 2**12
 BLOCK = 2**15
 """So many numbers make a table, and so many records are looked up in it at a time: both stay in the
@@ -341,7 +344,18 @@ def _of_numbers(array: pa.Array) -> Words:
 
 
 def _of_texts(array: pa.Array) -> Words:
-    """A digest of each text, missing apart; a block of them at a time, which stays in the cache."""
+    """A digest of each text, missing apart; where the first of them repeat, of each once."""
+    first = array.slice(0, GLANCE)
+    if len(array) > GLANCE and SELDOM_NEW * len(first.unique()) <= len(first):
+        each = array.dictionary_encode()
+        digests = np.append(_of_all(each.dictionary), ODD)
+        codes = pc.fill_null(each.indices, len(each.dictionary))
+        return np.asarray(digests.take(np.asarray(codes)), dtype=np.uint64)
+    return _of_all(array)
+
+
+def _of_all(array: pa.Array) -> Words:
+    """A digest of each text; a block of them at a time, which stays in the cache."""
     block = max(1, BYTES * len(array) // max(array.nbytes, 1))
     parts = [_digests(array.slice(begin, block)) for begin in range(0, len(array), block)]
     return np.concatenate([np.zeros(0, np.uint64), *parts])

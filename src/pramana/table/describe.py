@@ -155,19 +155,21 @@ def describe(
     weight: str | None = None,
     identifiers: Sequence[str] = (),
     plain: Sequence[str] = (),
+    household: str | None = None,
     k: int = 5,
 ) -> Description:
     """Look at a table and suggest what each column is; roles that are given are taken as given.
 
     Recodings are suggested where fewer than ``k`` records hold a value.
     """
+    numbers = () if household is None else (household,)
     given = _given(
         table.schema.names,
         {
             Role.KEY: keys,
             Role.SENSITIVE: sensitive,
             Role.WEIGHT: () if weight is None else (weight,),
-            Role.IDENTIFIER: identifiers,
+            Role.IDENTIFIER: (*identifiers, *numbers),
             Role.PLAIN: plain,
         },
     )
@@ -187,7 +189,7 @@ def describe(
         table = recoded(table, Schema(tuple(Column(n, Role.PLAIN, recoding=r)
                                             for n, (r, _) in first.items())))  # fmt: skip
         tallies |= tally(table, list(first))
-    roles = propose_roles(table, tallies, given)
+    roles = propose_roles(table, tallies, given, household)
     columns, profiles = [], []
     for name, seen in tallies.items():
         recoding, how = first.get(name, (Recoding(), ""))
@@ -200,7 +202,13 @@ def describe(
         proposals = tuple(_proposals(column, seen, suspects[name], k))
         profiles.append(replace(found, suspects=suspects[name], proposals=proposals))
     unique = _unique(table, [column for column in columns if column.role is Role.KEY])
-    return Description(tuple(columns), profiles=tuple(profiles), records=table.rows, unique=unique)
+    return Description(
+        tuple(columns),
+        household=household,
+        profiles=tuple(profiles),
+        records=table.rows,
+        unique=unique,
+    )
 
 
 def _recodings(

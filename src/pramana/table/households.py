@@ -9,19 +9,21 @@ would no longer agree, so that neither is done.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from pramana.errors import Infeasible
+from pramana.shown import quoted
 from pramana.table.alike import alike
 from pramana.table.cells import joint_groups
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column, Schema
 from pramana.types import BoolArray, IntArray
 
-__all__ = ["households_of", "largest_household", "require_unlinked"]
+__all__ = ["columns_of_households", "households_of", "largest_household", "require_unlinked"]
 
 BY_CHANCE = 1e-3
 """A column is of the household if people agree by chance in all of them less often than that."""
@@ -79,6 +81,36 @@ def require_unlinked(schema: Schema, table: OpenedTable) -> None:
     unknown = [name for name, one in told.items() if one.theirs and name not in schema.known]
     if unknown:
         raise Infeasible(_taken_as_unknown(unknown), without=tuple(unknown))
+
+
+def columns_of_households(
+    columns: Iterable[Column], table: OpenedTable, household: str, *, crowd: int
+) -> dict[str, bool]:
+    """Which columns ``require_unlinked`` would refuse as they are; whether each may stay as plain.
+
+    Those with the fewest values stay, as long as together they tell no household from all others
+    and leave everybody among ``crowd`` records that share them.
+    """
+    homes = households_of(table, household)
+    several = np.bincount(homes)[homes] > 1
+    if not several.any():
+        return {}
+    found = [_looked_at(table, column, homes, several) for column in columns]
+    theirs = sorted((one for one in found if one.theirs), key=lambda one: int(one.codes.max()))
+    by_chance = [one.codes for one in found if one.whole and not one.theirs and not one.drawn]
+    kept: list[IntArray] = []
+    stays: dict[str, bool] = {}
+    for one in theirs:
+        together = [*kept, one.codes]
+        alone = one.whole and not _only_theirs(homes, [*by_chance, *together]).any()
+        stays[one.name] = alone and int(_sizes(together).min()) >= crowd
+        if stays[one.name]:
+            kept = together
+    return stays
+
+
+def _sizes(columns: list[IntArray]) -> IntArray:
+    return np.bincount(joint_groups(columns)).astype(np.int64)
 
 
 class _Looked(NamedTuple):
@@ -151,7 +183,7 @@ def _often_only_theirs(homes: IntArray, codes: IntArray, several: BoolArray) -> 
 
 def _linked(told: list[str], households: int) -> str:
     """What is wrong with columns that tell households apart, and the ways out."""
-    names = " and ".join(f"'{name}'" for name in told)
+    names = quoted(told)
     are, they, them = ("is", "it", "it") if len(told) == 1 else ("are", "they", "them")
     many = "1 household" if households == 1 else f"{households:,} households"
     return (
@@ -163,7 +195,7 @@ def _linked(told: list[str], households: int) -> str:
 
 def _taken_as_unknown(names: list[str]) -> str:
     """Why what people of a household have alike must be taken to be known, and the ways out."""
-    listed = " and ".join(f"'{name}'" for name in names)
+    listed = quoted(names)
     are, they, them = ("is", "it", "it") if len(names) == 1 else ("are", "they", "them")
     return (
         f"{listed} {are} the same for all of a household, and sensitive, so that nobody is taken "
@@ -175,7 +207,7 @@ def _taken_as_unknown(names: list[str]) -> str:
 
 def _disagreeing(drawn: list[str]) -> str:
     """Why columns of the household are not randomised, and the ways out."""
-    names = " and ".join(f"'{name}'" for name in drawn)
+    names = quoted(drawn)
     are, them = ("is", "it") if len(drawn) == 1 else ("are", "them")
     so = "it is" if len(drawn) == 1 else "they are"
     return (

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from pramana.table.households import columns_of_households
 from pramana.table.opened import OpenedTable
 from pramana.table.places import places_among
 from pramana.table.proposals import (
@@ -28,7 +29,7 @@ from pramana.table.relations import (
     standing_together,
     unrelated,
 )
-from pramana.table.schema import Role
+from pramana.table.schema import Column, Role
 from pramana.table.tally import Tally
 from pramana.table.weighing import behaves_as_weight
 
@@ -36,6 +37,9 @@ __all__ = ["propose_roles"]
 
 MOST_KEYS = 8
 """No more keys than these are proposed: each costs precision."""
+
+CROWD = 100
+"""So many records share what leaves as it is of a household, or it is dropped."""
 
 HOMES = re.compile(r"hid$|hhid|house|^hh|serial|dwelling|family|famil")
 NAMED = 4
@@ -45,9 +49,16 @@ Roles = dict[str, Proposal]
 
 
 def propose_roles(
-    table: OpenedTable, tallies: Mapping[str, Tally], given: Mapping[str, Role]
+    table: OpenedTable,
+    tallies: Mapping[str, Tally],
+    given: Mapping[str, Role],
+    household: str | None = None,
 ) -> Roles:
-    """A role for each column; those that are given are taken as given."""
+    """A role for each column; those that are given are taken as given.
+
+    Where ``household`` numbers them, what people of a household have in common leaves as it is or
+    not at all: ``design`` would refuse it otherwise.
+    """
     roles = {
         name: Proposal(given[name], "as given")
         if name in given
@@ -60,9 +71,33 @@ def propose_roles(
     roles |= _parts(table, tallies, roles, given)
     roles |= _derived(roles, given, follows)
     roles |= _twins(table, tallies, roles, given)
+    roles |= {} if household is None else _of_household(table, roles, given, household)
     roles |= _places(table, tallies, roles, given, follows)
     roles |= _fewer_keys(tallies, roles, given)
     return roles | _telling(roles, given, follows)
+
+
+def _of_household(
+    table: OpenedTable, roles: Roles, given: Mapping[str, Role], household: str
+) -> Roles:
+    """What is the same for all of a household: as it is where a crowd shares it, else dropped."""
+    columns = [
+        Column(name, own.role)
+        for name, own in roles.items()
+        if name not in given and own.role is not Role.IDENTIFIER
+    ]
+    told = columns_of_households(columns, table, household, crowd=CROWD)
+    found: Roles = {household: Proposal(Role.IDENTIFIER, "it numbers households, as given")}
+    for name, stays in told.items():
+        weight = roles[name].role is Role.WEIGHT
+        role = (Role.WEIGHT if weight else Role.PLAIN) if stays else Role.IDENTIFIER
+        why = (
+            "leaves as it is"
+            if stays
+            else "dropped, as it would link their records or leave few alike"
+        )
+        found[name] = Proposal(role, f"the same for all of a household: {why}")
+    return found
 
 
 def _places(
@@ -180,8 +215,9 @@ def _households(
         have = f", and have {_named(shared)} in common" if shared else ""
         why = (
             f"records with one value {how}{have}, as those of a household do; state it as "
-            "household at the top, and promises are stated for households too; what its people "
-            "have in common then leaves as it is (role plain) or not at all"
+            "household at the top, or name it by --household, and promises are stated for "
+            "households too; what its people have in common then leaves as it is (role plain) or "
+            "not at all"
         )
         found[name] = Proposal(Role.IDENTIFIER, why)
     return found
