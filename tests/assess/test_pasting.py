@@ -139,7 +139,11 @@ def test_a_weight_that_alone_splits_the_crowd_is_coarsened_and_kept(place: Path,
     better = read_by_shell(lines[0])[-1]
     with pytest.raises(SystemExit):
         main([*read_by_shell(lines[0]), "--force"])
-    assert "'w, of all' in steps: all weights together come to " in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "'w, of all' in steps: all weights together come to " in said
+    (then,) = re.findall(r"Design by it: (pramana .*)$", said, re.MULTILINE)
+    about = ["design", "./-w.csv", "--schema", better, "--k", "20", "--encoding", "cp1252"]
+    assert read_by_shell(then) == about
     assert pm.Schema.load(better)["w, of all"].role is pm.Role.WEIGHT
     printed(capsys, "design", *read, "--schema", better, "--k", "5")
     made = pm.design(pm.Schema.load(better), pm.PkAnonymity(5), data="utf.csv")

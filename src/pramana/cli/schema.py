@@ -5,7 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pramana.cli.options import AsJson, Encoding, Rename, argument, names_of, option, told
+from pramana.cli.options import (
+    AsJson,
+    Encoding,
+    Rename,
+    argument,
+    names_of,
+    option,
+    reading,
+    told,
+)
 from pramana.errors import InputError
 from pramana.files import require_free, write_whole
 from pramana.spelling import in_shell
@@ -74,7 +83,11 @@ def schema(
             coarse = api.coarse_weight_of(opened, weight.name)
             note("" if coarse is None else f"'{weight.name}' in steps: {coarse.shifted}.")
         found = Schema.load(to)
-        note(f"{to} is written. Design by it: --schema {in_shell(str(to))}")
+        by = f"--schema {in_shell(str(to))}"
+        if table is not None:
+            pasting = api.Pasting(str(to), str(table), reading(encoding, rename), ("--k", "20"))
+            by = pasting.of("design")
+        note(f"{to} is written. Design by it: {by}")
     if as_json:
         rows = [{"column": c.name, "role": str(c.role)} | c.recoding.to_dict()
                 for c in found.columns]  # fmt: skip
