@@ -377,10 +377,11 @@ def audit(
     truth = None if original is None else open_source(original)
     if truth is not None and release is not None:
         truth = _truth(truth, release)
+    seen = release or _recoded(table, described)  # type: ignore[arg-type]  # no release here
     if mechanism is not None:
         mechanism = _mechanism(mechanism, release, original=original)
     return audit_any(
-        release or _recoded(table, described),  # type: ignore[arg-type]  # no release here
+        seen,
         keys=keys,
         k=k,
         sensitive=sensitive,

@@ -144,6 +144,7 @@ def test_altered_data_of_the_same_size_leave_with_one(
         ("audit people.csv --keys sex --missing drop", "'category', 'wildcard'"),
         ("audit people.csv --keys sex --original people.csv", "goes with a release folder"),
         ("audit nowhere.csv --keys sex", "does not exist"),
+        ("audit nowhere --original people.csv --mechanism m.json", "nowhere does not exist"),
     ],
 )
 def test_bad_input_is_one_line_and_two(steward: Path, run: Run, command: str, message: str) -> None:
