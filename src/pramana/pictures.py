@@ -7,7 +7,6 @@ same numbers give the same bytes.
 from __future__ import annotations
 
 import html
-import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -100,13 +99,14 @@ def plain_svg(chart: Any) -> str:
 
     Clips are numbered anew, not from chart to chart.
     """
-    written = io.StringIO()
     require_addresses(RESERVED, what="Charts")
-    spec = chart.to_dict()
-    if (plain := _readable(spec)) != spec:
-        chart = altair().Chart.from_dict(plain)
-    chart.save(written, format="svg")
-    body = written.getvalue()
+    transformers = altair().data_transformers
+    from altair.utils.mimebundle import spec_to_mimebundle
+
+    with transformers.enable("default"), transformers.disable_max_rows():
+        spec = _readable(chart.to_dict(context={"pre_transform": False}))
+        made = spec_to_mimebundle(spec, format="svg", mode="vega-lite")
+    body = made["image/svg+xml"]
     found = dict.fromkeys(re.findall(r"\b(?:clip|gradient_)\d+\b", body))
     numbers = {name: re.sub(r"\d+", str(at), name) for at, name in enumerate(found)}
     return re.sub(r"\b(?:clip|gradient_)\d+\b", lambda name: numbers[name.group()], body)

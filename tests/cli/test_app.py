@@ -31,6 +31,29 @@ def process(command: str, **options: object) -> subprocess.CompletedProcess[str]
     )
 
 
+@pytest.mark.parametrize(("said", "used"), [(None, "1"), ("2", "2")])
+def test_matrices_are_not_shared_out_among_threads_of_their_own(
+    said: str | None, used: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two threads of ours with two of the library's each wait for one another; unless asked for."""
+    from pramana import __main__ as program
+    from pramana.cli import app as shell
+
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    if said is not None:
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", said)
+    found: list[str | None] = []
+    monkeypatch.setattr(shell, "main", lambda: found.append(os.environ["OPENBLAS_NUM_THREADS"]))
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        program.main()
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if said is None:
+            os.environ.pop("OPENBLAS_NUM_THREADS")
+    assert found == [used]
+
+
 def test_help_teaches_the_way_from_table_to_release(run: Run) -> None:
     """With and without --help, on stdout, with the exit codes."""
     shown = run("--help")

@@ -21,6 +21,7 @@ from pramana.matrices.reporting import Reporting
 from pramana.randomise.protect import Randomiser
 from pramana.randomise.reports import Reporter
 from pramana.randomness import Keystream
+from pramana.release import order as order_of
 from pramana.release.against_truth import against_truth, fit
 from pramana.release.draws import Passage, _bet, _doubts, _stake
 from pramana.release.order import Ordered, Orders, _bets
@@ -171,6 +172,53 @@ def test_stakes_on_an_order_have_mean_one_over_all_orders():
             assert np.mean(own) <= 1
         else:
             assert np.mean(own) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("records", [30, 301])
+def test_fits_at_every_distance_are_those_by_hand(records, monkeypatch):
+    """Waves of stretches that follow each other, also where one is longer than the table."""
+    monkeypatch.setattr(order_of, "MOST_RECORDS", 40)
+    monkeypatch.setattr(order_of, "PART", 64)
+    random = np.random.default_rng(records)
+    pairs = [Pair(*random.integers(0, size, (2, records)), size) for size in (2, 7)]
+    columns = [Ordered.of(pair, random.dirichlet(np.ones(pair.size), pair.size)) for pair in pairs]
+    orders = Orders(columns, joined(pairs))
+
+    def by_hand(places: range, *, turned: bool = False) -> list[float]:
+        total = np.zeros(records)
+        for own in columns:
+            before = own.before[::-1] if turned else own.before
+            for moved, place in itertools.product(range(records), places):
+                total[moved] += own.odds[before[(place - moved) % records], own.after[place]]
+        return total.tolist()
+
+    for turned in (False, True):
+        assert orders._moves[turned].tolist() == pytest.approx(
+            by_hand(range(orders.seen), turned=turned), abs=1e-4
+        )
+    for start, fits in zip((0, 12), orders.fits((0, 12), 12), strict=True):
+        assert fits.tolist() == pytest.approx(by_hand(range(start, start + 12)), abs=1e-4)
+
+
+def test_true_records_that_are_alike_are_looked_at_once():
+    """What they pay was sorted and summed record by record, for every doubt."""
+    random = np.random.default_rng(4)
+    rows = [random.dirichlet(np.ones(3), 3) for _ in range(2)]
+    block = tuple(
+        Passage((name,), 0.5, (own,), (2, 3), *random.integers(0, 6, (2, 5_000)))
+        for name, own in zip("ab", rows, strict=True)
+    )
+    for seen in (block, block[:1]):
+        for doubt in _doubts([seen]):
+            stake = _stake(seen, doubt)
+            assert len(stake.paid) <= 6 ** len(seen)
+            assert stake.times.sum() == 5_000
+            odds = [np.divide(doubt.mean(part), part.mean) - 1 for part in seen]
+            each = sum(
+                part.share * (own @ rows["ab".index(part.names[0])].T).ravel()[part.before]
+                for part, own in zip(seen, odds, strict=True)
+            )
+            assert stake.owed(0.3) == pytest.approx(float(np.log1p(0.3 * each).sum()))
 
 
 def test_both_tails_keep_their_level():

@@ -7,7 +7,9 @@ it is: a table where that has few values, the mean by key where it is a number w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +24,7 @@ from pramana.table.codec import encode
 from pramana.table.domains import Bins, label_text
 from pramana.table.opened import OpenedTable, is_number
 from pramana.table.schema import Column, Role
-from pramana.types import Codes, FloatArray, Form
+from pramana.types import BoolArray, Codes, FloatArray, Form
 
 __all__ = ["TieLoss", "lost_ties"]
 
@@ -55,106 +57,144 @@ class TieLoss:
         return vars(self)
 
 
-def lost_ties(release: Release, truth: OpenedTable) -> tuple[TieLoss, ...]:
-    """Every key that has a domain with every other column that is no weight."""
+def lost_ties(
+    release: Release,
+    truth: OpenedTable,
+    codes: Mapping[str, tuple[Codes, Codes]] | None = None,
+) -> tuple[TieLoss, ...]:
+    """Every key that has a domain with every other column that is no weight.
+
+    Whoever has the codes of the keys already, before and after, hands them on.
+    """
     schema = release.certificate.schema
     keys = [column for column in schema.randomised if column.domain is not None]
     kept = release.certificate.as_they_are
     others = [column for column in kept if column.role is not Role.WEIGHT]
     pairs = [(key, other) for other in others for key in keys][:MOST_TIES]
-    found = []
-    for key, other in pairs:
-        tie = _Tie.of(release, truth, key, other)
-        if tie is not None:
-            found.append(tie.lost(release))
-    return tuple(found)
+    columns = {column.name: _Kept.of(release, truth, column) for _, column in pairs}
+    codes = codes or {key.name: _codes(release, truth, key) for key, _ in pairs}
+    ties = (_Tie(key, columns[other.name], codes[key.name]) for key, other in pairs)
+    return tuple(tie.lost(release) for tie in ties if tie.kept.asked_for)
+
+
+def _codes(release: Release, truth: OpenedTable, key: Column) -> tuple[Codes, Codes]:
+    """The codes of a key, before and after."""
+    before = encode(key, truth.to_arrow([key.name]).column(0))
+    return before, told_codes(release.certificate.mechanism, key, release.opened)
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """Values of a column that is released as it is, before and after: the same for every key."""
+
+    name: str
+    before: pa.ChunkedArray
+    after: pa.ChunkedArray
+
+    @classmethod
+    def of(cls, release: Release, truth: OpenedTable, column: Column) -> _Kept:
+        own, theirs = (t.to_arrow([column.name]).column(0) for t in (truth, release.opened))
+        return cls(column.name, *_alike(own, theirs, column))
+
+    @property
+    def asked_for(self) -> bool:
+        """Whether there are means of it, or a table of few values."""
+        return is_number(self.before.type) or self.few
+
+    @cached_property
+    def few(self) -> bool:
+        return code_column(self.before)[1] <= FEW_VALUES
+
+    @cached_property
+    def both(self) -> pa.ChunkedArray:
+        return pa.chunked_array([*self.before.chunks, *self.after.chunks])
+
+    @cached_property
+    def coded(self) -> tuple[Codes, int]:
+        """The codes of both, and how many values they have."""
+        codes, size, _ = code_column(self.both)
+        return codes, size
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The text of each code."""
+        values, size = self.coded
+        first = np.zeros(size, np.int64)
+        first[values[::-1]] = np.arange(len(values) - 1, -1, -1)
+        return [label_text(value.as_py()) for value in self.both.take(pa.array(first))]
+
+    @cached_property
+    def numbers(self) -> FloatArray:
+        return _numbers(self.before)
+
+    @cached_property
+    def spread(self) -> float:
+        """The mean distance from the mean."""
+        return float(np.nanmean(np.abs(self.numbers - np.nanmean(self.numbers)))) or 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class _Tie:
-    """Codes of a key and values of a column, before and after."""
+    """Codes of a key, before and after, and a column that is released as it is."""
 
     key: Column
-    column: str
+    kept: _Kept
     codes: tuple[Codes, Codes]
-    values: tuple[pa.ChunkedArray, pa.ChunkedArray]
-
-    @classmethod
-    def of(cls, release: Release, truth: OpenedTable, key: Column, other: Column) -> _Tie | None:
-        before, after = (t.to_arrow([key.name, other.name]) for t in (truth, release.opened))
-        own, theirs = _alike(before.column(other.name), after.column(other.name), other)
-        told = told_codes(release.certificate.mechanism, key, release.opened)
-        if not release.certificate.nature.whole:  # at face value, those who tell the key
-            theirs, told = theirs.filter(pa.array(told != SILENT)), told[told != SILENT]
-        codes = encode(key, before.column(key.name)), told
-        tie = cls(key, other.name, codes, (own, theirs))
-        return tie if is_number(own.type) or tie.size <= FEW_VALUES else None
 
     @property
-    def size(self) -> int:
-        return code_column(self.values[0])[1]
+    def told(self) -> BoolArray:
+        """The released records that tell the key: at face value, only those of reports count."""
+        return np.asarray(self.codes[1] != SILENT)
 
     def lost(self, release: Release) -> TieLoss:
-        if self.size <= FEW_VALUES:
-            return self._lost_table(release)
-        return self._lost_means(release)
+        return self._lost_table(release) if self.kept.few else self._lost_means(release)
 
     def _lost_table(self, release: Release) -> TieLoss:
-        both = pa.chunked_array([*self.values[0].chunks, *self.values[1].chunks])
-        values, size, _ = code_column(both)
+        values, size = self.kept.coded
         rows = len(self.codes[0])
         truth = self._shares(self.codes[0], values[:rows], size)
         estimated = True
         try:
-            by = (self.key.name, self.column)
+            by = (self.key.name, self.kept.name)
             asked = Asked(by, weighted=False)
             table = release.reading.counts(asked, method="auto", share=True)
-            found = self._aligned(table.labels[1], np.asarray(table.estimate), both, values, size)
+            found = self._aligned(table.labels[1], np.asarray(table.estimate))
         except PramanaError:
-            estimated, found = False, self._shares(self.codes[1], values[rows:], size)
+            told = self.told
+            estimated = False
+            found = self._shares(self.codes[1][told], values[rows:][told], size)
         loss = float(np.abs(truth - found).sum()) / 2
-        return TieLoss(self.key.name, self.column, "table", min(loss, 1.0), estimated)
+        return TieLoss(self.key.name, self.kept.name, "table", min(loss, 1.0), estimated)
 
     def _shares(self, codes: Codes, values: Codes, size: int) -> FloatArray:
         cells = codes.astype(np.int64) * size + values
         counts = np.bincount(cells, minlength=len(self.key.labels) * size)
         return np.asarray(counts.reshape(-1, size) / max(len(codes), 1), dtype=np.float64)
 
-    def _aligned(
-        self,
-        labels: tuple[Any, ...],
-        estimate: FloatArray,
-        both: pa.ChunkedArray,
-        values: Codes,
-        size: int,
-    ) -> FloatArray:
+    def _aligned(self, labels: tuple[Any, ...], estimate: FloatArray) -> FloatArray:
         """The estimate in the order of our codes."""
-        first = np.zeros(size, np.int64)
-        first[values[::-1]] = np.arange(len(values) - 1, -1, -1)
-        ours = [label_text(value.as_py()) for value in both.take(pa.array(first))]
         place = {label_text(label): at for at, label in enumerate(labels)}
-        found = np.zeros((len(self.key.labels), size))
-        for at, text in enumerate(ours):
+        found = np.zeros((len(self.key.labels), len(self.kept.texts)))
+        for at, text in enumerate(self.kept.texts):
             if text in place:
                 found[:, at] = estimate[:, place[text]]
         return found
 
     def _lost_means(self, release: Release) -> TieLoss:
-        own, theirs = (_numbers(values) for values in self.values)
         size = len(self.key.labels)
-        truth, weight = _means(self.codes[0], own, size)
+        truth, weight = _means(self.codes[0], self.kept.numbers, size)
         estimated = True
         try:
-            asked = release.mean(self.column, by=[self.key.name], weighted=False)
+            asked = release.mean(self.kept.name, by=[self.key.name], weighted=False)
             found = np.asarray(asked.estimate, dtype=np.float64).ravel()
             if found.shape != truth.shape:
                 raise PramanaError("other groups")
         except PramanaError:
-            estimated, found = False, _means(self.codes[1], theirs, size)[0]
-        spread = float(np.nanmean(np.abs(own - np.nanmean(own)))) or 1.0
-        off = np.minimum(np.nan_to_num(np.abs(found - truth) / spread, nan=1.0), 1.0)
+            told, theirs = self.told, _numbers(self.kept.after)
+            estimated, found = False, _means(self.codes[1][told], theirs[told], size)[0]
+        off = np.minimum(np.nan_to_num(np.abs(found - truth) / self.kept.spread, nan=1.0), 1.0)
         loss = float((weight * off).sum())
-        return TieLoss(self.key.name, self.column, "mean", loss, estimated)
+        return TieLoss(self.key.name, self.kept.name, "mean", loss, estimated)
 
 
 def _alike(

@@ -269,7 +269,8 @@ def assess_utility(
             tree = _tree(target, coded, release, seed)
         except MissingExtra as error:
             notes.append(str(error))
-    ties = lost_ties(release, truth)
+    codes = {name: (coded.truth[name], coded.released[name]) for name in names}
+    ties = lost_ties(release, truth, codes)
     return UtilityReport(tuple(tables), _model(coded), tree, tuple(notes), ties)
 
 

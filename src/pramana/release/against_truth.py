@@ -69,9 +69,9 @@ def against_truth(
         yield Check.of("original columns", False, f"the original lacks {', '.join(lacking)}")
     if not same or lacking:
         return
-    yield from _as_they_are(certificate, released, original)
+    records = PairedRecords(certificate, released, original)
+    yield from _as_they_are(records)
     try:
-        records = PairedRecords(certificate, released, original)
         yield order_check(records, level=LEVEL / 6)
         if certificate.mechanism is not None:
             yield from draws(certificate.mechanism, records, level=LEVEL / 6)
@@ -84,19 +84,17 @@ def against_truth(
         yield Check.of("original values", False, str(error))
 
 
-def _as_they_are(
-    certificate: Certificate, released: OpenedTable, original: OpenedTable
-) -> Iterator[Check]:
+def _as_they_are(records: PairedRecords) -> Iterator[Check]:
     """Columns released as they are hold the same values, in another order."""
-    for column in certificate.as_they_are:
+    released, original = records.released, records.original
+    for column in records.certificate.as_they_are:
         if column.binned:
             yield _in_bins(column, released, original)
             continue
         if column.noisy:
             yield with_noise_check(column, released, original, level=LEVEL / 6)
             continue
-        ours, theirs = (_sorted(table, column.name) for table in (released, original))
-        same = ours.equals(theirs) or _as_texts(ours).equals(_as_texts(theirs))
+        same = records.values(column.name).as_often or _same(released, original, column.name)
         words = "the same values" if same else "other values"
         yield Check.of(f"{column.name} as it is", same, f"{words} as in the original")
 
@@ -112,6 +110,12 @@ def _in_bins(column: Column, released: OpenedTable, original: OpenedTable) -> Ch
     size = len(column.labels)
     same = bool((np.bincount(found, minlength=size) == np.bincount(true, minlength=size)).all())
     return Check.of(name, same, f"{'the same' if same else 'other'} bins as in the original")
+
+
+def _same(released: OpenedTable, original: OpenedTable, name: str) -> bool:
+    """The same values, whatever the form they have: numbers may be texts in one of the tables."""
+    ours, theirs = (_sorted(table, name) for table in (released, original))
+    return bool(ours.equals(theirs) or _as_texts(ours).equals(_as_texts(theirs)))
 
 
 def _sorted(table: OpenedTable, name: str) -> pa.Array:

@@ -16,6 +16,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from pramana.matrices.transition import TransitionMatrix
 from pramana.release.bets import SHARES, Bet, average, found_from, needed
 from pramana.release.checks import Check
 from pramana.release.paired import Pair, PairedRecords, Stratum, joined
-from pramana.table.cells import cell_numbers
+from pramana.table.cells import cell_numbers, joint_groups
 from pramana.table.domains import label_key
 from pramana.types import BoolArray, FloatArray, IntArray
 
@@ -100,11 +101,11 @@ class Passage:
         found: FloatArray = inside * outside / table.sum()
         return found
 
-    def expected(self, odds: FloatArray) -> FloatArray:
-        """The mean of the odds over the row of each true record."""
+    def expected(self, odds: FloatArray, cells: IntArray) -> FloatArray:
+        """The mean of the odds over the rows of these cells."""
         for axis, matrix in enumerate(self.matrices, start=1):
             odds = _along(odds, matrix, axis)
-        found: FloatArray = odds.ravel()[self.before]
+        found: FloatArray = odds.ravel()[cells]
         return found * self.share
 
 
@@ -142,11 +143,16 @@ class Doubt:
 def draws(mechanism: Mechanism, records: PairedRecords, *, level: float) -> Iterator[Check]:
     """One check for each way in which a release can be made otherwise."""
     views = list(_views(mechanism, records))
-    doubts = [(blocks, doubt) for blocks in views for doubt in _doubts(blocks)]
+    doubts = [
+        (people, doubt)
+        for blocks in views
+        for people in [[(block, _different(block)) for block in blocks]]
+        for doubt in _doubts(blocks)
+    ]
     whole = len(views) > 1
     number = len(doubts) + whole
-    for blocks, doubt in doubts:
-        stakes = [_stake(block, doubt) for block in blocks]
+    for people, doubt in doubts:
+        stakes = [_stake(block, doubt, different) for block, different in people]
         yield _check(_bet(doubt.words, stakes, level / number), level / number)
     if whole:
         yield _check(_standing(mechanism, records, level / number), level / number)
@@ -403,16 +409,32 @@ def _bet(words: str, stakes: Sequence[Stake], level: float) -> Bet:
     return Bet(words, gain, found_from(SHARES, sums, level=level))
 
 
-def _stake(block: Sequence[Passage], doubt: Doubt) -> Stake:
+Different: TypeAlias = tuple[list[IntArray], FloatArray]
+"""The true records that differ, by their cells in each part of a block, and how many there are."""
+
+
+def _different(block: Sequence[Passage]) -> Different:
+    """True records that are alike pay alike: a block has far fewer of them than records."""
+    if len(block) == 1:
+        found = np.flatnonzero(block[0].truth)
+        return [found], block[0].truth.ravel()[found]
+    groups = joint_groups([part.before for part in block])
+    times = np.bincount(groups)
+    one = np.zeros(len(times), dtype=np.int64)
+    one[groups] = np.arange(len(groups))
+    return [part.before[one] for part in block], times.astype(np.float64)
+
+
+def _stake(block: Sequence[Passage], doubt: Doubt, different: Different | None = None) -> Stake:
     """What a doubt bets on the records of a block."""
+    cells, times = different or _different(block)
     odds = [_odds(part.mean, doubt.mean(part)) for part in block]
-    paid = sum(part.expected(own) for part, own in zip(block, odds, strict=True))
-    values, times = np.unique(paid, return_counts=True)
+    paid = sum(part.expected(*own) for part, *own in zip(block, odds, cells, strict=True))
     flat = [
         np.concatenate([table.ravel() for table in tables])
         for tables in (odds, [part.mean for part in block], [part.released for part in block])
     ]
-    return Stake(flat[0], flat[1], flat[2], values, times.astype(np.float64))
+    return Stake(flat[0], flat[1], flat[2], np.asarray(paid), times)
 
 
 def _odds(mean: FloatArray, other: FloatArray) -> FloatArray:

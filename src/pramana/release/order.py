@@ -30,7 +30,7 @@ from pramana.parallel import default_threads, in_order
 from pramana.release.bets import SURE, average, needed
 from pramana.release.checks import Check
 from pramana.release.paired import Pair, PairedRecords, joined
-from pramana.types import ComplexArray, FloatArray, IntArray
+from pramana.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["order_check"]
 
@@ -194,40 +194,61 @@ class Orders:
 
     @cached_property
     def _moves(self) -> tuple[FloatArray, FloatArray]:
-        """How well the released records fit the truth, for every distance; and the truth turned."""
-        straight = np.zeros(self.records // 2 + 1, dtype=np.complex64)
-        turned = np.zeros_like(straight)
-        values = [
-            (own, value)
-            for own in self.columns
-            for value in np.unique(own.after[: self.seen]).tolist()
-        ]
-        for released, truth in in_order(self._waves, values, threads=default_threads()):
-            straight += released * np.conj(truth)
-            turned += released * truth  # a row turned round has the conjugate, and a shift
-        turned *= np.exp(-2j * np.pi / self.records * np.arange(len(turned))).astype(np.complex64)
-        return np.fft.irfft(straight, n=self.records), np.fft.irfft(turned, n=self.records)
+        """How well the released records fit the truth, for every distance; and the truth turned.
 
-    def _waves(self, asked: tuple[Ordered, int]) -> tuple[ComplexArray, ComplexArray]:
-        """Where a value was released, and how much likelier each true record makes it."""
-        column, value = asked
-        shown = np.zeros(self.records, dtype=np.float32)
-        shown[: self.seen] = column.after[: self.seen] == value
-        likelier = column.odds[:, value].astype(np.float32)
-        return np.fft.rfft(shown), np.fft.rfft(likelier.take(column.before))
+        Few records are looked at beside many true ones: waves of one stretch of the truth after
+        the other, each long enough for them, tell all distances, and fit in the cache.
+        """
+        from scipy.fft import irfft, rfft
+
+        length = 1 << (3 * self.seen - 1).bit_length()
+        told = length - self.seen + 1
+        waves = []
+        for column in self.columns:
+            values, here = _released(column.after[: self.seen])
+            wave = rfft(here.astype(np.float32), n=length)
+            waves.append((column.before, column.odds.T[values].astype(np.float32), wave))
+
+        def stretch(start: int) -> tuple[FloatArray, FloatArray]:
+            straight = np.zeros(length // 2 + 1, dtype=np.complex64)
+            turned = np.zeros_like(straight)
+            places = np.arange(start, start + length) % self.records
+            for before, likelier, wave in waves:
+                there = rfft(likelier.take(before[places], axis=1))
+                straight += (there * np.conj(wave)).sum(axis=0)
+                turned += (there * wave).sum(axis=0)  # a row turned round has the conjugate
+            return irfft(straight, n=length)[:told], irfft(turned, n=length)[self.seen - 1 :]
+
+        straight, turned = np.empty(self.records), np.empty(self.records)
+        starts = range(0, self.records, told)
+        for start, found in zip(
+            starts, in_order(stretch, starts, threads=default_threads()), strict=True
+        ):
+            places = np.arange(start, start + told)
+            straight[-places % self.records] = found[0]
+            turned[(places + self.seen) % self.records] = found[1]
+        return straight, turned
 
     def fits(self, starts: Sequence[int], length: int) -> NDArray[np.float32]:
         """How well the released records of short stretches fit the truth, for every distance."""
         total = np.zeros((len(starts), self.records), dtype=np.float32)
-        for column in self.columns:
-            backwards = column.before[::-1]  # further back, further moved
-            after = [column.after[start : start + length] for start in starts]
-            for value in np.unique(np.concatenate(after)).tolist():
-                truth = column.odds[:, value].astype(np.float32).take(backwards)
-                ring = np.concatenate([truth, truth])
-                for own, start, seen in zip(total, starts, after, strict=True):
-                    places = start + np.flatnonzero(seen == value)
-                    _add_turned(own, ring, (self.records - 1 - places).tolist())
+        last = starts[-1] + length - 1
+
+        def add(begin: int) -> None:
+            """To some of the distances, which stay in the cache."""
+            part = total[:, begin : begin + PART]
+            distances = np.arange(begin - last, begin - starts[0] + part.shape[1])
+            for column in self.columns:
+                true = column.before[-distances % self.records]  # further back, further moved
+                for value, here in zip(*_released(column.after[: last + 1]), strict=True):
+                    truth = column.odds[:, value].astype(np.float32).take(true)
+                    for own, start in zip(part, starts, strict=True):
+                        places = start + np.flatnonzero(here[start : start + length])
+                        for first in (last - places).tolist():
+                            own += truth[first : first + len(own)]
+
+        for _ in in_order(add, range(0, self.records, PART), threads=default_threads()):
+            pass
         return total
 
     def runs(self, length: int) -> float:
@@ -260,14 +281,10 @@ class Orders:
         return float(np.logaddexp(math.log1p(-LIKELY_RUNS), math.log(LIKELY_RUNS) + stake))
 
 
-def _add_turned(
-    total: NDArray[np.float32], ring: NDArray[np.float32], firsts: Sequence[int]
-) -> None:
-    """Add the ring as it stands from each of these places on; part by part, in the cache."""
-    for begin in range(0, len(total), PART):
-        part = total[begin : begin + PART]
-        for first in firsts:
-            part += ring[first + begin : first + begin + len(part)]
+def _released(after: IntArray) -> tuple[IntArray, BoolArray]:
+    """The values that were released, and for each of them where."""
+    values = np.unique(after)
+    return values, after == values[:, None]
 
 
 def _means(odds: FloatArray, width: int) -> FloatArray:
@@ -285,7 +302,8 @@ def _means(odds: FloatArray, width: int) -> FloatArray:
 def order_check(records: PairedRecords, *, level: float) -> Check:
     """Whether the released order could be that of a shuffle; wrong less than once in 1 / level."""
     columns = list(_columns(records))
-    whole = joined([*records.kept.values(), *records.randomised.values()])
+    kept = [] if records.kept_together is None else [records.kept_together]
+    whole = joined([*kept, *records.randomised.values()])
     if not columns or whole is None:
         return Check.stated("order", SILENT)
     orders = Orders(columns, whole)

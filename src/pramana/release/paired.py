@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
@@ -55,6 +55,12 @@ class Pair:
         places = places.ravel()
         return Pair(places[: len(both[0])], places[len(both[0]) :], len(found))
 
+    @property
+    def as_often(self) -> bool:
+        """Whether each code has as many released records as true ones."""
+        return bool(np.array_equal(*(np.bincount(own, minlength=self.size) for own in (
+            self.before, self.after))))  # fmt: skip
+
     def in_groups(self, most: int) -> Pair:
         """The same in at most so many groups of neighbouring codes with about as many records."""
         if self.size <= most:
@@ -71,12 +77,14 @@ class PairedRecords:
     certificate: Certificate
     released: OpenedTable
     original: OpenedTable
+    _values: dict[str, Pair] = field(default_factory=dict, init=False)
+    _cells: dict[tuple[str, ...], Pair | None] = field(default_factory=dict, init=False)
 
     @cached_property
     def kept(self) -> dict[str, Pair]:
         """The columns that are released as they are, or in their bins; without noise."""
         return {
-            column.name: self._coded(column) if column.binned else self._found(column.name)
+            column.name: self._coded(column) if column.binned else self.values(column.name)
             for column in self.certificate.as_they_are
             if not column.noisy
         }
@@ -86,7 +94,7 @@ class PairedRecords:
         """The randomised columns by their labels; those without a domain by their values."""
         return {
             column.name: self._coded(column) if column.domain is not None
-            else self._found(column.name)
+            else self.values(column.name)
             for column in self.certificate.schema.randomised
         }  # fmt: skip
 
@@ -104,7 +112,7 @@ class PairedRecords:
     def strata(self, mechanism: Mechanism) -> Iterator[tuple[Stratum, BoolArray, BoolArray]]:
         """Each stratum, and which true and which released records lie in it."""
         names = mechanism.strata
-        whole = joined(self._found(name) for name in names)
+        whole = joined(self.values(name) for name in names)
         if whole is None:
             every = np.ones(self.original.rows, dtype=bool)
             yield {}, every, every
@@ -116,12 +124,18 @@ class PairedRecords:
 
     def cells(self, step: Step, rows: IntArray | None = None) -> Pair | None:
         """The cells of a step, of all released records or some; none where there are too many."""
+        if rows is not None:
+            return self._cells_of(step, rows)
+        if step.columns not in self._cells:
+            self._cells[step.columns] = self._cells_of(step, slice(None))
+        return self._cells[step.columns]
+
+    def _cells_of(self, step: Step, some: IntArray | slice) -> Pair | None:
         columns = [self.certificate.schema.column(name) for name in step.columns]
         if math.prod(len(column.labels) for column in columns) > LARGEST:
             return None
         cells = JointCells(tuple(column.labels for column in columns), step.cells)
         pairs = [self.randomised[name] for name in step.columns]
-        some = slice(None) if rows is None else rows
         before = cells.codes([pair.before for pair in pairs])
         after = cells.codes([pair.after[some] for pair in pairs])
         wrong = (before < 0).any() or (after < 0).any()
@@ -135,8 +149,13 @@ class PairedRecords:
         after = np.where(silent, size, after)
         return Pair(before.astype(np.int64), after, size + bool(silent.any()))
 
-    def _found(self, name: str) -> Pair:
+    def values(self, name: str) -> Pair:
         """Codes by the values that occur, in their order."""
+        if name not in self._values:
+            self._values[name] = self._found(name)
+        return self._values[name]
+
+    def _found(self, name: str) -> Pair:
         both = [
             comparable(table.to_arrow([name]).column(0)) for table in (self.original, self.released)
         ]

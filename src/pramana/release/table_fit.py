@@ -99,18 +99,21 @@ def _tails(distance: Distance, fit: ChiSquareFit) -> tuple[float, float]:
 def fit_counts(values: FloatArray, before: FloatArray, after: FloatArray) -> ChiSquareFit:
     """How well released counts fit the true ones under a matrix."""
     mean = before @ values
-    gather = _gather(mean)
     covariance = np.diag(mean) - (values.T * before) @ values
-    off = gather @ (after - mean)
-    squeezed = gather @ covariance @ gather.T
+    ways = after - mean, before - mean
+    if mean.min(initial=np.inf) < FEWEST_EXPECTED:
+        gather = _gather(mean)
+        covariance = gather @ covariance @ gather.T
+        ways = gather @ ways[0], gather @ ways[1]
+    off = ways[0]
     # Columns sum to the number of records, so that one direction has no variance: a pseudo-inverse.
-    eigenvalues, vectors = np.linalg.eigh(squeezed)
+    eigenvalues, vectors = np.linalg.eigh(covariance)
     kept = eigenvalues > 1e-9 * max(float(eigenvalues.max(initial=0.0)), 1e-300)
     idle = float(np.abs(vectors[:, ~kept].T @ off).max(initial=0.0))
     noise = np.sqrt(eigenvalues[kept])
     axes = vectors[:, kept] / noise
     steps = np.ptp(axes, axis=0) if kept.any() else noise
-    found, truth = (Distance.of(axes.T @ way, steps) for way in (off, gather @ (before - mean)))
+    found, truth = (Distance.of(axes.T @ way, steps) for way in ways)
     if idle > 1e-6 * max(1.0, float(before.sum())):  # moved where the matrices allow no movement
         found = Distance(np.inf, np.inf)
     grain, step = float((0.25 / noise**2).sum()), float(steps.max(initial=0.0))
