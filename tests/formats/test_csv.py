@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import InputError, InvalidTable, Notice
+from pramana.formats import csv
 from pramana.formats.csv_dialect import find_dialect
 from pramana.formats.door import write_table
 from pramana.formats.opening import open_table
@@ -269,3 +270,55 @@ def test_a_name_that_does_not_end_is_refused(tmp_path):
     path.write_text('sex,"age\n' + "f,1\n" * 100_000)
     with pytest.raises(InvalidTable, match="a quote that is not closed|cannot be read"):
         open_table(path)
+
+
+PLAIN = "".join(f"{at},{'xyz'[at % 3]},{'' if at % 7 else at}\n" for at in range(60))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"a,b,c\n{PLAIN}",
+        f"a,b,c\n{PLAIN}1,last,2",
+        f"a,b,c\n{PLAIN}".replace("\n", "\r\n"),
+        f"a,b,c\n{PLAIN}".replace("\n", "\r"),
+        f"a,b,c\n{PLAIN}1,{chr(10) * 300}{PLAIN}".replace("1,\n", "1,y,2\n"),
+        f'a,b,c\n{PLAIN}1,"two\nlines",2\n{PLAIN}',
+        f'a,b,c\n"1","two\nlines","2"\n{PLAIN}',
+        f'a,b,c\n{PLAIN}1,5" wide,2\n{PLAIN}',
+        "a\n" + "x\n\n" * 80,
+    ],
+)
+def test_blocks_that_several_threads_read_are_the_file(tmp_path, monkeypatch, text):
+    """Line ends of all kinds, quotes early and late, empty lines: as one thread reads them."""
+    (tmp_path / "t.csv").write_bytes(text.encode())
+    whole = open_table(tmp_path / "t.csv").to_arrow()
+    monkeypatch.setattr(csv, "BLOCK", 64)
+    monkeypatch.setattr(csv, "default_threads", lambda: 3)
+    cut = open_table(tmp_path / "t.csv")
+
+    assert cut.to_arrow().to_pydict() == whole.to_pydict()
+    assert len(list(cut.parts())) > 1
+
+
+def test_a_row_that_is_too_short_is_named_in_whichever_block_it_stands(tmp_path, monkeypatch):
+    """By its number in the file."""
+    (tmp_path / "t.csv").write_text(f"a,b,c\n{PLAIN}1,2\n{PLAIN}")
+    monkeypatch.setattr(csv, "BLOCK", 64)
+    with pytest.raises(InvalidTable, match="row 62 has 2"):
+        open_table(tmp_path / "t.csv")
+
+
+def test_labels_are_spelled_as_all_other_texts_are(monkeypatch):
+    """Quotes, separators, line ends, empty and missing ones, alone and many columns together."""
+    labels = ["plain", "", 'a "word"', "a,b", "two\nlines", "é"]
+    codes = [[at // step % 7 for at in range(7**3)] for step in (1, 7, 49)]
+    told = [pa.array([None if at == len(labels) else at for at in own], "uint8") for own in codes]
+    columns = [pa.DictionaryArray.from_arrays(own, labels) for own in told]
+    for many, most in ((1, 2**12), (2, 2**12), (3, 2**12), (3, 10)):
+        monkeypatch.setattr(csv, "JOINED", most)
+        group = pa.table(columns[:many], names=list("abc")[:many])
+        plain = pa.schema([(name, pa.string()) for name in group.column_names])
+        made = b"".join(map(bytes, csv._as_lines(plain, group)))
+        assert made == bytes(csv._lines(plain, group))
+        assert all(map(csv._is_of_labels, group.columns))

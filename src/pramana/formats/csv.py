@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -29,11 +30,15 @@ from pramana.parallel import default_threads, in_order
 from pramana.table.alike import comparable
 from pramana.table.numerals import NOT_A_NUMBER, are_decimal, are_integers
 from pramana.table.opened import OpenedTable, Part
+from pramana.types import Codes
 
 __all__ = ["CSV", "CsvFormat"]
 
 BLOCK = 2**23
 LINES = 2**14
+JOINED = 2**12  # texts of some columns together that are spelled beforehand
+LONGEST = 2**8
+QUOTE = '"'
 CODED = pa.dictionary(pa.int32(), pa.string())  # each distinct value is looked at once a block
 GROUPED = r"^-?[1-9][0-9]{0,2}(,[0-9]{3})+$"  # 1,234 may be a thousand or one and a bit
 CODE_NAMES = re.compile(
@@ -51,9 +56,12 @@ class Seen:
     clear: bool = False  # some comma cannot be one that parts thousands
     spelled: bool = False  # a missing value is written as NA or the like
     any: bool = False
+    gaps: bool = False  # some field is empty
 
-    def look(self, values: pa.Array, *, comma: bool) -> None:
+    def look(self, column: pa.DictionaryArray, *, comma: bool) -> None:
         """Take more values into account."""
+        self.gaps |= column.null_count > 0
+        values = column.dictionary
         if not self.decimal:
             return
         values = pc.utf8_trim_whitespace(values.drop_null())
@@ -75,6 +83,11 @@ class Seen:
         self.comma = True
         self.clear |= not pc.all(pc.match_substring_regex(commas, GROUPED)).as_py()
         return _with_points(values)
+
+    @property
+    def whole(self) -> bool:
+        """Whether no value is missing, in the type of the column."""
+        return not self.gaps and (not self.spelled or pa.types.is_string(self.type))
 
     @property
     def type(self) -> pa.DataType:
@@ -166,7 +179,48 @@ def _cells(group: pa.Table) -> int:
 
 def _as_lines(plain: pa.Schema, group: pa.Table) -> list[pa.Buffer]:
     """The lines of a group, some at a time: a buffer that grows is copied, over and over."""
+    if len(group) and all(map(_is_of_labels, group.columns)):
+        runs = _runs([column.chunk(0) for column in group.columns])
+        return [_joined(runs, at) for at in range(0, len(group), LINES)]
     return [_lines(plain, group.slice(at, LINES)) for at in range(0, len(group), LINES)]
+
+
+def _is_of_labels(column: pa.ChunkedArray) -> bool:
+    """Whether a column is of few and short texts."""
+    kind = column.type
+    if not pa.types.is_dictionary(kind) or not pa.types.is_string(kind.value_type):
+        return False
+    labels = column.chunk(0).dictionary
+    longest = pc.max(pc.binary_length(labels)).as_py() or 0
+    return len(labels) < JOINED and not labels.null_count and longest <= LONGEST
+
+
+def _runs(columns: Sequence[pa.DictionaryArray]) -> list[tuple[pa.Array, Codes]]:
+    """Neighbours whose values are spelled together: all that they can be, and what records are.
+
+    A record is then put together of few texts, and no value of it is looked at.
+    """
+    runs: list[tuple[list[str], Codes]] = []
+    for place, column in enumerate(columns, start=1):
+        end = "," if place < len(columns) else "\n"
+        labels = [
+            f'"{label.replace(QUOTE, 2 * QUOTE)}"{end}' for label in column.dictionary.to_pylist()
+        ]
+        codes = pc.fill_null(column.indices.cast(pa.uint16()), len(labels)).to_numpy()
+        labels.append(end)  # a missing value goes without quotes
+        if runs and len(runs[-1][0]) * len(labels) <= JOINED:
+            before, places = runs.pop()
+            codes = places * np.uint16(len(labels)) + codes
+            labels = [one + other for one in before for other in labels]
+        runs.append((labels, codes))
+    return [(pa.array(labels), codes) for labels, codes in runs]
+
+
+def _joined(runs: Sequence[tuple[pa.Array, Codes]], at: int) -> pa.Buffer:
+    """Some lines: what stands behind each other in memory is what stands in the file."""
+    texts = [labels.take(pa.array(codes[at : at + LINES])) for labels, codes in runs]
+    lines = pc.binary_join_element_wise(*texts, "")
+    return lines.buffers()[2].slice(0, pc.sum(pc.binary_length(lines)).as_py())
 
 
 def _lines(plain: pa.Schema, group: pa.Table, *, names: bool = False) -> pa.Buffer:
@@ -210,7 +264,15 @@ class _CsvTable:
             return replace(self, seen=seen, coded=frozenset(coded)).opened(path)
 
         schema = pa.schema([(name, self._type(name)) for name in self.seen])
-        return OpenedTable(schema, self.held.rows, "csv", path, self._parts, fit=fit)
+        return OpenedTable(
+            schema,
+            self.held.rows,
+            "csv",
+            path,
+            self._parts,
+            fit=fit,
+            never_missing=lambda name: self.seen[name].whole,
+        )
 
     def _type(self, name: str) -> pa.DataType:
         kind = self.seen[name].type
@@ -268,7 +330,7 @@ def _survey(path: Path, dialect: Dialect, *, texts: Collection[str] = ()) -> _Cs
         held.add(batch)
         last = batch.columns[-1][-1].as_py() if batch.num_rows else last
         for name, column in zip(dialect.names, batch.columns, strict=True):
-            seen[name].look(column.dictionary, comma=dialect.delimiter != ",")
+            seen[name].look(column, comma=dialect.delimiter != ",")
     _require_closed(path, dialect, last)
     return _CsvTable(held, seen)
 
@@ -316,8 +378,9 @@ def _explained(path: Path, dialect: Dialect) -> InvalidTable:
     if dialect.encoding.startswith("utf-8"):  # Arrow shows a row as text, whatever its bytes are
         dialect = replace(dialect, encoding="latin-1")
     try:
-        for _ in _reader(path, dialect, wrong=wrong):
-            pass
+        with pa.input_stream(str(path), compression="detect") as stream:
+            for _ in _by_one(stream, dialect, wrong=wrong):
+                pass
     except (pa.ArrowInvalid, pa.ArrowKeyError, OSError, EOFError):
         if wrong:
             row = wrong[0]
@@ -328,10 +391,62 @@ def _explained(path: Path, dialect: Dialect) -> InvalidTable:
     return broken(path)
 
 
-def _reader(
-    path: Path, dialect: Dialect, *, wrong: list[Any] | None = None
+def _reader(path: Path, dialect: Dialect) -> Iterator[pa.RecordBatch]:
+    """The records in order: lines up to the first quote by several threads, the rest by one.
+
+    A quote may hold a line end, so that who meets one must have read all before it.
+    """
+    if path.suffix.lower() in COMPRESSED or dialect.escape or dialect.encoding.startswith("utf-16"):
+        with pa.input_stream(str(path), compression="detect") as stream:
+            yield from _by_one(stream, dialect)
+        return
+    with pa.OSFile(str(path)) as file:
+        blocks = _Blocks(file, dialect)
+        for table in in_order(
+            partial(_block, dialect), blocks, threads=default_threads(), cells=_block_cells
+        ):
+            yield from table.to_batches()
+        if blocks.done < file.size():
+            file.seek(blocks.done)
+            yield from _by_one(file, dialect, first=not blocks.done)
+
+
+class _Blocks:
+    """Blocks of whole lines before the first quote, none of a file of one or two."""
+
+    def __init__(self, file: pa.NativeFile, dialect: Dialect) -> None:
+        self._file, self._quote = file, dialect.quote.encode()
+        self.done = 0  # bytes of the blocks given out
+
+    def __iter__(self) -> Iterator[tuple[bytes, bool]]:
+        left = b""
+        while self._file.size() >= 2 * BLOCK and (part := self._file.read(BLOCK)):
+            end = part.rfind(b"\n") + 1
+            if self._quote in part or not end:  # a longer line is refused by who reads the rest
+                return
+            block, left = left + part[:end], part[end:]
+            begin, self.done = self.done, self.done + len(block)
+            if block.strip(b"\r\n"):
+                yield block, begin == 0
+
+
+def _block_cells(block: tuple[bytes, bool]) -> int:
+    return len(block[0]) // 8
+
+
+def _block(dialect: Dialect, block: tuple[bytes, bool]) -> pa.Table:
+    """The records of some lines."""
+    from pyarrow import csv
+
+    lines, first = block
+    options = _options(dialect, first=first, threads=False, size=len(lines))
+    return csv.read_csv(pa.BufferReader(lines), **options)
+
+
+def _by_one(
+    stream: pa.NativeFile, dialect: Dialect, *, first: bool = True, wrong: list[Any] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The reader's batches; with ``wrong`` one thread reads and notes the first bad row."""
+    """The reader's batches; with ``wrong`` the first bad row is noted."""
     from pyarrow import csv
 
     def note(row: Any) -> str:
@@ -340,25 +455,37 @@ def _reader(
         return "error"
 
     heard = note if wrong is not None else None
+    options = _options(dialect, heard, first=first, threads=wrong is None, size=BLOCK)
+    yield from csv.open_csv(stream, **options)
 
-    with pa.input_stream(str(path), compression="detect") as stream:
-        yield from csv.open_csv(
-            stream,
-            read_options=csv.ReadOptions(
-                column_names=list(dialect.names),
-                skip_rows=dialect.header_lines,
-                encoding="utf-8" if dialect.encoding == "utf-8-sig" else dialect.encoding,
-                block_size=BLOCK,
-                use_threads=wrong is None,
-            ),
-            parse_options=_parse_options(dialect, heard),
-            convert_options=csv.ConvertOptions(
-                column_types=dict.fromkeys(dialect.names, CODED),
-                null_values=[""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-            ),
-        )
+
+def _options(
+    dialect: Dialect,
+    note: Callable[[Any], str] | None = None,
+    *,
+    first: bool,
+    threads: bool,
+    size: int,
+) -> dict[str, Any]:
+    """What the library is told, of the first lines of a file or of others."""
+    from pyarrow import csv
+
+    return {
+        "read_options": csv.ReadOptions(
+            column_names=list(dialect.names),
+            skip_rows=dialect.header_lines if first else 0,
+            encoding="utf-8" if dialect.encoding == "utf-8-sig" else dialect.encoding,
+            block_size=size,
+            use_threads=threads,
+        ),
+        "parse_options": _parse_options(dialect, note),
+        "convert_options": csv.ConvertOptions(
+            column_types=dict.fromkeys(dialect.names, CODED),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    }
 
 
 def _parse_options(dialect: Dialect, note: Callable[[Any], str] | None) -> Any:
