@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 
 # Tests run side by side, and threads that wait by going round in circles would hold up each other.
@@ -24,3 +26,17 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+
+
+@pytest.fixture(scope="module")
+def few_tries() -> Iterator[None]:
+    """Groups of few records are annealed for a tenth of the time, by the same code.
+
+    For tests that hold whatever the groups are: how good they are is asked in tests/kanonymity.
+    """
+    from pramana.kanonymity import anneal
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("TRIES_A_RECORD", "TRIES_MOST"):
+            patch.setattr(anneal, name, getattr(anneal, name) // 10)
+        yield

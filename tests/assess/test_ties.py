@@ -15,6 +15,8 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Column, Role, Schema
 
+pytestmark = pytest.mark.usefixtures("few_tries")
+
 SCHEMA = Schema(
     (
         Column("age", Role.KEY, Bins(tuple(float(edge) for edge in range(0, 101, 10)))),

@@ -14,6 +14,7 @@ import numpy as np
 from pramana.kanonymity.kernels import compiled, internal
 
 PICKS = 2**16  # entries of the table that says how often a record is tried
+SURELY = 19.0  # e to the minus this is below every chance but 0, which come in steps of 2**-27
 
 
 @internal
@@ -45,7 +46,11 @@ def exchange(points, i, j, sums, a, b, sizes):
 @internal
 def accepted(change, heat, chance):
     """Metropolis' rule: what lowers the sum always, what raises it seldom."""
-    return change <= 0.0 or (heat > 0.0 and chance < np.exp(-change / heat))
+    if change <= 0.0:
+        return True
+    if change > SURELY * heat and chance > 0.0:
+        return False
+    return heat > 0.0 and chance < np.exp(-change / heat)
 
 
 @compiled

@@ -41,6 +41,7 @@ MOST_VALUES = 32
 """Values that a column is looked at by; neighbouring ones are put together."""
 
 STRENGTHS = (0.9, 0.3, 0.1, 0.02)
+EACH = np.array(STRENGTHS)[:, None]
 WIDTHS = (1, 3, 9, 27, 81, 243, 729, 2187, 6561)
 RUNS = (48, 192)
 """Lengths of stretches that may have moved as a whole."""
@@ -137,8 +138,7 @@ class Orders:
             own = np.maximum(own, -1.0)
             here = own[np.arange(self.seen), column.after[: self.seen]]
             mean = left.mean(own)
-            for at, strength in enumerate(STRENGTHS):
-                total[at] += np.log1p(strength * here) - np.log1p(strength * mean)
+            total += np.log1p(EACH * here) - np.log1p(EACH * mean)
         return total
 
     def gain(self, odds: Sequence[FloatArray]) -> float:
@@ -263,19 +263,15 @@ class Orders:
 
     def _run(self, fits: NDArray[np.float32], start: int, length: int) -> float:
         stop = start + length
-        won: list[float] = []
-        for moved in np.argpartition(-fits, CANDIDATES)[:CANDIDATES]:
-            places = (np.arange(start, stop) - int(moved)) % self.records
-            steps = np.zeros(len(STRENGTHS))
-            for column, left in zip(self.columns, self.left, strict=True):
-                odds = column.odds[column.before[places]]
-                here = odds[np.arange(length), column.after[start:stop]]
-                mean = np.einsum("ja,ja->j", left.shares[start:stop], odds)
-                for at, strength in enumerate(STRENGTHS):
-                    steps[at] += float(
-                        (np.log1p(strength * here) - np.log1p(strength * mean)).sum()
-                    )
-            won.extend((steps - math.log(len(STRENGTHS) * self.records)).tolist())
+        moved = np.argpartition(-fits, CANDIDATES)[:CANDIDATES]
+        places = (np.arange(start, stop) - moved[:, None]) % self.records
+        steps = np.zeros((len(moved), len(STRENGTHS)))
+        for column, left in zip(self.columns, self.left, strict=True):
+            odds = column.odds[column.before[places]]
+            here = odds[:, np.arange(length), column.after[start:stop]][:, None]
+            mean = np.einsum("ja,mja->mj", left.shares[start:stop], odds)[:, None]
+            steps += (np.log1p(EACH * here) - np.log1p(EACH * mean)).sum(axis=2)
+        won = (steps - math.log(len(STRENGTHS) * self.records)).ravel().tolist()
         most = max(won)
         stake = most + math.log(sum(math.exp(own - most) for own in won))
         return float(np.logaddexp(math.log1p(-LIKELY_RUNS), math.log(LIKELY_RUNS) + stake))
