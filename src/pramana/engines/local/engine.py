@@ -48,10 +48,12 @@ class LocalEngine:
         return LocalTable.of(opened, coded=coded)
 
     def sums(self, opened: OpenedTable, asked: SumsAsked) -> pa.Table:
-        """By the embedded database, which reads Parquet files where they lie."""
+        """By the embedded database, which reads Parquet files where they lie; few texts here."""
         from pramana.engines.duckdb.sums import grouped_sums
+        from pramana.engines.local.counts import counted
 
-        return grouped_sums(opened, asked)
+        found = counted(opened, asked)
+        return grouped_sums(opened, asked) if found is None else found
 
     def empty_like(self, source: TableLike) -> TableLike | None:
         """A frame of the same kind without records."""
