@@ -1,6 +1,13 @@
 """Files and folders that appear whole or not at all, and what unfinished ones leave behind."""
 
-from pramana.files.leftovers import STUDIO, Leftover, hidden_folder, leftovers, remove_leftovers
+from pramana.files.leftovers import (
+    EARLIER,
+    STUDIO,
+    Leftover,
+    hidden_folder,
+    leftovers,
+    remove_leftovers,
+)
 from pramana.files.moves import undisturbed
 from pramana.files.reading import read_file
 from pramana.files.whole import (
@@ -17,6 +24,7 @@ from pramana.files.whole import (
 )
 
 __all__ = [
+    "EARLIER",
     "STUDIO",
     "Leftover",
     "forget_placed",

@@ -22,12 +22,23 @@ from typing import Final
 
 from pramana.files.moves import FORMER, former_name, move_new, undisturbed
 
-__all__ = ["NAME", "STUDIO", "Leftover", "hidden_folder", "leftovers", "remove_leftovers"]
+__all__ = [
+    "EARLIER",
+    "NAME",
+    "STUDIO",
+    "Leftover",
+    "hidden_folder",
+    "leftovers",
+    "remove_leftovers",
+]
 
 NAME: Final = re.compile(r"\.pramana-(\d+)-[0-9a-f]+")
 
 STUDIO: Final = ".pramana-studio"
 """What the studio keeps in a folder that it was opened in."""
+
+EARLIER: Final = "uploads"
+"""Where studios of earlier versions had what was dropped on their pages, without its own lock."""
 
 TRIES: Final = 100
 """Whoever looks for leftovers has the lock of a new folder for a moment."""
@@ -111,7 +122,20 @@ def _clear_by_names(folder: Path) -> None:
 def leftovers(parent: Path) -> list[Leftover]:
     """What processes that have ended left in a folder, and the studio in its own part of it."""
     studio = parent / STUDIO
-    return _left_in(parent) + ([] if studio.is_symlink() else _left_in(studio))
+    return _left_in(parent) + ([] if studio.is_symlink() else _left_in(studio) + _earlier(studio))
+
+
+def _earlier(studio: Path) -> list[Leftover]:
+    """What a studio of an earlier version left; it held one lock on all that it had."""
+    folder = studio / EARLIER
+    try:
+        with (studio / "lock").open("rb") as lock:
+            gone = _take(lock.fileno())
+        age = time.time() - folder.stat().st_mtime
+        left = not folder.is_symlink() and (age > LONG_AGO if gone is None else gone)
+        return [_leftover(folder)] if left else []
+    except OSError:
+        return []
 
 
 def _left_in(parent: Path) -> list[Leftover]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -15,7 +16,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from pramana.errors import InputError, OutputExists
-from pramana.files import STUDIO, hidden_folder, remove_leftovers, require_free, write_whole
+from pramana.files import (
+    EARLIER,
+    STUDIO,
+    hidden_folder,
+    remove_leftovers,
+    require_free,
+    write_whole,
+)
 
 __all__ = ["HOME", "Choices", "StudioSession", "plainly", "require_all_free"]
 
@@ -105,6 +113,7 @@ class StudioSession:
         self._lock: int | None = _locked(self.home / "lock")
         for own in (self.home, self.results):
             remove_leftovers(own)
+        shutil.rmtree(self.home / EARLIER, ignore_errors=True)  # the lock is ours: nobody uses it
         self._held = ExitStack()
         self.uploads = self._held.enter_context(hidden_folder(self.home))
         self._states, self._at, self.number = self._load()
