@@ -159,6 +159,22 @@ def test_what_cannot_be_is_said_and_changes_nothing(
     assert opened.session.now == before
 
 
+def test_a_long_list_of_merged_values_is_folded(visitor: Visitor, folder: Path) -> None:
+    """It is read where the column is looked at, and fills no page of all columns."""
+    rows = "".join(f"job {at % 20:02},{'FM'[at % 2]}\n" for at in range(200))
+    (folder / "jobs.csv").write_text("job,sex\n" + rows)
+    visitor.post("/open", {"file": "jobs.csv"})
+    visitor.part("/columns/list")
+    visitor.post("/columns/0", {"role": "key", "tick": [*map(str, range(18))], "into": "other"})
+    short = "job 00, job 01, job 02, job 03 and 14 more merged into other"
+    assert short in words(visitor.part("/columns/list"))
+    visitor.post("/choose", {"method": "retention", "chance": "5"})
+    assert short in words(visitor.get("/protect").text)
+    text = visitor.get("/columns/0").text
+    assert "other takes up 18 values" in words(text)
+    assert "job 16, job 17</p></details>" in text
+
+
 def test_the_column_of_households_is_told_apart(opened: Visitor) -> None:
     """It is dropped, the schema names it, another role takes the name back, and one is enough."""
     opened.post("/columns/roles", {"role-3": "household"})
@@ -335,6 +351,7 @@ def test_methods_are_tried_side_by_side_and_one_is_chosen(opened: Visitor) -> No
     ):
         assert found in text
     assert "What it promises, and what not" in text
+    assert f"To be run in {opened.session.folder}, once" in words(opened.get("/choose").text)
     assert "no released record can be pinned" in text
     assert "recommended" in text.partition("<tbody>")[2].partition("</tr>")[0]
     opened.post("/choose", {"method": "retention", "chance": "5"})

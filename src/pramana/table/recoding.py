@@ -213,15 +213,15 @@ class Recoding:
                 entries[name] = getattr(self, name)
         return entries | ({} if self.noise is None else {"noise": self.noise.to_dict()})
 
-    def sentence(self) -> str:
-        """In plain words, for codebook and README."""
+    def sentence(self, most: int | None = None) -> str:
+        """In plain words, for codebook and README; of a list only the first few where told."""
         parts = []
         if self.missing_codes:
-            parts.append(f"{_listed(self.missing_codes)} taken as missing")
+            parts.append(f"{_listed(self.missing_codes, most)} taken as missing")
         if self.date is not None:
             how = "" if self.date_format is None else f", read as {self.date_format}"
             parts.append(f"dates as their {self.date}{how}")
-        parts += [f"{_listed(old)} merged into {new}" for new, old in self.merged]
+        parts += [f"{_listed(old, most)} merged into {new}" for new, old in self.merged]
         if self.bottom is not None:
             parts.append(f"below {label_text(self.bottom)} as {label_text(self.bottom)}")
         if self.top is not None:
@@ -234,8 +234,15 @@ class Recoding:
         return "; ".join(parts)
 
 
-def _listed(values: Iterable[Label]) -> str:
-    return ", ".join(label_text(value) for value in values)
+def _listed(values: Sequence[Label], most: int | None = None) -> str:
+    """Labels in a row.
+
+    >>> _listed((1, 2, 3, 4, 5, 6)), _listed((1, 2, 3, 4, 5, 6), most=2)
+    ('1, 2, 3, 4, 5, 6', '1, 2 and 4 more')
+    """
+    shown = values if most is None or len(values) <= most + 1 else values[:most]
+    told = ", ".join(label_text(value) for value in shown)
+    return told if len(shown) == len(values) else f"{told} and {len(values) - len(shown)} more"
 
 
 def _require_finite(name: str, value: float, *, above: float = -math.inf) -> None:
