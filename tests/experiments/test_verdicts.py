@@ -20,11 +20,11 @@ def answers(findings: tuple[Finding, ...]) -> dict[str, str]:
     return {found.question[:34]: found.answer.split(",")[0] for found in findings}
 
 
-def only_no(findings: tuple[Finding, ...], question: str) -> bool:
-    """Whether this question, and no other, is answered no."""
+def only_no(findings: tuple[Finding, ...], *questions: str) -> bool:
+    """Whether these questions, and no other, are answered no."""
     found = answers(findings)
-    begun = next(own for own in found if own.startswith(question))
-    return [own for own, answer in found.items() if answer == "no"] == [begun]
+    begun = [own for own in found if own.startswith(questions)]
+    return [own for own, answer in found.items() if answer == "no"] == begun
 
 
 # -- ikarashi: undone, regularised, expected -------------------------------------------------------
@@ -145,18 +145,22 @@ def shifted(**biases: tuple[float, float, float]) -> dict[tuple[str, ...], Score
 
 
 @pytest.mark.parametrize(
-    ("biases", "question"),
+    ("biases", "questions"),
     [
-        ({"original": (0.03, 0.025, 0.02)}, "Do nonparametric weights"),
-        ({"original": (0.03, 0.005, 0.008)}, "Do logistic weights"),
-        ({"resample": (0.03, 0.025, 0.02)}, "Does it stay so"),
-        ({"centroid": (0.06, 0.05, 0.01)}, "Does protection by centroid"),
+        # what is not there cannot be spoilt
+        (
+            {"original": (0.03, 0.025, 0.02)},
+            ("Do nonparametric weights", "Does protection by centroid"),
+        ),
+        ({"original": (0.03, 0.005, 0.008)}, ("Do logistic weights",)),
+        ({"resample": (0.03, 0.025, 0.02)}, ("Does it stay so",)),
+        ({"centroid": (0.06, 0.05, 0.01)}, ("Does protection by centroid",)),
     ],
 )
-def test_a_broken_shift_is_a_no(biases, question):
+def test_a_broken_shift_is_a_no(biases, questions):
     """In a whole run; a quick one says that it is too small to tell."""
     assert set(answers(wei._shift_findings(shifted(), "")).values()) == {"yes"}
-    assert only_no(wei._shift_findings(shifted(**biases), ""), question)
+    assert only_no(wei._shift_findings(shifted(**biases), ""), *questions)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +185,7 @@ def test_a_broken_curve_in_k_is_a_no(broken, question):
 
 @pytest.mark.parametrize(
     ("method", "times", "question"),
-    [("resample", 1.1, "Is the average frequency"), ("gaussian", 0.85, "Is it far lower")],
+    [("resample", 1.1, "Is the average frequency"), ("gaussian", 0.6, "Is it far lower")],
 )
 def test_an_attack_that_succeeds_is_a_no(method, times, question):
     """Above 1/k, or gaussian nearly as open as resample."""

@@ -26,6 +26,7 @@ from pramana.estimation.variance import (
     Ratio,
     Sums,
     count_covariance,
+    half_a_record,
     normal_interval,
 )
 from pramana.types import FloatArray
@@ -48,9 +49,10 @@ def estimate_totals(
     variance = count_covariance(channels, wwyy, sums, infer=question.infer)
     se = np.sqrt(np.maximum(variance + _noise(channels, moments, noise, question), 0))
     low, high = normal_interval(total, se, z=question.z(total.size))
+    half = _half(se, np.sqrt(wwyy.sum() / moments.count), question)
     return Estimate.of(
         layout,
-        (total, se, low, high),
+        (total, se, low - half, high + half),
         question,
         what=f"total of {of}",
         method="inverse",
@@ -89,7 +91,9 @@ def estimate_means(
     ratio = ratio_about(question.infer)
     if question.infer == "population":
         ratio = ratio.at_least(ratio_about("records"))
-    figures = ratio.told(question.z(above.size))
+    mean, se, low, high = ratio.told(question.z(above.size))
+    half = _half(se, _step(moments, wwy, wwyy, ratio), question)
+    figures = (mean, se, low - half, high + half)
     return Estimate.of(
         layout,
         figures,
@@ -101,6 +105,19 @@ def estimate_means(
         records=moments.count,
         together=Influence.of_means(moments, channels, ratio, question.infer),
     )
+
+
+def _half(se: FloatArray, step: FloatArray, question: Question) -> FloatArray:
+    """Where few records move; the luck of a sample is no matter of single records."""
+    return half_a_record(se, step) if question.infer == "records" else np.zeros_like(se)
+
+
+def _step(moments: Moments, wwy: FloatArray, wwyy: FloatArray, ratio: Ratio) -> FloatArray:
+    """By how much a record that moves into a group changes its mean, as a mean square root."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        squares = wwyy.sum() - 2 * ratio.value * wwy.sum() + ratio.value**2 * moments.ww.sum()
+        step: FloatArray = np.sqrt(np.maximum(squares, 0) / moments.count) / ratio.below
+    return step
 
 
 def _noise(channels: Channels, moments: Moments, noise: float, question: Question) -> FloatArray:

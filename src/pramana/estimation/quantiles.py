@@ -26,7 +26,7 @@ from pramana.errors import InvalidTable, TooLarge
 from pramana.estimation.channels import Channels
 from pramana.estimation.layout import Layout
 from pramana.estimation.results import Estimate
-from pramana.estimation.variance import Question
+from pramana.estimation.variance import Question, half_a_record
 from pramana.numeric import require_number
 from pramana.types import FloatArray, IntArray
 
@@ -97,6 +97,7 @@ class Curve:
         variance: Of each sum.
         steps: How much each value weighs when sums are made monotone.
         coarse: Whether there are more values between these.
+        record: What a single record changes of a sum, about.
     """
 
     values: FloatArray
@@ -104,13 +105,15 @@ class Curve:
     variance: FloatArray
     steps: FloatArray
     coarse: bool = False
+    record: float = 0.0
 
     def invert(self, z: float) -> tuple[float, float, float, float]:
         """Estimate, standard error, and the ends of the interval."""
         from scipy.optimize import isotonic_regression
 
         whole = float(self.sums[-1] - self.sums[0])
-        wide, slack = z * np.sqrt(np.maximum(self.variance, 0)), 1e-9 * abs(whole)
+        error, slack = np.sqrt(np.maximum(self.variance, 0)), 1e-9 * abs(whole)
+        wide = z * error + half_a_record(error, self.record)
         possible = np.flatnonzero(self.sums >= -wide - slack)
         below = np.flatnonzero(self.sums < wide - slack)
         first = possible[0] if len(possible) else 0
@@ -233,17 +236,20 @@ def _curves(
     truth = _running(records.ww * own, ends)
     values = records.values[ends]
     steps = np.diff(_running(records.n, ends))
+    moved = times is None and question.infer == "records"
+    weight = math.sqrt(float(records.ww.sum() / records.n.sum())) if moved else 0.0
     found = []
     for q in shares:
         sums = first - q * first[-1]
         spread = (1 - 2 * q) * second + q**2 * second[-1]
         if times is not None:
             variance = times * spread
-        elif question.infer == "records":
+        elif moved:
             variance = spread - (1 - 2 * q) * truth - q**2 * truth[-1]
         else:
             variance = spread - sums**2 / float(records.n.sum())
-        found.append(Curve(values, sums, variance, steps))
+        record = weight * math.sqrt(q * (1 - q))
+        found.append(Curve(values, sums, variance, steps, record=record))
     return found
 
 

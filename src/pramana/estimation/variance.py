@@ -155,8 +155,8 @@ FEW: Final = 3.0
 """A standard error of so many records is one of few that move: about nine."""
 
 
-def half_a_record(se: FloatArray, step: float) -> FloatArray:
-    """What an interval of whole records leaves to both sides where few of them move.
+def half_a_record(se: FloatArray, step: float | FloatArray) -> FloatArray:
+    """What an interval leaves to both sides where few records move; ``step`` is what one changes.
 
     If a tenth of a record is expected to move, the one that did is three standard errors away, and
     one interval in ten would miss. Where nothing can move, nothing is left.
@@ -164,7 +164,7 @@ def half_a_record(se: FloatArray, step: float) -> FloatArray:
     >>> half_a_record(np.array([0.0, 0.3, 30.0]), 1.0)
     array([0. , 0.5, 0. ])
     """
-    return np.where((se > 0) & (se < FEW * step), step / 2, 0.0)
+    return np.where((se > 0) & (se < FEW * np.asarray(step)), np.asarray(step) / 2, 0.0)
 
 
 @lru_cache(maxsize=64)

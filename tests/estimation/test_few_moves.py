@@ -1,0 +1,54 @@
+"""Intervals of totals, means, shares beyond a number and quantiles where few records move."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.estimation.worlds import layout_of
+
+from pramana.estimation.means import estimate_means, estimate_totals
+from pramana.estimation.moments import Moments
+from pramana.estimation.quantiles import OrderedRecords, estimate_quantiles
+from pramana.estimation.variance import Question
+from pramana.matrices import Dense, Mechanism, Step
+
+RELEASES = 400
+RECORDS = 200
+
+
+@pytest.mark.parametrize("moves", [0.1, 0.2])
+def test_a_record_that_moved_does_not_refute_the_truth(moves):
+    """Of 100 records in a group a tenth or two of one are expected to leave it. 95 % intervals
+    hold in 93 % of all releases or more (400: an error of 0.011); of shares they held in 83 %."""
+    rng = np.random.default_rng(7)
+    chance = moves / (RECORDS // 2)
+    matrix = Dense.of(("a0", "a1"), [[1 - chance, chance], [0.0, 1.0]])
+    layout = layout_of((2,), Mechanism((Step(("a",), matrix),)))
+    truth = np.repeat([0, 1], RECORDS // 2)
+    value = rng.gamma(2, 1000, RECORDS)
+    high = (value > np.median(value)).astype(float)
+    groups = [truth == own for own in (0, 1)]
+    right = {
+        "total": np.array([value[own].sum() for own in groups]),
+        "mean": np.array([value[own].mean() for own in groups]),
+        "share": np.array([high[own].mean() for own in groups]),
+        "median": np.array([np.quantile(value[o], 0.5, method="inverted_cdf") for o in groups]),
+    }
+    one = np.ones(RECORDS)
+    held: dict[str, list] = {name: [] for name in right}
+    for _ in range(RELEASES):
+        seen = np.where((truth == 0) & (rng.random(RECORDS) < chance), 1, truth)
+        sums, ones = (Moments.of_records(layout, seen[:, None], values=y) for y in (value, high))
+        ordered = OrderedRecords.of(value, seen, one, one, one)
+        found = {
+            "total": estimate_totals(sums, layout, of="y"),
+            "mean": estimate_means(sums, layout, of="y"),
+            "share": estimate_means(ones, layout, of="y"),
+            "median": estimate_quantiles(
+                ordered, layout, of="y", shares=(0.5,), question=Question()
+            ),
+        }
+        for name, own in found.items():
+            held[name].append((own.low <= right[name] + 1e-9) & (right[name] <= own.high + 1e-9))
+    shares = {name: np.mean(own, axis=0).min() for name, own in held.items()}
+    assert min(shares.values()) >= 0.93, shares
