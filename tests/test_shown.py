@@ -108,6 +108,7 @@ def test_results_show_their_findings_at_the_prompt_and_in_notebooks(people, plan
         assert result._repr_html_().strip().endswith(">")
         assert head.split(" ")[0] in result._repr_html_()
     assert plan._repr_html_().startswith("<p><strong>Plan: retention, 1,000 records")
+    assert release._repr_html_().startswith("<p><strong>1,000 released records of")
 
 
 def test_a_broken_release_says_so_first(people, plan, tmp_path):

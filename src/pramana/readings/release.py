@@ -6,6 +6,7 @@ reading of the certificate's kind makes of the sums what can honestly be made of
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -88,6 +89,10 @@ class Release:
     def __str__(self) -> str:
         columns = harmless(", ".join(self.opened.schema.names))
         return f"{self.records:,} released records of {columns}.\n{self.certificate}"
+
+    def _repr_html_(self) -> str:
+        head, *lines = (html.escape(line) for line in str(self).splitlines())
+        return f"<p><strong>{head}</strong></p>" + "".join(f"<p>{line}</p>" for line in lines)
 
     # -- the records -----------------------------------------------------------------------
 
