@@ -37,7 +37,7 @@ from pramana.types import FloatArray
 __all__ = ["OptimalDesign", "optimal_design", "require_alpha"]
 
 DENSE_CELLS = 200
-"""Up to this many joint cells all matrices are considered; 200 take about 20 s."""
+"""Up to this many joint cells all matrices are considered; 200 take 20 to 50 s."""
 
 TUNED_CELLS, WIDELY = 256, (6, 20)
 """Up to this many the transitions of the sparse road are tuned by the exact loss, at last those to
