@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 import pytest
-from benchmarks import __main__, _measure, _report, crosstab, protect, sampler, shapes
+from benchmarks import __main__, _measure, _report, crosstab, judging, protect, sampler, shapes
 
 
 def _options(module, *arguments):
@@ -145,3 +145,12 @@ def test_memory_is_that_of_the_process_alone():
     assert 2**20 < run.peak < 200 * 2**20
     assert _measure.peak_memory() > 300 * 2**20
     assert ballast[0]
+
+
+def test_verbs_that_judge_a_release_are_measured():
+    """A command in a process of its own, by the people that it is asked about."""
+    small = ("--records", "400", "--commands", "linkage")
+    result = judging.run(_options(judging, *small))
+
+    assert [row[:2] for row in result.rows] == [("linkage", "400")]
+    assert float(result.rows[0][3]) > 0

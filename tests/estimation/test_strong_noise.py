@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
+from pramana.estimation import spectral
 from pramana.estimation.counts import DROWNED
 from pramana.estimation.spectral import leaning, onto_simplex, usual_pair
 
@@ -111,3 +112,23 @@ def test_a_rare_value_is_not_lost_from_a_table_of_two_columns(seed):
     assert table.sum() == pytest.approx(100.0)
     assert table.sum(axis=0) == pytest.approx(margin, abs=0.01)
     assert table.sum(axis=1) == pytest.approx(margin, abs=0.01)
+
+
+def test_leaning_stops_where_nothing_lies_between(monkeypatch):
+    """The same to the last digit as by all halvings, of which a third changed nothing."""
+    random = np.random.default_rng(6)
+    seen, se = random.normal(10, 30, 40), random.uniform(1, 20, 40)
+    asked = []
+    root = spectral._root
+    monkeypatch.setattr(spectral, "_root", lambda *own: asked.append(own[0]) or root(*own))
+
+    found = leaning(seen, se, 100.0)
+
+    assert len(asked) < spectral.BISECTIONS
+    apart = 4 * spectral.LEAN * se**2
+    low, high = seen.min() - 100, seen.max() + apart.sum() / 100
+    for _ in range(spectral.BISECTIONS):
+        middle = (low + high) / 2
+        every = root(seen - middle, apart)
+        low, high = (middle, high) if every.sum() > 100 else (low, middle)
+    assert found.tolist() == (every * (100 / every.sum())).tolist()

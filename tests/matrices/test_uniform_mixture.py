@@ -170,3 +170,12 @@ def test_labels_must_differ():
     """A category is found by its label, so a label can stand once only."""
     with pytest.raises(InvalidMatrix, match="must differ"):
         UniformMixture.of(("a", "a"), retention=0.5)
+
+
+def test_the_inverse_is_worked_out_once():
+    """In exact fractions it takes as long as a table of hundreds of cells."""
+    matrix = UniformMixture.of(("a", "b", "c"), retention=0.4)
+    same, rest = matrix._inverse_entries
+
+    assert matrix._inverse_entries is matrix._inverse_entries
+    assert np.linalg.inv(matrix.values)[0, :2] == pytest.approx([same, rest])

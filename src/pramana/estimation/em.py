@@ -28,6 +28,8 @@ Margins = Sequence[tuple[int, ...]]
 
 def divide(above: FloatArray, below: FloatArray) -> FloatArray:
     """``above / below``, and 0 where nothing is below."""
+    if below.min(initial=np.inf) > 0:  # nearly always, and twice as fast
+        return above / below
     return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -171,7 +172,7 @@ class UniformMixture(TransitionMatrix):
         same, rest = self._inverse_entries
         return np.full((self.size, self.size), rest) + (same - rest) * np.eye(self.size)
 
-    @property
+    @cached_property
     def _inverse_entries(self) -> tuple[float, float]:
         """Diagonal and off-diagonal of the inverse: (I - (1 - rho)/N J) / rho."""
         if self.condition_number > SINGULAR:

@@ -429,12 +429,14 @@ def _stake(block: Sequence[Passage], doubt: Doubt, different: Different | None =
     """What a doubt bets on the records of a block."""
     cells, times = different or _different(block)
     odds = [_odds(part.mean, doubt.mean(part)) for part in block]
-    paid = sum(part.expected(*own) for part, *own in zip(block, odds, cells, strict=True))
+    paid = np.zeros(len(times))
+    for part, own, at in zip(block, odds, cells, strict=True):
+        paid += part.expected(own, at)
     flat = [
         np.concatenate([table.ravel() for table in tables])
         for tables in (odds, [part.mean for part in block], [part.released for part in block])
     ]
-    return Stake(flat[0], flat[1], flat[2], np.asarray(paid), times)
+    return Stake(flat[0], flat[1], flat[2], paid, times)
 
 
 def _odds(mean: FloatArray, other: FloatArray) -> FloatArray:

@@ -58,8 +58,10 @@ class Pair:
     @property
     def as_often(self) -> bool:
         """Whether each code has as many released records as true ones."""
-        return bool(np.array_equal(*(np.bincount(own, minlength=self.size) for own in (
-            self.before, self.after))))  # fmt: skip
+        times, released = (
+            np.bincount(codes, minlength=self.size) for codes in (self.before, self.after)
+        )
+        return bool((times == released).all())
 
     def in_groups(self, most: int) -> Pair:
         """The same in at most so many groups of neighbouring codes with about as many records."""
