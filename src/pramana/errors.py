@@ -24,6 +24,12 @@ columns and counts, and never a cell of the true data.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final
+
 __all__ = [
     "AlteredRelease",
     "Copies",
@@ -46,6 +52,8 @@ __all__ = [
     "Unconfirmed",
     "UnknownColumn",
     "harmless",
+    "is_heard",
+    "unheard",
 ]
 
 
@@ -163,6 +171,31 @@ class Notice(UserWarning):
 
 class Copies(Notice):
     """More records stand in a release word for word than its promise lets a reader expect."""
+
+
+_UNHEARD: Final = ContextVar[tuple[type[Warning], ...]]("unheard", default=())
+
+
+@contextmanager
+def unheard(*kinds: type[Warning]) -> Iterator[None]:
+    """In here warnings of these kinds are of nothing that leaves, as of releases that are tried.
+
+    Filters of warnings are those of a whole process, and a thread that was left off may put back
+    older ones at any time. So the context says it too, which threads are given when they begin.
+    """
+    told = _UNHEARD.set((*_UNHEARD.get(), *kinds))
+    try:
+        with warnings.catch_warnings():
+            for kind in kinds:
+                warnings.simplefilter("ignore", kind)
+            yield
+    finally:
+        _UNHEARD.reset(told)
+
+
+def is_heard(kind: type[Warning]) -> bool:
+    """Whether nobody said that warnings of this kind are of nothing that leaves."""
+    return not issubclass(kind, _UNHEARD.get())
 
 
 class Unconfirmed(Notice):

@@ -6,7 +6,9 @@ import os
 import re
 import resource
 import signal
+import threading
 import time
+import warnings
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from pramana.errors import InputError
+from pramana.errors import Copies, InputError, unheard
 from pramana.studio.jobs import Job, Jobs
 from pramana.studio.worker import Workbench
 from tests.studio.conftest import no_room
@@ -49,6 +51,27 @@ def search(bench: Workbench, *, number: int) -> dict[str, Any]:
         for _ in range(1000 if number < 3 else 0):
             time.sleep(0.05)
     return {"searched": bench.keep("searched", list), "process": os.getpid()}
+
+
+def left_off(bench: Workbench) -> None:
+    """A trial in a thread that is not waited for: it speaks, and puts back filters, later on."""
+
+    def run() -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            time.sleep(0.3)
+        warnings.warn("of a trial", Copies, stacklevel=1)
+        time.sleep(0.3)
+
+    bench.keep("beside", lambda: threading.Thread(target=run)).start()
+
+
+def telling(bench: Workbench) -> None:
+    """Speaks when the trial has ended; what is tried within it is not spoken of."""
+    bench.keep("beside", dict).join()
+    with unheard(Copies):
+        warnings.warn("of what is tried here", Copies, stacklevel=1)
+    warnings.warn("of the release", Copies, stacklevel=1)
 
 
 def trials(bench: Workbench) -> dict[str, Any]:
@@ -152,6 +175,14 @@ def test_a_full_disk_loses_no_result(jobs: Jobs) -> None:
         job = finished(jobs.ask(double, number=3))
     assert job.condition == "done"
     assert job.result == {"number": 6, "process": first.result["process"]}
+
+
+def test_what_is_told_is_of_the_work_at_hand(jobs: Jobs) -> None:
+    """Not of a trial that still runs beside it, as nobody waited for its end."""
+    assert jobs.ask(left_off).ended.wait(30)
+    job = jobs.ask(telling)
+    assert job.ended.wait(30)
+    assert job.notices == ["of the release"]
 
 
 def test_what_is_refused_is_told_and_what_breaks_is_not_quoted(jobs: Jobs) -> None:

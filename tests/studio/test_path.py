@@ -351,7 +351,7 @@ def test_methods_are_tried_side_by_side_and_one_is_chosen(opened: Visitor) -> No
     ):
         assert found in text
     assert "What it promises, and what not" in text
-    assert f"To be run in {opened.session.folder}, once" in words(opened.get("/choose").text)
+    assert f"To be run in <code>{opened.session.folder}</code>, once" in opened.get("/choose").text
     assert "no released record can be pinned" in text
     assert "recommended" in text.partition("<tbody>")[2].partition("</tr>")[0]
     opened.post("/choose", {"method": "retention", "chance": "5"})

@@ -9,7 +9,6 @@ its tables are off least; ties go to the promise that holds whatever the data ar
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
@@ -23,7 +22,7 @@ from pramana.assess.release_audit import link_risks
 from pramana.assess.scenarios import Scenario, scenarios_of
 from pramana.assess.trials import Errors, draws_of, errors_of, typical
 from pramana.assess.ways import POOR, Way, share_text, ways_of
-from pramana.errors import Copies, Infeasible, InvalidNumber, PramanaError
+from pramana.errors import Copies, Infeasible, InvalidNumber, PramanaError, unheard
 from pramana.kanonymity.shared import shared_groups
 from pramana.methods.base import Method
 from pramana.methods.people import require_coded
@@ -312,8 +311,8 @@ def advise_on(
         say(1)
         return done
 
-    with warnings.catch_warnings(), shared_groups(), side_by_side(THREADS) as pool:
-        warnings.simplefilter("ignore", Copies)  # the share is in the table
+    # The share of copies is in the table.
+    with unheard(Copies), shared_groups(), side_by_side(THREADS) as pool:
         running = [
             pool.submit(copy_context().run, run, scenario)
             for scenario in scenarios_of(schema, methods=names, k=[k])

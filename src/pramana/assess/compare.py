@@ -12,7 +12,6 @@ several times, and loss is the mean, told with how far one release lies from it.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -23,7 +22,7 @@ from pramana.assess.asked import QuestionLoss, as_it_is, losses_of, questions_of
 from pramana.assess.release_audit import audit_release
 from pramana.assess.scenarios import Scenario, ScenarioOutcome
 from pramana.assess.utility import UtilityReport, assess_utility
-from pramana.errors import Copies, PramanaError
+from pramana.errors import Copies, PramanaError, unheard
 from pramana.guarantees.base import Guarantee, Need
 from pramana.guarantees.claim import Claim, guarantee_from_json, read_off, takes_as_public
 from pramana.guarantees.dials import central_text
@@ -288,8 +287,7 @@ def compare_scenarios(
     def made(own: Schema, method: Method) -> Release:
         return protect(table, design(own, data=table, method=method), seed=SEED)
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # nothing is promised, and nothing leaves
+    with unheard(Warning):  # nothing is promised, and nothing leaves
         exact = as_it_is(schema, made) if questions else None
 
     def lost(release: Release) -> tuple[QuestionLoss, ...]:
@@ -301,8 +299,8 @@ def compare_scenarios(
             progress(1)
         return outcome
 
-    with warnings.catch_warnings(), side_by_side(threads) as pool:
-        warnings.simplefilter("ignore", Copies)  # each scenario's note says it, with its name
+    # Each scenario's note says it, with its name.
+    with unheard(Copies), side_by_side(threads) as pool:
         return Comparison(tuple(pool.map(run, scenarios)))
 
 

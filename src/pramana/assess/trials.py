@@ -6,7 +6,6 @@ get another by default, which is off by far less: how far can only be seen by tr
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import copy_context
@@ -16,7 +15,7 @@ import numpy as np
 
 from pramana.assess.questions import answer_of, is_asked, own_questions
 from pramana.engines.choose import open_source
-from pramana.errors import NotCovered, Notice, PramanaError
+from pramana.errors import NotCovered, Notice, PramanaError, unheard
 from pramana.estimation.counts import SMALL_ERROR
 from pramana.methods.plan import Plan
 from pramana.parallel import side_by_side
@@ -89,8 +88,8 @@ def _all_seen(
 ) -> list[Seen]:
     if opened.rows > MOST_RECORDS:
         return [{} for _ in plans]
-    with warnings.catch_warnings(), side_by_side(THREADS) as pool:
-        warnings.simplefilter("ignore", Notice)  # they speak of a release, and none is made
+    # Notices speak of a release, and none is made.
+    with unheard(Notice), side_by_side(THREADS) as pool:
         running = [
             pool.submit(copy_context().run, _seen, plan, opened, asked) for plan, asked in plans
         ]
@@ -110,8 +109,7 @@ def as_analysts_get(plan: Plan, opened: OpenedTable, unbiased: Errors) -> Errors
     if opened.rows > MOST_RECORDS or max(unbiased.values(), default=0.0) <= SURELY:
         return unbiased
     sums = {table: np.full(2, 1e-300) for table in unbiased}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Notice)
+    with unheard(Notice):
         truth = open_source(opened, schema=plan.schema)
         for draw in range(draws_of(opened, 1)):
             release = protect(truth, plan, seed=SEED + draw)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
 from pramana.engines.base import Engine, Table
-from pramana.errors import Notice
+from pramana.errors import Notice, unheard
 from pramana.formats.door import Door
 from pramana.registry import Registry
 from pramana.table.counts import Counts
@@ -79,8 +78,7 @@ def open_truth(table: TableLike, released: Schema) -> OpenedTable:
     opened = recoded(open_source(table), released)
     if not opened.labels.missing:
         return opened
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Notice)  # it was said when the table was released
+    with unheard(Notice):  # it was said when the table was released
         return opened.fitted(coded=released.apart)
 
 

@@ -17,13 +17,14 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Any, Final, NoReturn, TypedDict
 
-from pramana.errors import Notice, PramanaError
+from pramana.errors import Notice, PramanaError, is_heard
 from pramana.memory import give_back
 
 __all__ = ["GIVE_WAY", "Shelf", "TableAt", "Workbench", "work"]
@@ -34,6 +35,10 @@ TOLD_EVERY: Final = 0.1
 
 GIVE_WAY: Final = getattr(signal, "SIGUSR1", None)
 """Tells the worker that another question has taken the place of the one that it is at."""
+
+
+_HEARD: Final = ContextVar[list[str] | None]("heard", default=None)
+"""What the steward must know about the task at hand; a thread of an older task has another one."""
 
 
 class Superseded(BaseException):
@@ -154,6 +159,7 @@ def work(pipe: Connection, beside: Connection) -> None:
     if GIVE_WAY is not None:
         signal.signal(GIVE_WAY, signal.SIG_IGN)
     warnings.simplefilter("ignore")
+    warnings.warn = _hear
     threading.Thread(target=_end_with_parent, daemon=True).start()
     shelf = Shelf()
     threading.Thread(target=_serve, args=(beside, shelf, _quietly), daemon=True).start()
@@ -175,16 +181,32 @@ def _serve(pipe: Connection, shelf: Shelf, do: Callable[..., tuple[Any, list[str
 def _with_notices(
     function: Callable[..., Any], bench: Workbench, arguments: dict[str, Any]
 ) -> tuple[Any, list[str]]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", Notice)
-        result = function(bench, **arguments)
-    return result, [str(one.message) for one in caught if issubclass(one.category, Notice)]
+    heard: list[str] = []
+    told = _HEARD.set(heard)
+    try:
+        return function(bench, **arguments), heard
+    finally:
+        _HEARD.reset(told)
+
+
+def _hear(
+    message: Warning | str, category: type[Warning] | None = None, *_: Any, **__: Any
+) -> None:
+    """Notices go to the task that they are of: not by filters, which all threads share.
+
+    A trial that nobody waits for any more runs out beside the release that is written, and what
+    it would say of itself is no word about that release.
+    """
+    kind = type(message) if isinstance(message, Warning) else category or UserWarning
+    heard = _HEARD.get()
+    if heard is not None and issubclass(kind, Notice) and is_heard(kind):
+        heard.append(str(message))
 
 
 def _quietly(
     function: Callable[..., Any], bench: Workbench, arguments: dict[str, Any]
 ) -> tuple[Any, list[str]]:
-    """Filters of warnings are those of the whole process, and the other thread sets them."""
+    """What is quickly computed says nothing that was not said when its table was opened."""
     return function(bench, **arguments), []
 
 
