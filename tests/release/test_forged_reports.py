@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +20,7 @@ from pramana.matrices.uniform_mixture import UniformMixture
 from pramana.numeric import TOTAL
 from pramana.release.certificate import Certificate
 from pramana.release.contents import fingerprint
+from pramana.release.one_spelling import canonical
 
 RECORDS = 300
 
@@ -146,6 +149,24 @@ def test_every_verb_ends_in_one_line(name, sound, tmp_path, capsys):
         assert code == 1, (verb, printed)
     assert not to.exists()
     assert ended(capsys, "verify", str(folder))[0] == 1
+
+
+@pytest.mark.parametrize("told", [{"asked": "all columns, of everybody"}, {}, {"d": "a column"}])
+@pytest.mark.parametrize("edition", [None, "9.9.9+0123456789ab"])
+def test_what_the_marks_mean_is_said_in_our_words(told, edition, sound, tmp_path):
+    """Also in a certificate that names another edition; and nothing is said of other columns."""
+    folder = tmp_path / "r"
+    shutil.copytree(sound, folder)
+    certificate = pm.load(sound).certificate
+    marks = certificate.labels.variables if "d" in told else {}
+    labels = replace(certificate.labels, variables={**marks, **told})
+    form = json.loads(replace(certificate, labels=labels).to_bytes())
+    form |= {} if edition is None else {"words": edition}
+    del form["digest"]
+    digest = hashlib.sha256(canonical(form)).hexdigest()
+    (folder / "certificate.json").write_bytes(canonical(form | {"digest": digest}))
+    failed = {check.name for check in pm.verify(folder).of_state("failed")}
+    assert "labels" in failed
 
 
 def ended(capsys, *words: str) -> tuple[int, str]:

@@ -138,7 +138,8 @@ class Method(Protocol):
         del joint
         return None
 
-    def published_labels(self, labels: Labels) -> Labels:
+    @classmethod
+    def published_labels(cls, labels: Labels) -> Labels:
         """What is said about the columns of a release, in the words of statistical packages."""
         return labels
 

@@ -188,7 +188,8 @@ class Reports(Method):
         )
         return made, plan
 
-    def published_labels(self, labels: Labels) -> Labels:
+    @classmethod
+    def published_labels(cls, labels: Labels) -> Labels:
         """Those of the table, and what the column of sets is."""
         return replace(labels, variables={**labels.variables, ASKED: MARK})
 

@@ -11,6 +11,7 @@ from typing import ClassVar, Protocol
 
 from pramana.registry import Registry
 from pramana.release.certificate import Certificate
+from pramana.table.labels import Labels
 from pramana.types import Entries
 
 __all__ = ["MAKERS", "Maker", "NewKeys"]
@@ -54,6 +55,10 @@ class Maker(Protocol):
     @classmethod
     def follows(cls, certificate: Certificate) -> tuple[Entries, Entries]:
         """The options, and the other figures, that its certificate has if all else is as it is."""
+
+    @classmethod
+    def published_labels(cls, labels: Labels) -> Labels:
+        """What is said about the columns of its releases: of one that it adds, in its own words."""
 
     @classmethod
     def priced(cls, certificate: Certificate) -> Priced | None:

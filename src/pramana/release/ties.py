@@ -55,8 +55,19 @@ def ties(certificate: Certificate) -> Iterator[Check]:
     yield from _replicates(certificate)
     yield from _households(certificate)
     yield from _copies(certificate)
+    yield from _labels(certificate)
     yield from _collected(certificate)
     yield from _claims(certificate)
+
+
+def _labels(certificate: Certificate) -> Iterator[Check]:
+    """Words about columns are about those that are there; of one of ours they are ours."""
+    labels, there = certificate.labels, {column.name for column in certificate.schema.released}
+    if not {*labels.variables, *labels.values} <= there:
+        yield Check.of("labels", False, "they are of columns that are not there")
+    maker = MAKERS.get(certificate.method)
+    if maker is not None and maker.published_labels(labels) != labels:
+        yield Check.of("labels", False, f"a column that {certificate.method} adds is another there")
 
 
 def matrix_ties(certificate: Certificate) -> Iterator[Check]:
