@@ -105,7 +105,7 @@ def plain_svg(chart: Any) -> str:
 
     with transformers.enable("default"), transformers.disable_max_rows():
         spec = _readable(chart.to_dict(context={"pre_transform": False}))
-        made = spec_to_mimebundle(spec, format="svg", mode="vega-lite")
+        made = spec_to_mimebundle(spec, mode="vega-lite", format="svg")
     body = made["image/svg+xml"]
     found = dict.fromkeys(re.findall(r"\b(?:clip|gradient_)\d+\b", body))
     numbers = {name: re.sub(r"\d+", str(at), name) for at, name in enumerate(found)}
