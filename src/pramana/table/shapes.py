@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from pramana.table.opened import OpenedTable
 from pramana.table.recoded import recoded
 from pramana.table.schema import Column, Role, Schema
 from pramana.table.tally import Tally, tally
+from pramana.types import FloatArray
 
 __all__ = ["Shape", "shapes_of"]
 
@@ -25,7 +26,6 @@ TAIL, MOST_TAIL = 0.01, 2.0
 """The share of records at either end, and how much wider than the rest these may make a chart."""
 
 FAR, NEAR, DIGITS = 1e300, 1e-9, 7
-Numbers: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def _histogram(name: str, seen: Tally) -> Shape:
     return Shape(name, bars, missing=seen.missing, numbers=True)
 
 
-def _round_bins(values: Numbers, numbers: NDArray[Any]) -> tuple[float, float, float]:
+def _round_bins(values: FloatArray, numbers: NDArray[Any]) -> tuple[float, float, float]:
     """The width of bins that a reader can say, and the places of the first and the last in widths.
 
     A few values far away would leave all others to one bin: then the outer bins are open.
@@ -146,10 +146,10 @@ def _round_bins(values: Numbers, numbers: NDArray[Any]) -> tuple[float, float, f
     return step, float(first), float(last)
 
 
-def _floor(values: Numbers, step: float) -> Numbers:
+def _floor(values: FloatArray, step: float) -> FloatArray:
     """In which bin values lie; one on an edge begins a bin, whatever its last bits."""
     with np.errstate(over="ignore"):
-        found: Numbers = np.floor(values / step + NEAR)
+        found: FloatArray = np.floor(values / step + NEAR)
     return found
 
 
