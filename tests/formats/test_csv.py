@@ -287,6 +287,8 @@ PLAIN = "".join(f"{at},{'xyz'[at % 3]},{'' if at % 7 else at}\n" for at in range
         f'a,b,c\n"1","two\nlines","2"\n{PLAIN}',
         f'a,b,c\n{PLAIN}1,5" wide,2\n{PLAIN}',
         "a\n" + "x\n\n" * 80,
+        "a\nx\n" + "\n" * 300 + "y\n",
+        "a,b\n" + "\ufeffx,1\n" * 80,
     ],
 )
 def test_blocks_that_several_threads_read_are_the_file(tmp_path, monkeypatch, text):
@@ -299,6 +301,18 @@ def test_blocks_that_several_threads_read_are_the_file(tmp_path, monkeypatch, te
 
     assert cut.to_arrow().to_pydict() == whole.to_pydict()
     assert len(list(cut.parts())) > 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-32", "utf-7", "iso2022_kr", "cp037", "gb18030"])
+def test_blocks_are_cut_where_an_encoding_lets_them(tmp_path, monkeypatch, encoding):
+    """Line ends may be no byte of their own, and a letter may need what stood long before it."""
+    letter = "가" if encoding == "iso2022_kr" else "é"
+    text = "a,b\n" + f"{letter} + y,1\n" * 80
+    (tmp_path / "t.csv").write_bytes(text.encode(encoding))
+    monkeypatch.setattr(csv, "BLOCK", 64)
+    read = csv.CSV.open(tmp_path / "t.csv", encoding=encoding).to_arrow().to_pydict()
+
+    assert read == {"a": [f"{letter} + y"] * 80, "b": [1] * 80}
 
 
 def test_a_row_that_is_too_short_is_named_in_whichever_block_it_stands(tmp_path, monkeypatch):

@@ -39,6 +39,7 @@ LINES = 2**14
 JOINED = 2**12  # texts of some columns together that are spelled beforehand
 LONGEST = 2**8
 QUOTE = '"'
+MARK = "\ufeff"
 CODED = pa.dictionary(pa.int32(), pa.string())  # each distinct value is looked at once a block
 GROUPED = r"^-?[1-9][0-9]{0,2}(,[0-9]{3})+$"  # 1,234 may be a thousand or one and a bit
 CODE_NAMES = re.compile(
@@ -396,7 +397,7 @@ def _reader(path: Path, dialect: Dialect) -> Iterator[pa.RecordBatch]:
 
     A quote may hold a line end, so that who meets one must have read all before it.
     """
-    if path.suffix.lower() in COMPRESSED or dialect.escape or dialect.encoding.startswith("utf-16"):
+    if path.suffix.lower() in COMPRESSED or dialect.escape or not _keeps_ascii(dialect.encoding):
         with pa.input_stream(str(path), compression="detect") as stream:
             yield from _by_one(stream, dialect)
         return
@@ -411,23 +412,34 @@ def _reader(path: Path, dialect: Dialect) -> Iterator[pa.RecordBatch]:
             yield from _by_one(file, dialect, first=not blocks.done)
 
 
+def _keeps_ascii(encoding: str) -> bool:
+    """Whether line ends and quotes are the bytes of ASCII, and no byte changes what follows it."""
+    return bytes(range(128)).decode(encoding, errors="replace") == "".join(map(chr, range(128)))
+
+
 class _Blocks:
-    """Blocks of whole lines before the first quote, none of a file of one or two."""
+    """Blocks of whole lines before the first quote, none of a file of one or two.
+
+    No line after a block begins with a mark of encodings: a reader that starts there would take it
+    for the file's own.
+    """
 
     def __init__(self, file: pa.NativeFile, dialect: Dialect) -> None:
         self._file, self._quote = file, dialect.quote.encode()
+        self._mark = MARK.encode(dialect.encoding.removesuffix("-sig"), errors="ignore")
         self.done = 0  # bytes of the blocks given out
 
     def __iter__(self) -> Iterator[tuple[bytes, bool]]:
         left = b""
         while self._file.size() >= 2 * BLOCK and (part := self._file.read(BLOCK)):
-            end = part.rfind(b"\n") + 1
+            end = part.rfind(b"\n", 0, -len(self._mark) or None) + 1
             if self._quote in part or not end:  # a longer line is refused by who reads the rest
+                return
+            if self._mark and part.startswith(self._mark, end):
                 return
             block, left = left + part[:end], part[end:]
             begin, self.done = self.done, self.done + len(block)
-            if block.strip(b"\r\n"):
-                yield block, begin == 0
+            yield block, begin == 0
 
 
 def _block_cells(block: tuple[bytes, bool]) -> int:
