@@ -97,6 +97,7 @@ def test_an_open_table_fits_a_schema_without_being_parsed_again(passes, tmp_path
 def test_what_is_held_comes_back_from_memory_and_from_the_file():
     """Values, order, types, dictionaries short and long, missing values; some columns alone."""
     many = pa.array([f"m{n}" for n in range(300)])
+    ordered = pa.array([1, None, 0], pa.int32())
     batches = [
         pa.record_batch(
             {
@@ -104,6 +105,7 @@ def test_what_is_held_comes_back_from_memory_and_from_the_file():
                 "n": [n, None, -n],
                 "m": pa.DictionaryArray.from_arrays([299, n, None], many if n else many[::-1]),
                 "b": pa.DictionaryArray.from_arrays(pa.array([1, 0, None], pa.uint8()), ["x", "y"]),
+                "o": pa.DictionaryArray.from_arrays(ordered, ["lo", "hi"], ordered=True),
             }
         )
         for n in range(50)
@@ -111,7 +113,7 @@ def test_what_is_held_comes_back_from_memory_and_from_the_file():
     whole = pa.Table.from_batches(batches).to_pydict()
     for memory in (0, 2000, 2**20):
         held = Spill(batches, memory=memory)
-        for columns in (["t", "n", "m", "b"], ["n"]):
+        for columns in (["t", "n", "m", "b", "o"], ["n"]):
             loaded = pa.Table.from_batches([part.load() for part in held.parts(columns)])
             assert loaded.schema.types == batches[0].select(columns).schema.types
             assert loaded.to_pydict() == {name: whole[name] for name in columns}

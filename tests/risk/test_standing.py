@@ -98,6 +98,13 @@ def test_numbers_are_counted_between_edges_that_can_be_said() -> None:
     assert sum(bars.values()) == len(rows)
 
 
+def test_numbers_that_are_one_when_they_are_floating_have_a_bar() -> None:
+    """Nineteen digits, one after the other, as services number what is written there."""
+    rows = [("a", 1_600_000_000_000_000_000 + at, "x") for at in range(30)]
+    (shape,) = shapes_of(table(rows), Schema((Column("age", Role.SENSITIVE),)), ["age"])
+    assert sum(number for _, number in shape.bars) == 30
+
+
 @pytest.mark.parametrize("scale", [1e-310, 1e-20, 0.1, 1.0, 1e15, 1e307])
 def test_numbers_of_any_size_have_bars(scale: float) -> None:
     """Each once, and no label is longer than a line."""

@@ -129,4 +129,6 @@ def _as(kind: pa.DataType, array: pa.Array) -> pa.Array:
     if array.type == kind:
         return array
     indices = array.indices.cast(kind.index_type)
-    return pa.DictionaryArray.from_arrays(indices, array.dictionary, safe=False)
+    return pa.DictionaryArray.from_arrays(
+        indices, array.dictionary, ordered=kind.ordered, safe=False
+    )

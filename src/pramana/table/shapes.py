@@ -139,7 +139,8 @@ def _round_bins(values: FloatArray, numbers: NDArray[Any]) -> tuple[float, float
     whole = values[order][[0, -1]]
     if not 0 < whole[1] - whole[0] <= MOST_TAIL * (ends[1] - ends[0]):
         whole = ends if ends[0] < ends[1] else whole
-    least = max(float(whole[1] - whole[0]) / HISTOGRAM, 1 / FAR)
+    apart = float(np.spacing(np.abs(whole).max()))  # long numbers may be one when they are floating
+    least = max(float(whole[1] - whole[0]) / HISTOGRAM, apart, 1 / FAR)
     power = 10.0 ** math.floor(math.log10(least))
     step = next(own * power for own in (1, 2, 5, 10) if own * power >= least)
     first, last = _floor(whole, step)
