@@ -429,7 +429,7 @@ def test_stata_leaves_labels_of_texts_to_the_codebook(tmp_path):
     pyreadstat.write_sav(frame, str(source), variable_value_labels=named)
     schema = api.describe(source, keys=["party", "q"]).schema
     plan = api.design(schema, PkAnonymity(k=2), data=source, method="retention")
-    with pytest.warns(Notice, match="those of party are in codebook.csv"):
+    with pytest.warns(Notice, match="labels of party: codebook.csv has them whole"):
         api.protect(source, plan, to=tmp_path / "r", seed=1, copies=["dta"])
     _, about = pyreadstat.read_dta(str(tmp_path / "r" / "data.dta"))
     assert about.variable_value_labels == {"q": {1: "yes", 2: "no"}}

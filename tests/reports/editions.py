@@ -70,7 +70,8 @@ def released_to(folder: Path, kind: str) -> Path:
     plan = api.design(SCHEMA, *asked, data=truth(), **options)
     made = api.protect(truth(), plan, seed=3)
     # As a file with labels would have it: certificates carry those of released values.
-    named = replace(made, certificate=replace(made.certificate, labels=LABELS))
+    labels = plan.method.published_labels(LABELS)
+    named = replace(made, certificate=replace(made.certificate, labels=labels))
     named.save(folder / kind)
     return folder / kind
 

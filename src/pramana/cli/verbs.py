@@ -48,6 +48,7 @@ LINES: Final = {
 COMMANDS: Final = {
     "design": "StewardCommand",
     "protect": "StewardCommand",
+    "describe": "BriefCommand",
     "estimate": "BriefCommand",
     "audit": "BriefCommand",
 }

@@ -71,7 +71,8 @@ def read_in_child(room: str, path: Path, *, title: str, **how: str) -> tuple[pa.
         except BROKEN as error:
             if isinstance(error, PramanaError):
                 raise
-            if too_late.is_set() or _ended(process) == -SPENT:
+            ended = _ended(process)  # so that the next file is not given to one that dies
+            if too_late.is_set() or ended == -SPENT:
                 raise InvalidTable(
                     f"{path} cannot be read as {title} within {patience:.0f} seconds of processor "
                     "time. It is broken, or too large for its format: write it as Parquet or CSV."

@@ -263,7 +263,7 @@ def _write(path: Path, records: RecordStream, file_format: TableFormat) -> None:
     names, labels = set(table.column_names), records.labels
     options: Form = {
         "column_labels": {name: labels.variables.get(name) for name in table.column_names},
-        "variable_value_labels": _value_labels(table, labels.values, file_format),
+        "variable_value_labels": _value_labels(table, labels.values),
     }
     if file_format == "sav":
         options["variable_measure"] = {n: m for n, m in labels.measures.items() if n in names}
@@ -417,25 +417,13 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 
 def _value_labels(
-    table: pa.Table, labels: Mapping[str, Mapping[Any, str]], file_format: TableFormat
+    table: pa.Table, labels: Mapping[str, Mapping[Any, str]]
 ) -> dict[str, dict[Any, str]]:
-    """Value labels of columns that still hold such values: a bin's text has none.
-
-    Stata labels whole numbers alone; those of texts stay in the codebook, which a notice says.
-    """
-    kept, untold = {}, []
+    """Value labels of columns that still hold such values: a bin's text has none."""
+    kept = {}
     for name in (name for name in table.column_names if name in labels):
         text = pa.types.is_string(table.schema.field(name).type)
         fitting = {v: label for v, label in labels[name].items() if isinstance(v, str) == text}
-        if fitting and text and file_format == "dta":
-            untold.append(name)
-        elif fitting:
+        if fitting:
             kept[name] = fitting
-    if untold:
-        warnings.warn(
-            f"Stata has no labels of texts: those of {', '.join(untold)} are in codebook.csv of "
-            "the release, and not in the Stata file.",
-            Notice,
-            stacklevel=2,
-        )
     return kept
