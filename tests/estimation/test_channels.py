@@ -58,6 +58,9 @@ def test_every_verb_agrees_with_the_matrix_written_out(by, where, move):
     total = undo.sum(axis=1, keepdims=True)
     assert np.allclose(channels.cross(table).ravel(), flat @ (undo * total))
     assert np.isclose(channels.gross(table).sum(), (flat @ total**2).item())
+    members = membership(layout)
+    own = ((whole @ undo**2) * members).sum(axis=0) / members.sum(axis=0)
+    assert np.allclose(channels.one_more.ravel(), np.maximum(own - 1, 0))
 
 
 @given(

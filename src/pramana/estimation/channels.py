@@ -9,6 +9,7 @@ Independent steps form a Kronecker product; it is never written out. Each axis g
     cross     times the sum over all groups, for ratios           y (P^-1 M * P^-1 M 1)
     gross     that sum squared: the variance of the total         y (P^-1 M 1)^2
     adjoint   what each released value counts for groups          P^-1 M c
+    own       true counts times what spread expects of the own group of each
 
 where M merges positions into groups (joint cells into the columns asked for, or what a filter
 keeps). Merging before squaring is what makes the variance of a sum right.
@@ -60,6 +61,9 @@ class Channel(Protocol):
     def squared(self, table: FloatArray) -> FloatArray:
         """True counts times the squared entries of the matrix."""
 
+    def own(self, table: FloatArray) -> FloatArray:
+        """True counts by groups, each times the square that it is expected to count for its own."""
+
 
 @dataclass(frozen=True)
 class Same:
@@ -78,7 +82,7 @@ class Same:
         """Merge into groups."""
         return table if self.axis.whole else times_along(table, self.axis.membership, self.place)
 
-    spread = cross = solve  # the entries are 0 and 1, one to a row
+    spread = cross = own = solve  # the entries are 0 and 1, one to a row
 
     def gross(self, table: FloatArray) -> FloatArray:
         """The sum of what is not left out."""
@@ -148,6 +152,20 @@ class General:
         """Merged rows of the inverse."""
         return times_along(table, self._merged.T, self.place)
 
+    def own(self, table: FloatArray) -> FloatArray:
+        """True counts times their expected squares, merged."""
+        shape = [1] * table.ndim
+        shape[self.place] = -1
+        found = table * self._own.reshape(shape)
+        return found if self.axis.whole else times_along(found, self.axis.membership, self.place)
+
+    @cached_property
+    def _own(self) -> FloatArray:
+        if self.axis.whole:
+            return self.matrix.own_spread
+        counted = self._merged[:, np.maximum(self.axis.groups, 0)].T
+        return np.asarray((self.matrix.values * counted**2).sum(axis=1), dtype=np.float64)
+
     @cached_property
     def _merged(self) -> FloatArray:
         return self.matrix.inverse @ self.axis.membership
@@ -189,6 +207,14 @@ class UniformChannel(General):
         if self.axis.whole:
             return self.matrix.solve(table, axis=self.place)
         return times_along(table, self._merged.T, self.place)
+
+    @cached_property
+    def _own(self) -> FloatArray:
+        kept, other, rest = self._entries
+        sizes = self.axis.membership.sum(axis=0)[np.maximum(self.axis.groups, 0)]
+        inside, outside = 1 / kept + rest * sizes, rest * sizes
+        found: FloatArray = (kept + other * sizes) * (inside**2 - outside**2) + outside**2
+        return found
 
     @cached_property
     def _merged(self) -> FloatArray:
@@ -233,6 +259,10 @@ class Stratified:
     def gross(self, table: FloatArray) -> FloatArray:
         """Stratum by stratum."""
         return self._each("gross", table)
+
+    def own(self, table: FloatArray) -> FloatArray:
+        """Stratum by stratum; where a stratum has no matrix, nobody is."""
+        return self._apart("own", table)
 
     def adjoint(self, table: FloatArray) -> FloatArray:
         """Stratum by stratum; of strata without a matrix there are no records."""
@@ -321,6 +351,13 @@ class Channels:
         for channel in [*early, *(c for c in self.each if c not in early)]:
             table = channel.adjoint(table)
         return table
+
+    @property
+    def one_more(self) -> FloatArray:
+        """What one more true record of a group, in any of its cells, adds to its variance."""
+        anywhere = np.ones(self.layout.shape)
+        members = np.maximum(self.merge(anywhere), 1)
+        return np.maximum(self._grouped("own", anywhere) / members - 1, 0)
 
     def merge(self, table: FloatArray) -> FloatArray:
         """True counts merged into groups."""

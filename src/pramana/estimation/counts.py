@@ -33,8 +33,10 @@ from pramana.estimation.variance import (
     Sums,
     bounded_interval,
     count_covariance,
+    few_seen,
     half_a_record,
     total_covariance,
+    unseen_end,
 )
 from pramana.numeric import require_choice
 from pramana.types import BoolArray, FloatArray
@@ -74,11 +76,13 @@ class Solved:
         ratio: The counts, over all records that pass the filter.
         records: How many were released.
         step: What a single record counts.
+        more: What one more true record of a group adds to its variance.
     """
 
     ratio: Ratio
     records: float
-    step: float = 1.0
+    step: float
+    more: FloatArray
 
     @property
     def estimate(self) -> FloatArray:
@@ -103,7 +107,8 @@ class Solved:
         """The interval of the unbiased estimate, where the truth can lie."""
         low, high = bounded_interval(self.estimate, self.se, z=z)
         half = half_a_record(self.se, self.step)
-        low, high = np.maximum(low - half, 0), high + half
+        unseen = unseen_end(self.estimate, self.ratio.v_above, self.more, step=self.step, z=z)
+        low, high = np.maximum(low - half, 0), np.maximum(high + half, unseen)
         if not share:
             return np.minimum(low, self.records), np.minimum(high, self.records)
         below = self.ratio.below
@@ -111,8 +116,10 @@ class Solved:
             return np.minimum(low / below, 1), np.minimum(high / below, 1)
         lower, upper = self.ratio.interval(z)
         lower, upper = lower - half / below, upper + half / below
-        # A share below 0 is a count below 0: its upper end comes from the count.
-        upper = np.where(self.estimate < 0, np.maximum(upper, high / below), upper)
+        # A share below 0 is a count below 0, and one that few records tell of is a count of few:
+        # its upper end comes from the count.
+        counted = (self.estimate < 0) | np.isfinite(unseen)
+        upper = np.where(counted, np.maximum(upper, high / below), upper)
         lower = np.where(self._everyone, 1, lower)
         return np.clip(lower, 0, 1), np.clip(upper, 0, 1)
 
@@ -158,7 +165,9 @@ def solve_counts(moments: Moments, channels: Channels, question: Question) -> So
         v_below=np.full_like(estimate, max(v_total, 0.0)),
     )
     weight = float(moments.w.sum())
-    return Solved(ratio, weight, step=float(moments.ww.sum()) / max(weight, 1e-300))
+    step = float(moments.ww.sum()) / max(weight, 1e-300)
+    few = channels.randomised and few_seen(ratio.v_above, 1.0, step).any()
+    return Solved(ratio, weight, step, channels.one_more if few else np.zeros_like(estimate))
 
 
 def estimate_counts(

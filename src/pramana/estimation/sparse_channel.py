@@ -89,18 +89,24 @@ class Sparse:
         """Merged rows of the inverse."""
         return times_along(table, self._merged.T.tocsr(), self.place)
 
+    def own(self, table: FloatArray) -> FloatArray:
+        """True counts times what their rows are expected to count, squared, merged."""
+        squares = self.matrix.sparse @ self._merged.power(2)
+        return times_along(table, squares.multiply(self._membership).tocsr(), self.place)
+
     @cached_property
     def _merged(self) -> Any:
-        inverse = self._inverse
-        if self.axis.whole:
-            return inverse
+        return self._inverse if self.axis.whole else (self._inverse @ self._membership).tocsr()
+
+    @cached_property
+    def _membership(self) -> Any:
         from scipy import sparse
 
         groups = np.array(self.axis.groups)
         inside = np.flatnonzero(groups >= 0)
         shape = (self.axis.size, max(len(self.axis.group_cells), 1))
         entries = (np.ones(len(inside)), (inside, groups[inside]))
-        return (inverse @ sparse.csr_array(entries, shape=shape)).tocsr()
+        return sparse.csr_array(entries, shape=shape)
 
     @cached_property
     def _inverse(self) -> Any:

@@ -22,7 +22,7 @@ import numpy as np
 
 from pramana.estimation.channels import Channels
 from pramana.numeric import require_choice, require_number
-from pramana.types import FloatArray
+from pramana.types import BoolArray, FloatArray
 
 __all__ = [
     "USUAL",
@@ -33,10 +33,12 @@ __all__ = [
     "Sums",
     "bounded_interval",
     "count_covariance",
+    "few_seen",
     "half_a_record",
     "normal_interval",
     "quantile",
     "total_covariance",
+    "unseen_end",
 ]
 
 Inference = Literal["records", "population"]
@@ -165,6 +167,36 @@ def half_a_record(se: FloatArray, step: float | FloatArray) -> FloatArray:
     array([0. , 0.5, 0. ])
     """
     return np.where((se > 0) & (se < FEW * np.asarray(step)), np.asarray(step) / 2, 0.0)
+
+
+def few_seen(variance: FloatArray, more: float | FloatArray, step: float) -> BoolArray:
+    """Where a variance is told by few records: of any kind, and of those that add ``more`` each."""
+    least = np.minimum(np.asarray(more), 1.0)
+    return np.asarray((variance < (FEW * step) ** 2 * least) & (least > NOTHING), dtype=np.bool_)
+
+
+def unseen_end(
+    estimate: FloatArray, variance: FloatArray, more: FloatArray, *, step: float, z: float
+) -> FloatArray:
+    """The largest true count t that an estimate does not refute, where few records tell its error.
+
+    Of a cell that was released empty the variance is estimated as 0, while every record that is
+    truly there adds ``more`` to it. So t is judged by the variance that it would have itself,
+    V + (t - estimate) more, of at least one such record [Wilson27], with half a record on top. No
+    bound (minus infinity) where enough records are seen.
+
+    >>> nobody = np.zeros(2)
+    >>> unseen_end(nobody, nobody, np.array([0.0, 1.0]), step=1.0, z=quantile(0.95)).round(2)
+    array([-inf, 5.16])
+    """
+    known = np.maximum(variance, more * step**2)
+    middle = z**2 * more * step / 2
+    end = estimate + middle + np.sqrt(middle**2 + z**2 * known) + step / 2
+    return np.where(few_seen(variance, more, step), end, -np.inf)
+
+
+NOTHING: Final = 1e-9
+"""Up to this a record adds no variance but by rounding."""
 
 
 @lru_cache(maxsize=64)

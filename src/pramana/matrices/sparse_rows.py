@@ -7,7 +7,7 @@ what is left of 2**64. Solving goes through a sparse factorisation.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -192,14 +192,27 @@ class SparseRows(TransitionMatrix):
 
         def squared(table: FloatArray) -> FloatArray:
             result = np.zeros_like(table)
-            for start in range(0, self.size, 512):
-                block = np.arange(start, min(start + 512, self.size))
-                unit = np.zeros((self.size, len(block)))
-                unit[block, np.arange(len(block))] = 1
-                result[block] = (self._factors.solve(unit) ** 2).T @ table
+            for block, squares in self._inverse_squares():
+                result[block] = squares.T @ table
             return result
 
         return self._columns(counts, axis, squared)
+
+    @property
+    def own_spread(self) -> FloatArray:
+        """What ``spread`` expects of one record of each value, for that value itself."""
+        result = np.zeros(self.size)
+        for block, squares in self._inverse_squares():
+            result[block] = np.asarray(self.sparse[block].multiply(squares.T).sum(axis=1)).ravel()
+        return result
+
+    def _inverse_squares(self) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Columns of the inverse, squared, a block at a time: it is never written out."""
+        for start in range(0, self.size, 512):
+            block = np.arange(start, min(start + 512, self.size))
+            unit = np.zeros((self.size, len(block)))
+            unit[block, np.arange(len(block))] = 1
+            yield block, self._factors.solve(unit) ** 2
 
     @cached_property
     def _factors(self) -> Any:

@@ -180,6 +180,11 @@ class TransitionMatrix(ABC):
         return _along(axis, counts, lambda table: table @ self.inverse**2)
 
     @property
+    def own_spread(self) -> FloatArray:
+        """What ``spread`` expects of one record of each value, for that value itself."""
+        return np.asarray((self.values * self.inverse.T**2).sum(axis=1), dtype=np.float64)
+
+    @property
     def entropy(self) -> float:
         """Bits of uncertainty that a release adds, each truth equally likely [Dowd, Sec. 5.2]."""
         values = self.values
