@@ -35,8 +35,10 @@ def test_a_record_that_moved_does_not_refute_the_truth(moves):
         "share": np.array([high[own].mean() for own in groups]),
         "median": np.array([np.quantile(value[o], 0.5, method="inverted_cdf") for o in groups]),
     }
+    pairs = (right["total"], right["share"])
+    apart = [true for a, b in pairs for true in (a - b, a / b)]
     one = np.ones(RECORDS)
-    held: dict[str, list] = {name: [] for name in right}
+    held: dict[str, list] = {name: [] for name in right} | {"contrast": []}
     for _ in range(RELEASES):
         seen = np.where((truth == 0) & (rng.random(RECORDS) < chance), 1, truth)
         sums, ones = (Moments.of_records(layout, seen[:, None], values=y) for y in (value, high))
@@ -49,6 +51,14 @@ def test_a_record_that_moved_does_not_refute_the_truth(moves):
                 ordered, layout, of="y", shares=(0.5,), question=Question()
             ),
         }
+        contrasts = [
+            own
+            for name in ("total", "share")
+            for own in (found[name].difference("a0", "a1"), found[name].ratio("a0", "a1"))
+        ]
+        held["contrast"].append(
+            [own.low <= true <= own.high for own, true in zip(contrasts, apart, strict=True)]
+        )
         for name, own in found.items():
             held[name].append((own.low <= right[name] + 1e-9) & (right[name] <= own.high + 1e-9))
     shares = {name: np.mean(own, axis=0).min() for name, own in held.items()}

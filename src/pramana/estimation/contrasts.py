@@ -23,7 +23,7 @@ import numpy as np
 from pramana.errors import harmless
 from pramana.estimation.channels import Channels
 from pramana.estimation.moments import Moments
-from pramana.estimation.variance import Inference, Ratio, quantile
+from pramana.estimation.variance import Inference, Ratio, half_a_record, quantile
 from pramana.types import FloatArray, Form
 
 __all__ = ["Contrast", "Influence", "SharesWithin", "VaryTogether", "difference_of", "ratio_of"]
@@ -38,6 +38,10 @@ class VaryTogether(Protocol):
 
     def covariance(self, contrasts: Sequence[FloatArray]) -> FloatArray:
         """The covariance of some combinations, each shaped like the table."""
+
+    @property
+    def record(self) -> FloatArray:
+        """What a single record that moves changes of each number; 0 where it is no matter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +96,18 @@ class Influence:
     def unbiased(self) -> FloatArray:
         """Laid out by the columns asked for."""
         return self.channels.layout.lay_out(np.nan_to_num(self.figures))
+
+    @property
+    def record(self) -> FloatArray:
+        """The root of the mean square over records; the luck of a sample is no matter of one."""
+        moments, slope, level = self.moments, self.slope, self.level
+        squares = level**2 * moments.ww.sum()
+        if moments.wwy is not None and moments.wwyy is not None:
+            squares = (
+                squares + slope**2 * moments.wwyy.sum() + 2 * slope * level * moments.wwy.sum()
+            )
+        squares = np.maximum(np.nan_to_num(squares), 0) * (self.infer == "records")
+        return self.channels.layout.lay_out(np.sqrt(squares / max(moments.count, 1.0)))
 
     def covariance(self, contrasts: Sequence[FloatArray]) -> FloatArray:
         """By sums over released cells; ``nan`` where a number that is used does not exist."""
@@ -159,6 +175,12 @@ class SharesWithin:
             own.append(np.where(used, part, 0.0))
         return self.counts.covariance(own)
 
+    @property
+    def record(self) -> FloatArray:
+        """That of the counts, as a share of their total."""
+        total = self._within(self.counts.unbiased)
+        return np.where(total > 0, self.counts.record, 0.0) / np.where(total > 0, total, 1.0)
+
     def _within(self, table: FloatArray) -> FloatArray:
         axes = tuple(at for at in range(table.ndim) if at != self.place)
         return np.broadcast_to(table.sum(axis=axes, keepdims=True), table.shape)
@@ -219,12 +241,16 @@ class Contrast:
 
 @dataclass(frozen=True)
 class TwoNumbers:
-    """Two numbers as the table shows them, their unbiased forms, and how these vary together."""
+    """Two numbers as the table shows them, their unbiased forms, and how these vary together.
+
+    ``record`` is what a single record that moves changes of each.
+    """
 
     shown: tuple[float, float]
     unbiased: tuple[float, float]
     covariance: FloatArray
     why: str
+    record: tuple[float, float] = (0.0, 0.0)
 
     @classmethod
     def of(
@@ -251,7 +277,9 @@ class TwoNumbers:
         unbiased = together.unbiased
         figures = (float(unbiased[first]), float(unbiased[second]))
         why = "the two come from the same draws, which is part of the error."
-        return cls(pair, figures, together.covariance(contrasts), why)
+        record = together.record
+        steps = (float(record[first]), float(record[second]))
+        return cls(pair, figures, together.covariance(contrasts), why, steps)
 
 
 def difference_of(pair: TwoNumbers, what: str, *, level: float, misses: float = 1.0) -> Contrast:
@@ -260,9 +288,9 @@ def difference_of(pair: TwoNumbers, what: str, *, level: float, misses: float = 
     se = math.sqrt(max(float(spread[0, 0] - 2 * spread[0, 1] + spread[1, 1]), 0.0))
     se = se if np.isfinite(spread).all() else math.nan
     middle = pair.unbiased[0] - pair.unbiased[1]
-    z = quantile(1 - misses * (1 - level))
+    wide = quantile(1 - misses * (1 - level)) * se + _half_of_both(se, *pair.record)
     return _taken_in(
-        Contrast(what, pair.shown[0] - pair.shown[1], se, middle - z * se, middle + z * se, level,
+        Contrast(what, pair.shown[0] - pair.shown[1], se, middle - wide, middle + wide, level,
                  pair.why)
     )  # fmt: skip
 
@@ -276,9 +304,18 @@ def ratio_of(pair: TwoNumbers, what: str, *, level: float, misses: float = 1.0) 
     if not np.isfinite(spread).all():  # no error is stated, which is less than an endless interval
         low, high = (np.array([math.nan]),) * 2
     shown = pair.shown[0] / pair.shown[1] if pair.shown[1] > 0 else math.nan
+    se, half = float(ratio.se[0]), 0.0
+    if below > 0:
+        steps = (pair.record[0] / below, abs(above) * pair.record[1] / below**2)
+        half = _half_of_both(se, *steps)
     return _taken_in(
-        Contrast(what, shown, float(ratio.se[0]), float(low[0]), float(high[0]), level, pair.why)
+        Contrast(what, shown, se, float(low[0]) - half, float(high[0]) + half, level, pair.why)
     )
+
+
+def _half_of_both(se: float, first: float, second: float) -> float:
+    """Half a record of each where few move: one that moves may leave one and enter the other."""
+    return 2 * float(half_a_record(np.array(se), (first + second) / 2))
 
 
 def _taken_in(found: Contrast) -> Contrast:

@@ -44,6 +44,11 @@ class ReplicatedTogether:
         """The numbers themselves."""
         return self.figures
 
+    @property
+    def record(self) -> FloatArray:
+        """Replicates tell of the luck of a sample, which is no matter of single records."""
+        return np.zeros_like(self.figures)
+
     def covariance(self, contrasts: Sequence[FloatArray]) -> FloatArray:
         """Of combinations of them."""
         apart = (self.others - self.figures).reshape(len(self.others), -1)
