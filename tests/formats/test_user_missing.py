@@ -11,12 +11,14 @@ import pytest
 from pramana import api
 from pramana.cli.app import main
 from pramana.errors import InvalidSchema, Notice, OutsideDomain
+from pramana.formats.door import write_table
 from pramana.formats.opening import open_table
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.release.contents import read_certificate
 from pramana.table.codec import decode, encode
 from pramana.table.domains import Bins, Categories
+from pramana.table.labels import Labels
 from pramana.table.schema import Column, Role, Schema
 
 VOTE = {1.0: "yes", 2.0: "no", 8.0: "refused", 9.0: "does not know"}
@@ -419,6 +421,18 @@ def test_a_range_of_codes_takes_in_no_value(tmp_path, codes, told):
     _, about = pyreadstat.read_sav(str(tmp_path / "r" / "data.sav"), user_missing=True)
     found = [(own["lo"], own["hi"]) for own in about.missing_ranges.get("q", [])]
     assert sorted(found) == (told or [])
+
+
+def test_a_range_of_codes_takes_in_no_labelled_value_that_nobody_has(tmp_path):
+    """Whoever reads the file would find it called missing."""
+    source, codes = pa.table({"q": [1, 4, 6, 7, 9]}), (1, 4, 6, 7, 9)
+    named = Labels(values={"q": {2: "no", 5: "never"}}, missing={"q": codes})
+    with pytest.warns(Notice, match="the codes of q keep their labels"):
+        write_table(source, tmp_path / "t.sav", file_format="sav", labels=named)
+    assert "q" not in open_table(tmp_path / "t.sav").labels.missing
+    named = Labels(values={"q": {2: "no"}}, missing={"q": codes})
+    write_table(source, tmp_path / "u.sav", file_format="sav", labels=named)
+    assert open_table(tmp_path / "u.sav").labels.missing == {"q": codes}
 
 
 def test_stata_leaves_labels_of_texts_to_the_codebook(tmp_path):

@@ -270,7 +270,7 @@ def _write(path: Path, records: RecordStream, file_format: TableFormat) -> None:
     frame = _frame(table, file_format)
     codes = _codes_of(table, labels)
     if file_format == "sav":
-        options["missing_ranges"] = _ranges(table, codes)
+        options["missing_ranges"] = _ranges(table, codes, options["variable_value_labels"])
     else:
         _in_letters(frame, options, codes)
     broken = (library.ReadstatError, library.PyreadstatError)
@@ -343,12 +343,19 @@ def _codes_of(table: pa.Table, labels: Labels) -> dict[str, tuple[Label, ...]]:
     return kept
 
 
-def _ranges(table: pa.Table, codes: Mapping[str, tuple[Label, ...]]) -> dict[str, list[Any]]:
-    """As SPSS has them; a notice names the columns whose codes do not fit into that."""
+def _ranges(
+    table: pa.Table, codes: Mapping[str, tuple[Label, ...]], labelled: Mapping[str, Collection[Any]]
+) -> dict[str, list[Any]]:
+    """As SPSS has them; a notice names the columns whose codes do not fit into that.
+
+    A value with a label is one of the column, whether or not a record has it.
+    """
     found = {
         name: _texts_missing(own)
         if pa.types.is_string(table.schema.field(name).type)
-        else _numbers_missing(own, table.column(name).unique().drop_null().to_pylist())
+        else _numbers_missing(
+            own, {*table.column(name).unique().drop_null().to_pylist(), *labelled.get(name, ())}
+        )
         for name, own in codes.items()
     }
     left = [name for name, own in found.items() if not own]
