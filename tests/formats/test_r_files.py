@@ -13,7 +13,7 @@ from tests.formats.r_files import Vector, frame, named, save_rda, save_rds
 
 import pramana as pm
 from pramana.api import open_source
-from pramana.errors import InvalidTable
+from pramana.errors import InvalidTable, Notice
 
 LABELLED = ["haven_labelled", "vctrs_vctr", "double"]
 NA_WHOLE = -(2**31)
@@ -63,6 +63,28 @@ def test_columns_are_what_r_takes_them_for(tmp_path):
     assert table["region"].to_pylist()[:3] == ["east", "west", None]
     assert table["children"].type == table["sex"].type == pa.int64()
     assert table["pay"].to_pylist()[:2] == [1.5, None]
+
+
+def test_codes_of_another_type_than_their_column_are_no_obstacle(tmp_path):
+    """A half that only has a label beside whole numbers, and a number beside days."""
+    half = Vector([1.0, 9.0]).with_(labels=named({"x": 9.5}), na_range=[9.0, 10.0], class_=LABELLED)
+    days = Vector([1.0, 9.0]).with_(na_values=[9.0], class_="Date")
+    people = frame(["half", "days"], [half, days])
+    opened = open_source(save_rds(tmp_path / "people.rds", people))
+
+    assert opened.labels.missing == {"half": (9, 9.5)}
+    with pytest.warns(Notice, match="taken as missing"):
+        assert opened.fitted(coded=()).to_arrow()["half"].to_pylist() == [1, None]
+
+
+def test_times_are_those_of_r_or_refused(tmp_path):
+    """In a zone that R does not know they are universal; there is no year 10**292."""
+    here = Vector([0.0, 1.0]).with_(class_=["POSIXct", "POSIXt"], tzone="CEST")
+    table = open_source(save_rds(tmp_path / "here.rds", frame(["t"], [here]))).to_arrow()
+    assert table["t"].type == pa.timestamp("us")
+    far = Vector([0.0, 1e300]).with_(class_=["POSIXct", "POSIXt"], tzone="UTC")
+    with pytest.raises(InvalidTable):
+        open_source(save_rds(tmp_path / "far.rds", frame(["t"], [far])))
 
 
 @pytest.mark.parametrize("ending", ["rds", "rda"])

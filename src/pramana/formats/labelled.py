@@ -179,7 +179,8 @@ def opened_with_codes(
 
 
 def _without(column: pa.ChunkedArray, codes: Sequence[Label]) -> pa.ChunkedArray:
-    gone = pc.is_in(column, value_set=pa.array(codes).cast(column.type))
+    occur = set(column.unique().to_pylist())  # a code that only has a label may be of another type
+    gone = pc.is_in(column, value_set=pa.array([v for v in codes if v in occur], column.type))
     return pc.if_else(gone, pa.scalar(None, column.type), column)
 
 
@@ -214,7 +215,8 @@ def codes_within(
 ) -> tuple[Label, ...]:
     """The values inside some ranges, in order: of those that occur or have a label."""
     seen = {*column.unique().drop_null().to_pylist(), *labelled}
-    fitting = (v for v in seen if isinstance(v, str) == isinstance(ranges[0][0], str))
+    kind = str if isinstance(ranges[0][0], str) else (int, float)
+    fitting = (v for v in seen if isinstance(v, kind))
     return tuple(sorted({_whole(v) for v in fitting if any(lo <= v <= hi for lo, hi in ranges)}))
 
 

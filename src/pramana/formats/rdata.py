@@ -165,13 +165,23 @@ def _column(name: str, value: Any, about: Form) -> pa.Array:
     if "Date" in classes:
         return _moments(value, 1.0, pa.int32()).cast(pa.date32())
     if "POSIXct" in classes:
-        # Universal time is what haven gives to times of SPSS and Stata, which have no zone.
-        zone = next((str(own) for own in about.get("tzone", ()) if own), "UTC")
-        kind = pa.timestamp("us", None if zone in ("UTC", "GMT") else zone)
-        return _moments(value, 1e6, pa.int64()).cast(kind)
+        return _moments(value, 1e6, pa.int64()).cast(pa.timestamp("us", _zone(about)))
     found = pa.array(getattr(value, "values", value) if _is_named(value) else value,
                      from_pandas=True)  # fmt: skip
     return _whole(found) if pa.types.is_floating(found.type) else found
+
+
+def _zone(about: Form) -> str | None:
+    """The zone of times; none for universal time, as R takes zones that it does not know.
+
+    Universal time is what haven gives to times of SPSS and Stata, which have no zone.
+    """
+    zone = next((str(own) for own in about.get("tzone", ()) if own), "UTC")
+    try:
+        pa.scalar(0, pa.timestamp("us", zone)).cast(pa.string())
+    except pa.ArrowInvalid:
+        return None
+    return None if zone in ("UTC", "GMT") else zone
 
 
 def _is_named(value: Any) -> bool:
@@ -191,7 +201,7 @@ def _moments(value: Any, unit: float, kind: pa.DataType) -> pa.Array:
     gone = ~np.isfinite(numbers)
     # R's seconds are floating: half of a millionth is rounding.
     moments = np.floor(np.where(gone, 0, numbers) * unit + (0.5 if unit > 1 else 0))
-    return pa.array(moments.astype(np.int64), mask=gone).cast(kind)
+    return pa.array(moments, mask=gone).cast(kind)  # which refuses what no file can hold
 
 
 def _whole(column: pa.Array) -> pa.Array:
