@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import nullcontext
 
 import numpy as np
 import pyarrow as pa
@@ -444,3 +445,44 @@ def test_where_nearly_all_is_rare_the_best_of_several_starts_is_taken():
     assert design.loss * sum(numbers) ** 2 <= 1.05 * 267.4
     exact = brute_force(design.matrix.weights, numbers, list(counts), [(0, 1, 2)])
     assert exact <= 0.05
+
+
+def a_column_beside(records: int = 60) -> tuple[Schema, pa.Table]:
+    """A key of four values, the last of them rare, and a town that is released as it is."""
+    values = ["a", "b", "c"] * (records // 3) + ["d"] * 2
+    data = pa.table({"key": values, "town": ["x", "y"] * (len(values) // 2)})
+    key = Column("key", Role.KEY, Categories(("a", "b", "c", "d")))
+    return Schema((key, Column("town", Role.PLAIN))), data
+
+
+@pytest.mark.parametrize("aims", [1, 8])
+def test_grids_share_what_was_searched_for(aims, monkeypatch):
+    """Every alpha is solved once, whichever grids are tried; only that which is asked in full."""
+    asked = []
+
+    def counted(*counts, **options):
+        asked.append((options["alpha"], options.get("roughly")))
+        return optimal_design(*counts, **options)
+
+    monkeypatch.setattr("pramana.methods.optimal.method.optimal_design", counted)
+    monkeypatch.setattr("pramana.methods.optimal.method.MOST_AIMS", aims)
+    schema, data = a_column_beside()
+    target = SpontaneousRecognition(alpha=0.1, width=2)
+    with pytest.raises(Infeasible) if aims == 1 else nullcontext():
+        api.design(schema, target, data=data, method="optimal")
+
+    assert asked[0] == (0.1, False)
+    assert len({alpha for alpha, _ in asked}) == len(asked)
+    assert all(roughly for _, roughly in asked[1:])
+    assert (len(asked) > 1) == (aims > 1)
+
+
+def test_what_no_matrix_meets_is_not_laid_on_columns_that_are_not_there():
+    """All cells are rare: the refusal says so, and speaks of no column released as it is."""
+    labels = tuple(f"v{number}" for number in range(20))
+    data = pa.table({"key": labels * 2})
+    schema = Schema((Column("key", Role.KEY, Categories(labels)),))
+    with pytest.raises(Infeasible, match="20 of 20 cells that occur are rare"):
+        api.design(
+            schema, SpontaneousRecognition(alpha=1 / 40, width=1), data=data, method="optimal"
+        )

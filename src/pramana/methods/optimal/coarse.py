@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from pramana.matrices import TransitionMatrix
+from pramana.matrices import ListedCells, TransitionMatrix
 from pramana.methods.optimal.cells import KeyCells
 from pramana.methods.optimal.decoys import rebuilt, transitions
 from pramana.methods.optimal.stepping import stepped
@@ -40,11 +40,12 @@ whoever tries every table of counts would find fewer that fit (tests/methods/tes
 
 
 def best_on_grid(
-    matrix: TransitionMatrix, steps: tuple[float, ...], cells: KeyCells | None, alpha: float
+    matrix: TransitionMatrix, steps: tuple[float, ...], cells: KeyCells, alpha: float
 ) -> TransitionMatrix:
     """The matrix with its moves on the grid, and of little loss there for these cells."""
     rounded = on_grid(matrix, steps)
-    if cells is None or not FEW_CELLS < cells.size <= STEPPED_CELLS or rounded is matrix:
+    whole = FEW_CELLS < cells.size <= STEPPED_CELLS and not isinstance(matrix, ListedCells)
+    if not whole or rounded is matrix:
         return rounded
     found = stepped(cells, rounded.values, alpha, _grid(steps))
     if found is None:

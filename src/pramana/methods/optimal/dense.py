@@ -46,6 +46,10 @@ NEAR, SEVERAL = 0.5, 64
 """A loss below this share of the records is near: other starts end in the same place. They are
 tried for so many cells at most, since each takes seconds for more."""
 
+ROUGHLY = (8, 6)
+"""Programs of both stages for a rough answer, for more cells than that: the programs that follow
+gain the last few hundredths, and entries are moved on the grid after it."""
+
 FAR = 1e300
 """The loss of a mixture that has no inverse, as a search for the least one takes it."""
 
@@ -127,14 +131,17 @@ class _Programs:
         return P
 
 
-def solve_dense(cells: KeyCells, alpha: float, *, keep: float) -> DenseAnswer | None:
+def solve_dense(
+    cells: KeyCells, alpha: float, *, keep: float, roughly: bool = False
+) -> DenseAnswer | None:
     """The three stages; nothing if no matrix with a diagonal of at least ``keep`` meets C1."""
     member = _members(cells)
+    most = ROUGHLY if roughly and cells.size > SEVERAL else (STEPS, CORNERS)
     # Combinations with many times 1/alpha records hold by themselves, unless the answer is far out.
     pairs = np.nonzero(~np.eye(cells.size, dtype=bool) & np.outer(~cells.fixed, ~cells.fixed))
     for watched in (cells.totals * alpha < MANY, cells.totals >= 0):
         programs = _Programs(cells.numbers, member[:, watched], alpha, (pairs[0], pairs[1]))
-        answer = _stages(programs, cells.numbers, keep)
+        answer = _stages(programs, cells.numbers, keep, most)
         if answer is None or _holds(answer.matrix, member, cells.numbers, alpha):
             return answer
     return answer
@@ -184,14 +191,16 @@ def _holds(P: FloatArray, member: FloatArray, numbers: FloatArray, alpha: float)
     return bool((chance[numbers > 0] <= alpha * (1 + 1e-6) * (numbers @ chance)).all())
 
 
-def _stages(programs: _Programs, numbers: FloatArray, keep: float) -> DenseAnswer | None:
+def _stages(
+    programs: _Programs, numbers: FloatArray, keep: float, most: tuple[int, int]
+) -> DenseAnswer | None:
     """The best of the answers from several starts; the first one where it stays near.
 
     Far from the identity the loss bends both ways, and where one ends depends on where one starts.
     """
     best: DenseAnswer | None = None
     for floor in FLOORS:
-        found = _from_floor(programs, numbers, keep, floor)
+        found = _from_floor(programs, numbers, keep, floor, most)
         if found is None:
             continue
         loss = dense_loss(found.matrix, numbers)
@@ -203,7 +212,7 @@ def _stages(programs: _Programs, numbers: FloatArray, keep: float) -> DenseAnswe
 
 
 def _from_floor(
-    programs: _Programs, numbers: FloatArray, keep: float, floor: float
+    programs: _Programs, numbers: FloatArray, keep: float, floor: float, most: tuple[int, int]
 ) -> DenseAnswer | None:
     # A cell without records costs a little too, so that its row is left alone.
     fewest = numbers + 1e-3
@@ -216,8 +225,8 @@ def _from_floor(
             break
         start = corner if start is None else (start + corner) / 2
         if dense_loss(start, numbers) < SINGULAR * numbers.sum():
-            P = _short_steps(programs, start, numbers, floor=least)
-            return _corners(programs, P, numbers, floor=least)
+            P = _short_steps(programs, start, numbers, floor=least, most=most[0])
+            return _corners(programs, P, numbers, floor=least, most=most[1])
     return None
 
 

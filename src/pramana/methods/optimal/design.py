@@ -135,6 +135,7 @@ def optimal_design(
     fixed: Collection[tuple[Label, ...]] = (),
     listed: KeyCells | None = None,
     keep: float = LEAST_KEPT,
+    roughly: bool = False,
 ) -> OptimalDesign:
     """The matrix of least loss that meets C1 for these counts.
 
@@ -149,6 +150,7 @@ def optimal_design(
         listed: the cells that matter, where the joint cells are too many to write out.
         keep: the least chance of each record to stay as it is. Near 1 only frequent cells move, as
             in the paper; the least loss lets rare records move too.
+        roughly: whether less time is spent on more than 64 cells, for a little more loss.
     """
     require_number("keep", keep, low=0, high=1, high_open=True)
     table = as_counts(counts)
@@ -164,7 +166,7 @@ def optimal_design(
 
     def solve(goal: float) -> Answer | None:
         if listed is None and cells.size <= DENSE_CELLS:
-            return _dense(cells, goal, keep=keep)
+            return _dense(cells, goal, keep=keep, roughly=roughly)
         return _sparse(cells, goal, keep=keep)
 
     def check(matrix: TransitionMatrix) -> SpontaneousRecognition:
@@ -225,9 +227,9 @@ def _tightened(
     )
 
 
-def _dense(cells: KeyCells, alpha: float, *, keep: float) -> Answer | None:
+def _dense(cells: KeyCells, alpha: float, *, keep: float, roughly: bool) -> Answer | None:
     """All matrices over the joint cells."""
-    answer = solve_dense(cells, alpha, keep=keep)
+    answer = solve_dense(cells, alpha, keep=keep, roughly=roughly)
     if answer is None:
         return None
     return Dense.of(cells.labels, answer.matrix), answer.gap

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +25,7 @@ from pramana.methods.counted import fingerprint, the_only
 from pramana.methods.optimal.cells import WHOLE, KeyCells
 from pramana.methods.optimal.coarse import GRIDS, best_on_grid
 from pramana.methods.optimal.decoys import as_listed, with_decoys, with_listed_decoys
-from pramana.methods.optimal.design import optimal_design, require_alpha
+from pramana.methods.optimal.design import OptimalDesign, optimal_design, require_alpha
 from pramana.methods.optimal.foreseen import changes_foreseen
 from pramana.methods.optimal.listing import listed_cells
 from pramana.methods.people import People
@@ -41,6 +42,7 @@ from pramana.types import FloatArray
 
 __all__ = ["Optimal"]
 
+Solver = Callable[[float], OptimalDesign]
 
 LISTED_FOR = 0.95
 """Targets are listed for an aim so much below the one that is asked for."""
@@ -73,9 +75,11 @@ class Optimal(Method):
         target = the_only(asked, SpontaneousRecognition, method=self.name)
         target = replace(target, choices=target.choices or schema.choices)
         listed = _listed(target, people)
+        solve = _solver(target, people, listed)
+        solve(target.alpha)  # where no matrix meets it, none on a grid does
         # Coarse steps would cost thousands of cells far more than they cost a few.
         for steps in GRIDS if listed is None else GRIDS[-1:]:
-            plan, reached = self._lowered(target, people, steps, listed)
+            plan, reached = self._lowered(target, people, steps, solve)
             if plan is not None:
                 return replace(plan, asked=(target,))
             if reached >= 1:
@@ -105,13 +109,13 @@ class Optimal(Method):
         target: SpontaneousRecognition,
         people: People,
         steps: tuple[float, ...],
-        listed: KeyCells | None,
+        solve: Solver,
     ) -> tuple[Plan | None, float]:
         """The plan with its matrix on a grid whose aim is low enough, and what was reached."""
-        aim, reached = target.alpha, 1.0
+        aim, reached = target.alpha, 0.0
         for _ in range(MOST_AIMS):
             try:
-                plan, reached = self._at(aim, target, people, steps, listed)
+                plan, reached = self._at(aim, target, people, steps, solve)
             except (Infeasible, SingularMatrix):
                 if aim == target.alpha and steps == GRIDS[-1]:
                     raise
@@ -129,25 +133,14 @@ class Optimal(Method):
         target: SpontaneousRecognition,
         people: People,
         steps: tuple[float, ...],
-        listed: KeyCells | None,
+        solve: Solver,
     ) -> tuple[Plan, float]:
         """The plan of a design for this alpha on the randomised columns, and what it reaches."""
         schema = people.schema
         names = tuple(column.name for column in schema.randomised)
         counts = people.counts.margin(*names)
-        cells = None if listed is not None else _joint_cells(schema, counts)
-        width, choices = _looked_at(target, schema, names)
-        design = optimal_design(
-            counts,
-            alpha=alpha,
-            width=width,
-            choices=choices,
-            possible=None if cells is None else cells.labels,
-            fixed=() if cells is None else cells.fixed,
-            listed=listed,
-        )
-        own = design.cells if listed is None else None
-        design = design.with_matrix(best_on_grid(design.matrix, steps, own, alpha))
+        design = solve(alpha)
+        design = design.with_matrix(best_on_grid(design.matrix, steps, design.cells, alpha))
         matrix = design.matrix if len(names) > 1 else _single(design.matrix)
         mechanism = Mechanism((Step(names, matrix),))
         computed = () if schema.known else (design.attained,)
@@ -191,6 +184,33 @@ class Optimal(Method):
         owners = tuple(own for own in plan.attained if only_the_owner(type(own)))
         found = attained(people.counted(mechanism), plan.asked, computed=owners)
         return made, replace(plan, mechanism=mechanism, attained=found)
+
+
+def _solver(target: SpontaneousRecognition, people: People, listed: KeyCells | None) -> Solver:
+    """The design for an alpha before it is put on a grid: made once, since grids share it.
+
+    That for a lower aim mostly tells how low the next one must be: less time is spent on it.
+    """
+    schema = people.schema
+    names = tuple(column.name for column in schema.randomised)
+    counts = people.counts.margin(*names)
+    cells = None if listed is not None else _joint_cells(schema, counts)
+    width, choices = _looked_at(target, schema, names)
+
+    @cache
+    def solve(alpha: float) -> OptimalDesign:
+        return optimal_design(
+            counts,
+            alpha=alpha,
+            width=width,
+            choices=choices,
+            possible=None if cells is None else cells.labels,
+            fixed=() if cells is None else cells.fixed,
+            listed=listed,
+            roughly=alpha < target.alpha,
+        )
+
+    return solve
 
 
 def _looked_at(
