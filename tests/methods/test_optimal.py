@@ -232,6 +232,17 @@ def test_steps_that_find_no_matrix_say_so():
     assert stepped(cells, np.eye(2), 0.4, np.array([0.1, 0.2, 0.5])) is None
 
 
+def test_steps_ask_nothing_for_those_who_are_just_enough():
+    """Ten records meet 0.1 by themselves, and are not among those that must hide."""
+    cells = KeyCells.of(as_counts({(0,): 500, (1,): 10, (2,): 10, (3,): 4}), width=1)
+    start = np.eye(4)
+    start[0] = [0.98, 0, 0, 0.02]
+    found = stepped(cells, start, 0.1, np.array([0.001, 0.002, 0.005, 0.01, 0.02, 0.05]))
+    assert found is not None
+    assert found[3, 3] <= 0.1 * (cells.numbers @ found)[3]
+    assert dense_loss(found, cells.numbers) < dense_loss(start, cells.numbers)
+
+
 @pytest.mark.parametrize("seed", [56])
 def test_the_road_of_larger_domains_is_within_5_percent_of_the_dense_optimum(seed, monkeypatch):
     """The same cells as if they were too many for all matrices; judged by the other method."""

@@ -63,7 +63,7 @@ def stepped(
         keep: the least chance of each record to stay as it is, where it is not lower already.
     """
     found = [
-        _walked(_Walk.of(cells, start, alpha * (1 - INSIDE), np.append(0.0, grid), keep, price))
+        _walked(_Walk.of(cells, start, alpha, np.append(0.0, grid), keep, price))
         for price in PRICES
     ]
     least, best = min(found, key=lambda own: own[0])
@@ -122,6 +122,7 @@ class _Walk:
         np.fill_diagonal(P, 0.0)
         moves = P > 0
         np.fill_diagonal(P, 1 - P.sum(axis=1))
+        # By alpha itself: just inside it, 1/alpha records would lack what nothing can mend.
         rare = np.isin(np.arange(cells.size), cells.rare(alpha))
         common = np.argsort(-cells.numbers, kind="stable")[:SOURCES]
         reached: BoolArray = np.any(moves, axis=0)
@@ -131,7 +132,7 @@ class _Walk:
         many = len(cells.totals)
         chance = np.stack([_by_combination(cells, row) for row in P])
         walk = cls(
-            cells, P, alpha, grid, keep, np.full(many, price), rare, active,
+            cells, P, alpha * (1 - INSIDE), grid, keep, np.full(many, price), rare, active,
             reached[active], chance, cells.numbers @ chance,
             np.zeros(many, dtype=np.int64), np.zeros(many), np.zeros(many),
         )  # fmt: skip
