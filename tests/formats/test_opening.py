@@ -8,6 +8,7 @@ import sys
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 from tests.outside.toys import Lines
 
 from pramana.errors import InvalidSchema, InvalidTable, MissingExtra, UnknownColumn
@@ -226,6 +227,19 @@ def test_spans_of_time_and_bytes_that_are_no_text_are_refused(tmp_path):
     column = Column("a", Role.KEY, Categories(("x", "y")))
     with pytest.raises(InvalidTable, match="UTF-8"):
         encode(column, pa.array([b"\xff"], pa.binary()))
+
+
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "", "\n"])
+@pytest.mark.parametrize("coded", [False, True])
+def test_times_of_a_zone_that_nobody_knows_are_refused(tmp_path, zone, coded):
+    """A file may say anything there; UTC and known ones are read."""
+    times = pa.array([0, 60], pa.timestamp("s", tz=zone or None))
+    times = times.dictionary_encode() if coded else times
+    feather.write_feather(pa.table({"at": times, "a": ["x", "y"]}), tmp_path / "t.feather")
+    if zone:
+        refused(tmp_path / "t.feather", "'at' holds times of a zone that is not known")
+    else:
+        assert open_table(tmp_path / "t.feather").rows == 2
 
 
 def test_a_mixed_domain_keeps_a_column_text(tmp_path):

@@ -14,6 +14,7 @@ import pramana as pm
 from pramana.guarantees.recognition_seen import log_stake
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition, choices_of_keys
 from pramana.matrices import Dense, Mechanism, Step
+from pramana.matrices.sparse_rows import SparseRows
 from pramana.release.verify import verify_folder
 from pramana.table.counts import Counts
 
@@ -81,3 +82,20 @@ def test_an_alpha_far_below_what_holds_is_found_by_anyone(tmp_path):
     (release.folder / "certificate.json").write_bytes(forged.to_bytes())
     failed = verify_folder(release.folder).of_state("failed")
     assert "spontaneous-recognition in the records" in {check.name for check in failed}
+
+
+def test_each_matrix_is_written_out_once_however_many_keys_are_looked_at(monkeypatch):
+    """A thousand cells are a million entries; of ten keys there are 120 choices."""
+    random = np.random.default_rng(3)
+    labels = [("u", "v")] * 5
+    cells = tuple(itertools.product(*labels))
+    every = np.arange(32)
+    rows = SparseRows.of(cells, rows=every, columns=(every + 1) % 32, probabilities=[0.5] * 32)
+    seen = []
+    values = SparseRows.values.fget
+    monkeypatch.setattr(SparseRows, "values", property(lambda own: seen.append(1) or values(own)))
+    released = Counts.of_codes("abcde", labels, list(random.integers(0, 2, (5, 40))))
+    choices = choices_of_keys(tuple("abcde"), width=3)
+    log_stake(Mechanism((Step(tuple("abcde"), rows),)), released, choices, 0.1)
+    assert len(choices) > 5
+    assert len(seen) == 1

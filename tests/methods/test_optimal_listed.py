@@ -141,7 +141,7 @@ def test_owner_checks_and_attacks_it_without_writing_it_out(release, monkeypatch
     monkeypatch.setattr("pramana.matrices.sparse_rows.DENSE_LIMIT", 100)
     monkeypatch.setattr("pramana.release.draws.DENSE_LIMIT", 100)
     monkeypatch.setattr("pramana.attacks.linkers.DENSE_LIMIT", 100)
-    monkeypatch.setattr("pramana.guarantees.recognition_seen.MOST_LABELS", 100)
+    monkeypatch.setattr("pramana.guarantees.recognition_seen.MOST_ENTRIES", 100**2)
     monkeypatch.setattr("pramana.release.order.MOST_CELLS", 100)
     monkeypatch.setattr("pramana.release.against_truth.MOST_CELLS", 50)
 

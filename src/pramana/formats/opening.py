@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pramana.errors import InvalidSchema, InvalidTable, UnknownColumn
 from pramana.formats.base import COMPRESSED, FORMATS, Format, format_of
@@ -83,6 +84,22 @@ def require_types(schema: pa.Schema) -> None:
             raise InvalidTable(
                 f"Column '{item.name}' holds values of an extension type. Make them texts."
             )
+        if not _zone_is_known(item.type):
+            raise InvalidTable(
+                f"Column '{item.name}' holds times of a zone that is not known here. Make it UTC."
+            )
+
+
+def _zone_is_known(kind: pa.DataType) -> bool:
+    """Whether times of this type can be read at all: their zone may be any text."""
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if not pa.types.is_timestamp(plain) or plain.tz is None:
+        return True
+    try:
+        pc.strftime(pa.scalar(0, plain))
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def require_columns(schema: Schema, names: Sequence[str]) -> None:

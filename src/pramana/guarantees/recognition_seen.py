@@ -31,9 +31,12 @@ SHARES = (0.003, 0.03, 0.3, 1.0)
 """What is bet at once: how strongly, and on what share of the combinations."""
 
 MOST_CHOICES = 200
-MOST_LABELS = 2_000
+MOST_ENTRIES = 4_000_000
 MOST_CELLS = 1_000_000
-"""Choices of keys, cells of a matrix and combinations of a step's keys that are looked at."""
+"""Choices of keys, entries of all matrices and combinations of a step's keys that are looked at."""
+
+MOST_WORK = 200_000_000
+"""Entries that are looked at over all choices, the first ones first: a second or two."""
 
 HAIR = 1 - 1e-9
 """Chances are added in floating numbers here: so much less than they come out is taken."""
@@ -50,12 +53,14 @@ def log_stake(
         choices: keys that are looked at together.
         alpha: what is stated.
     """
-    if not alpha:
+    entries = sum(len(step.labels) ** 2 * len(step.matrices) for step in mechanism.steps)
+    if not alpha or not 0 < entries <= MOST_ENTRIES:
         return 0.0
+    chances = [[matrix.values for matrix in step.matrices] for step in mechanism.steps]
     found = [
         _stakes(least / alpha * HAIR, own.numbers.astype(np.float64))
-        for keys in choices[:MOST_CHOICES]
-        if (least := _least(mechanism, own := released.margin(*keys))) is not None
+        for keys in choices[: min(MOST_CHOICES, max(MOST_WORK // entries, 1))]
+        if (least := _least(mechanism, chances, own := released.margin(*keys))) is not None
     ]
     if not found:
         return 0.0
@@ -73,22 +78,26 @@ def _stakes(mean: FloatArray, seen: FloatArray) -> FloatArray:
     return np.array(found)
 
 
-def _least(mechanism: Mechanism, seen: Counts) -> FloatArray | None:
+def _least(
+    mechanism: Mechanism, chances: Sequence[Sequence[FloatArray]], seen: Counts
+) -> FloatArray | None:
     """Of each combination seen, the least chance above zero of any cell; none where too large."""
     least = np.ones(len(seen.numbers))
-    for step in mechanism.steps:
+    for step, own in zip(mechanism.steps, chances, strict=True):
         places = [at for at, name in enumerate(seen.columns) if name in step.columns]
         if not places:
             continue
         sizes = [seen.sizes[at] for at in places]
-        if len(step.labels) > MOST_LABELS or math.prod(sizes) > MOST_CELLS:
+        if math.prod(sizes) > MOST_CELLS:
             return None
-        table = _least_of(step, [seen.columns[at] for at in places], seen)
+        table = _least_of(step, own, [seen.columns[at] for at in places], seen)
         least *= table[cell_numbers([seen.cells[:, at] for at in places], sizes)]
     return least
 
 
-def _least_of(step: Step, names: Sequence[str], seen: Counts) -> FloatArray:
+def _least_of(
+    step: Step, matrices: Sequence[FloatArray], names: Sequence[str], seen: Counts
+) -> FloatArray:
     """The same of some columns of a step, by the numbers of their combinations; 0 if none is."""
     labels = [seen.labels[seen.columns.index(name)] for name in names]
     axes = [step.columns.index(name) for name in names]
@@ -97,8 +106,8 @@ def _least_of(step: Step, names: Sequence[str], seen: Counts) -> FloatArray:
     order = np.argsort(where, kind="stable")
     there, first = np.unique(where[order], return_index=True)
     least = np.full(len(there), np.inf)
-    for matrix in step.matrices:
-        chances = np.add.reduceat(matrix.values[:, order], first, axis=1)
+    for matrix in matrices:
+        chances = np.add.reduceat(matrix[:, order], first, axis=1)
         least = np.minimum(least, np.where(chances > 0, chances, np.inf).min(axis=0))
     table = np.zeros(math.prod(len(own) for own in labels))
     table[there] = np.where(np.isinf(least), 0.0, least)
