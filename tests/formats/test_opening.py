@@ -229,6 +229,13 @@ def test_spans_of_time_and_bytes_that_are_no_text_are_refused(tmp_path):
         encode(column, pa.array([b"\xff"], pa.binary()))
 
 
+@pytest.mark.parametrize("text", ['""\n""\n', " , \n , \n", '"', '"\n"\n'])
+def test_a_text_file_without_a_name_is_refused(tmp_path, text):
+    """Blanks and empty quotes name nothing."""
+    (tmp_path / "t.csv").write_text(text)
+    refused(tmp_path / "t.csv", "must name the columns, and none has a name")
+
+
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "", "\n"])
 @pytest.mark.parametrize("coded", [False, True])
 def test_times_of_a_zone_that_nobody_knows_are_refused(tmp_path, zone, coded):

@@ -205,9 +205,11 @@ def _header(
         io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote, escapechar=escape
     )
     try:
-        header = next(row for row in reader if any(field.strip() for field in row))
+        header = next((row for row in reader if any(field.strip() for field in row)), None)
     except csv.Error:  # a name longer than any
         raise _no_header(path) from None
+    if header is None:
+        raise InvalidTable(f"The first line of {path} must name the columns, and none has a name.")
     names = [" ".join(name.split()) for name in header]
     if all(_is_number(name) for name in names):
         raise InvalidTable(
