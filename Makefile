@@ -2,10 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
+# What is loaded is compiled then: most of what libraries bring along is never loaded here.
+INSTALLED := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # Commands and workers that start often would be compiled anew each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-spark test-snippets test-faults check docs pictures bench clean setup setup-all java test-browser test-wheel chromium collect-demo test-postgres postgresql studio studio-demo studio-pictures
+.PHONY: help demo test test-spark test-snippets test-faults check docs pictures bench clean setup setup-all java test-browser test-wheel chromium collect-demo test-postgres postgresql loops studio studio-demo studio-pictures
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -33,7 +35,7 @@ test-wheel: .venv/.developer ## build the wheel, install it with what it declare
 	@PRAMANA_TEST_WHEEL=.wheel $(BIN)/python -m pytest -q tests/wheel
 
 collect-demo: .venv/.user ## a survey of 5,000 simulated people, from the page to the release
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[collect]'
+	@$(INSTALLED) --editable '.[collect]'
 	@rm -rf collect-demo
 	@$(BIN)/pramana collect demo
 
@@ -46,6 +48,9 @@ studio-demo: .venv/.studio ## the same on 100,000 people who do not exist
 
 studio-pictures: chromium .venv/.browser ## the screenshots of docs/studio.md anew
 	@$(BIN)/python -m benchmarks.studio_pictures
+
+loops: .venv/.developer ## compile the loops of the clustering ahead of time, anew
+	@$(BIN)/python -m benchmarks.loops
 
 test-faults: .venv/.developer ## kills, signals, pairs at once, full disks (as root) and mutated inputs: less than an hour on two cores
 	@$(BIN)/python -m benchmarks faults
@@ -79,37 +84,37 @@ clean:           ## remove what the other commands made
 	$(PYTHON) -m venv .venv
 
 .venv/.user: .venv/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(INSTALLED) --editable .
 	@touch $@
 
 .venv/.developer: .venv/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(INSTALLED) --editable '.[dev]'
 	@touch $@ .venv/.user
 
 .venv/.studio: .venv/.user
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[studio,files]'
+	$(INSTALLED) --editable '.[studio,files]'
 	@touch $@
 
 .venv/.browser: .venv/.developer
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[browser]'
+	$(INSTALLED) --editable '.[browser]'
 	@touch $@
 
 .venv/.docs: .venv/.developer
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(INSTALLED) --editable '.[docs]'
 	@touch $@
 
 .venv/.spark: .venv/.developer
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark]'
+	$(INSTALLED) --editable '.[spark]'
 	@touch $@
 
 .venv/.all: .venv/.developer
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[browser,docs,spark]'
+	$(INSTALLED) --editable '.[browser,docs,spark]'
 	@touch .venv/.browser .venv/.docs .venv/.spark $@
 
 # What cannot be installed is skipped by its benchmark, with the reason.
 .venv/.bench: .venv/.developer
 	for extra in '--editable .[spark]' multi-freq-ldpy pure-ldp statsmodels k-means-constrained; do \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check $$extra || true; done
+	  $(INSTALLED) $$extra || true; done
 	@touch $@
 
 java:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pramana import registry
 from pramana.registry import Registry
 
 
@@ -56,3 +57,46 @@ def test_an_installed_package_offers_a_member_by_an_entry_point(
     assert found["square"] == 4
     assert found["path"] is Path
     sys.modules.pop("toy_shapes", None)
+
+
+def offering(folder: Path, said: str) -> None:
+    """A package that says so of itself."""
+    about = folder / "toy-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(said)
+
+
+def test_packages_are_looked_through_only_where_one_speaks_of_a_registry(tmp_path: Path) -> None:
+    """The command of this package itself is none; a folder that is not there offers nothing."""
+    folders = [tmp_path / name for name in ("none", "command", "member", "egg")]
+    for folder in folders[1:]:
+        folder.mkdir()
+    offering(folders[1], "[console_scripts]\npramana = pramana.__main__:main\n")
+    offering(folders[2], "[console_scripts]\na = b:c\n\n[pramana.methods]\nown = toy:OWN\n")
+    (folders[3] / "EGG-INFO").mkdir()
+    (folders[3] / "EGG-INFO" / "entry_points.txt").write_text("[pramana.formats]\nown = t:OWN\n")
+
+    assert [registry._may_offer((str(own),)) for own in folders] == [False, False, True, True]
+
+
+def test_what_cannot_be_seen_may_offer_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Packages in an archive, and those that another finder knows of."""
+    archive = tmp_path / "packages.zip"
+    archive.write_bytes(b"PK")
+    assert registry._may_offer((str(archive),))
+
+    class Finder:
+        """Knows packages of its own."""
+
+        @staticmethod
+        def find_distributions(_: object) -> list[object]:
+            """None."""
+            return []
+
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
+    registry._may_offer.cache_clear()
+    assert registry._may_offer((str(tmp_path),))
+    registry._may_offer.cache_clear()

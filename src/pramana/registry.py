@@ -8,15 +8,22 @@ from an installed package by an entry point of the registry's group.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from importlib import import_module
-from importlib.metadata import EntryPoints, entry_points
-from typing import Any, Generic, TypeVar, cast
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 __all__ = ["Registry", "load"]
 
 T = TypeVar("T")
+
+GROUP = b"[pramana."
+"""How the groups of all registries begin where a package says what it offers."""
+
+ABOUT = (".dist-info", ".egg-info", "egg-info")
+"""How folders end in which installed packages say what they offer."""
 
 
 class Registry(Mapping[str, T], Generic[T]):
@@ -70,14 +77,42 @@ class Registry(Mapping[str, T], Generic[T]):
         if self._looked_outside:
             return
         self._looked_outside = True
-        for offered in _installed(tuple(sys.path)).select(group=self.group):
+        for offered in _installed(tuple(sys.path), self.group):
             self._loaders.setdefault(offered.name, offered.load)
 
 
+def _installed(path: tuple[str, ...], group: str) -> Iterable[Any]:
+    """What packages on this path offer to a group."""
+    if not _may_offer(path):  # mostly: loading what finds it takes longer than all our looking
+        return ()
+    from importlib.metadata import entry_points
+
+    return entry_points(group=group)
+
+
 @cache
-def _installed(_: tuple[str, ...]) -> EntryPoints:
-    """What packages on this path offer, whatever the kind: finding it reads a file a package."""
-    return cast("EntryPoints", entry_points())  # Python 3.11 gives them by another name
+def _may_offer(path: tuple[str, ...]) -> bool:
+    """Whether a package on this path may offer anything; where it cannot be seen, it may."""
+    others = (finder for finder in sys.meta_path if finder is not PathFinder)
+    if any(hasattr(finder, "find_distributions") for finder in others):
+        return True
+    for place in map(Path, path):
+        if place.is_file():  # packages in an archive
+            return True
+        try:
+            about = [own for own in place.iterdir() if own.name.lower().endswith(ABOUT)]
+        except OSError:
+            continue
+        if any(_speaks_of_us(own / "entry_points.txt") for own in about):
+            return True
+    return False
+
+
+def _speaks_of_us(file: Path) -> bool:
+    try:
+        return GROUP in file.read_bytes()
+    except OSError:
+        return False
 
 
 def load(place: str) -> Any:

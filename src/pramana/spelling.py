@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
+import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from pramana.errors import InvalidNumber
 
 __all__ = ["as_file", "as_list", "as_part", "as_table", "as_tables", "in_shell", "names_in",
-           "names_of_table", "parts_of", "pasted", "tables_in", "tables_of"]  # fmt: skip
+           "names_of_table", "parts_of", "pasted", "program", "tables_in", "tables_of"]  # fmt: skip
 
 
 def parts_of(text: str, apart: str = ",") -> list[str]:
@@ -135,7 +138,19 @@ def pasted(words: Sequence[str]) -> str:
     >>> pasted(["pramana", "schema", "my schema.toml", "--without", "a\tb"])
     "pramana schema 'my schema.toml' --without $'a\\tb'"
     """
-    return " ".join(map(in_shell, words))
+    first, *rest = words
+    return " ".join(map(in_shell, (program() if first == PROGRAM else first, *rest)))
+
+
+PROGRAM = "pramana"
+
+
+def program() -> str:
+    """The program as it was typed, such as ``.venv/bin/pramana``: it need not be on the path."""
+    typed = Path(sys.argv[0])
+    if typed.stem != PROGRAM or (typed.is_absolute() and shutil.which(PROGRAM)):
+        return PROGRAM
+    return str(typed)
 
 
 ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}

@@ -36,12 +36,17 @@ HEAVY = (
 )
 
 
-def loaded_by(code: str) -> set[str]:
-    """The packages that a fresh Python has loaded after running some code."""
+def modules_loaded_by(code: str) -> set[str]:
+    """The modules that a fresh Python has loaded after running some code."""
     script = f"{code}\nimport sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return {name.partition(".")[0] for name in done.stdout.split()}
+    return set(done.stdout.split())
+
+
+def loaded_by(code: str) -> set[str]:
+    """The packages among them."""
+    return {name.partition(".")[0] for name in modules_loaded_by(code)}
 
 
 @pytest.mark.parametrize("module", ["pramana", "pramana.cli.app"])
@@ -70,7 +75,12 @@ def test_a_small_release_is_made_and_checked_without_libraries_that_it_does_not_
         f"protect {tmp_path}/t.csv --schema {tmp_path}/s.toml --k 3 -o {tmp_path}/out",
         f"verify {tmp_path}/out",
     ):
-        called = f"""
+        assert not loaded_by(as_typed(command)) & (set(HEAVY) - {"numpy", "pyarrow"})
+
+
+def as_typed(command: str) -> str:
+    """Code that runs a command, and goes on where it went well."""
+    return f"""
 import sys
 from pramana.cli.app import main
 sys.argv = "pramana {command}".split()
@@ -79,7 +89,22 @@ try:
 except SystemExit as left:
     assert left.code == 0, left.code
 """
-        assert not loaded_by(called) & (set(HEAVY) - {"numpy", "pyarrow"})
+
+
+def test_protecting_loads_its_own_method_and_nothing_of_an_analyst(tmp_path: Path) -> None:
+    """No other method, no estimate, no search through packages that offer nothing.
+
+    One option of a method is enough for all of them to be known: it may be of another.
+    """
+    (tmp_path / "t.csv").write_text("sex\n" + "F\nM\n" * 50)
+    (tmp_path / "s.toml").write_text('[columns.sex]\nrole = "key"\ncategories = ["F", "M"]\n')
+    called = f"protect {tmp_path}/t.csv --schema {tmp_path}/s.toml --k 3 --method retention -o "
+    loaded = modules_loaded_by(as_typed(f"{called}{tmp_path}/one"))
+    rooms = ("pramana.estimation.counts", "pramana.release.verify", "pramana.methods.optimal")
+    others = {"pramana.methods.invariant", "importlib.metadata", "email.message", "pydoc"}
+    assert not loaded & {*rooms, *others}
+    more = modules_loaded_by(as_typed(f"{called}{tmp_path}/two --spread equal"))
+    assert "pramana.methods.invariant" in more
 
 
 def seconds(*command: str) -> float:

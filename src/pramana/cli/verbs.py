@@ -8,6 +8,7 @@ from functools import cache
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from inspect import cleandoc
+from types import ModuleType
 from typing import Any, Final
 
 import typer
@@ -145,6 +146,27 @@ def _load_arrow_alone() -> None:
         pa.array([])
     finally:
         sys.meta_path.remove(nowhere)
+    _load_functions_without_help()
+
+
+def _load_functions_without_help() -> None:
+    """Load Arrow's functions without the pages of help that are put together for each of them.
+
+    Reading the pages that these are made of takes half of the time, and nobody asks a program for
+    them. An Arrow that needs more of the reader is loaded as it is, by whoever needs it first.
+    """
+    place, functions = "pyarrow.vendored.docscrape", "pyarrow.compute"
+    if place in sys.modules or functions in sys.modules:
+        return
+    reader = ModuleType(place)
+    vars(reader)["NumpyDocString"] = lambda _: {"Parameters": ()}
+    sys.modules[place] = reader
+    try:
+        import_module(functions)
+    except Exception:  # of whatever kind: it is not there then, as if nothing had been tried
+        sys.modules.pop(functions, None)
+    finally:
+        del sys.modules[place]
 
 
 class _NotFound(MetaPathFinder):
