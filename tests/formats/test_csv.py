@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -333,6 +334,64 @@ def test_labels_are_spelled_as_all_other_texts_are(monkeypatch):
         monkeypatch.setattr(csv, "JOINED", most)
         group = pa.table(columns[:many], names=list("abc")[:many])
         plain = pa.schema([(name, pa.string()) for name in group.column_names])
-        made = b"".join(map(bytes, csv._as_lines(plain, group)))
+        made = b"".join(bytes(lines()) for lines in csv._as_lines(plain, group))
         assert made == bytes(csv._lines(plain, group))
         assert all(map(csv._is_of_labels, group.columns))
+
+
+def test_lines_are_made_when_those_before_them_have_been_written(tmp_path, monkeypatch):
+    """A group of records is never held as text: memory that was written is used for the next."""
+    monkeypatch.setattr(csv, "LINES", 10)
+    labels = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 500, "uint8"), ["F", "M"])
+    held = []
+    usual = csv._joined
+
+    class Unbuffered(type(Path())):
+        """A place where the size of the file tells what was written."""
+
+        def open(self, mode):
+            return super().open(mode, buffering=0)
+
+    def joined(*own):
+        held.append(path.stat().st_size)
+        return usual(*own)
+
+    monkeypatch.setattr(csv, "_joined", joined)
+    path, group = Unbuffered(tmp_path / "t.csv"), pa.table({"sex": labels})
+    csv.CSV.write(path, csv.RecordStream(group.schema, [group]))
+
+    header, line = len('"sex"\n'), len('"F"\n')
+    assert held == [header + 10 * line * at for at in range(100)]
+
+
+def test_lines_of_many_labels_are_no_more_bytes_than_arrow_can_count():
+    """Of hundreds of columns with long labels the usual number of lines takes over 2**31 bytes."""
+    many, longest = 300, len(f'"{2 * csv.LONGEST * csv.QUOTE}",')
+    own = pa.DictionaryArray.from_arrays(pa.array([0, 1] * (csv.LINES // 2), "uint8"), ["a", '"'])
+    group = pa.table([own] * many, names=[str(at) for at in range(many)])
+    plain = pa.schema([(name, pa.string()) for name in group.column_names])
+    made = [bytes(lines()) for lines in csv._as_lines(plain, group)]
+
+    assert max(lines.count(b"\n") for lines in made) * many * longest < 2**31
+    assert b"".join(made) == bytes(csv._lines(plain, group))
+
+
+def test_blocks_share_memory_and_no_values(tmp_path, monkeypatch):
+    """The memory of one is used again for another while its records are still held."""
+    monkeypatch.setattr(csv, "BLOCK", 64)
+    texts = [f"text {at * 7919}" for at in range(2000)]
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{one},{one}\n" for one in texts))
+    read = csv.CSV.open(tmp_path / "t.csv").to_arrow().to_pydict()
+
+    assert read == {"a": texts, "b": texts}
+
+
+@pytest.mark.parametrize("line", [0, 900, 1999])
+def test_what_is_no_text_is_found_in_whichever_block_it_stands(tmp_path, monkeypatch, line):
+    """Of every distinct value, though values are not looked at one by one."""
+    monkeypatch.setattr(csv, "BLOCK", 64)
+    lines = [b"a text,1\n"] * 2000
+    lines[line] = b"a t\xffxt,1\n"
+    (tmp_path / "t.csv").write_bytes(b"a,b\n" + b"".join(lines))
+    with pytest.raises(InvalidTable, match=f"line {line + 2:,}"):
+        csv.CSV.open(tmp_path / "t.csv", encoding="utf-8")

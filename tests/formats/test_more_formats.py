@@ -177,6 +177,9 @@ def test_a_sheet_is_named_and_the_row_of_names_is_told(tmp_path):
     with pytest.warns(Notice, match=r"2 sheets \(intro, data\), .*such as 'people.xlsx#data'"):
         assert open_source(path).schema.names == ["x"]
     assert open_source(f"{path}#data!3").rows == 60
+    first = xlsx(tmp_path / "first.xlsx", intro=[("about",)], data=[HEAD, *ROWS])
+    with pytest.raises(InvalidTable, match=r"no records. first.xlsx has 2 .*'first.xlsx#data'"):
+        open_source(first)
     with pytest.raises(InvalidTable, match=r"no sheet 'dta'. It has: intro, data"):
         open_source(f"{path}#dta")
     with pytest.raises(InvalidTable, match="row of the column names"):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,7 @@ from pramana.parallel import default_threads, in_order
 from pramana.table.alike import comparable
 from pramana.table.numerals import NOT_A_NUMBER, are_decimal, are_integers
 from pramana.table.opened import OpenedTable, Part
-from pramana.types import Codes
+from pramana.types import Codes, IntArray
 
 __all__ = ["CSV", "CsvFormat"]
 
@@ -38,10 +38,12 @@ BLOCK = 2**23
 LINES = 2**14
 JOINED = 2**12  # texts of some columns together that are spelled beforehand
 LONGEST = 2**8
+ROOM = 2**30  # bytes of lines that are made of labels at once; Arrow counts them up to 2**31
 QUOTE = '"'
 MARK = "\ufeff"
 CODED = pa.dictionary(pa.int32(), pa.string())  # each distinct value is looked at once a block
 GROUPED = r"^-?[1-9][0-9]{0,2}(,[0-9]{3})+$"  # 1,234 may be a thousand or one and a bit
+_Held = TypeVar("_Held", pa.Table, pa.RecordBatch)
 CODE_NAMES = re.compile(
     r"(^|[_\W])(zip|zip_?code|post_?code|postal(_?code)?|plz|phone|tel|mobile|fax|ssn|iban)($|[_\W])"
 )
@@ -160,46 +162,56 @@ class CsvFormat(Format):
         """Write a file with commas.
 
         Text goes in quotes and missing values go without, so that an empty text and a missing one
-        stay apart. Groups are made text by several threads, and written one after the other.
+        stay apart. Some lines are made and written before the next: where memory is used again at
+        once, the system need not find new one. Texts of labels are copied by the thread that
+        writes, which takes less than to hand them over; all others are made by several.
         """
         plain = pa.schema([(item.name, _plain(item.type)) for item in records.schema])
-        made = partial(_as_lines, plain)
+        threads = 1 if all(map(_may_be_of_labels, records.schema.types)) else default_threads()
+        made = (lines for group in records.groups for lines in _as_lines(plain, group))
         with path.open("wb") as file:
             file.write(_lines(plain, records.schema.empty_table(), names=True))
-            for lines in in_order(made, records.groups, threads=default_threads(), cells=_cells):
-                file.writelines(lines)
-                lines.clear()  # before the next are waited for
+            for lines in in_order(_made, made, threads=threads):
+                file.write(lines)
 
 
 CSV: Final = CsvFormat()
 
 
-def _cells(group: pa.Table) -> int:
-    return int(group.num_rows * group.num_columns)
+def _made(lines: Callable[[], pa.Buffer]) -> pa.Buffer:
+    return lines()
 
 
-def _as_lines(plain: pa.Schema, group: pa.Table) -> list[pa.Buffer]:
-    """The lines of a group, some at a time: a buffer that grows is copied, over and over."""
+def _as_lines(plain: pa.Schema, group: pa.Table) -> Iterator[Callable[[], pa.Buffer]]:
+    """The lines of a group, some at a time, yet to be made."""
     if len(group) and all(map(_is_of_labels, group.columns)):
-        runs = _runs([column.chunk(0) for column in group.columns])
-        return [_joined(runs, at) for at in range(0, len(group), LINES)]
-    return [_lines(plain, group.slice(at, LINES)) for at in range(0, len(group), LINES)]
+        texts, places = _texts_of_lines([column.chunk(0) for column in group.columns])
+        widest = group.num_columns * len(f'"{2 * LONGEST * QUOTE}",')
+        some = min(LINES, max(1, ROOM // widest))
+        parts = range(0, len(group), some)
+        return (partial(_joined, texts, places[at : at + some]) for at in parts)
+    parts = range(0, len(group), LINES)
+    return (partial(_lines, plain, group.slice(at, LINES)) for at in parts)
+
+
+def _may_be_of_labels(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type))
 
 
 def _is_of_labels(column: pa.ChunkedArray) -> bool:
     """Whether a column is of few and short texts."""
-    kind = column.type
-    if not pa.types.is_dictionary(kind) or not pa.types.is_string(kind.value_type):
+    if not _may_be_of_labels(column.type):
         return False
     labels = column.chunk(0).dictionary
     longest = pc.max(pc.binary_length(labels)).as_py() or 0
     return len(labels) < JOINED and not labels.null_count and longest <= LONGEST
 
 
-def _runs(columns: Sequence[pa.DictionaryArray]) -> list[tuple[pa.Array, Codes]]:
-    """Neighbours whose values are spelled together: all that they can be, and what records are.
+def _texts_of_lines(columns: Sequence[pa.DictionaryArray]) -> tuple[pa.Array, IntArray]:
+    """All texts that lines are made of, and which of them make the line of each record.
 
-    A record is then put together of few texts, and no value of it is looked at.
+    Neighbouring columns are spelled together, as far as all that they can be are few: a record is
+    then put together of few texts, and no value of it is looked at.
     """
     runs: list[tuple[list[str], Codes]] = []
     for place, column in enumerate(columns, start=1):
@@ -214,14 +226,19 @@ def _runs(columns: Sequence[pa.DictionaryArray]) -> list[tuple[pa.Array, Codes]]
             codes = places * np.uint16(len(labels)) + codes
             labels = [one + other for one in before for other in labels]
         runs.append((labels, codes))
-    return [(pa.array(labels), codes) for labels, codes in runs]
+    texts: list[str] = []
+    each = np.empty((len(columns[0]), len(runs)), np.int64)
+    for at, (labels, codes) in enumerate(runs):
+        np.add(codes, len(texts), out=each[:, at], dtype=np.int64)
+        texts += labels
+    return pa.array(texts), each
 
 
-def _joined(runs: Sequence[tuple[pa.Array, Codes]], at: int) -> pa.Buffer:
-    """Some lines: what stands behind each other in memory is what stands in the file."""
-    texts = [labels.take(pa.array(codes[at : at + LINES])) for labels, codes in runs]
-    lines = pc.binary_join_element_wise(*texts, "")
-    return lines.buffers()[2].slice(0, pc.sum(pc.binary_length(lines)).as_py())
+def _joined(texts: pa.Array, places: IntArray) -> pa.Buffer:
+    """Some lines: texts that are taken in turn stand behind each other, as they do in the file."""
+    taken = texts.take(pa.array(places.ravel()))
+    size = np.frombuffer(taken.buffers()[1], np.int32)[len(taken)]
+    return taken.buffers()[2].slice(0, int(size))
 
 
 def _lines(plain: pa.Schema, group: pa.Table, *, names: bool = False) -> pa.Buffer:
@@ -403,9 +420,8 @@ def _reader(path: Path, dialect: Dialect) -> Iterator[pa.RecordBatch]:
         return
     with pa.OSFile(str(path)) as file:
         blocks = _Blocks(file, dialect)
-        for table in in_order(
-            partial(_block, dialect), blocks, threads=default_threads(), cells=_block_cells
-        ):
+        read = partial(_block, dialect, blocks)
+        for table in in_order(read, blocks, threads=default_threads(), cells=_block_cells):
             yield from table.to_batches()
         if blocks.done < file.size():
             file.seek(blocks.done)
@@ -427,32 +443,58 @@ class _Blocks:
     def __init__(self, file: pa.NativeFile, dialect: Dialect) -> None:
         self._file, self._quote = file, dialect.quote.encode()
         self._mark = MARK.encode(dialect.encoding.removesuffix("-sig"), errors="ignore")
+        self._free: list[bytearray] = []
         self.done = 0  # bytes of the blocks given out
 
-    def __iter__(self) -> Iterator[tuple[bytes, bool]]:
+    def __iter__(self) -> Iterator[_Block]:
         left = b""
-        while self._file.size() >= 2 * BLOCK and (part := self._file.read(BLOCK)):
-            end = part.rfind(b"\n", 0, -len(self._mark) or None) + 1
-            if self._quote in part or not end:  # a longer line is refused by who reads the rest
+        while self._file.size() >= 2 * BLOCK:
+            held = self._free.pop() if self._free else bytearray(BLOCK)
+            held[: len(left)] = left
+            size = len(left) + self._file.readinto(memoryview(held)[len(left) :])
+            end = held.rfind(b"\n", len(left), size - len(self._mark)) + 1
+            if not end or held.find(self._quote, len(left), size) >= 0:
+                return  # also at the end; a longer line is refused by who reads the rest
+            if self._mark and held.startswith(self._mark, end, size):
                 return
-            if self._mark and part.startswith(self._mark, end):
-                return
-            block, left = left + part[:end], part[end:]
-            begin, self.done = self.done, self.done + len(block)
-            yield block, begin == 0
+            left = bytes(held[end:size])
+            begin, self.done = self.done, self.done + end
+            yield _Block(held, end, begin == 0)
+
+    def take_back(self, block: _Block) -> None:
+        """The memory of a block whose records have been read is that of another."""
+        self._free.append(block.held)
 
 
-def _block_cells(block: tuple[bytes, bool]) -> int:
-    return len(block[0]) // 8
+class _Block(NamedTuple):
+    """Whole lines, at the beginning of what is held."""
+
+    held: bytearray
+    size: int
+    first: bool
 
 
-def _block(dialect: Dialect, block: tuple[bytes, bool]) -> pa.Table:
+def _block_cells(block: _Block) -> int:
+    return block.size // 8
+
+
+def _block(dialect: Dialect, blocks: _Blocks, block: _Block) -> pa.Table:
     """The records of some lines."""
     from pyarrow import csv
 
-    lines, first = block
-    options = _options(dialect, first=first, threads=False, size=len(lines))
-    return csv.read_csv(pa.BufferReader(lines), **options)
+    options = _options(dialect, first=block.first, threads=False, size=block.size)
+    lines = pa.py_buffer(memoryview(block.held)[: block.size])
+    table = csv.read_csv(pa.BufferReader(lines), **options)
+    blocks.take_back(block)
+    return _in_utf8(table)
+
+
+def _in_utf8(held: _Held) -> _Held:
+    """Dictionaries of text, each entry of which is looked at once."""
+    for column in held.columns:
+        for array in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+            array.dictionary.validate(full=True)
+    return held
 
 
 def _by_one(
@@ -468,7 +510,7 @@ def _by_one(
 
     heard = note if wrong is not None else None
     options = _options(dialect, heard, first=first, threads=wrong is None, size=BLOCK)
-    yield from csv.open_csv(stream, **options)
+    yield from map(_in_utf8, csv.open_csv(stream, **options))
 
 
 def _options(
@@ -492,6 +534,7 @@ def _options(
         ),
         "parse_options": _parse_options(dialect, note),
         "convert_options": csv.ConvertOptions(
+            check_utf8=False,  # of each value; see _in_utf8
             column_types=dict.fromkeys(dialect.names, CODED),
             null_values=[""],
             strings_can_be_null=True,

@@ -88,8 +88,12 @@ def read_here(path: Path, *, marked: str, called: str, rename: str = "") -> tupl
         raise InvalidTable(
             f"{path} cannot be read as {called}: it is broken, cut short, or locked."
         ) from None
-    table = _table(rows, part, sheet, rename=bool(rename))
-    return table.replace_schema_metadata({OTHERS: _others(part, book.sheet_names)}), Labels()
+    others = _others(part, book.sheet_names)
+    try:
+        table = _table(rows, part, sheet, rename=bool(rename))
+    except InvalidTable as error:  # it may be in another sheet that the table stands
+        raise InvalidTable(f"{error} {others}".rstrip()) from None
+    return table.replace_schema_metadata({OTHERS: others}), Labels()
 
 
 def _others(part: PartOf, sheets: Sequence[str]) -> str:
