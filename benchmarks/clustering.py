@@ -108,6 +108,8 @@ def _child(n: int, k: int) -> Result:
 class _Line:
     """One line, where a table would be printed."""
 
+    wrong = 0
+
     def __init__(self, line: str) -> None:
         self.line = line
 

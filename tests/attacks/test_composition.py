@@ -89,7 +89,7 @@ def test_other_people_and_withheld_matrices_are_refused():
     """Other numbers of records are other people; without matrices nothing can be composed."""
     with pytest.raises(InvalidNumber, match="100, 90"):
         compose_releases([certificate(0.5), certificate(0.5, records=90)])
-    with pytest.raises(NotCovered, match="method retention does not publish"):
+    with pytest.raises(NotCovered, match="method retention publishes none"):
         compose_releases([replace(certificate(0.5), kind="withheld", mechanism=None)])
     with pytest.raises(InvalidNumber, match="at least one"):
         compose_releases([])

@@ -40,7 +40,58 @@ def test_forward_is_the_integral_of_the_density(seed):
                 integrate.quad(lambda t, j=j, x=x: density(mixture, [*x[:j], t]), -15, end)[0]
                 for end in (x[j], 15)
             )
-            assert u[j] == pytest.approx(below / whole, abs=2e-5)
+            assert u[j] == pytest.approx(below / whole, abs=1e-6)
+
+
+def conditional(mixture, x, j):
+    """F(x_j | x_<j), component by component, by regression on the keys before [Wei, eq. 12]."""
+    above = below = 0.0
+    for w, m, c in zip(mixture.weights, mixture.means, mixture.covariances, strict=True):
+        slope = np.linalg.solve(c[:j, :j], c[:j, j])
+        centre = m[j] + slope @ (x[:j] - m[:j])
+        share = w * (stats.multivariate_normal.pdf(x[:j], m[:j], c[:j, :j]) if j else 1.0)
+        above += share
+        below += share * stats.norm.cdf(x[j], centre, np.sqrt(c[j, j] - slope @ c[:j, j]))
+    return below / above
+
+
+def alike_mixture(seed):
+    """Components of which many are the same up to some key, and some in all of them."""
+    rng = np.random.default_rng(seed)
+    means = rng.integers(0, 2, size=(40, 4)) * 0.9
+    lean = np.zeros((40, 4, 4))
+    lean[::3, 2:, :] = rng.normal(size=(14, 2, 4)) / 2
+    spread = lean @ lean.transpose(0, 2, 1) + np.eye(4) / 3
+    return NormalMixture(rng.dirichlet(np.ones(40)), means, spread)
+
+
+@pytest.mark.parametrize("mixture", [some_mixture(30, 4), alike_mixture(1), alike_mixture(2)])
+def test_forward_is_the_formula_term_by_term(mixture):
+    """Whatever components share, all of them count with their weight."""
+    points = np.random.default_rng(5).normal(size=(40, 4)) * 1.5
+    expected = [[conditional(mixture, x, j) for j in range(4)] for x in points]
+
+    assert mixture.forward(points) == pytest.approx(np.array(expected), abs=1e-6)
+
+
+def test_components_that_share_keys_are_counted_once_there():
+    """Of two times two times two cells there are two, four and eight, and not eight of each."""
+    means = np.array(list(np.ndindex(2, 2, 2)) * 2, dtype=float)
+    mixture = NormalMixture(np.full(16, 1 / 16), means, np.tile(np.eye(3), (16, 1, 1)))
+    rows, starts = mixture.rows()
+
+    assert np.bincount(3 - starts).tolist() == [0, 4, 2, 2]
+    assert rows[starts == 0][:, :, 2].tolist() == [[1 / 2, 1 / 4, 1 / 8]] * 2
+
+
+def test_a_number_does_not_hang_on_the_points_beside_it():
+    """However many points there are, and wherever one stands among them, to the last bit."""
+    mixture = some_mixture(7, 3)
+    points = np.random.default_rng(6).normal(size=(5000, 3))
+    whole = mixture.forward(points)
+
+    for some in (slice(4999, None), slice(100, 300), slice(None, None, -1)):
+        assert (mixture.forward(points[some]) == whole[some]).all()
 
 
 def test_one_component_by_hand():

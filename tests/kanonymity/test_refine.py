@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pramana.kanonymity.cells import cells_of, merge_cells
 from pramana.kanonymity.clustering import cluster
-from pramana.kanonymity.groups import search_space, within
+from pramana.kanonymity.groups import order_of_groups, search_space, within
 from pramana.kanonymity.halving import cut, divide, halve
 from pramana.kanonymity.refine import chop, fuse, improve, peel
 
@@ -47,7 +47,7 @@ def test_peeling_leaves_large_cells_alone_and_lowers_the_sum(number):
     """No cell of 2k or more shares a group with others, and no group falls below k."""
     points, k = some_table(number)
     labels = merge_cells(points, k)
-    peeled = peel(points, labels, k)
+    peeled = peel(cells_of(points), labels, k)
 
     assert np.bincount(peeled).min() >= k
     assert within(points, peeled) <= within(points, labels) + 1e-9
@@ -57,10 +57,34 @@ def test_peeling_leaves_large_cells_alone_and_lowers_the_sum(number):
         assert len(set(inside)) == 1 or np.bincount(inside).max() < 2 * k
 
 
+@given(st.integers(0, 10**6), st.sampled_from([1, 50, 2**16, 2**16 + 1, 2**40]))
+def test_the_order_of_groups_is_a_stable_one(number, most):
+    """By comparing, as the library of arrays sorts, however many groups there are."""
+    labels = np.random.default_rng(number).integers(0, most, size=300)
+
+    assert (order_of_groups(labels) == np.argsort(labels, kind="stable")).all()
+
+
+@given(st.integers(0, 10**6))
+def test_whole_groups_are_those_whose_records_are_equal(number):
+    """Group by group; whole ones of one value have one label, and no others share theirs."""
+    points, _ = some_table(number)
+    before = np.unique(np.random.default_rng(number).integers(0, len(points) // 2, len(points)),
+                       return_inverse=True)[1]  # fmt: skip
+    labels, whole = fuse(cells_of(points), before)
+
+    values = {label: {tuple(p) for p in points[labels == label]} for label in set(labels.tolist())}
+    assert [len(values[label]) == 1 for label in sorted(values)] == whole.tolist()
+    alone = [next(iter(values[label])) for label in values if whole[label]]
+    assert len(alone) == len(set(alone))
+    for label in values:
+        assert whole[label] or len(set(before[labels == label].tolist())) == 1
+
+
 def test_fusing_joins_equal_groups_only():
     """Groups of the same single value become one; others stay."""
     points = np.array([1, 1, 1, 1, 2, 2, 1, 2], dtype=float)[:, None]
-    labels, whole = fuse(points, np.array([0, 0, 1, 1, 2, 2, 3, 3]))
+    labels, whole = fuse(cells_of(points), np.array([0, 0, 1, 1, 2, 2, 3, 3]))
 
     assert labels[0] == labels[1] == labels[2] == labels[3]
     assert len(set(labels.tolist())) == 3

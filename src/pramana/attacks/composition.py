@@ -168,8 +168,8 @@ def _mechanism(certificate: Certificate) -> Mechanism:
         )
     if certificate.mechanism is None or not composable(certificate):
         raise NotCovered(
-            f"Composition needs the matrices, and a release by method {certificate.method} does "
-            "not publish any."
+            f"Composition needs the matrices, and this release by method {certificate.method} "
+            "publishes none."
         )
     return certificate.mechanism
 

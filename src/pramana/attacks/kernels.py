@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from pramana.types import FloatArray, IntArray
+
 __all__ = ["best_links", "closest_distances"]
 
 BLOCK = 512
@@ -19,6 +21,10 @@ FAR = -500.0
 
 ABSORBING = -1e9
 """Scores so low stand for what cannot happen, and swallow what is added to them."""
+
+
+internal = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+"""Called by other loops only: nothing is built for calls from Python, which compiles faster."""
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -40,7 +46,7 @@ def _distances(numbers, codes, right_numbers, right_codes, begin, differ, total)
             total[j] += abs(line[j] - x)
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _fewest_differing(codes, right_codes, begin, differ):  # type: ignore[no-untyped-def]
     """How many codes differ from the nearest of a block of rows."""
     size = len(differ)
@@ -84,8 +90,18 @@ def closest_distances(left_numbers, left_codes, right_numbers, right_codes, out)
             out[i] = best
 
 
-@njit(cache=True, nogil=True)
-def best_links(first, second, own, told, bonus, numbers, tie, best, tied, mass):  # type: ignore[no-untyped-def]
+def best_links(
+    first: FloatArray,
+    second: FloatArray,
+    own: IntArray,
+    told: IntArray,
+    bonus: FloatArray,
+    numbers: FloatArray,
+    tie: float,
+    best: FloatArray,
+    tied: FloatArray,
+    mass: FloatArray,
+) -> None:
     """For each person the highest score, how many records share it, and the mass beside it.
 
     A score is a sum of two look-ups, one a half of the steps, and of the bonus of the record. Some
@@ -93,109 +109,121 @@ def best_links(first, second, own, told, bonus, numbers, tie, best, tied, mass):
     Records that share their first half stand together: a stretch whose best score could not be high
     enough for any of these people is passed over.
     """
-    factor = np.exp(bonus - bonus.max())
-    ends = _stretches(told[0])
-    most = _tops_within(bonus, ends)
+    ends = np.concatenate([[0], np.flatnonzero(told[0, 1:] != told[0, :-1]) + 1, [told.shape[1]]])
+    records = (told, bonus, numbers, np.exp(bonus - bonus.max()) * numbers)
+    stretches = (ends, np.maximum.reduceat(bonus, ends[:-1]))
+    lanes = tuple(np.empty((table.shape[1], LANES)) for table in (first, second) * 2)
+    found = np.empty((6, LANES))
+    _best_links(first, second, own, records, stretches, tie, lanes, found, best, tied, mass)
+
+
+@njit(cache=True, nogil=True)
+def _best_links(first, second, own, records, stretches, tie, lanes, found, best, tied, mass):  # type: ignore[no-untyped-def]
+    """The same, with the largest bonus of each stretch, and arrays to work in.
+
+    Rows of found are the tops of both halves, the highest score, how many share it, and two sums.
+    All loops are spelled out, which compiles several times faster.
+    """
+    told, bonus, numbers, weights = records
+    ends, most = stretches
+    left, right, before, after = lanes
+    top = most[0]
+    for s in range(most.size):
+        top = max(top, most[s])
     for begin in range(0, own.shape[1], LANES):
-        people = slice(begin, min(begin + LANES, own.shape[1]))
-        left, right = _lanes(first, own[0, people]), _lanes(second, own[1, people])
-        high = _highest(left, right, told, bonus, ends, most)
-        same = _sharing(left, right, told, bonus, ends, most, numbers, high - tie)
-        tops = _tops(left) + _tops(right) + bonus.max()
-        total = _beside(left, right, told, factor * numbers, ends)
-        for i in range(people.stop - begin):
-            best[begin + i], tied[begin + i] = high[i], same[i]
-            if high[i] - tops[i] > FAR and high[i] > ABSORBING:
-                mass[begin + i] = total[i] / np.exp(high[i] - tops[i])
+        _look_up(first, own, 0, begin, left, found, 0)
+        _look_up(second, own, 1, begin, right, found, 1)
+        _highest(left, right, told, bonus, ends, most, found)
+        _sharing(left, right, told, bonus, ends, most, numbers, tie, found)
+        _beside(left, right, told, weights, ends, before, after, found)
+        for i in range(min(LANES, own.shape[1] - begin)):
+            high = found[2, i]
+            best[begin + i], tied[begin + i] = high, found[3, i]
+            below = high - (found[0, i] + found[1, i] + top)
+            if below > FAR and high > ABSORBING:
+                mass[begin + i] = found[4, i] / np.exp(below)
             else:  # products of exponentials would not be what these sums are
-                mass[begin + i] = _mass(left[:, i], right[:, i], told, bonus, numbers, high[i])
+                mass[begin + i] = _mass(left, right, i, told, bonus, numbers, high)
 
 
-@njit(cache=True, nogil=True)
-def _stretches(codes):  # type: ignore[no-untyped-def]
-    """Where neighbours with the same code begin, and where the last of them end."""
-    cuts = np.flatnonzero(codes[1:] != codes[:-1]) + 1
-    return np.concatenate((np.array([0]), cuts, np.array([len(codes)])))
-
-
-@njit(cache=True, nogil=True)
-def _tops_within(values, ends):  # type: ignore[no-untyped-def]
-    """The largest value of each stretch."""
-    found = np.empty(len(ends) - 1)
-    for s in range(len(found)):
-        found[s] = values[ends[s] : ends[s + 1]].max()
-    return found
-
-
-@njit(cache=True, nogil=True)
-def _lanes(table, rows):  # type: ignore[no-untyped-def]
-    """The rows of a table as columns, filled up by the first one."""
-    found = np.empty((table.shape[1], LANES))
+@internal
+def _look_up(table, own, half, begin, lanes, found, row):  # type: ignore[no-untyped-def]
+    """Rows of a table as columns, filled up by the first one, and the largest number of each."""
     for i in range(LANES):
-        found[:, i] = table[rows[i if i < len(rows) else 0]]
-    return found
+        person = begin + i if begin + i < own.shape[1] else begin
+        at = own[half, person]
+        top = table[at, 0]
+        for value in range(table.shape[1]):
+            score = table[at, value]
+            lanes[value, i] = score
+            top = score if score > top else top
+        found[row, i] = top
 
 
-@njit(cache=True, nogil=True)
-def _tops(lanes):  # type: ignore[no-untyped-def]
-    """The largest number of each lane."""
-    found = lanes[0].copy()
-    for row in range(1, len(lanes)):
-        found = np.maximum(found, lanes[row])
-    return found
-
-
-@njit(cache=True, nogil=True)
-def _highest(left, right, told, bonus, ends, most):  # type: ignore[no-untyped-def]
-    high, tops = np.full(LANES, -np.inf), _tops(right)
-    for s in range(len(most)):
-        one = left[told[0, ends[s]]]
-        if not (one + tops + most[s] > high).any():
-            continue
-        for j in range(ends[s], ends[s + 1]):
-            other, more = right[told[1, j]], bonus[j]
+@internal
+def _highest(left, right, told, bonus, ends, most, found):  # type: ignore[no-untyped-def]
+    for i in range(LANES):
+        found[2, i] = -np.inf
+    for s in range(most.size):
+        one, wanted = told[0, ends[s]], 0
+        for i in range(LANES):
+            wanted += left[one, i] + found[1, i] + most[s] > found[2, i]
+        for j in range(ends[s], ends[s + 1] if wanted > 0 else ends[s]):
+            other, more = told[1, j], bonus[j]
             for i in range(LANES):
-                score = one[i] + other[i] + more
-                high[i] = score if score > high[i] else high[i]
-    return high
+                score = left[one, i] + right[other, i] + more
+                found[2, i] = score if score > found[2, i] else found[2, i]
 
 
-@njit(cache=True, nogil=True)
-def _sharing(left, right, told, bonus, ends, most, numbers, least):  # type: ignore[no-untyped-def]
-    """How many records score at least so much."""
-    same, tops = np.zeros(LANES), _tops(right)
-    for s in range(len(most)):
-        one = left[told[0, ends[s]]]
-        if not (one + tops + most[s] >= least).any():
-            continue
-        for j in range(ends[s], ends[s + 1]):
-            other, more, number = right[told[1, j]], bonus[j], numbers[j]
+@internal
+def _sharing(left, right, told, bonus, ends, most, numbers, tie, found):  # type: ignore[no-untyped-def]
+    """How many records score as much, but for a tie."""
+    for i in range(LANES):
+        found[3, i] = 0.0
+    for s in range(most.size):
+        one, wanted = told[0, ends[s]], 0
+        for i in range(LANES):
+            wanted += left[one, i] + found[1, i] + most[s] >= found[2, i] - tie
+        for j in range(ends[s], ends[s + 1] if wanted > 0 else ends[s]):
+            other, more, number = told[1, j], bonus[j], numbers[j]
             for i in range(LANES):
-                same[i] += number if one[i] + other[i] + more >= least[i] else 0.0
-    return same
+                enough = left[one, i] + right[other, i] + more >= found[2, i] - tie
+                found[3, i] += number if enough else 0.0
 
 
-@njit(cache=True, nogil=True)
-def _beside(left, right, told, weights, ends):  # type: ignore[no-untyped-def]
+@internal
+def _exponentials(lanes, found, row, out):  # type: ignore[no-untyped-def]
+    """Of all scores below their top."""
+    for value in range(lanes.shape[0]):
+        for i in range(LANES):
+            out[value, i] = np.exp(lanes[value, i] - found[row, i])
+
+
+@internal
+def _beside(left, right, told, weights, ends, before, after, found):  # type: ignore[no-untyped-def]
     """The sum of all exponentials below the tops."""
-    total, here = np.zeros(LANES), np.zeros(LANES)
-    before, after = np.exp(left - _tops(left)), np.exp(right - _tops(right))
-    for s in range(len(ends) - 1):
-        here[:] = 0
+    _exponentials(left, found, 0, before)
+    _exponentials(right, found, 1, after)
+    for i in range(LANES):
+        found[4, i] = 0.0
+    for s in range(ends.size - 1):
+        for i in range(LANES):
+            found[5, i] = 0.0
         for j in range(ends[s], ends[s + 1]):
-            chance, weight = after[told[1, j]], weights[j]
+            other, weight = told[1, j], weights[j]
             for i in range(LANES):
-                here[i] += chance[i] * weight
-        total += here * before[told[0, ends[s]]]
-    return total
+                found[5, i] += after[other, i] * weight
+        one = told[0, ends[s]]
+        for i in range(LANES):
+            found[4, i] += found[5, i] * before[one, i]
 
 
-@njit(cache=True, nogil=True)
-def _mass(left, right, told, bonus, numbers, high):  # type: ignore[no-untyped-def]
+@internal
+def _mass(left, right, i, told, bonus, numbers, high):  # type: ignore[no-untyped-def]
     """The same sum for one person, term by term."""
     total = 0.0
     for j in range(told.shape[1]):
-        below = left[told[0, j]] + right[told[1, j]] + bonus[j] - high
+        below = left[told[0, j], i] + right[told[1, j], i] + bonus[j] - high
         if below > NOTHING:
             total += numbers[j] * np.exp(below)
     return total

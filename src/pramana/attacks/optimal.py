@@ -25,7 +25,7 @@ from pramana.attacks.records import Cells, Records, code_sizes
 from pramana.attacks.scores import Scorer
 from pramana.errors import InvalidTable, TooLarge
 from pramana.matrices.mechanism import Mechanism
-from pramana.numeric import percent_up
+from pramana.numeric import counted, percent_up
 from pramana.types import FloatArray, Form, IntArray
 
 __all__ = ["OptimalLinkage", "exact_posterior", "optimal_linkage", "scaled_posterior"]
@@ -189,7 +189,8 @@ def optimal_linkage(
     """The strongest adversary against one release."""
     if len(truth) != len(released):
         raise InvalidTable(
-            f"The attacker's table has {len(truth):,} records and the release {len(released):,}."
+            f"The attacker's table has {counted(len(truth), 'record')} and the release "
+            f"{len(released):,}."
         )
     scores = likelihood_scores(mechanism)
     sizes = code_sizes(mechanism)

@@ -18,11 +18,11 @@ import pyarrow as pa
 from pramana.errors import InvalidTable, NotCovered, OutsideDomain
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
-from pramana.numeric import records_that
+from pramana.numeric import counted, records_that
 from pramana.release.certificate import Certificate
 from pramana.release.told import SILENT, stated_sets, told_codes
 from pramana.risk.coded_table import AlikeRecords, code_column
-from pramana.shown import as_it_is
+from pramana.shown import as_it_is, listed
 from pramana.table.cells import JointCells
 from pramana.table.codec import encode, encode_released
 from pramana.table.domains import label_key
@@ -98,8 +98,8 @@ def require_matrices(certificate: Certificate) -> Mechanism:
     """The matrices; refused where they are withheld or the method has none."""
     if certificate.mechanism is None or not certificate.mechanism.columns:
         raise NotCovered(
-            f"This attack needs the matrices, and a release by method {certificate.method} does "
-            "not publish any. With those that the steward keeps: pramana audit RELEASE --original "
+            f"This attack needs the matrices, and this release by method {certificate.method} "
+            "publishes none. With those that the steward keeps: pramana audit RELEASE --original "
             "FILE --mechanism STEWARD_FOLDER."
         )
     return certificate.mechanism
@@ -112,12 +112,12 @@ def require_belongs(certificate: Certificate, released: OpenedTable, truth: Open
     if lacking:
         raise InvalidTable(
             f"The original must have the columns of the release, and lacks {len(lacking)} of "
-            f"{len(wanted)}: {', '.join(lacking[:5])}."
+            f"{len(wanted)}: {listed(lacking)}."
         )
     if truth.rows != released.rows:
         raise InvalidTable(
-            f"The original must be the table that was released, and has {truth.rows:,} records "
-            f"where the release has {released.rows:,}."
+            f"The original must be the table that was released, and has "
+            f"{counted(truth.rows, 'record')} where the release has {released.rows:,}."
         )
     names = [name for name in certificate.known_columns if name in truth.schema.names]
     if not names:

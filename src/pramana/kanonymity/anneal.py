@@ -15,6 +15,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from pramana.kanonymity.ahead import loop
 from pramana.kanonymity.groups import centres, group_sums, rank_within, within
 from pramana.types import FloatArray, IntArray
 
@@ -24,6 +25,7 @@ FEW = 2000
 TRIES_A_RECORD, TRIES_MOST = 10_000, 2**23
 CHUNK = 2**18
 NEAR = 20
+PICKS = 2**16  # entries of the table that says how often a record is tried
 HOT, COLD = 0.4, 0.03
 """Heat at the beginning and at the end, in mean squared distances from the centre."""
 
@@ -48,9 +50,8 @@ def anneal(
     """
     from scipy.spatial import cKDTree
 
-    from pramana.kanonymity import kernels_anneal as kernels
-
     around = cKDTree(points).query(points, min(NEAR + 1, len(points)))[1][:, 1:]
+    around = np.ascontiguousarray(around)
     sizes = np.bincount(labels)
     capacity = int(min(limit, max(sizes.max() + k, 2 * k)))
     gaps = np.square(points - centres(points, labels)[labels]).sum(axis=1)
@@ -59,13 +60,13 @@ def anneal(
     members = np.zeros((sizes.size, capacity), np.int64)
     members[labels, place] = np.arange(labels.size)
     state = (group_sums(points, labels), sizes, inner, members, place)
-    picks = _picks(inner / sizes, labels, kernels.PICKS)
+    picks = _picks(inner / sizes, labels, PICKS)
     now, best = labels.copy(), labels.copy()
     heat, level = HOT, float(inner.sum())
     lowest, cooling = level, (COLD / HOT) ** (1 / sum(tries_for(len(points))))
     for some in words:
         rules = (k, capacity, heat, cooling)
-        heat, level, lowest = kernels.anneal(
+        heat, level, lowest = loop("anneal")(
             points, now, best, around, picks, some, state, rules, (level, lowest)
         )
     return min(labels, best, key=lambda groups: within(points, groups))

@@ -15,13 +15,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pramana.kanonymity.ahead import loop
 from pramana.kanonymity.groups import centres, compact, group_sums, search_space
 from pramana.table.cells import joint_groups
 from pramana.types import BoolArray, FloatArray, IntArray
 
 NEAR = 6  # centres that are looked at for a partner
 MANY = 5000  # cells from which on threads save more than they take to start
+PORTION = 2**17  # cells whose neighbours are looked up at a time
 
 Short = Callable[[IntArray, IntArray], BoolArray]
 
@@ -44,29 +47,44 @@ def merge_along(values: FloatArray, weights: IntArray, k: int) -> IntArray:
     """Merge cells of fewer than k records with near cells; a group is near if a member is."""
     from scipy.spatial import cKDTree
 
-    from pramana.kanonymity import kernels
-
     space = search_space(values)
     order = cKDTree(space).indices  # near cells side by side make the search several times faster
-    values, weights, space = values[order], weights[order], space[order]
-    workers = -1 if len(values) > MANY else 1
-    graph = cKDTree(space).query(space, min(NEAR + 1, len(values)), workers=workers)[1]
-    graph = graph.reshape(len(values), -1).astype(np.int32)
+    same = space is values
+    values, weights = values[order], weights[order]
+    graph = _neighbours(values if same else space[order])
+    del space  # as large as the values, and of no more use
     labels, middle, sizes = np.arange(len(values)), values, weights
+    del values, weights
     while (short := sizes < k).any():
         rise, other = np.full(sizes.size, np.inf), np.zeros(sizes.size, np.int64)
-        kernels.offers(middle, sizes, short, labels, graph, rise, other)
+        loop("offers")(middle, sizes, short, labels, graph, rise, other)
         who = np.flatnonzero(rise < np.inf)
         if who.size == 0:
             break
         renamed = compact(accept(who, other[who], rise[who], short))
         labels = renamed[labels]
-        sums = group_sums(middle * sizes[:, None], renamed)
+        sums = group_sums(middle, renamed, sizes)
         sizes = np.bincount(renamed, sizes).astype(np.int64)
         middle = sums / sizes[:, None]
     result = np.empty_like(labels)
     result[order] = labels
     return result
+
+
+def _neighbours(space: FloatArray) -> NDArray[np.int32]:
+    """The nearest points of every point, itself among them; asked for some points at a time.
+
+    The search gives distances and wide numbers, several times what is kept of it.
+    """
+    from scipy.spatial import cKDTree
+
+    tree, near = cKDTree(space), min(NEAR + 1, len(space))
+    workers = -1 if len(space) > MANY else 1
+    graph = np.empty((len(space), near), np.int32)
+    for begin in range(0, len(space), PORTION):
+        some = slice(begin, begin + PORTION)
+        graph[some] = tree.query(space[some], near, workers=workers)[1].reshape(-1, near)
+    return graph
 
 
 def merge_short(points: FloatArray, labels: IntArray, short: Short) -> IntArray:

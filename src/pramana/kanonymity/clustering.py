@@ -132,7 +132,7 @@ def form_groups(
     n = len(keys[0].values)
     _check(n, k, method, max_size, response_weight)
     _check_columns(n, sensitive, strata)
-    limit = NO_LIMIT if max_size is None else max_size
+    k, limit = int(k), NO_LIMIT if max_size is None else int(max_size)  # of numpy they may be
 
     def formed(order: IntArray | slice) -> Groups:
         own, beside = ([key.at(order) for key in side] for side in (keys, responses))

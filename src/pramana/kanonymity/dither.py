@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pramana.errors import InvalidNumber
-from pramana.kanonymity.groups import centres
+from pramana.kanonymity.groups import centres, order_of_groups
 from pramana.kanonymity.mixture import NormalMixture
 from pramana.randomness import Keystream
 from pramana.types import FloatArray, IntArray
@@ -22,7 +22,7 @@ ALPHA = 1 / 3
 def draw_members(labels: IntArray, keystream: Keystream) -> IntArray:
     """For every record a member of its group, each as likely: with replacement."""
     sizes = np.bincount(labels)
-    order = np.argsort(labels, kind="stable")
+    order = order_of_groups(labels)
     starts = np.cumsum(sizes) - sizes
     picks = keystream.integers("k-anonymity/member", 0, sizes[labels]).astype(np.int64)
     members: IntArray = order[starts[labels] + picks]

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from pramana.kanonymity.anneal import PICKS
 from pramana.kanonymity.kernels import compiled, internal
 
-PICKS = 2**16  # entries of the table that says how often a record is tried
 SURELY = 19.0  # e to the minus this is below every chance but 0, which come in steps of 2**-27
 
 

@@ -8,14 +8,14 @@ where p_l is the component's share times the density of the keys before j [Wei, 
 The paper prints the conditional mean with a minus sign; this road has it right by itself:
 mean_j + L_j,<j z_<j is mean_j + C_j,<j C_<j,<j^-1 (x_<j - mean_<j).
 
-Three things make a million records possible, each with its error:
+Components that are the same up to a key are counted as one up to there, which is most of what there
+is to do where keys have few values. Two things are not exact:
 
-- a component whose share has fallen below CUT of the largest is left out from there on: at most
-  MOST * CUT = 2e-5 of the mass for mixtures of up to MOST components;
-- Phi and the density are read from a table by straight lines: at most 2e-6 in Phi, and in
-  proportion at most 8e-6 z^2 in the density;
-- more than MOST components are first joined to MOST of the same weights, means and covariances
-  in all; ``joining_error`` measures what that does to the numbers.
+- Phi is within 8e-8 [Abramowitz64, 7.1.26], and the density in proportion within 64 / 5040 times
+  (z^2 / 128)^7: 2e-6 at six deviations;
+- more than MOST components are first joined to MOST of the same weights, means and covariances in
+  all. Of 20,000 groups of normal numbers this moves the first of five keys by 4e-4 on average,
+  the third by 9e-4 and the fifth by 2.5e-3; of groups on three keys, each by 1e-5.
 """
 
 from __future__ import annotations
@@ -28,22 +28,13 @@ from functools import cached_property
 import numpy as np
 
 from pramana.kanonymity.groups import compact
+from pramana.parallel import default_threads
 from pramana.types import FloatArray, IntArray
 
 MOST = 2048
-CUT = 1e-8
-CHUNK = 4096  # records a thread works on at a time
-LIMIT = 8.5  # the table ends here: Phi is 0 or 1, the density 2e-16 of its greatest value
-STEPS = 128  # table entries a unit
-
-
-def normal_table() -> FloatArray:
-    """Phi and exp(-z^2 / 2) at -LIMIT, ..., LIMIT, each with its step to the next entry."""
-    from scipy.special import ndtr
-
-    z = np.arange(-LIMIT * STEPS, LIMIT * STEPS + 3) / STEPS
-    below, density = ndtr(z), np.exp(-0.5 * z * z)
-    return np.column_stack([below[:-1], np.diff(below), density[:-1], np.diff(density)])
+LANES = 128  # points that are worked on at once
+BLOCKS = 32  # so many times, until a thread takes the next
+SAME = 10  # digits by which components are told apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,35 +52,51 @@ class NormalMixture:
         return lower
 
     def forward(self, points: FloatArray, *, most: int = MOST) -> FloatArray:
-        """Uniform numbers for every point, key by key; in chunks, on all processors."""
+        """Uniform numbers for every point, key by key; in blocks, on all processors."""
         from pramana.kanonymity import kernels_mixture
 
-        small = self.joined(most)
-        rows, table, uniforms = small.rows(), normal_table(), np.empty_like(points)
-        count = small.weights.size
+        n, d = points.shape
+        rows, starts = self.joined(most).rows()
+        filled = np.concatenate([points, np.repeat(points[-1:], -n % LANES, axis=0)])
+        blocks = np.ascontiguousarray(filled.reshape(-1, LANES, d).transpose(0, 2, 1))
+        uniforms = np.empty_like(blocks)
 
         def work(begin: int) -> None:
-            some = slice(begin, begin + CHUNK)
-            scratch = (np.empty(small.means.shape), np.empty(count), np.empty(count, np.int64))
-            constants = (table, LIMIT, float(STEPS), CUT)
-            kernels_mixture.forward(
-                points[some], small.weights, rows, *constants, *scratch, uniforms[some]
-            )
+            some = slice(begin, begin + BLOCKS)
+            z, total, share = np.empty((d, LANES)), np.empty((d, LANES)), np.ones((d + 1, LANES))
+            kernels_mixture.forward(blocks[some], rows, starts, z, share, total, uniforms[some])
 
         work(0)  # alone, so that threads do not all compile the same loop
-        with ThreadPoolExecutor() as pool:
-            list(pool.map(work, range(CHUNK, len(points), CHUNK)))
-        return uniforms
+        with ThreadPoolExecutor(default_threads()) as pool:
+            list(pool.map(work, range(BLOCKS, len(blocks), BLOCKS)))
+        found: FloatArray = uniforms.transpose(0, 2, 1).reshape(-1, d)[:n]
+        return found
 
-    def rows(self) -> FloatArray:
-        """For every key and component: mean_j, 1 / L_jj and L_j,<j."""
+    def rows(self) -> tuple[FloatArray, IntArray]:
+        """Components in an order in which those of the same first keys follow each other.
+
+        For every component and key 1 / L_jj, mean_j / L_jj, the weight of all components that are
+        the same up to this key, and L_j,<j / L_jj; and the key from which on each is not as the one
+        before it.
+        """
         count, d = self.means.shape
-        rows = np.zeros((d, count, d + 1))
-        for j in range(d):
-            rows[j, :, 0] = self.means[:, j]
-            rows[j, :, 1] = 1 / self.roots[:, j, j]
-            rows[j, :, 2 : 2 + j] = self.roots[:, j, :j]
-        return rows
+        traits = [np.column_stack([self.means[:, j], self.roots[:, j, : j + 1]]) for j in range(d)]
+        traits = [own.round(SAME) + 0.0 for own in traits]
+        order = np.lexsort(np.column_stack(traits).T[::-1])
+        starts, new = np.full(count, d), np.zeros(count, bool)
+        rows = np.zeros((count, d, d + 3))
+        for j, own in enumerate(traits):
+            mean, lean, spread = own[order, 0], own[order, 1:-1], own[order, -1]
+            new[:1] = True
+            new[1:] |= (own[order[1:]] != own[order[:-1]]).any(axis=1)
+            starts[new & (starts == d)] = j
+            run = np.cumsum(new) - 1
+            rows[:, j, 0] = 1 / spread
+            rows[:, j, 1] = mean / spread
+            rows[:, j, 2] = np.bincount(run, self.weights[order])[run]
+            rows[:, j, 3 : 3 + j] = lean / spread[:, None]
+        kept = starts < d  # the rest are the same in all keys
+        return rows[kept], starts[kept]
 
     def joined(self, most: int) -> NormalMixture:
         """At most ``most`` components, near ones joined with their moments kept."""

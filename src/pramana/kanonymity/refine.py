@@ -12,6 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from pramana.kanonymity.ahead import loop
 from pramana.kanonymity.cells import cells_of
 from pramana.kanonymity.groups import bounds, centres, compact, rank_within, search_space
 from pramana.types import BoolArray, FloatArray, IntArray
@@ -25,12 +26,13 @@ def improve(
     points: FloatArray, labels: IntArray, *, k: int, limit: int, words: Iterable[IntArray]
 ) -> IntArray:
     """Better groups, after one epoch for each array of random ``words``."""
-    labels, whole = fuse(points, peel(points, labels, k))
+    cells = cells_of(points)
+    labels, whole = fuse(cells, peel(cells, labels, k))
     for some in words:
         if whole.all():  # every group is one cell: nothing is left to gain
             return labels
         labels = epoch(points, labels, whole, k=k, limit=limit, words=some)
-        labels, whole = fuse(points, labels)
+        labels, whole = fuse(cells, labels)
     return labels
 
 
@@ -38,17 +40,17 @@ def improve_large(points: FloatArray, labels: IntArray, *, k: int, limit: int) -
     """Better groups for a large k: cut those that are too large, then divide pairs anew."""
     from pramana.kanonymity.halving import halve
 
-    labels = chop(points, peel(points, labels, k), min(limit, 2 * k - 1))
-    return fuse(points, halve(points, labels, k=k, limit=limit))[0]
+    cells = cells_of(points)
+    labels = chop(points, peel(cells, labels, k), min(limit, 2 * k - 1))
+    return fuse(cells, halve(points, labels, k=k, limit=limit))[0]
 
 
-def peel(points: FloatArray, labels: IntArray, k: int) -> IntArray:
+def peel(cells: IntArray, labels: IntArray, k: int) -> IntArray:
     """Take large cells out of their groups: a cell that can stand alone costs nothing.
 
     What else is in the group stands alone too, with as many of the cell's records as it
     lacks. The cell keeps k records or more, and the sum of squares falls.
     """
-    cells = cells_of(points)
     count = int(cells.max()) + 1
     while True:
         pairs, place, weights = np.unique(
@@ -69,17 +71,18 @@ def peel(points: FloatArray, labels: IntArray, k: int) -> IntArray:
         labels = compact(np.where(moved, labels + sizes.size, labels))
 
 
-def fuse(points: FloatArray, labels: IntArray) -> tuple[IntArray, BoolArray]:
+def fuse(cells: IntArray, labels: IntArray) -> tuple[IntArray, BoolArray]:
     """Groups of equal records that hold the same value become one, at no cost.
 
     Returns the labels and which groups hold equal records only.
     """
-    low, high = bounds(points, labels)
-    same = (low == high).all(axis=1)
-    names = np.arange(same.size) + same.size
-    names[same] = cells_of(low[same])
+    some = np.empty(int(labels.max()) + 1, np.int64)  # the cell of one member of every group
+    some[labels] = cells
+    same = np.ones(some.size, bool)
+    same[labels[cells != some[labels]]] = False
+    names = np.where(same, some, np.arange(some.size) + int(cells.max()) + 1)
     joined, names = np.unique(names, return_inverse=True)
-    return names.ravel()[labels], joined < same.size
+    return names.ravel()[labels], joined <= cells.max()
 
 
 def neighbours_of(middle: FloatArray, near: int) -> tuple[IntArray, IntArray]:
@@ -134,8 +137,6 @@ def epoch(
 
     Groups that hold equal records only are ``whole``.
     """
-    from pramana.kanonymity import kernels
-
     sizes = np.bincount(labels)
     # 2k records of a large cell take part, so that its neighbours can have some; k or more rest.
     resting = (whole & (sizes >= 3 * k))[labels] & (rank_within(labels) >= 2 * k)
@@ -152,10 +153,10 @@ def epoch(
         np.full(who.size, -1, np.int64),
         np.zeros(capacity, np.int64),
     )
-    kernels.link(active, *lists)
+    loop("link")(active, *lists)
     rules = (k, limit, 1e-12 * float(ours.var(axis=0).sum()))
     pool = scratch(k, 2 * k * (near + 1))
-    kernels.rework(ours, active, lists, place.size, around, words[: place.size], rules, pool)
+    loop("rework")(ours, active, lists, place.size, around, words[: place.size], rules, pool)
     labels = labels + capacity
     labels[who] = active
     return compact(labels)

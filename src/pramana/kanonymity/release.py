@@ -14,6 +14,7 @@ import numpy as np
 
 from pramana.kanonymity.distance import Key, standardise
 from pramana.kanonymity.dither import GaussianDither
+from pramana.kanonymity.groups import order_of_groups
 from pramana.kanonymity.rosenblatt import Empirical, transform
 from pramana.kanonymity.shared import made_once, order_of_values, put_back, sharing
 from pramana.randomness import Address, Keystream
@@ -38,9 +39,9 @@ def permute_members(
 ) -> IntArray:
     """A uniformly random order of every group: without replacement."""
     shuffled = keystream.permutation(labels.size, stream)
-    arranged = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    arranged = shuffled[order_of_groups(labels[shuffled])]
     source = np.empty(labels.size, np.int64)
-    source[np.argsort(labels, kind="stable")] = arranged
+    source[order_of_groups(labels)] = arranged
     return source
 
 
@@ -107,7 +108,7 @@ def centroid(key: Key, labels: IntArray) -> FloatArray:
 
 def exact_sums(values: FloatArray, labels: IntArray, groups: int) -> FloatArray:
     """The sum of every group, rounded once: the order of the records leaves no trace in digits."""
-    order = np.argsort(labels, kind="stable")
+    order = order_of_groups(labels)
     ends = np.cumsum(np.bincount(labels, minlength=groups)).tolist()
     ordered = values[order].tolist()
     starts = [0, *ends[:-1]]
