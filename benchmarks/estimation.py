@@ -5,6 +5,7 @@
 --show association   errors and Cramer's V from independent to strongly dependent pairs
 --show choice     the same of the noisiest tables, by how strong dependence is thought to be
 --show coverage   how often 95 % intervals hold, by size of the cell
+--show few        the same where few records move, beside the least that single records force
 --show unbiased   the mean of solving over many releases, in every cell
 --show errors     errors by method and k on the ACS sample (needs --data)
 --show rebuild    dependence between columns after rebuilding
@@ -21,6 +22,7 @@ import time
 import numpy as np
 import pyarrow as pa
 
+from benchmarks import _lattice as lattice
 from benchmarks import _worlds as worlds
 from benchmarks._measure import Result
 from pramana.estimation import strength as strengths_known
@@ -289,6 +291,82 @@ def _coverage_of_counts(name, truth, kept, method, draws):
     return (name, f"{method} ({', '.join(sorted(used))})", *_by_size(held, truth, draws))
 
 
+def few(options) -> Result:
+    """Counts that few records move, class by class, beside what any interval must hold."""
+    draws = options.draws or 4000
+    head = ("world", "people", "held", "least of any", "least of both sides")
+    result = Result(f"Coverage of 95 % intervals over {draws} releases where few move", head)
+    for name, truth, matrix in _few_worlds():
+        held = _held_of_few(truth, matrix, draws)
+        for group in np.unique(truth, return_index=True)[1]:
+            law = lattice.law_of_error(truth, matrix, int(group))
+            forced = (
+                ("-", "-")
+                if law is None
+                else tuple(
+                    f"{least(law, 0.95):.3f}"
+                    for least in (lattice.least_held, lattice.both_sides_held)
+                )
+            )
+            result.rows.append((name, str(truth[group]), f"{held[group]:.3f}", *forced))
+    result.notes.append("least of any: of all intervals that hold in 0.95 or more of the releases;")
+    result.notes.append("of both sides: of those that miss to each side in at most 0.025.")
+    return result
+
+
+def _few_worlds():
+    """One way, both ways, rare values that mostly leave, and a design of ``optimal``."""
+    for moves in (0.1, 0.5, 1, 2, 4, 8):
+        leave = moves / 100
+        yield (
+            f"one way, {moves:g} move",
+            np.array([100, 100]),
+            np.array([[1 - leave, leave], [0, 1]]),
+        )
+    for moves in (0.1, 1, 4, 8):
+        leave = moves / 100
+        even = np.full((3, 3), leave / 2) + (1 - 1.5 * leave) * np.eye(3)
+        yield f"both ways, {2 * moves:g} move", np.array([100, 100, 100]), even
+    for keep in (0.3, 0.5, 0.7, 0.9):
+        rare = np.diag([1, keep, keep, keep, keep])
+        rare[1:, 0] = 1 - keep
+        yield f"rare, stay with {keep}", np.array([1000, 1, 3, 8, 25]), rare
+    yield _optimal_world()
+
+
+def _optimal_world():
+    """Two keys of 400 people, by the matrix that ``optimal`` publishes for alpha 0.2."""
+    import pramana as pm
+
+    rng = np.random.default_rng(3)
+    shares = [np.array([0.62, 0.3, 0.07, 0.01]), np.array([0.7, 0.27, 0.03])]
+    table = pa.table({f"k{at}": rng.choice(len(p), 400, p=p) for at, p in enumerate(shares)})
+    schema = pm.describe(table, keys=table.column_names)
+    plan = pm.design(schema, pm.SpontaneousRecognition(alpha=0.2, width=2), data=table)
+    (step,) = plan.mechanism.steps
+    order = {cell: at for at, cell in enumerate(step.cells)}
+    truth = np.zeros(len(order), dtype=np.int64)
+    for cell in zip(*(table[name].to_pylist() for name in step.columns), strict=True):
+        truth[order[cell]] += 1
+    return "optimal, 400 people", truth, np.asarray(step.matrix.values)
+
+
+def _held_of_few(truth, matrix, draws):
+    """How often the interval of each value holds; each released table is looked at once."""
+    rng = np.random.default_rng(6)
+    labels = tuple(range(len(truth)))
+    step = Step(("c0",), Dense.of(labels, matrix))
+    layout = Layout.of(["c0"], labels={"c0": labels}, mechanism=Mechanism((step,)))
+    rows = matrix / matrix.sum(axis=1, keepdims=True)
+    drawn = [rng.multinomial(own, row, size=draws) for own, row in zip(truth, rows, strict=True)]
+    tables, times = np.unique(np.sum(drawn, axis=0), axis=0, return_counts=True)
+    held = np.zeros(len(truth))
+    for table, many in zip(tables, times, strict=True):
+        found = estimate_counts(Moments.of_counts(table), layout, method="inverse")
+        held += many * ((found.low <= truth + 1e-9) & (truth <= found.high + 1e-9))
+    return held / draws
+
+
 def _coverage_of_values(truth, draws):
     """A value whose level and spread depend on the true cell; sums drawn cell by cell."""
     rng = np.random.default_rng(3)
@@ -552,6 +630,7 @@ SHOWS = {
         association,
         choice,
         coverage,
+        few,
         unbiased,
         errors,
         rebuild,

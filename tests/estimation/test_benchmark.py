@@ -39,6 +39,15 @@ def test_bias_and_coverage_are_measured():
     assert all(0 <= float(share) <= 1 for row in coverage for share in row[2:] if share != "-")
 
 
+def test_coverage_where_few_move_stands_beside_what_is_forced():
+    """Every class of sizes of every world has a row, and no law is left out."""
+    rows = result_of("--show", "few", "--draws", "50").rows
+
+    assert len(rows) > 30
+    assert all(0 <= float(held) <= 1 for _, _, held, *_ in rows)
+    assert all(float(least) <= float(both) + 0.03 for *_, least, both in rows)
+
+
 def test_association_is_measured_from_independent_to_strong():
     """One release of each pair: the default invents less dependence than clipping, and finds it."""
     rows = result_of("--show", "association", "--draws", "1").rows

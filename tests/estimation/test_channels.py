@@ -59,8 +59,32 @@ def test_every_verb_agrees_with_the_matrix_written_out(by, where, move):
     assert np.allclose(channels.cross(table).ravel(), flat @ (undo * total))
     assert np.isclose(channels.gross(table).sum(), (flat @ total**2).item())
     members = membership(layout)
-    own = ((whole @ undo**2) * members).sum(axis=0) / members.sum(axis=0)
-    assert np.allclose(channels.one_more.ravel(), np.maximum(own - 1, 0))
+    squares = whole @ undo**2
+    more, fewer = (part.ravel() for part in channels.one_more)
+    # Who differs in the kept column e is no stranger: one is known not to be the other.
+    kept = np.arange(len(members)) % 2
+    for group in range(members.shape[1]):
+        inside = members[:, group] > 0
+        alike = np.isin(kept, kept[inside])
+        own, outside = squares[inside, group] - 1, squares[~inside & alike, group]
+        # Of several axes at once these are bounds: the worst of each need not go together.
+        assert more[group] >= max(own.max() - outside.min(), 0) - 1e-9
+        assert fewer[group] >= outside.max() - own.min() - 1e-9
+
+
+def test_what_one_more_adds_is_exact_along_a_single_axis():
+    """Of a joint step, of a mixture and of a sparse matrix, each by itself, whole and merged."""
+    for by, where in (("c", {}), ("d", {}), ("ab", {}), ("a", {}), ("c", {"c": ["c1", "c3"]})):
+        layout = layout_of((3, 2, 4, 3, 2), mixed_mechanism(), by=by, where=where)
+        whole, members = kronecker(layout), membership(layout)
+        squares = whole @ (np.linalg.inv(whole) @ members) ** 2
+        more, fewer = (part.ravel() for part in Channels(layout).one_more)
+        for group in range(members.shape[1]):
+            inside = members[:, group] > 0
+            own, outside = squares[inside, group] - 1, squares[~inside, group]
+            least = min(outside.min(), own.min() + 1) if by != "d" else 0
+            assert more[group] == pytest.approx(max(own.max() - least, 0), abs=1e-9)
+            assert fewer[group] == pytest.approx(outside.max() - own.min(), abs=1e-9)
 
 
 @given(
@@ -153,3 +177,28 @@ def test_a_matrix_over_many_cells_is_undone_without_writing_it_out():
     variance = channels.spread(released) - truth
     inflow = np.bincount(sources % 30, weights=truth[sources], minlength=30)
     assert np.allclose(variance[:30], inflow * 0.01 * 0.99 / 0.99**2)
+
+
+@pytest.mark.parametrize("by", ["a", "ab", "b"])
+def test_what_one_more_adds_is_the_worst_of_the_strata(by):
+    """By hand: nothing is added in stratum b0, where values stay; in b1 a1 mostly becomes a0."""
+    labels = columns((3, 2))
+    step = Step(
+        ("a",),
+        strata=("b",),
+        by_stratum={
+            ("b0",): UniformMixture.of(labels["a"], retention=1.0),
+            ("b1",): Dense.of(labels["a"], [[1, 0, 0], [0.75, 0.25, 0], [0, 0, 1]]),
+        },
+    )
+    more, fewer = Channels(layout_of((3, 2), Mechanism((step,)), by=by)).one_more
+    # of a1 in b1 one in four shows itself and counts four times: 0.25 * 16 - 1 = 3 is added to a1,
+    # and 0.25 * 3^2 + 0.75 = 3 to a0, where three of four stand
+    if by == "ab":
+        assert more.tolist() == [[0, 0], [0, 3], [0, 0]]
+        assert fewer.tolist() == [[0, 3], [0, -3], [0, 0]]
+    if by == "a":
+        assert more.ravel().tolist() == [0, 3, 0]
+        assert fewer.ravel().tolist() == [3, 0, 0]
+    if by == "b":
+        assert more.ravel().tolist() == [0, 0]

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 from tests.estimation.worlds import (
+    columns,
     dependent_truth,
     joint_step,
     layout_of,
@@ -318,3 +319,31 @@ def test_the_share_of_all_who_pass_the_filter_is_no_estimate():
 
     assert found.cell("a2")["estimate"] == pytest.approx(1)
     assert (found.cell("a2")["low"], found.cell("a2")["high"]) == (1, 1)
+
+
+@pytest.mark.parametrize("method", ["inverse", "clipped", "auto"])
+def test_intervals_of_a_handful_of_records_are_possible_and_in_order(method):
+    """Few records through strong noise, with and without a filter: counts lie between 0 and the
+    number of records, shares between 0 and 1, low is not above high, and what is said of a
+    population is no surer than what is said of the records: it was told without an error, with an
+    upper end below 0, where the estimate had more than all of the records in one cell."""
+    rng = np.random.default_rng(8)
+    rows = [[0.6, 0.4, 0.0], [0.1, 0.4, 0.5], [0.35, 0.05, 0.6]]
+    labels = columns((3, 2))
+    steps = (Step(("a",), Dense.of(labels["a"], rows)), mixtures((3, 2), 0.3).steps[1])
+    for by, where in (("a", {}), ("ab", {}), ("a", {"b": ["b0"]})):
+        layout = layout_of((3, 2), Mechanism(steps), by, where=where)
+        for _ in range(40):
+            table = rng.multinomial(rng.integers(2, 9), np.full(6, 1 / 6)).reshape(3, 2)
+            moments = Moments.of_counts(table if len(layout.shape) == 2 else table.sum(axis=1))
+            about = {
+                infer: estimate_counts(
+                    moments, layout, method=method, question=Question(infer=infer)
+                )
+                for infer in ("records", "population")
+            }
+            for found in about.values():
+                assert (found.low >= 0).all()
+                assert (found.low <= found.high).all()
+                assert (found.high <= moments.count + 1e-9).all()
+            assert (about["population"].se >= about["records"].se - 1e-9).all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, t
 from tests.estimation.worlds import kronecker, layout_of, mixtures
 
 import pramana as pm
@@ -79,6 +79,13 @@ def test_differences_and_regressions_use_the_replicates(release):
 
     assert slope["sex[T.m]"]["coefficient"] == pytest.approx(gap.estimate)
     assert slope["sex[T.m]"]["se"] == pytest.approx(gap.se)
+    # eight replicates have seven degrees of freedom: by Student, as the tables are
+    for own in (gap, release.crosstab("sex", **asked).difference("m", "f")):
+        assert (own.high - own.low) / own.se == pytest.approx(2 * 2.3646, rel=1e-3)
+    assert (slope.high - slope.low) / slope.se == pytest.approx(2 * 2.3646, rel=1e-3)
+    statistic = abs(slope["sex[T.m]"]["z"])
+    assert slope["sex[T.m]"]["p_value"] == pytest.approx(2 * t.sf(statistic, 7))
+    assert slope.test("sex[T.m]").p_value == pytest.approx(2 * t.sf(statistic, 7))
     assert "8 replicate weights (jackknife)" in slope.why
     assert release.crosstab("sex", share=True, **asked).weight == "w"
     assert release.proportion("income>=200", by=["sex"], **asked).se.all()

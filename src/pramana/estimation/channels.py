@@ -9,7 +9,7 @@ Independent steps form a Kronecker product; it is never written out. Each axis g
     cross     times the sum over all groups, for ratios           y (P^-1 M * P^-1 M 1)
     gross     that sum squared: the variance of the total         y (P^-1 M 1)^2
     adjoint   what each released value counts for groups          P^-1 M c
-    own       true counts times what spread expects of the own group of each
+    expects   what spread expects of a record inside a group, and of one outside it
 
 where M merges positions into groups (joint cells into the columns asked for, or what a filter
 keeps). Merging before squaring is what makes the variance of a sum right.
@@ -25,7 +25,7 @@ from typing import Protocol
 import numpy as np
 
 from pramana.errors import NotCovered
-from pramana.estimation.along import sum_along, times_along
+from pramana.estimation.along import Expected, expected_along, sum_along, times_along
 from pramana.estimation.layout import Axis, Layout
 from pramana.estimation.sparse_channel import Sparse, has_sparse_inverse
 from pramana.matrices import SparseRows, TransitionMatrix, UniformMixture
@@ -61,8 +61,11 @@ class Channel(Protocol):
     def squared(self, table: FloatArray) -> FloatArray:
         """True counts times the squared entries of the matrix."""
 
-    def own(self, table: FloatArray) -> FloatArray:
-        """True counts by groups, each times the square that it is expected to count for its own."""
+    def expects(self, before: Expected) -> Expected:
+        """What one record is expected to count, squared, for its own group and for others.
+
+        Tables are alike along an axis that was not undone yet.
+        """
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ class Same:
         """Merge into groups."""
         return table if self.axis.whole else times_along(table, self.axis.membership, self.place)
 
-    spread = cross = own = solve  # the entries are 0 and 1, one to a row
+    spread = cross = solve  # the entries are 0 and 1, one to a row
 
     def gross(self, table: FloatArray) -> FloatArray:
         """The sum of what is not left out."""
@@ -91,6 +94,24 @@ class Same:
     def adjoint(self, table: FloatArray) -> FloatArray:
         """A value counts what its group does."""
         return table if self.axis.whole else times_along(table, self.axis.membership.T, self.place)
+
+    def expects(self, before: Expected) -> Expected:
+        """Who differs here is known to, and counts nothing: of the members of each group."""
+        if self.axis.whole:
+            return before
+        most, least, outside, any_one = before
+        return (
+            self._among(np.maximum, most, 0.0),
+            self._among(np.minimum, least, np.inf),
+            self._among(np.maximum, outside, 0.0),
+            self._among(np.minimum, any_one, np.inf),
+        )
+
+    def _among(self, worst: np.ufunc, table: FloatArray, start: float) -> FloatArray:
+        moved, groups = np.moveaxis(table, self.place, 0), np.array(self.axis.groups)
+        found = np.full((max(len(self.axis.group_cells), 1), *moved.shape[1:]), start)
+        worst.at(found, groups[groups >= 0], moved[groups >= 0])
+        return np.moveaxis(found, 0, self.place)
 
 
 @dataclass(frozen=True)
@@ -152,19 +173,23 @@ class General:
         """Merged rows of the inverse."""
         return times_along(table, self._merged.T, self.place)
 
-    def own(self, table: FloatArray) -> FloatArray:
-        """True counts times their expected squares, merged."""
-        shape = [1] * table.ndim
-        shape[self.place] = -1
-        found = table * self._own.reshape(shape)
-        return found if self.axis.whole else times_along(found, self.axis.membership, self.place)
+    def expects(self, before: Expected) -> Expected:
+        """Times what one record counts here; a stranger differs in this axis or in another one."""
+        return expected_along(self._expected, self.place, before)
 
     @cached_property
-    def _own(self) -> FloatArray:
+    def _expected(self) -> Expected:
+        """By group."""
         if self.axis.whole:
-            return self.matrix.own_spread
-        counted = self._merged[:, np.maximum(self.axis.groups, 0)].T
-        return np.asarray((self.matrix.values * counted**2).sum(axis=1), dtype=np.float64)
+            return self.matrix.expected_spread
+        found, member = self.matrix.values @ self._merged**2, self.axis.membership > 0
+        most, least = (np.where(own, -np.inf, found).max(axis=0) for own in (~member, member))
+        return (
+            most,
+            np.where(member, found, np.inf).min(axis=0),
+            least,
+            np.where(member, np.inf, found).min(axis=0),
+        )
 
     @cached_property
     def _merged(self) -> FloatArray:
@@ -209,12 +234,14 @@ class UniformChannel(General):
         return times_along(table, self._merged.T, self.place)
 
     @cached_property
-    def _own(self) -> FloatArray:
+    def _expected(self) -> Expected:
         kept, other, rest = self._entries
-        sizes = self.axis.membership.sum(axis=0)[np.maximum(self.axis.groups, 0)]
+        sizes = self.axis.membership.sum(axis=0)
         inside, outside = 1 / kept + rest * sizes, rest * sizes
-        found: FloatArray = (kept + other * sizes) * (inside**2 - outside**2) + outside**2
-        return found
+        more, others = inside**2 - outside**2, sizes < self.axis.size
+        own = (kept + other * sizes) * more + outside**2
+        strangers = other * sizes * more + outside**2
+        return own, own, np.where(others, strangers, -np.inf), np.where(others, strangers, np.inf)
 
     @cached_property
     def _merged(self) -> FloatArray:
@@ -260,13 +287,20 @@ class Stratified:
         """Stratum by stratum."""
         return self._each("gross", table)
 
-    def own(self, table: FloatArray) -> FloatArray:
-        """Stratum by stratum; where a stratum has no matrix, nobody is."""
-        return self._apart("own", table)
-
     def adjoint(self, table: FloatArray) -> FloatArray:
         """Stratum by stratum; of strata without a matrix there are no records."""
         return self._apart("adjoint", table)
+
+    def expects(self, before: Expected) -> Expected:
+        """Stratum by stratum."""
+        most, least, outside, any_one = before
+        found = [
+            (at, channel.expects((most[at], least[at], outside[at], any_one[at])))
+            for at, channel in self.parts
+        ]
+        parts = ([(at, own[part]) for at, own in found] for part in range(4))
+        one, two, three, four = (self._whole(results, most.shape) for results in parts)
+        return one, two, three, four
 
     def _each(self, verb: str, table: FloatArray) -> FloatArray:
         known = sum(float(np.abs(table[index]).sum()) for index, _ in self.parts)
@@ -279,7 +313,14 @@ class Stratified:
 
     def _apart(self, verb: str, table: FloatArray) -> FloatArray:
         results = [(index, getattr(channel, verb)(table[index])) for index, channel in self.parts]
-        shape = list(table.shape)
+        return self._whole(results, table.shape)
+
+    def _whole(
+        self,
+        results: list[tuple[tuple[int | slice, ...], FloatArray]],
+        before: tuple[int, ...],
+    ) -> FloatArray:
+        shape = list(before)
         shape[self.place] = results[0][1].shape[self.place]
         whole = np.zeros(shape)
         for index, result in results:
@@ -353,11 +394,37 @@ class Channels:
         return table
 
     @property
-    def one_more(self) -> FloatArray:
-        """What one more true record of a group, in any of its cells, adds to its variance."""
-        anywhere = np.ones(self.layout.shape)
-        members = np.maximum(self.merge(anywhere), 1)
-        return np.maximum(self._grouped("own", anywhere) / members - 1, 0)
+    def one_more(self) -> tuple[FloatArray, FloatArray]:
+        """What one more true record of a group adds to its variance at most, and one fewer.
+
+        How many there are is known, so that one more is in the place of a stranger, and the other
+        way round.
+        """
+        most, least, outside, any_one = self._expected
+        return np.maximum(most - 1 - any_one, 0), outside - (least - 1)
+
+    def least_variance(self, squares: FloatArray) -> FloatArray:
+        """What no variance is below, whatever the truth, of records with such squared weights.
+
+        Each of them adds what one of the group does, or a stranger, and those who differ in a
+        column that was released as it is add nothing.
+        """
+        _, least, _, any_one = self._expected
+        late = [isinstance(channel, Same) for channel in self.each]
+        moved = tuple(place for place, kept in enumerate(late) if not kept)
+        known: FloatArray = squares.sum(axis=moved, keepdims=True)
+        for channel, kept in zip(self.each, late, strict=True):
+            known = channel.solve(known) if kept else known
+        each = np.maximum(np.minimum(least - 1, any_one), 0)
+        return np.where(np.isfinite(each), each, 0.0) * known
+
+    @cached_property
+    def _expected(self) -> Expected:
+        ones = np.broadcast_to(1.0, self.layout.shape)
+        expected: Expected = (ones, ones, np.broadcast_to(0.0, ones.shape), ones)
+        for channel in self._late_kept:
+            expected = channel.expects(expected)
+        return expected
 
     def merge(self, table: FloatArray) -> FloatArray:
         """True counts merged into groups."""
@@ -367,11 +434,15 @@ class Channels:
         return table
 
     def _grouped(self, verb: str, table: FloatArray) -> FloatArray:
-        # Strata must still stand apart when the axes that depend on them are undone.
-        late = [channel for channel in self.each if isinstance(channel, Same)]
-        for channel in [*(c for c in self.each if c not in late), *late]:
+        for channel in self._late_kept:
             table = getattr(channel, verb)(table)
         return table
+
+    @property
+    def _late_kept(self) -> list[Channel]:
+        """Strata must still stand apart when the axes that depend on them are undone."""
+        late = [channel for channel in self.each if isinstance(channel, Same)]
+        return [*(c for c in self.each if c not in late), *late]
 
 
 def _channel(place: int, layout: Layout) -> Channel:

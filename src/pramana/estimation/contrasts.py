@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -23,10 +23,25 @@ import numpy as np
 from pramana.errors import harmless
 from pramana.estimation.channels import Channels
 from pramana.estimation.moments import Moments
-from pramana.estimation.variance import Inference, Ratio, half_a_record, quantile
+from pramana.estimation.variance import (
+    Inference,
+    Ratio,
+    Unseen,
+    half_a_record,
+    quantile,
+    students,
+)
 from pramana.types import FloatArray, Form
 
-__all__ = ["Contrast", "Influence", "SharesWithin", "VaryTogether", "difference_of", "ratio_of"]
+__all__ = [
+    "Apart",
+    "Contrast",
+    "Influence",
+    "SharesWithin",
+    "VaryTogether",
+    "difference_of",
+    "ratio_of",
+]
 
 
 class VaryTogether(Protocol):
@@ -43,6 +58,26 @@ class VaryTogether(Protocol):
     def record(self) -> FloatArray:
         """What a single record that moves changes of each number; 0 where it is no matter."""
 
+    @property
+    def degrees(self) -> float:
+        """Degrees of freedom of their covariance; infinite where it is as good as known."""
+
+    def unseen(self, z: float) -> tuple[FloatArray, FloatArray]:
+        """How far each can lie below and above at least where few records tell; 0 elsewhere."""
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Numbers of which nobody knows how they vary together.
+
+    Attributes:
+        step: What a single record that moves changes of each; 0 where it is no matter.
+        least_z: How often an interval reaches their errors at least: once, where they hold a bias.
+    """
+
+    step: float = 0.0
+    least_z: float = 0.0
+
 
 @dataclass(frozen=True, eq=False)
 class Influence:
@@ -56,6 +91,7 @@ class Influence:
         slope: What a value counts in each group; 0 where only records are counted.
         level: What a record counts in each group.
         first: What all contributions of a group sum up to, by group.
+        told: How far counts can be off where few records tell their errors.
     """
 
     moments: Moments
@@ -65,14 +101,22 @@ class Influence:
     slope: FloatArray
     level: FloatArray
     first: FloatArray
+    told: Unseen | None = None
+    degrees: float = math.inf
 
     @classmethod
     def of_counts(
-        cls, moments: Moments, channels: Channels, counts: FloatArray, infer: Inference
+        cls,
+        moments: Moments,
+        channels: Channels,
+        counts: FloatArray,
+        infer: Inference,
+        *,
+        unseen: Unseen | None = None,
     ) -> Influence:
         """Each record counts its weight."""
         nothing, one = np.zeros_like(counts), np.ones_like(counts)
-        return cls(moments, channels, infer, counts, nothing, one, counts)
+        return cls(moments, channels, infer, counts, nothing, one, counts, unseen)
 
     @classmethod
     def of_totals(
@@ -109,7 +153,24 @@ class Influence:
         squares = np.maximum(np.nan_to_num(squares), 0) * (self.infer == "records")
         return self.channels.layout.lay_out(np.sqrt(squares / max(moments.count, 1.0)))
 
+    def unseen(self, z: float) -> tuple[FloatArray, FloatArray]:
+        """Of counts; of values nobody knows what those who are not seen have."""
+        ends = (np.zeros_like(self.figures),) * 2
+        if self.told is not None:
+            ends = self.told.below(z), self.told.above(z)
+        below, above = (self.channels.layout.lay_out(np.maximum(end, 0)) for end in ends)
+        return below, above
+
     def covariance(self, contrasts: Sequence[FloatArray]) -> FloatArray:
+        """As estimated; no combination is surer about a population than about its records."""
+        records = self.estimated(contrasts, infer="records")
+        if self.infer == "records" or not np.isfinite(records).all():
+            return records
+        luck = self.estimated(contrasts, infer="population") - records
+        values, vectors = np.linalg.eigh((luck + luck.T) / 2)
+        return np.asarray(records + (vectors * np.maximum(values, 0)) @ vectors.T)
+
+    def estimated(self, contrasts: Sequence[FloatArray], *, infer: Inference) -> FloatArray:
         """By sums over released cells; ``nan`` where a number that is used does not exist."""
         own = [self.channels.layout.gather(contrast) for contrast in contrasts]
         used = np.any([part != 0 for part in own], axis=0)
@@ -119,7 +180,7 @@ class Influence:
         adjoint = self.channels.adjoint
         sides = [(adjoint(part * slope), adjoint(part * level)) for part in own]
         found = np.array([[self._products(one, two) for two in sides] for one in sides])
-        if self.infer == "records":
+        if infer == "records":
             taken = self._kept(slope, level)
             less = np.array([[float((a * b * taken).sum()) for b in own] for a in own])
         else:
@@ -181,6 +242,20 @@ class SharesWithin:
         total = self._within(self.counts.unbiased)
         return np.where(total > 0, self.counts.record, 0.0) / np.where(total > 0, total, 1.0)
 
+    @property
+    def degrees(self) -> float:
+        """Those of the counts."""
+        return self.counts.degrees
+
+    def unseen(self, z: float) -> tuple[FloatArray, FloatArray]:
+        """Those of the counts, as shares of their total."""
+        total = self._within(self.counts.unbiased)
+        below, above = (
+            np.where(total > 0, end, 0.0) / np.where(total > 0, total, 1.0)
+            for end in self.counts.unseen(z)
+        )
+        return below, above
+
     def _within(self, table: FloatArray) -> FloatArray:
         axes = tuple(at for at in range(table.ndim) if at != self.place)
         return np.broadcast_to(table.sum(axis=axes, keepdims=True), table.shape)
@@ -228,11 +303,12 @@ class Contrast:
         return self.why if self.weight is None else f"{self.why} Weighted by {self.weight}."
 
     def __repr__(self) -> str:
-        ends = (
-            f" (se {self.se:.3g}), between {self.low:.4g} and {self.high:.4g} at level "
-            f"{self.level:g}"
-        )
-        told = f"{self.what}: {self.estimate:.4g}{ends if self.stated else ''}; {self.note}"
+        ends = f"between {self.low:.4g} and {self.high:.4g} at level {self.level:g}"
+        number = f"{self.estimate:.4g}"
+        if self.stated:
+            known = not math.isnan(self.estimate)
+            number = f"{number} (se {self.se:.3g}), {ends}" if known else ends
+        told = f"{self.what}: {number}; {self.note}"
         return harmless(told)
 
     def _repr_html_(self) -> str:
@@ -243,7 +319,9 @@ class Contrast:
 class TwoNumbers:
     """Two numbers as the table shows them, their unbiased forms, and how these vary together.
 
-    ``record`` is what a single record that moves changes of each.
+    ``record`` is what a single record that moves changes of each; ``unseen`` has for each how far
+    it can lie below and above at least, given z, where few records tell of it; ``degrees`` of
+    freedom has the covariance; ``least_z`` errors an interval reaches at least.
     """
 
     shown: tuple[float, float]
@@ -251,11 +329,14 @@ class TwoNumbers:
     covariance: FloatArray
     why: str
     record: tuple[float, float] = (0.0, 0.0)
+    unseen: Callable[[float], FloatArray] = field(default=lambda _: np.zeros((2, 2)), repr=False)
+    degrees: float = math.inf
+    least_z: float = 0.0
 
     @classmethod
     def of(
         cls,
-        together: VaryTogether | None,
+        together: VaryTogether | Apart | None,
         shown: FloatArray,
         se: FloatArray,
         places: tuple[tuple[int, ...], tuple[int, ...]],
@@ -263,12 +344,12 @@ class TwoNumbers:
         """From two cells; where nobody knows how they vary together, as badly as it can be."""
         first, second = places
         pair = (float(shown[first]), float(shown[second]))
-        if together is None:
+        if together is None or isinstance(together, Apart):
+            own = together or Apart()
             a, b = float(se[first]), float(se[second])
             spread = np.array([[a**2, -a * b], [-a * b, b**2]])
-            return cls(
-                pair, pair, spread, "how the two vary together is not known: an upper bound."
-            )
+            why = "how the two vary together is not known: an upper bound."
+            return cls(pair, pair, spread, why, (own.step, own.step), least_z=own.least_z)
         contrasts = []
         for place in places:
             one = np.zeros(shown.shape)
@@ -279,7 +360,24 @@ class TwoNumbers:
         why = "the two come from the same draws, which is part of the error."
         record = together.record
         steps = (float(record[first]), float(record[second]))
-        return cls(pair, figures, together.covariance(contrasts), why, steps)
+
+        def unseen(z: float) -> FloatArray:
+            ends = together.unseen(z)
+            return np.array([[float(end[place]) for end in ends] for place in places])
+
+        spread = together.covariance(contrasts)
+        return cls(pair, figures, spread, why, steps, unseen, together.degrees)
+
+    def z(self, level: float, misses: float) -> float:
+        """The quantile for a level, with so many times its misses."""
+        sure = quantile(max(1 - misses * (1 - level), min(level, 1e-6)))
+        return max(students(sure, self.degrees), self.least_z)
+
+    def reach(self, z: float) -> tuple[FloatArray, bool]:
+        """For each how far it can lie below and above, and whether few records tell of either."""
+        least = self.unseen(z)
+        own = z * np.sqrt(np.maximum(np.diag(self.covariance), 0))
+        return np.maximum(least, own[:, None]), bool(least.any())
 
 
 def difference_of(pair: TwoNumbers, what: str, *, level: float, misses: float = 1.0) -> Contrast:
@@ -287,10 +385,14 @@ def difference_of(pair: TwoNumbers, what: str, *, level: float, misses: float = 
     spread = pair.covariance
     se = math.sqrt(max(float(spread[0, 0] - 2 * spread[0, 1] + spread[1, 1]), 0.0))
     se = se if np.isfinite(spread).all() else math.nan
-    middle = pair.unbiased[0] - pair.unbiased[1]
-    wide = quantile(1 - misses * (1 - level)) * se + _half_of_both(se, *pair.record)
+    middle, z = pair.unbiased[0] - pair.unbiased[1], pair.z(level, misses)
+    wide = z * se + _half_of_both(se, *pair.record)
+    below, above = wide, wide
+    (first, second), few = pair.reach(z)
+    if few:  # whoever is missing in one cell may stand in the other
+        below, above = max(wide, first[0] + second[1]), max(wide, first[1] + second[0])
     return _taken_in(
-        Contrast(what, pair.shown[0] - pair.shown[1], se, middle - wide, middle + wide, level,
+        Contrast(what, pair.shown[0] - pair.shown[1], se, middle - below, middle + above, level,
                  pair.why)
     )  # fmt: skip
 
@@ -299,18 +401,28 @@ def ratio_of(pair: TwoNumbers, what: str, *, level: float, misses: float = 1.0) 
     """The first over the second, with Fieller's interval."""
     spread, (above, below) = pair.covariance, pair.unbiased
     one = [np.array([value]) for value in (above, below, spread[0, 0], spread[0, 1], spread[1, 1])]
-    ratio = Ratio(*one)
-    low, high = ratio.interval(quantile(1 - misses * (1 - level)))
-    if not np.isfinite(spread).all():  # no error is stated, which is less than an endless interval
-        low, high = (np.array([math.nan]),) * 2
+    ratio, z = Ratio(*one), pair.z(level, misses)
+    low, high = (float(end[0]) for end in ratio.interval(z))
     shown = pair.shown[0] / pair.shown[1] if pair.shown[1] > 0 else math.nan
-    se, half = float(ratio.se[0]), 0.0
+    se = float(ratio.se[0])
     if below > 0:
         steps = (pair.record[0] / below, abs(above) * pair.record[1] / below**2)
         half = _half_of_both(se, *steps)
-    return _taken_in(
-        Contrast(what, shown, se, float(low[0]) - half, float(high[0]) + half, level, pair.why)
-    )
+        low, high = low - half, high + half
+    (first, second), few = pair.reach(z)
+    if few:
+        least, most, rest = max(above - first[0], 0.0), below + second[1], below - second[0]
+        lowest = least / most if most > 0 else 0.0
+        low = lowest if below <= 0 else min(low, lowest)
+        high = max(high, (above + first[1]) / rest) if rest > 0 else math.inf
+    if not np.isfinite(spread).all():  # no error is stated, which is less than an endless interval
+        low = high = math.nan
+    if few and math.isnan(shown) and not math.isnan(low):
+        why = (
+            "by the estimate nobody is in the second cell, but some may be: there is no upper end."
+        )
+        return Contrast(what, shown, math.nan, low, math.inf, level, why)
+    return _taken_in(Contrast(what, shown, se, low, high, level, pair.why))
 
 
 def _half_of_both(se: float, first: float, second: float) -> float:

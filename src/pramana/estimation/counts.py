@@ -13,7 +13,7 @@ error is known and not only hoped for; the unbiased estimate itself stands besid
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -27,16 +27,16 @@ from pramana.estimation.regularised_em import fit
 from pramana.estimation.results import Estimate
 from pramana.estimation.variance import (
     USUAL,
+    Inference,
     Interval,
     Question,
     Ratio,
     Sums,
+    Unseen,
     bounded_interval,
     count_covariance,
-    few_seen,
     half_a_record,
     total_covariance,
-    unseen_end,
 )
 from pramana.numeric import require_choice
 from pramana.types import BoolArray, FloatArray
@@ -75,14 +75,12 @@ class Solved:
     Attributes:
         ratio: The counts, over all records that pass the filter.
         records: How many were released.
-        step: What a single record counts.
-        more: What one more true record of a group adds to its variance.
+        unseen: How far off the counts can be where few records tell their errors.
     """
 
     ratio: Ratio
     records: float
-    step: float
-    more: FloatArray
+    unseen: Unseen
 
     @property
     def estimate(self) -> FloatArray:
@@ -106,20 +104,23 @@ class Solved:
     def interval(self, z: float, *, share: bool) -> Interval:
         """The interval of the unbiased estimate, where the truth can lie."""
         low, high = bounded_interval(self.estimate, self.se, z=z)
-        half = half_a_record(self.se, self.step)
-        unseen = unseen_end(self.estimate, self.ratio.v_above, self.more, step=self.step, z=z)
-        low, high = np.maximum(low - half, 0), np.maximum(high + half, unseen)
+        half = half_a_record(self.se, self.unseen.step)
+        below, above = self.unseen.below(z), self.unseen.above(z)
+        low = np.maximum(low - half, self.estimate - self.unseen.nearer(z))
+        low = np.maximum(np.minimum(low, self.estimate - below), 0)
+        high = np.maximum(np.maximum(high + half, self.estimate + above), low)
         if not share:
             return np.minimum(low, self.records), np.minimum(high, self.records)
-        below = self.ratio.below
+        whole = self.ratio.below
         if not self.ratio.v_below.any():  # the number of records is known
-            return np.minimum(low / below, 1), np.minimum(high / below, 1)
+            return np.minimum(low / whole, 1), np.minimum(high / whole, 1)
         lower, upper = self.ratio.interval(z)
-        lower, upper = lower - half / below, upper + half / below
+        lower, upper = lower - half / whole, upper + half / whole
         # A share below 0 is a count below 0, and one that few records tell of is a count of few:
-        # its upper end comes from the count.
-        counted = (self.estimate < 0) | np.isfinite(unseen)
-        upper = np.where(counted, np.maximum(upper, high / below), upper)
+        # its ends come from the count.
+        counted = (self.estimate < 0) | np.isfinite(above)
+        upper = np.where(counted, np.maximum(upper, high / whole), upper)
+        lower = np.where(np.isfinite(below), np.minimum(lower, low / whole), lower)
         lower = np.where(self._everyone, 1, lower)
         return np.clip(lower, 0, 1), np.clip(upper, 0, 1)
 
@@ -140,14 +141,14 @@ def expected_error(se: FloatArray, total: float) -> float:
     return float(math.sqrt(2 / math.pi) * se.sum() / total) if total > 0 else 0.0
 
 
-def clip(estimate: FloatArray) -> FloatArray:
-    """Set negative counts to zero and rescale to the same total [Dowd, Sec. 4.3].
+def clip(estimate: FloatArray, *, most: float = math.inf) -> FloatArray:
+    """Set negative counts to zero and rescale to the same total [Dowd, Sec. 4.3], ``most`` at most.
 
     >>> clip(np.array([6.0, 5.0, -1.0]))
     array([5.45454545, 4.54545455, 0.        ])
     """
     positive = np.maximum(estimate, 0)
-    total, kept = max(float(estimate.sum()), 0.0), float(positive.sum())
+    total, kept = min(max(float(estimate.sum()), 0.0), most), float(positive.sum())
     return positive * (total / kept) if kept > 0 else positive
 
 
@@ -155,19 +156,28 @@ def solve_counts(moments: Moments, channels: Channels, question: Question) -> So
     """Undo the matrices, and say how far off that can be."""
     estimate = channels.solve(moments.w)
     sums = Sums(estimate, estimate, moments.count)
-    variance = count_covariance(channels, moments.ww, sums, infer=question.infer)
-    cov, v_total = total_covariance(channels, moments.ww, sums, infer=question.infer)
-    ratio = Ratio(
-        estimate,
-        np.full_like(estimate, estimate.sum()),
-        v_above=np.maximum(variance, 0),
-        cov=cov,
-        v_below=np.full_like(estimate, max(v_total, 0.0)),
-    )
+    least = channels.least_variance(moments.ww) if channels.randomised else np.zeros_like(estimate)
+
+    def ratio_about(infer: Inference) -> Ratio:
+        variance = count_covariance(channels, moments.ww, sums, infer=infer)
+        cov, v_total = total_covariance(channels, moments.ww, sums, infer=infer)
+        return Ratio(
+            estimate,
+            np.full_like(estimate, estimate.sum()),
+            v_above=np.maximum(variance, least),
+            cov=cov,
+            v_below=np.full_like(estimate, max(v_total, 0.0)),
+        )
+
+    ratio = ratio_about(question.infer)
+    if question.infer == "population" and channels.randomised:
+        known = ratio_about("records")
+        most = np.maximum(ratio.v_above, known.v_above)
+        ratio = replace(ratio.at_least(known), v_above=most)
     weight = float(moments.w.sum())
     step = float(moments.ww.sum()) / max(weight, 1e-300)
-    few = channels.randomised and few_seen(ratio.v_above, 1.0, step).any()
-    return Solved(ratio, weight, step, channels.one_more if few else np.zeros_like(estimate))
+    added = channels.one_more if channels.randomised else (np.zeros_like(estimate),) * 2
+    return Solved(ratio, weight, Unseen(ratio.v_above, *added, step, least))
 
 
 def estimate_counts(
@@ -200,7 +210,9 @@ def estimate_counts(
         )
     chosen, why = _chosen(method, solved, channels)
     figures = _figures(chosen, moments, channels, solved, question, share=share)
-    counted = Influence.of_counts(moments, channels, solved.estimate, question.infer)
+    counted = Influence.of_counts(
+        moments, channels, solved.estimate, question.infer, unseen=solved.unseen
+    )
     return Estimate.of(
         layout,
         figures,
@@ -228,7 +240,11 @@ def _figures(
     estimate, se = solved.figures(share=share)
     if method == "inverse":
         return estimate, se, *solved.interval(question.z(estimate.size), share=share)
-    estimate = clip(solved.estimate) if method == "clipped" else fitted_counts(moments, channels)
+    estimate = (
+        clip(solved.estimate, most=solved.records)
+        if method == "clipped"
+        else fitted_counts(moments, channels)
+    )
     if share:
         estimate = estimate / max(float(estimate.sum()), 1e-300)
     misses = TAKEN_IN if method == "em" else 1.0

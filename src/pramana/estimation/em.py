@@ -28,7 +28,7 @@ Margins = Sequence[tuple[int, ...]]
 
 def divide(above: FloatArray, below: FloatArray) -> FloatArray:
     """``above / below``, and 0 where nothing is below."""
-    if below.min(initial=np.inf) > 0:  # nearly always, and twice as fast
+    if np.minimum.reduce(below, axis=None, initial=np.inf) > 0:  # nearly always, and twice as fast
         return above / below
     return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
 
@@ -41,7 +41,7 @@ def expected_truth(released: FloatArray, guess: FloatArray, channels: Channels) 
 def margin_of(table: FloatArray, keep: tuple[int, ...]) -> FloatArray:
     """The margin over some axes, in a shape that broadcasts against the table."""
     out = tuple(axis for axis in range(table.ndim) if axis not in keep)
-    margin: FloatArray = table.sum(axis=out, keepdims=True)
+    margin: FloatArray = np.add.reduce(table, axis=out, keepdims=True)
     return margin
 
 
@@ -86,7 +86,7 @@ class Climb:
             second = self._round(released, first, added, total)
             jumped = _jump(table, first, second, total)
             table = self._round(released, jumped, added, total)
-            if float(np.abs(second - first).sum()) < self.tolerance * total:
+            if np.add.reduce(np.abs(second - first), axis=None) < self.tolerance * total:
                 break
         return table
 
@@ -94,7 +94,7 @@ class Climb:
         self, released: FloatArray, table: FloatArray, added: FloatArray, total: float
     ) -> FloatArray:
         expected = expected_truth(released, table, self.channels) + added
-        expected *= total / float(expected.sum())
+        expected *= total / np.add.reduce(expected, axis=None)
         if self.margins is None:
             return expected
         targets = [margin_of(expected, keep) for keep in self.margins]
@@ -110,12 +110,13 @@ def _jump(table: FloatArray, first: FloatArray, second: FloatArray, total: float
     logs = [np.log(np.maximum(part, tiny)) for part in (table, first, second)]
     step, bend = logs[1] - logs[0], logs[2] - 2 * logs[1] + logs[0]
     # Cells that hold many records say how far to jump.
-    along = float((second * step**2).sum())
-    across = float((second * bend**2).sum())
+    along = float(np.add.reduce(second * step**2, axis=None))
+    across = float(np.add.reduce(second * bend**2, axis=None))
     if across <= 0 or along <= across:
         return second
     length = min(np.sqrt(along / across), LONGEST_JUMP)
-    jumped = np.exp(np.clip(logs[0] + 2 * length * step + length**2 * bend, -700, 700))
+    far = logs[0] + 2 * length * step + length**2 * bend
+    jumped = np.exp(np.minimum(np.maximum(far, -700.0), 700.0))
     jumped = np.where(second > tiny, jumped, second)
-    size = float(jumped.sum())
+    size = float(np.add.reduce(jumped, axis=None))
     return jumped * (total / size) if np.isfinite(size) and size > 0 else second

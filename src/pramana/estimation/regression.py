@@ -42,6 +42,12 @@ WEAKEST = 4.0
 """The information of the release in its weakest direction must be so many of its own standard
 errors away from none; below that, intervals around the root hold too rarely."""
 
+SURE = 30.0
+"""From so many on, standard errors change next to nothing along an interval."""
+
+MOST_NUMBERS = 500_000_000
+"""Times the coefficients: where the design has more, drawing in ends would take minutes."""
+
 MOST_ROUNDS = 60
 LARGEST = 30.0
 """Linear predictors beyond this are cut: exp would overflow on the way to the root."""
@@ -112,6 +118,11 @@ class CorrectedScores:
         """The number of coefficients."""
         return int(self.design.shape[2])
 
+    @property
+    def numbers(self) -> int:
+        """How many numbers of the design all cells go through."""
+        return len(self.kept) * int(self.design.shape[1]) * self.size
+
     def chunks(self) -> Iterator[tuple[slice, FloatArray, FloatArray, FloatArray]]:
         """Some cells at a time: which, weights of their truths, design, response."""
         truths, size = self.design.shape[1:]
@@ -138,7 +149,8 @@ class CorrectedScores:
         for part, weights, _, _ in self.chunks():
             if positive:
                 weights = np.maximum(weights, 0)
-                weights = weights / weights.sum(axis=1, keepdims=True)
+                known = weights.sum(axis=1, keepdims=True)  # 0 for who speaks against all of them
+                weights = weights / np.where(known > 0, known, 1.0)
             kept, cells = self.kept[part], np.arange(len(weights))
             for total, own in ((weight, self.w[part]), (value, self.wy[part])):
                 total += csr_array((own, (kept, cells)), shape=(shape[0], len(cells))) @ weights
@@ -218,13 +230,16 @@ class CorrectedScores:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The root of the corrected scores and its covariance."""
+    """The root of the corrected scores, its covariance, and how far each reaches to both sides."""
 
     coefficients: FloatArray
     covariance: FloatArray
+    reach: FloatArray
 
 
-def solve_scores(scores: CorrectedScores, names: tuple[str, ...], *, infer: Inference) -> Solution:
+def solve_scores(
+    scores: CorrectedScores, names: tuple[str, ...], *, infer: Inference, z: float
+) -> Solution:
     """Find the root; refused where the release does not tell it."""
     beta = np.zeros(scores.size)
     if scores.family != "linear":
@@ -232,12 +247,54 @@ def solve_scores(scores: CorrectedScores, names: tuple[str, ...], *, infer: Infe
     beta = _root(scores, beta, names, positive=False)
     _, slope = scores.at(beta)
     _require_finite(scores, beta, names)
-    _require_identified(scores, slope, beta, names)
-    spread = scores.spread(beta, infer=infer)
-    inverse = np.linalg.inv(slope)
+    sure = _require_identified(scores, slope, beta, names)
+    covariance = _sandwich(scores, beta, infer)
+    reach = np.tile(z * np.sqrt(np.maximum(np.diag(covariance), 0)), (2, 1))
+    if sure < SURE and scores.apart is None and scores.numbers * scores.size < MOST_NUMBERS:
+        _draw_in(reach, scores, beta, covariance, infer, z)
+    return Solution(beta, covariance, reach)
+
+
+def _sandwich(scores: CorrectedScores, beta: FloatArray, infer: Inference) -> FloatArray:
+    """The covariance of the root, if it were the one for ``beta``."""
+    inverse = np.linalg.inv(scores.at(beta)[1])
     used = scores.records / max(scores.records - scores.size, 1.0)
-    covariance = inverse @ spread @ inverse.T * (used if infer == "population" else 1.0)
-    return Solution(beta, covariance)
+    covariance: FloatArray = inverse @ scores.spread(beta, infer=infer) @ inverse.T
+    return covariance * (used if infer == "population" else 1.0)
+
+
+def _draw_in(
+    reach: FloatArray,
+    scores: CorrectedScores,
+    beta: FloatArray,
+    covariance: FloatArray,
+    infer: Inference,
+    z: float,
+) -> None:
+    """Bring ends nearer on the side where standard errors shrink.
+
+    Where noise is strong, a coefficient far out comes with a large standard error, from the same
+    noise: misses are on the side of no effect, where they are as rare as they should be, and never
+    on the other, so that intervals hold too often. A value is judged by the standard error half
+    way to it, the other coefficients going along as they vary with it, and by that at the root
+    where that one is smaller.
+    """
+    for place, wide in np.ndenumerate(reach[0]):
+        if not wide > 0:
+            continue
+        along = covariance[:, place[0]] / covariance[place[0], place[0]]
+        for side, sign in enumerate((-1.0, 1.0)):
+            end = wide
+            for _ in range(3):
+                try:
+                    own = _sandwich(scores, beta + sign * end / 2 * along, infer)[place * 2]
+                except np.linalg.LinAlgError:
+                    break
+                half_way = z * math.sqrt(max(float(own), 0.0))
+                if not 0 < half_way < wide:
+                    break
+                end = (end + half_way) / 2
+            reach[side, place[0]] = end
 
 
 def _root(
@@ -291,12 +348,14 @@ def _require_finite(scores: CorrectedScores, beta: FloatArray, names: tuple[str,
 
 def _require_identified(
     scores: CorrectedScores, slope: FloatArray, beta: FloatArray, names: tuple[str, ...]
-) -> None:
+) -> float:
+    """How many standard errors its weakest information is away from none."""
     scale = _scale(slope)
     values, vectors = np.linalg.eigh((slope + slope.T) / 2 / scale[:, None] / scale)
     direction = vectors[:, 0] / scale
-    if values[0] > 1e-9 and scores.certainty(direction, beta) >= WEAKEST:
-        return
+    sure = scores.certainty(direction, beta) if values[0] > 1e-9 else 0.0
+    if sure >= WEAKEST:
+        return sure
     strength = np.abs(vectors[:, 0])
     blamed = [names[place] for place in np.argsort(-strength) if strength[place] > 0.3]
     reason = (

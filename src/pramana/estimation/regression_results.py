@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass, field
-from math import erfc, sqrt
+from math import erfc, inf, sqrt
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from pramana.errors import UnknownColumn, harmless
+from pramana.errors import NotCovered, UnknownColumn, harmless
 from pramana.estimation.independence import chi_square_tail
 from pramana.estimation.regression import Family
-from pramana.estimation.variance import Question
+from pramana.estimation.variance import Question, students
 from pramana.types import FloatArray, Form
 
 __all__ = ["JointTest", "Regression"]
@@ -41,6 +41,9 @@ class Regression:
         names: One name a coefficient.
         coefficients: One number each.
         covariance: Of the coefficients, the randomisation included.
+        reach: How far the interval of each goes below and above it; not given, as far as the
+            quantile times its standard error.
+        degrees: Degrees of freedom of the covariance, where replicate weights told it.
         question: What the intervals mean.
         records: The number of released records behind them.
         why: One sentence on what makes them right.
@@ -58,6 +61,8 @@ class Regression:
     why: str
     weight: str | None = None
     like: Any = field(default=None, repr=False)
+    reach: FloatArray | None = field(default=None, repr=False)
+    degrees: float = inf
 
     @property
     def se(self) -> FloatArray:
@@ -73,18 +78,29 @@ class Regression:
     @property
     def p_value(self) -> FloatArray:
         """Two-sided, of the hypothesis that the coefficient is 0."""
+        if self.degrees < inf:
+            from scipy.special import stdtr
+
+            beyond = 2 * stdtr(self.degrees, -np.abs(self.z))
+            return np.asarray(np.nan_to_num(beyond, nan=1.0), dtype=np.float64)
         tails = [erfc(abs(value) / sqrt(2)) if value == value else 1.0 for value in self.z]
         return np.array(tails)
 
     @property
     def low(self) -> FloatArray:
         """Lower ends of the intervals."""
-        return self.coefficients - self.question.z(len(self.names)) * self.se
+        return np.asarray(self.coefficients - self._reach[0], dtype=np.float64)
 
     @property
     def high(self) -> FloatArray:
         """Upper ends of the intervals."""
-        return self.coefficients + self.question.z(len(self.names)) * self.se
+        return np.asarray(self.coefficients + self._reach[1], dtype=np.float64)
+
+    @property
+    def _reach(self) -> FloatArray:
+        if self.reach is not None:
+            return self.reach
+        return np.tile(students(self.question.z(len(self.names)), self.degrees) * self.se, (2, 1))
 
     def __getitem__(self, name: str) -> dict[str, float]:
         """One coefficient with its figures."""
@@ -98,7 +114,18 @@ class Regression:
         own = self.coefficients[places]
         part = self.covariance[np.ix_(places, places)]
         statistic = float(own @ np.linalg.solve(part, own))
-        return JointTest(names, statistic, len(own), chi_square_tail(statistic, len(own)))
+        p_value = chi_square_tail(statistic, len(own))
+        if self.degrees < inf:  # as many as the replicates tell apart, those of the test taken off
+            from scipy.special import fdtrc
+
+            left = self.degrees - len(own) + 1
+            if left < 1:
+                raise NotCovered(
+                    f"{self.degrees + 1:.0f} replicates do not tell how {len(own)} coefficients "
+                    "vary together. Test fewer of them."
+                )
+            p_value = float(fdtrc(len(own), left, statistic * left / (self.degrees * len(own))))
+        return JointTest(names, statistic, len(own), p_value)
 
     def to_arrow(self) -> pa.Table:
         """One row a coefficient."""

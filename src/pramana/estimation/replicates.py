@@ -17,13 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 
 import numpy as np
 
 from pramana.estimation.regression_results import Regression
 from pramana.estimation.results import Estimate
-from pramana.estimation.variance import Question
+from pramana.estimation.variance import Question, students
 from pramana.table.replicates import Replicates
 from pramana.types import FloatArray
 
@@ -49,6 +48,15 @@ class ReplicatedTogether:
         """Replicates tell of the luck of a sample, which is no matter of single records."""
         return np.zeros_like(self.figures)
 
+    @property
+    def degrees(self) -> float:
+        """One fewer than the replicates."""
+        return len(self.others) - 1.0
+
+    def unseen(self, z: float) -> tuple[FloatArray, FloatArray]:  # noqa: ARG002
+        """Nor is who is not seen."""
+        return np.zeros_like(self.figures), np.zeros_like(self.figures)
+
     def covariance(self, contrasts: Sequence[FloatArray]) -> FloatArray:
         """Of combinations of them."""
         apart = (self.others - self.figures).reshape(len(self.others), -1)
@@ -73,7 +81,7 @@ def replicated_estimate(
     spread = factor * ((drawn - figures) ** 2).sum(axis=0)
     more = np.fmax(least**2 - spread, 0.0)
     se = np.sqrt(spread + more)
-    wide = _quantile(question.z(figures.size), len(drawn) - 1) * se
+    wide = students(question.z(figures.size), len(drawn) - 1) * se
     low, high = figures - wide, figures + wide
     whole = found.what.split(" ")[0] in ("count", "share")
     if whole:
@@ -101,13 +109,8 @@ def replicated_regression(
     return replace(
         found,
         covariance=covariance + np.diag(np.fmax(least**2 - np.diag(covariance), 0.0)),
+        reach=None,
+        degrees=len(apart) - 1,
         why=f"{found.why.rstrip('.').split('; robust')[0]}; errors by {len(apart)} replicate "
         f"weights ({replicates.kind}).",
     )
-
-
-def _quantile(z: float, degrees: int) -> float:
-    """Student's, at the same probability: few replicates know their own spread less well."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(degrees, NormalDist().cdf(z)))

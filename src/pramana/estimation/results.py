@@ -13,7 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.errors import InvalidNumber, harmless
-from pramana.estimation.contrasts import Contrast, TwoNumbers, VaryTogether, difference_of, ratio_of
+from pramana.estimation.contrasts import (
+    Apart,
+    Contrast,
+    TwoNumbers,
+    VaryTogether,
+    difference_of,
+    ratio_of,
+)
 from pramana.estimation.layout import Layout
 from pramana.estimation.variance import Inference, Question
 from pramana.matrices import Label
@@ -77,7 +84,7 @@ class Estimate:
     no_interval: str = ""
     weight: str | None = None
     like: Any = field(default=None, repr=False)
-    together: VaryTogether | None = field(default=None, repr=False)
+    together: VaryTogether | Apart | None = field(default=None, repr=False)
     misses: float = field(default=1.0, repr=False)
     unbiased: FloatArray | None = field(default=None, repr=False)
     spoken: Labels = field(default_factory=Labels, repr=False)
@@ -101,7 +108,7 @@ class Estimate:
         method: str,
         why: str,
         records: float,
-        together: VaryTogether | None = None,
+        together: VaryTogether | Apart | None = None,
         misses: float = 1.0,
         unbiased: FloatArray | None = None,
     ) -> Estimate:

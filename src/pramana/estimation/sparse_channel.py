@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pramana.estimation.along import sum_along, times_along
+from pramana.estimation.along import Expected, expected_along, sum_along, times_along
 from pramana.estimation.layout import Axis
 from pramana.matrices import SparseRows
 from pramana.types import FloatArray
@@ -89,10 +89,18 @@ class Sparse:
         """Merged rows of the inverse."""
         return times_along(table, self._merged.T.tocsr(), self.place)
 
-    def own(self, table: FloatArray) -> FloatArray:
-        """True counts times what their rows are expected to count, squared, merged."""
-        squares = self.matrix.sparse @ self._merged.power(2)
-        return times_along(table, squares.multiply(self._membership).tocsr(), self.place)
+    def expects(self, before: Expected) -> Expected:
+        """By entries that are not 0; some truth is so far that it counts nothing for a group."""
+        squares = (self.matrix.sparse @ self._merged.power(2)).tocsr()
+        member = squares.multiply(self._membership).tocsr()
+        most, other = (
+            np.maximum(part.max(axis=0).toarray().ravel(), 0) for part in (member, squares - member)
+        )
+        least = np.full(len(most), np.inf)
+        entries = member.tocoo()
+        np.minimum.at(least, entries.col, entries.data)
+        own = (most, np.where(np.isinf(least), 0.0, least), other, np.zeros_like(most))
+        return expected_along(own, self.place, before)
 
     @cached_property
     def _merged(self) -> Any:

@@ -45,7 +45,9 @@ NO_NOISE = 1e-9
 ENOUGH = 4.0
 """So many possible tables beyond one that count weigh as much as the guess from directions."""
 
-BISECTIONS = 80
+STEPS = 200
+NEXT_TO_NOTHING = 1e-14
+"""Steps end where a sum is so near its total; usually after five."""
 
 INDEPENDENT_SHARE = 0.01
 """What the guess keeps of the table of independence, so that no cell starts at 0."""
@@ -88,23 +90,29 @@ def leaning(estimate: FloatArray, se: FloatArray, total: float | FloatArray) -> 
 
 
 def _leaning(estimate: FloatArray, apart: FloatArray, total: FloatArray) -> FloatArray:
-    low = estimate.min(axis=1, keepdims=True) - total
-    high = estimate.max(axis=1, keepdims=True) + apart.sum(axis=1, keepdims=True) / total
-    found = np.zeros_like(estimate)
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        found = _root(estimate - middle, apart)
-        if ((middle == low) | (middle == high)).all():  # nothing is left between them
+    """By Newton's steps: the sum is convex and falls, so that none from above goes too far."""
+    middle = np.min(estimate, axis=1, keepdims=True) - total
+    found, width = _root(estimate - middle, apart)
+    size = np.add.reduce(found, axis=1, keepdims=True)
+    for _ in range(STEPS):
+        above = size > total * (1 + NEXT_TO_NOTHING)
+        if not above.any():
             break
-        above = found.sum(axis=1, keepdims=True) > total
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return np.asarray(found * (total / found.sum(axis=1, keepdims=True)), dtype=np.float64)
+        rises = np.add.reduce(divide(found, width), axis=1, keepdims=True)
+        middle = np.where(above, middle + (size - total) / rises, middle)
+        found, width = _root(estimate - middle, apart)
+        size = np.add.reduce(found, axis=1, keepdims=True)
+    return np.asarray(found * (total / size), dtype=np.float64)
 
 
-def _root(moved: FloatArray, apart: FloatArray) -> FloatArray:
-    """The positive x with x (x - moved) = apart / 4, to all digits on either side of 0."""
-    length = np.abs(moved) + np.sqrt(moved**2 + apart)
-    return np.where(moved > 0, length / 2, divide(apart / 2, length))
+def _root(moved: FloatArray, apart: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The positive x with x (x - moved) = apart / 4, to all digits on either side of 0.
+
+    Beside it what it is to be divided by to tell how fast it grows.
+    """
+    width = np.sqrt(moved**2 + apart)
+    length = np.abs(moved) + width
+    return np.where(moved > 0, length / 2, divide(apart / 2, length)), width
 
 
 def shrink_singular_values(values: FloatArray, rows: int, columns: int) -> FloatArray:

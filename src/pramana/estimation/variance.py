@@ -13,6 +13,7 @@ variance is ``spread(W) - estimate^2 / n``.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import NormalDist
@@ -31,14 +32,15 @@ __all__ = [
     "Question",
     "Ratio",
     "Sums",
+    "Unseen",
     "bounded_interval",
     "count_covariance",
     "few_seen",
     "half_a_record",
     "normal_interval",
     "quantile",
+    "students",
     "total_covariance",
-    "unseen_end",
 ]
 
 Inference = Literal["records", "population"]
@@ -127,6 +129,17 @@ def quantile(level: float, *, numbers: int = 1) -> float:
     return NormalDist().inv_cdf((1 + each) / 2)
 
 
+def students(z: float, degrees: float) -> float:
+    """Student's quantile at the same probability: few replicates know their own spread less well.
+
+    >>> round(students(quantile(0.95), 19), 3), round(students(quantile(0.95), math.inf), 3)
+    (2.093, 1.96)
+    """
+    from scipy.special import stdtrit
+
+    return z if math.isinf(degrees) else float(stdtrit(degrees, NormalDist().cdf(z)))
+
+
 def normal_interval(estimate: FloatArray, se: FloatArray, *, z: float) -> Interval:
     """Estimate plus or minus z standard errors."""
     return estimate - z * se, estimate + z * se
@@ -169,30 +182,70 @@ def half_a_record(se: FloatArray, step: float | FloatArray) -> FloatArray:
     return np.where((se > 0) & (se < FEW * np.asarray(step)), np.asarray(step) / 2, 0.0)
 
 
-def few_seen(variance: FloatArray, more: float | FloatArray, step: float) -> BoolArray:
-    """Where a variance is told by few records: of any kind, and of those that add ``more`` each."""
-    least = np.minimum(np.asarray(more), 1.0)
-    return np.asarray((variance < (FEW * step) ** 2 * least) & (least > NOTHING), dtype=np.bool_)
+def few_seen(variance: FloatArray, more: FloatArray, step: float) -> BoolArray:
+    """Where a variance is told by few records, of those that add ``more`` each.
+
+    One in 1 + more of them shows itself, and then stands for all of these.
+    """
+    each = more * (1 + more)
+    return np.asarray((variance < (FEW * step) ** 2 * each) & (more > NOTHING), dtype=np.bool_)
 
 
-def unseen_end(
-    estimate: FloatArray, variance: FloatArray, more: FloatArray, *, step: float, z: float
-) -> FloatArray:
-    """The largest true count t that an estimate does not refute, where few records tell its error.
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """How far a count can lie from its estimate where few records tell the error.
 
     Of a cell that was released empty the variance is estimated as 0, while every record that is
-    truly there adds ``more`` to it. So t is judged by the variance that it would have itself,
-    V + (t - estimate) more, of at least one such record [Wilson27], with half a record on top. No
-    bound (minus infinity) where enough records are seen.
+    truly there adds ``more`` to it; and people of such a cell, who stand elsewhere, add up to
+    ``strangers`` to that of the cell where they stand, which shows no sign of them either. So a
+    count that is d off is judged by the variance that it would have itself, V + d more, of at
+    least one such record [Wilson27], with half a record on top. No bound (minus infinity) where
+    enough records are seen.
 
-    >>> nobody = np.zeros(2)
-    >>> unseen_end(nobody, nobody, np.array([0.0, 1.0]), step=1.0, z=quantile(0.95)).round(2)
+    Attributes:
+        variance: As it was estimated.
+        more: What one more true record of a group adds.
+        strangers: What one fewer, a stranger in its place, adds at most; below 0 if it takes off.
+        step: What a single record counts.
+        least: What the variance of no truth is below.
+
+    >>> nobody, more = np.zeros(2), np.array([0.0, 1.0])
+    >>> Unseen(nobody, more, nobody, 1.0).above(quantile(0.95)).round(2)
     array([-inf, 5.16])
     """
-    known = np.maximum(variance, more * step**2)
-    middle = z**2 * more * step / 2
-    end = estimate + middle + np.sqrt(middle**2 + z**2 * known) + step / 2
-    return np.where(few_seen(variance, more, step), end, -np.inf)
+
+    variance: FloatArray
+    more: FloatArray
+    strangers: FloatArray
+    step: float
+    least: FloatArray | float = 0.0
+
+    def above(self, z: float) -> FloatArray:
+        """How many more there can be: own people who stand elsewhere."""
+        return self._off(self.more, z)
+
+    def below(self, z: float) -> FloatArray:
+        """How many fewer there can be: people of other cells who stand here."""
+        return self._off(np.maximum(self.strangers, 0), z)
+
+    def nearer(self, z: float) -> FloatArray:
+        """How many fewer there can be where the error of fewer people is smaller.
+
+        Half of what one who shows himself stands for is left, 1 + less of them: of few people one
+        may be seen by luck. No truth has a smaller variance than ``least``. No bound (infinity)
+        where the error is not smaller, or enough records are seen.
+        """
+        less = np.maximum(-self.strangers, 0)
+        middle = z**2 * less * self.step / 2
+        off = np.sqrt(middle**2 + z**2 * self.variance) - middle
+        off = np.maximum(off, z * np.sqrt(self.least)) + (1 + less) * self.step / 2
+        return np.where(few_seen(self.variance, less, self.step), off, np.inf)
+
+    def _off(self, more: FloatArray, z: float) -> FloatArray:
+        known = np.maximum(self.variance, more * self.step**2)
+        middle = z**2 * more * self.step / 2
+        off = middle + np.sqrt(middle**2 + z**2 * known) + self.step / 2
+        return np.where(few_seen(self.variance, more, self.step), off, -np.inf)
 
 
 NOTHING: Final = 1e-9

@@ -43,7 +43,7 @@ def weighted_statistic(moments: Moments, channels: Channels) -> tuple[float, flo
         one = np.zeros(table.shape)
         one[place] = 1.0
         contrasts.append(one)
-    return _corrected(kept, found.covariance(contrasts), moments.count)
+    return _corrected(kept, found.estimated(contrasts, infer="population"), moments.count)
 
 
 def _corrected(table: FloatArray, covariance: FloatArray, records: float) -> tuple[float, float]:
