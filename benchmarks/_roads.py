@@ -85,7 +85,7 @@ def release(source: Path, target: Path) -> None:
 
 def command(source: Path, target: Path) -> None:
     """The same as it is typed: ``pramana protect``, from its start to its last line."""
-    from pramana.cli.app import main
+    from pramana.__main__ import main
 
     described = source.with_suffix(".toml")
     if not described.exists():

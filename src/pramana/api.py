@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from pramana.risk.verbatim import Verbatim
     from pramana.spelling import tables_of
     from pramana.table.coarse_weights import coarse_weight_of
-    from pramana.table.describe import Description, complete
+    from pramana.table.describe import Description, complete, usual_k
     from pramana.table.json_schema import json_schema
     from pramana.table.merging import merge_values
     from pramana.table.opened import OpenedTable
@@ -125,6 +125,7 @@ __all__ = [
     "tables_of",
     "text_of",
     "told_instead",
+    "usual_k",
     "usual_method",
     "verbatim",
     "verify",
@@ -159,7 +160,7 @@ _ELSEWHERE = {
     "risk.standing": "Standing",
     "spelling": "tables_of",
     "table.coarse_weights": "coarse_weight_of",
-    "table.describe": "complete",
+    "table.describe": "complete usual_k",
     "table.json_schema": "json_schema",
     "table.merging": "merge_values",
     "table.shapes": "shapes_of",
@@ -296,7 +297,7 @@ def composable(release: Release, others: Sequence[Path]) -> list[Path]:
 
 
 def verify(
-    folder: str | Path,
+    folder: str | Path | Release,
     *,
     key: str | Path | None = None,
     original: TableLike | None = None,
@@ -307,7 +308,7 @@ def verify(
     """Check a release folder; with the original also that the records fit the matrices.
 
     Args:
-        folder: the release.
+        folder: the release, by its folder or as it was loaded from there.
         key: who must have signed it.
         original: the true table, for the owner.
         mechanism: for a release that withholds its matrices: those that were kept, as a file of
@@ -318,6 +319,10 @@ def verify(
     from pramana.errors import InputError
     from pramana.release.verify import verify_folder
 
+    place = folder if isinstance(folder, str | Path) else getattr(folder, "folder", None)
+    if place is None:
+        raise InputError("Verified is a folder, and this release is in memory: save it to one.")
+    folder = Path(place)
     verdict = verify_folder(folder, key=key, progress=progress)
     if original is None:
         if mechanism is not None:

@@ -206,10 +206,13 @@ def plan_instead(plan: Plan) -> Plan | None:
     rival = rival_of(plan)
     if rival is None or isinstance(plan.method, rival):
         return None
-    group = None if plan.crowd == plan.records else plan.crowd
     try:
         return design(
-            plan.schema, *plan.asked, records=plan.records, smallest_group=group, method=rival()
+            plan.schema,
+            *plan.asked,
+            records=plan.records,
+            smallest_group=plan.crowd,
+            method=rival(),
         )
     except PramanaError:
         return None

@@ -24,7 +24,6 @@ from pramana.methods.stand_ins import copies_of_stand_ins, drawn_by
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate
 from pramana.release.folder import require_counted, require_free
-from pramana.release.kinds import KINDS
 from pramana.release.stewards import require_apart_from, stewards_folder
 from pramana.release.stored import write_release
 from pramana.risk.verbatim import Verbatim, measure_verbatim
@@ -95,7 +94,7 @@ def protect(
     if not engine_for(opened).on_one_machine:
         seen = None
     watch, booked_table = None, opened
-    kind = KINDS[plan.method.kind]
+    kind = plan.nature
     if seen is not None and kind.whole and not kind.grouped:  # a label in every column with labels
         watch = Watch(plan.schema, opened.rows)
         opened = watch.truth(opened)
@@ -161,7 +160,7 @@ def _kept(
 def _drawn(plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
     """The released records, in the types in which they leave, and the plan as it came out."""
     made, plan = drawn_by(plan, opened, keystream)
-    kind = KINDS[plan.method.kind]
+    kind = plan.nature
     if kind.grouped or (not kind.shows_matrices and engine_for(opened).on_one_machine):
         return _copies_counted(made, plan, opened, keystream)
     return made, plan
@@ -280,8 +279,8 @@ def _certificate(plan: Plan, keystream: Keystream, labels: Labels) -> Certificat
     schema = plan.method.published_schema(plan.schema)
     return Certificate(
         schema=schema,
-        kind=plan.method.kind,
-        mechanism=plan.mechanism if KINDS[plan.method.kind].shows_matrices else None,
+        kind=plan.kind or plan.method.kind,
+        mechanism=plan.mechanism if plan.nature.shows_matrices else None,
         method=plan.method.name,
         records=plan.records,
         crowd=plan.crowd,

@@ -135,3 +135,11 @@ def test_a_method_from_outside_goes_all_the_way(toy: None, steward: Path, run: R
     assert run("verify release").code == 0
     refused = run("design people.csv --schema schema.toml --k 2 --cake 0.5")
     assert "it goes with --method toy" in refused.err
+
+
+def test_a_method_in_groups_shows_no_empty_table(steward: Path, run: Run) -> None:
+    """It has no matrix a column: its groups are told instead."""
+    about = "design people.csv --schema schema.toml --k 5 --method permute --allow-verbatim"
+    shown = run(about).out
+    assert "retention" not in shown
+    assert re.search(r"\d+ groups of \d+ to \d+ records", shown)

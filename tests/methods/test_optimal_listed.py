@@ -21,6 +21,7 @@ from pramana.methods.optimal.cells import KeyCells, as_counts
 from pramana.methods.optimal.decoys import with_listed_decoys
 from pramana.methods.optimal.design import optimal_design
 from pramana.methods.optimal.listing import listed_cells
+from pramana.methods.optimal.method import Optimal
 from pramana.randomness import Keystream
 from pramana.table.counts import Counts
 from pramana.table.domains import Categories
@@ -94,7 +95,8 @@ def frequencies(columns):
 def release(tmp_path_factory):
     """A release of such keys, saved and loaded again."""
     columns = people()
-    plan = pm.design(schema_of(), pm.SpontaneousRecognition(ALPHA, width=2), data=table_of(columns))
+    target, shown = pm.SpontaneousRecognition(ALPHA, width=2), Optimal(publish="always")
+    plan = pm.design(schema_of(), target, data=table_of(columns), method=shown)
     folder = tmp_path_factory.mktemp("listed") / "release"
     pm.protect(table_of(columns), plan, seed=3).save(folder)
     return columns, plan, folder

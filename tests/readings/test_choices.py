@@ -24,6 +24,7 @@ CALLS = {
     "Column.__init__": lambda _, **given: pm.Column("a", pm.Role.KEY, **given),
     "Gaussian.__init__": lambda _, **given: pm.Gaussian(**given),
     "Noise.__init__": lambda _, **given: pm.Noise(**{"scale": 1.0} | given),
+    "Optimal.__init__": lambda _, **given: pm.Optimal(**given),
     "Permute.__init__": lambda _, **given: pm.Permute(**given),
     "Recoding.__init__": lambda _, **given: pm.Recoding(**given),
     "Release.crosstab": lambda release, **given: release.crosstab("ill", "region", **given),

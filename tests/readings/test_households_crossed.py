@@ -65,3 +65,14 @@ def test_the_number_of_a_household_cannot_be_asked_for(method):
     ):
         with pytest.raises(UnknownColumn, match="'hh'"):
             verb()
+
+
+def test_errors_about_a_population_say_that_they_know_no_households():
+    """People of one household are alike, and no release tells who they are: errors as if people
+    had been drawn one by one are too narrow then, which the answer says; about these records, and
+    of a release without households, there is nothing to say."""
+    ours, plain = (released("retention", households=own) for own in (True, False))
+    for release, said in ((ours, True), (plain, False)):
+        found = (release.crosstab("a", infer="population"), release.regress("inc ~ a"))
+        assert all(("too narrow where households were" in own.note) == said for own in found)
+        assert "households" not in release.crosstab("a").note

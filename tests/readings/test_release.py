@@ -10,6 +10,8 @@ import pytest
 from pramana import api
 from pramana.engines.sums import Condition, SumsAsked
 from pramana.errors import InputError, InvalidNumber, InvalidTable, NotCovered, UnknownColumn
+from pramana.matrices import UniformMixture
+from pramana.methods.given import GivenMatrices
 from pramana.methods.retention import Retention
 from pramana.table.domains import Categories
 from pramana.table.schema import Column, Role, Schema
@@ -179,3 +181,31 @@ def test_sums_of_records_in_memory_are_made_once(tmp_path):
     assert all(one is other for one, other in zip(found, again, strict=True))
     stored = api.load(held.save(tmp_path / "release").folder).reading.records
     assert stored.summed(asked[0]) is not stored.summed(asked[0])
+
+
+def test_every_share_is_possible_of_a_group_that_may_be_empty():
+    """Nobody has 'rare' by the estimate, but some may: no share can be told and each is possible,
+    where the row had no interval. Of a kept value that nobody has there is no share at all."""
+    keys = [Column("a", Role.KEY, Categories(("rare", "usual")), missing="refuse"),
+            Column("b", Role.KEY, Categories(("no", "yes")), missing="refuse")]  # fmt: skip
+    matrices = {column.name: UniformMixture.of(column.labels, retention=0.5) for column in keys}
+    table = pa.table({"a": ["usual"] * 90 + ["rare"] * 10, "b": ["no", "yes"] * 50})
+    made = api.design(Schema(tuple(keys)), data=table, method=GivenMatrices(matrices))
+    found = [
+        api.protect(table, made, seed=seed).crosstab("a", "b", share="row", method="inverse")
+        for seed in range(40)
+    ]
+    empty = [one for one in found if np.isnan(one.estimate[0]).all()]
+
+    assert empty, "of 40 releases some have an estimate of 0 or below"
+    for one in empty:
+        assert one.low[0].tolist() == [0, 0]
+        assert one.high[0].tolist() == [1, 1]
+        assert np.isfinite(one.estimate[1]).all()
+
+
+def test_a_release_is_verified_by_its_folder(release):
+    """As it was loaded, as if the folder had been named; one in memory has none."""
+    assert api.verify(release) == api.verify(release.folder)
+    with pytest.raises(InputError, match="in memory"):
+        api.verify(api.protect(TRUTH, plan(records=N), seed=3))

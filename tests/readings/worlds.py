@@ -13,6 +13,7 @@ from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.methods.invariant import Invariant
+from pramana.methods.optimal.method import Optimal
 from pramana.table.domains import Categories
 from pramana.table.schema import Column, Role, Schema
 
@@ -33,6 +34,10 @@ DESIGNS = {
     "retention": ((PkAnonymity(k=5),), {"method": "retention"}),
     "reports": ((PkAnonymity(k=5),), {"method": "reports"}),
     "optimal": ((SpontaneousRecognition(alpha=0.5, width=2),), {"method": "optimal"}),
+    "optimal withheld": (
+        (SpontaneousRecognition(alpha=0.5, width=2),),
+        {"method": Optimal(publish="never")},
+    ),
     "invariant": ((), {"method": Invariant(stay=0.6)}),
     "inverse-frequency": ((CorrectMatch(xi=0.4),), {"method": "inverse-frequency"}),
     "resample": ((KAnonymity(k=4),), {"method": "resample"}),
@@ -40,13 +45,14 @@ DESIGNS = {
     "gaussian": ((KAnonymity(k=4),), {"method": "gaussian"}),
     "centroid": ((KAnonymity(k=4),), {"method": "centroid"}),
 }
-"""What is asked for, by method."""
+"""What is asked for, by method; that of withheld matrices of one that mostly shows them."""
 
 KINDS = {
     "published": ("retention", "optimal"),
     "withheld": ("invariant", "inverse-frequency"),
     "groups": ("resample", "permute", "gaussian", "centroid"),
     "reports": ("reports",),
+    "sealed": ("optimal withheld",),
 }
 
 

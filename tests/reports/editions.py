@@ -22,7 +22,7 @@ MARK, LARGE = "CANARY", 987654321
 """Texts that are dropped with their column, and a number beyond the end of its own."""
 
 METHODS = {"published": "retention", "withheld": "invariant", "groups": "resample",
-           "reports": "reports"}  # fmt: skip
+           "reports": "reports", "sealed": "optimal withheld"}  # fmt: skip
 
 SCHEMA = Schema(
     (

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -120,6 +121,18 @@ def test_texts_have_the_same_numbers_whatever_the_blocks(monkeypatch):
 
     assert found[0] == found[1] == found[2]
     assert len(set(found[0])) == len(set(array.to_pylist()))
+
+
+@given(st.lists(st.none() | st.text(max_size=30) | st.text("\0a", max_size=9), max_size=20))
+def test_texts_side_by_side_have_the_numbers_that_they_have_behind_each_other(values):
+    """Short and long, with zeros at their ends, of any letters: a block may be of either kind."""
+    texts = pa.array(["" if one is None else one for one in values], pa.large_string())
+    lengths = pc.binary_length(texts).to_numpy()
+    width = -(-int(lengths.max(initial=0)) // 8) * 8
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    one = verbatim._sums_side_by_side(texts.cast(pa.large_binary()), lengths, width)
+
+    assert one.tolist() == verbatim._sums(texts.cast(pa.large_binary()), ends).tolist()
 
 
 def test_records_that_swap_their_values_are_others():

@@ -8,16 +8,19 @@ whether the records were drawn by these matrices as where they are published.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Final
 
 import pyarrow as pa
 
 from pramana.errors import PramanaError
-from pramana.guarantees.base import only_the_owner
+from pramana.guarantees.base import Guarantee, only_the_owner
+from pramana.guarantees.claim import Claim
+from pramana.guarantees.evaluate import attained
 from pramana.matrices.mechanism import Mechanism
 from pramana.methods.base import Method
+from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
 from pramana.planning import design
@@ -33,6 +36,7 @@ from pramana.types import Say
 
 __all__ = ["checked_by_truth", "designed_again"]
 
+UNKEPT: Final = "that these made the records only those that were kept can show (--mechanism)"
 OTHERS: Final = "cannot tell here: the matrices made from the original again are other ones"
 
 
@@ -73,20 +77,48 @@ def designed_again(
     Claims are those that only the owner can recompute. Draws are those of the matrices that were
     kept, where they are given; else of the design.
     """
-    method = _method(certificate)
-    plan = None if method is None else _plan(certificate, original, method)
     owned = [claim for claim in certificate.claims if only_the_owner(type(claim.attained))]
-    found = {} if plan is None else {claim.name: claim.attained for claim in plan.claims}
-    for claim in owned if method is not None else ():
-        good = claim.name in found and bool(found[claim.name].implies(claim.attained))
-        words = "" if good else " only"
-        told = f"matrices made from the original again give{words} {found.get(claim.name)}"
-        told = "no design of the original attains it" if plan is None else told
-        yield Check.of(claim.name, good, told)
-    made = plan.mechanism if mechanism is None and plan is not None else mechanism
+    method = _method(certificate)
+    if mechanism is not None and certificate.mechanism is None:
+        yield from _by_kept(certificate, original, mechanism, owned)
+        made: Mechanism | None = mechanism
+    else:
+        plan = None if method is None else _plan(certificate, original, method)
+        found = {} if plan is None else {claim.name: claim.attained for claim in plan.claims}
+        for claim in owned if method is not None else ():
+            told = "matrices made from the original again give"
+            none = "no design of the original attains it" if plan is None else ""
+            yield _claimed(claim, found.get(claim.name), told, none, kept=False)
+        made = None if plan is None else plan.mechanism
     if made is not None and certificate.mechanism is None and original.rows == released.rows:
         records = PairedRecords(certificate, released, original)
         yield from _drawn_by(made, records, kept=mechanism is not None)
+
+
+def _by_kept(
+    certificate: Certificate, original: OpenedTable, mechanism: Mechanism, owned: list[Claim]
+) -> Iterator[Check]:
+    """What the matrices that were kept promise these people."""
+    schema = certificate.true_schema
+    asked = [claim.attained for claim in owned]
+    try:
+        people = People.of(schema, _narrowed(original, schema.names))
+        found = {own.name: own for own in attained(people.counted(mechanism), asked)}
+    except PramanaError as error:
+        found, none = {}, str(error)
+    else:
+        none = ""
+    for claim in owned:
+        told = "the matrices that were kept give"
+        yield _claimed(claim, found.get(claim.name), told, none, kept=True)
+
+
+def _claimed(claim: Claim, found: Guarantee | None, told: str, none: str, *, kept: bool) -> Check:
+    """Whether what was found is what is claimed."""
+    good = found is not None and bool(found.implies(claim.attained))
+    if good and not kept:  # a design that keeps it says nothing of what was done to these records
+        return Check.stated(claim.name, f"{told} {found}; {UNKEPT}")
+    return Check.of(claim.name, good, none or f"{told}{'' if good else ' only'} {found}")
 
 
 def _plan(certificate: Certificate, original: OpenedTable, method: Method) -> Plan | None:
@@ -124,7 +156,4 @@ def _method(certificate: Certificate) -> Method | None:
     """The method with all its options; nothing where some of them are not told."""
     if not certificate.nature.withholds_matrices or certificate.method not in METHODS:
         return None
-    kind = METHODS[certificate.method]
-    options = {option.name for option in fields(kind)}  # type: ignore[arg-type]
-    complete = options <= certificate.options.keys()
-    return kind(**certificate.options) if complete else None
+    return METHODS[certificate.method].again(certificate)

@@ -11,6 +11,7 @@ from pramana.matrices.mechanism import Mechanism
 from pramana.readings.release import Release
 from pramana.risk.asked import AskedRecords
 from pramana.risk.table_audit import TableAudit, audit_table
+from pramana.table.describe import settle_missing
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import ASKED, Role, Schema
 from pramana.types import Say
@@ -46,6 +47,8 @@ def audit_any(
     asked = None
     if release is not None:
         asked = AskedRecords.of(release.certificate.mechanism, release.opened)
+    if schema is not None and not isinstance(given, Release):
+        schema = settle_missing(schema, given)  # as design would
     described = schema if release is None or schema is not None else release.certificate.schema
     hidden = list(sensitive or ())
     if sensitive is None:

@@ -199,12 +199,17 @@ class SparseRows(TransitionMatrix):
         return self._columns(counts, axis, squared)
 
     @property
-    def own_spread(self) -> FloatArray:
-        """What ``spread`` expects of one record of each value, for that value itself."""
-        result = np.zeros(self.size)
+    def expected_spread(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """What ``spread`` expects of a record, by value: its own (twice), most and least else."""
+        own, most, least = (np.zeros(self.size) for _ in range(3))
         for block, squares in self._inverse_squares():
-            result[block] = np.asarray(self.sparse[block].multiply(squares.T).sum(axis=1)).ravel()
-        return result
+            found, each = self.sparse @ squares, np.arange(len(block))
+            own[block] = found[block, each]
+            found[block, each] = -np.inf
+            most[block] = found.max(axis=0)
+            found[block, each] = np.inf
+            least[block] = found.min(axis=0)
+        return own, own, most, least
 
     def _inverse_squares(self) -> Iterator[tuple[IntArray, FloatArray]]:
         """Columns of the inverse, squared, a block at a time: it is never written out."""

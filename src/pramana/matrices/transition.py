@@ -180,9 +180,14 @@ class TransitionMatrix(ABC):
         return _along(axis, counts, lambda table: table @ self.inverse**2)
 
     @property
-    def own_spread(self) -> FloatArray:
-        """What ``spread`` expects of one record of each value, for that value itself."""
-        return np.asarray((self.values * self.inverse.T**2).sum(axis=1), dtype=np.float64)
+    def expected_spread(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """What ``spread`` expects of a record, by value: its own (twice), most and least else."""
+        found = self.values @ self.inverse**2
+        own = found.diagonal().copy()
+        np.fill_diagonal(found, -np.inf)
+        most = found.max(axis=0)
+        np.fill_diagonal(found, np.inf)
+        return own, own, most, found.min(axis=0)
 
     @property
     def entropy(self) -> float:

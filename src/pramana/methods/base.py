@@ -67,6 +67,9 @@ class Method(Protocol):
     kind: ClassVar[str]
     """How its releases are to be read."""
 
+    also: ClassVar[tuple[str, ...]] = ()
+    """Other kinds of releases that it makes where need be: its plan says so."""
+
     data_dependent: ClassVar[bool] = False
     """Whether what is done to a record is chosen by looking at the data."""
 
@@ -170,6 +173,12 @@ class Method(Protocol):
         """Whether it gives these words about the expected error beside these matrices."""
         found = cls.priced(certificate)
         return words is None if found is None else found.may_say(words)
+
+    @classmethod
+    def again(cls, certificate: Certificate) -> Method | None:
+        """The method with all the options of a release; nothing where some of them are not told."""
+        complete = {one.name for one in fields(cls)} <= certificate.options.keys()  # type: ignore[arg-type]
+        return cls(**certificate.options) if complete else None
 
     def disclosed(self) -> Entries:
         """The options that the certificate tells everyone."""

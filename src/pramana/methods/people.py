@@ -19,7 +19,7 @@ from pramana.guarantees.evaluate import attained, lacks
 from pramana.guarantees.registry import words_to_ask
 from pramana.matrices.mechanism import Mechanism
 from pramana.methods.steps import step_domains
-from pramana.numeric import records_that, require_number
+from pramana.numeric import counted, records_that, require_number
 from pramana.release.makers import MAKERS
 from pramana.table.alike import alike
 from pramana.table.coarse_weights import coarse_weight_of
@@ -99,6 +99,9 @@ class People:
 
     def too_few(self, said: str, needed: float, *, lower: str = "lower k") -> Infeasible:
         """The refusal of what needs more people alike: which columns split them, what to do."""
+        if self.records < needed:  # no column is to blame
+            there = counted(self.records, "record")
+            return Infeasible(f"{said} The table has {there}: {lower}, or ask more people.")
         advice = self._crowd_advice(needed, lower)
         without = self._to_drop(needed)
         return Infeasible(

@@ -7,6 +7,7 @@ be made.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 
 import pyarrow as pa
 
@@ -22,7 +23,7 @@ from pramana.matrices.mechanism import Mechanism, Step
 from pramana.methods.base import Method
 from pramana.methods.expected_error import ExpectedError
 from pramana.numeric import text_up
-from pramana.release.kinds import KINDS
+from pramana.release.kinds import KINDS, Kind
 from pramana.shown import Shown
 from pramana.table.schema import Schema
 from pramana.types import Entries, Form
@@ -50,6 +51,7 @@ class Plan(Shown):
         attached: the size of the smallest group formed by all columns that are released as they
             are, where those that may be known are not all.
         stand_ins: where groups were drawn, people of whom copies may be counted in public.
+        kind: how the release is to be read, where not as others of the method are.
     """
 
     schema: Schema
@@ -65,6 +67,7 @@ class Plan(Shown):
     basis: str | None = None
     attached: int | None = None
     stand_ins: pa.Table | None = field(default=None, repr=False, compare=False)
+    kind: str | None = None
 
     def __post_init__(self) -> None:
         known = {claim.name for claim in self.claims}
@@ -77,6 +80,11 @@ class Plan(Shown):
                     f"Method {self.method.name} attains {claim.attained}, short of the "
                     f"{claim.asked} that was asked."
                 )
+
+    @property
+    def nature(self) -> Kind:
+        """What follows from the kind of its release."""
+        return KINDS[self.kind or self.method.kind]
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -94,7 +102,7 @@ class Plan(Shown):
         if not self.method.data_dependent:
             return self.claims
         asked = tuple(Claim(claim.asked, claim.asked) for claim in self.claims if claim.asked)
-        if not KINDS[self.method.kind].shows_matrices:
+        if not self.nature.shows_matrices:
             return asked
         rest = (claim for claim in self.claims if not claim.asked)
         return asked + tuple(claim for claim in rest if claim.checked_by == "anyone")
@@ -152,7 +160,8 @@ class Plan(Shown):
                 "publish some people's records as they are would meet it, so that it protects "
                 "hardly anyone. Leave --delta out for the usual one."
             )
-        return [*found, *self.about_households, *self.figures.get("about_tables", ())]
+        said = (self.figures.get(name, ()) for name in ("about_tables", "about_matrices"))
+        return [*found, *self.about_households, *chain.from_iterable(said)]
 
     @property
     def about_households(self) -> tuple[str, ...]:

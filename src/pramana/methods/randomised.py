@@ -13,7 +13,6 @@ from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.randomise.protect import Randomiser
 from pramana.randomness import Keystream
-from pramana.release.kinds import KINDS
 from pramana.table.opened import OpenedTable
 
 __all__ = ["on_these", "randomised"]
@@ -75,7 +74,7 @@ def on_these(plan: Plan, people: People, *, seeded: bool) -> Plan:
 
 def _for_other_counts(plan: Plan, basis: str | None) -> Plan:
     """What is left of a plan whose matrices were chosen for other counts."""
-    if KINDS[plan.method.kind].withholds_matrices:
+    if plan.nature.withholds_matrices:
         raise DoesNotHold(
             f"Method {plan.method.name} chose its matrices for the counts of another table, and "
             "frequencies are unbiased in that one alone."

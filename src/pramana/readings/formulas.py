@@ -236,13 +236,14 @@ def fit_formula(
         **{name: sums[name] for name in SUMS},
     )
     question = asked.question if found.squares else replace(asked.question, infer="population")
-    solved = solve_scores(scores, terms, infer=question.infer)
+    solved = solve_scores(scores, terms, infer=question.infer, z=question.z(len(terms)))
     return Regression(
         formula=text,
         family=family,
         names=terms,
         coefficients=solved.coefficients,
         covariance=solved.covariance,
+        reach=solved.reach,
         question=question,
         records=round(scores.records),
         why=f"{event}{found.why}{_who_is_left_out(records, changed)}{recoded_words(own.values())}",

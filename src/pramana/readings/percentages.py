@@ -15,7 +15,7 @@ import numpy as np
 
 from pramana.engines.sums import Condition
 from pramana.errors import InvalidNumber, InvalidTable
-from pramana.estimation.contrasts import SharesWithin, VaryTogether
+from pramana.estimation.contrasts import Apart, SharesWithin, VaryTogether
 from pramana.estimation.counts import CountMethod
 from pramana.estimation.results import Estimate
 from pramana.matrices.transition import Label
@@ -47,7 +47,7 @@ def shares_within(reading: Reading, asked: Asked, share: Share, *, method: Count
         _row(reading, replace(asked, by=rest, question=question), asked.by[place], label, method)
         for label in labels
     ]
-    found = _of_table(_stacked(rows, asked, place, labels, table.records), table, place)
+    found = _of_table(_stacked(rows, asked, place, whole, table.records), table, place)
     together = _together(reading, asked, place)
     known = together is not None and together.unbiased.shape == found.estimate.shape
     return replace(found, together=together if known else None)
@@ -90,7 +90,7 @@ MODELLED = "model"
 def _together(reading: Reading, asked: Asked, place: int) -> VaryTogether | None:
     """How the shares vary together: by the counts that they are made of."""
     counts = reading.counts(asked, method=reading.unbiased, share=False).together
-    return None if counts is None else SharesWithin(counts, place)
+    return None if counts is None or isinstance(counts, Apart) else SharesWithin(counts, place)
 
 
 def _row(
@@ -108,27 +108,32 @@ def _stacked(
     rows: list[Estimate | None],
     asked: Asked,
     place: int,
-    labels: tuple[Label, ...],
+    whole: Estimate,
     records: int,
 ) -> Estimate:
     """The rows as one table.
 
     Where its values are randomised each row is estimated from all of the records, so that those of
-    the table are counted and not those of its rows.
+    the table are counted and not those of its rows. Of a value that nobody has by the estimate,
+    while some may, every share is possible.
     """
+    anyone = np.nan_to_num(whole.high, nan=0.0) > 0
     found = [row for row in rows if row is not None]
     if not found:
         raise InvalidTable("No released record meets the filter. Loosen it.")
     others = _all_labels(found)
 
-    def stack(figure: str) -> FloatArray:
-        parts = [_spread(row, figure, others) for row in rows]
+    def stack(figure: str, *, nobody: float = np.nan) -> FloatArray:
+        parts = [
+            _spread(row, figure, others, nobody if some else np.nan)
+            for row, some in zip(rows, anyone, strict=True)
+        ]
         return np.stack(parts, axis=place)
 
     return replace(
         found[0],
         by=asked.by,
-        labels=(*others[:place], labels, *others[place:]),
+        labels=(*others[:place], whole.labels[0], *others[place:]),
         what=_within(asked, place),
         method=", ".join(dict.fromkeys(row.method for row in found)),
         why=f"one question for each value of {asked.by[place]}; {found[0].why}",
@@ -136,8 +141,8 @@ def _stacked(
         estimate=stack("estimate"),
         unbiased=stack("unbiased"),
         se=stack("se"),
-        low=stack("low"),
-        high=stack("high"),
+        low=stack("low", nobody=0.0),
+        high=stack("high", nobody=1.0),
         records=records,
     )
 
@@ -154,11 +159,13 @@ def _all_labels(rows: list[Estimate]) -> list[tuple[Label, ...]]:
     return found
 
 
-def _spread(row: Estimate | None, figure: str, labels: list[tuple[Label, ...]]) -> FloatArray:
+def _spread(
+    row: Estimate | None, figure: str, labels: list[tuple[Label, ...]], nobody: float
+) -> FloatArray:
     """The figures of a row among all labels; 0 for those that it does not have."""
     shape = [len(own) for own in labels]
     if row is None:
-        return np.full(shape, np.nan)
+        return np.full(shape, nobody)
     places = [
         [own.index(label) for label in have] for own, have in zip(labels, row.labels, strict=True)
     ]

@@ -30,7 +30,10 @@ from pramana.table.codec import decode
 
 __all__ = ["REBUILT", "BesidePlain", "PublishedReading"]
 
-REBUILT = "Rebuilt by pramana from a release: drawn values, no row is anyone's truth."
+REBUILT = (
+    "Rebuilt by pramana from a release: drawn values, no row is anyone's truth. They tell no error "
+    "of their own: intervals are those of estimates from the release."
+)
 
 
 @dataclass(frozen=True)

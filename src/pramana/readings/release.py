@@ -12,49 +12,48 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from pramana.engines.choose import as_kind, write_opened
-from pramana.engines.sums import Condition
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn, harmless
-from pramana.estimation.counts import CountMethod
-from pramana.estimation.independence import IndependenceTest
-from pramana.estimation.quantiles import require_shares
-from pramana.estimation.rebuild import REBUILDS, Rebuild
-from pramana.estimation.regression import Family
-from pramana.estimation.regression_results import Regression
-from pramana.estimation.replicates import replicated_estimate, replicated_regression
-from pramana.estimation.results import Estimate
-from pramana.estimation.variance import Inference, Question
+from pramana.estimation.variance import Question
 from pramana.files import require_free
 from pramana.formats.base import FORMATS, format_of
 from pramana.formats.door import write_table
 from pramana.formats.opening import open_table
 from pramana.numeric import require_choice
 from pramana.randomness import Keystream
-from pramana.readings.asked_sets import require_sets
 from pramana.readings.base import Asked, Reading, about_records, reading_of
 from pramana.readings.coarse import of_values, recoded_words, require_told
-from pramana.readings.distributions import beyond_of
-from pramana.readings.filters import Where, conditions_of
-from pramana.readings.percentages import SHARES, Share, shares_within
-from pramana.readings.published import REBUILT
-from pramana.readings.records import ReleasedRecords
+from pramana.readings.filters import conditions_of
 from pramana.release.certificate import Certificate
 from pramana.release.contents import require_as_written, stamps_of
 from pramana.release.stored import open_data, read_certificate, write_release
-from pramana.release.verify import Verdict, verify_folder
 from pramana.table.opened import OpenedTable, TableFormat
-from pramana.table.replicates import Replicates
 from pramana.table.stamps import require_unchanged
 from pramana.types import TableLike
 
+if TYPE_CHECKING:  # who only opens a release computes nothing: each verb loads what it needs
+    from pramana.engines.sums import Condition
+    from pramana.estimation.counts import CountMethod
+    from pramana.estimation.independence import IndependenceTest
+    from pramana.estimation.rebuild import Rebuild
+    from pramana.estimation.regression import Family
+    from pramana.estimation.regression_results import Regression
+    from pramana.estimation.results import Estimate
+    from pramana.estimation.variance import Inference
+    from pramana.readings.filters import Where
+    from pramana.readings.percentages import Share
+    from pramana.readings.records import ReleasedRecords
+    from pramana.release.checks import Verdict
+    from pramana.table.replicates import Replicates
+
 __all__ = ["Release", "load_release", "written_release"]
 
-Ask = Callable[[Reading, Asked], Estimate]
+Ask: TypeAlias = "Callable[[Reading, Asked], Estimate]"
 """What is asked of a reading, about whom."""
 
 
@@ -156,6 +155,8 @@ class Release:
         """Check the folder that the release was loaded from."""
         if self.folder is None:
             raise InvalidTable("Only a saved release can be verified: save it to a folder first.")
+        from pramana.release.verify import verify_folder
+
         return verify_folder(self.folder, key=key)
 
     def report(
@@ -185,6 +186,8 @@ class Release:
     def require_sound(self) -> None:
         """Refuse sets of reports that cannot be, before anything relies on them."""
         if self.folder is not None:
+            from pramana.readings.asked_sets import require_sets
+
             require_sets(self.certificate)
 
     # -- the verbs of an analyst -----------------------------------------------------------
@@ -200,6 +203,8 @@ class Release:
 
     @cached_property
     def _asked_of(self) -> ReleasedRecords:
+        from pramana.readings.records import ReleasedRecords
+
         self.require_sound()
         return ReleasedRecords(self.certificate, self.opened)
 
@@ -235,6 +240,8 @@ class Release:
             weighted: whether the weights are used, where the release has any.
             replicates: columns of replicate weights for the errors about the population.
         """
+        from pramana.readings.percentages import SHARES, shares_within
+
         require_choice("share", share, SHARES)
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
 
@@ -315,6 +322,8 @@ class Release:
         ``beyond`` is a column of numbers and what it is compared with, as ``"income>=50000"``; the
         other arguments are those of ``mean``.
         """
+        from pramana.readings.distributions import beyond_of
+
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
         self._require_without_noise(beyond_of(beyond).column)
         require_told(self.certificate.schema, [beyond_of(beyond)])
@@ -341,6 +350,8 @@ class Release:
         share, 0.5 for the median; or several, which become the table's last column. The other
         arguments are those of ``mean``.
         """
+        from pramana.estimation.quantiles import require_shares
+
         shares = require_shares([q] if isinstance(q, int | float) else list(q))
         asked = self._asked(by, where, level, infer, simultaneous, weighted)
         used = self._stated(replicates, asked)
@@ -400,13 +411,15 @@ class Release:
         found = self.reading.regress(asked, formula, family=family)
         replicates = self._stated(replicates, asked)
         if replicates is not None:
+            from pramana.estimation.replicates import replicated_regression
+
             others = [
                 self._weighed_by(name).regress(asked, formula, family=family).coefficients
                 for name in self._replicates(replicates, asked)
             ]
             alone = self.reading.regress(about_records(asked), formula, family=family)
             found = replicated_regression(found, others, replicates, least=alone.se)
-        why = f"{found.why}{self._of_weight(asked)}"
+        why = f"{found.why}{self._of_weight(asked)}{self._of_households(asked, replicates)}"
         return replace(found, weight=self._weight(asked), why=why, like=self.like)
 
     def in_words(self, found: Estimate) -> Estimate:
@@ -431,6 +444,8 @@ class Release:
 
     def rebuilt(self, keystream: Keystream, *, method: Rebuild = "posterior") -> pa.Table:
         """The rebuilt records as an Arrow table, with a note in its metadata."""
+        from pramana.estimation.rebuild import REBUILDS
+
         require_choice("method", method, REBUILDS)
         return self.reading.rebuild(keystream, method=method)
 
@@ -443,6 +458,8 @@ class Release:
         force: bool = False,
     ) -> dict[str, int | str]:
         """Write rebuilt records to a file, whole or not at all; say how many, and what they are."""
+        from pramana.readings.published import REBUILT
+
         place = Path(path)
         require_free(place, force=force)
         file_format = format_of(place)
@@ -493,13 +510,16 @@ class Release:
         """The answer, with errors by replicate weights where they are named."""
         replicates = self._stated(replicates, asked, found)
         if replicates is not None:
+            from pramana.estimation.replicates import replicated_estimate
+
             figures = [
                 np.asarray(again(self._weighed_by(name), asked).unbiased)
                 for name in self._replicates(replicates, asked, found)
             ]
             least = again(self.reading, about_records(asked)).se
             found = replicated_estimate(found, figures, replicates, asked.question, least=least)
-        why = f"{found.why}{self._of_weight(asked)}"
+        households = "" if found.no_interval else self._of_households(asked, replicates)
+        why = f"{found.why}{self._of_weight(asked)}{households}"
         spoken = self.certificate.labels
         return replace(found, weight=self._weight(asked), why=why, like=self.like, spoken=spoken)
 
@@ -545,6 +565,16 @@ class Release:
         """What was done to the weights before they left, where they are used."""
         weight = self.certificate.schema.weight
         return recoded_words([weight]) if weight is not None and asked.weighted else ""
+
+    def _of_households(self, asked: Asked, replicates: Replicates | None) -> str:
+        """That errors about a population know nothing of households that were drawn whole."""
+        if (
+            asked.question.infer == "records"
+            or replicates is not None
+            or not self.certificate.households
+        ):
+            return ""
+        return " As if people had been drawn one by one: too narrow where households were."
 
     def _weight(self, asked: Asked) -> str | None:
         weight = self.certificate.schema.weight

@@ -88,23 +88,9 @@ class ReportSums:
         changed = records.changed(asked.names)
         kept = [name for name in asked.by if name not in changed]
         told = [name for name in asked.by if name in changed]
-        before = [c for c in asked.where if c.column not in changed]
         inside = records.kept([c for c in asked.where if c.column in changed])
-        weight = records.weight if asked.weighted else None
-        extra = [] if limits is None else [limits[0]]
-        columns = dict.fromkeys((ASKED, *kept, *changed, *extra))
         used = reporting_of(records).containing(changed)
-        # How many there are is known then, and other reports need not be looked at.
-        alone = bool(changed) and not (kept or before or extra or value or weight)
-        if alone:
-            before = [Condition(ASKED, "=", tuple(one.name for one in used))]
-        where = records.with_values(before, [value, *extra])
-        wanted = SumsAsked(tuple(columns), value, weight, where, asked.beyond)
-        table = records.summed(wanted)
-        if limits is not None:
-            table = table.filter(pc.is_valid(table.column(limits[0])))
-        if not table.num_rows and not alone:
-            raise InvalidTable("No released record meets the filter. Loosen it.")
+        table, alone = _read(records, asked, used, value, limits)
         codes, found = records.coded(table, kept)
         if limits is not None:
             kept, name = [*kept, LIMIT], limits[0]
@@ -113,9 +99,9 @@ class ReportSums:
         shape = [len(found[name]) for name in kept]
         group = cell_numbers([codes[name] for name in kept], shape, records=table.num_rows)
         groups = prod(shape)
-        people = sums_in(table)["n"]
-        everyone = np.bincount(group, people, groups).astype(np.float64)[:, None]
-        whole = float(sums_in(table)["w"].sum())
+        read = sums_in(table)
+        everyone = np.bincount(group, read["n"], groups).astype(np.float64)[:, None]
+        whole = float(read["w"].sum())
         if alone:
             whole = float(records.opened.rows)
             everyone = np.full((1, 1), whole)
@@ -314,6 +300,35 @@ def _summed(
         .reshape(groups, cells)
         for name, own in sums_in(table).items()
     }
+
+
+def _read(
+    records: ReleasedRecords,
+    asked: Asked,
+    used: Sequence[AskedSet],
+    value: str | None,
+    limits: tuple[str, FloatArray] | None,
+) -> tuple[pa.Table, bool]:
+    """The engine's sums, and whether only the reports of these sets were looked at.
+
+    That is enough where everyone is asked about: how many there are is known then.
+    """
+    changed = records.changed(asked.names)
+    kept = [name for name in asked.by if name not in changed]
+    before = [c for c in asked.where if c.column not in changed]
+    weight = records.weight if asked.weighted else None
+    extra = [] if limits is None else [limits[0]]
+    alone = bool(changed) and not (kept or before or extra or value or weight)
+    if alone:
+        before = [Condition(ASKED, "=", tuple(one.name for one in used))]
+    columns = tuple(dict.fromkeys((ASKED, *kept, *changed, *extra)))
+    where = records.with_values(before, [value, *extra])
+    table = records.summed(SumsAsked(columns, value, weight, where, asked.beyond))
+    if limits is not None:
+        table = table.filter(pc.is_valid(table.column(limits[0])))
+    if not table.num_rows and not alone:
+        raise InvalidTable("No released record meets the filter. Loosen it.")
+    return table, alone
 
 
 def _cells_of(table: pa.Table, told: list[str], inside: Inside, schema: Schema) -> IntArray:

@@ -339,5 +339,17 @@ class ReportsReading(BesidePlain):
                 f"{model.why}",
             level=asked.question.level, infer=asked.question.infer, estimate=estimate,
             se=unknown, low=unknown, high=unknown, records=records,
-            simultaneous=asked.question.simultaneous, no_interval=SMOOTHED,
+            simultaneous=asked.question.simultaneous,
+            no_interval=f"{SMOOTHED} {self._told_with_interval(changed)}",
         )  # fmt: skip
+
+    def _told_with_interval(self, changed: Sequence[str]) -> str:
+        """Which smaller tables have one: the largest that reports hold."""
+        held = {tuple(n for n in changed if n in one.columns) for one in self.mechanism.sets}
+        most = [a for a in held if a and not any(set(a) < set(b) for b in held)]
+        names = [
+            " and ".join(own)
+            for own in sorted(most, key=lambda own: [changed.index(n) for n in own])
+        ]
+        tables = f"The tables of {', of '.join(names)}" if len(most) > 1 else f"That of {names[0]}"
+        return f"{tables} {'have' if len(most) > 1 else 'has'} one."

@@ -11,7 +11,7 @@ they are so in truth, whatever the matrices: Pearson's test keeps its level. Its
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -30,12 +30,18 @@ from pramana.randomness import Keystream
 from pramana.readings.base import Asked
 from pramana.readings.formulas import variables_of
 from pramana.readings.published import BesidePlain
+from pramana.readings.records import Summed
+from pramana.types import FloatArray
 
 __all__ = ["WithheldReading"]
 
 
 class WithheldReading(BesidePlain):
     """Frequencies of single columns, and all that concerns columns released as they are."""
+
+    stand: ClassVar[str] = "frequencies are unbiased as they stand"
+    crossed: ClassVar[str] = "blurred by an amount that is not told, and would come out too weak"
+    learned: ClassVar[str] = "How randomised columns go with others comes out too weak."
 
     def counts(self, asked: Asked, *, method: CountMethod, share: bool) -> Estimate:
         """One column at a time, with the error that the certificate states."""
@@ -54,7 +60,7 @@ class WithheldReading(BesidePlain):
         if method != "auto":
             raise NotCovered(
                 f"Method {method} undoes matrices, and those of this release are withheld. Leave "
-                "the method out: frequencies are unbiased as they stand."
+                f"the method out: {self.stand}."
             )
         errors = self.records.certificate.figures.get("standard_errors", {})
         if changed[0] not in errors:
@@ -63,10 +69,14 @@ class WithheldReading(BesidePlain):
                 "released frequencies themselves can be read."
             )
         sums = self.records.sums(replace(asked, weighted=False), Mechanism(()))
+        return self._column(sums, np.asarray(errors[changed[0]]), asked, share=share)
+
+    def _column(self, sums: Summed, errors: FloatArray, asked: Asked, *, share: bool) -> Estimate:
+        """One column as it stands, unbiased."""
         return invariant_counts(
             sums.moments.w,
             sums.layout,
-            variance=np.square(errors[changed[0]]),
+            variance=np.square(errors),
             question=asked.question,
             share=share,
         )
@@ -115,8 +125,8 @@ class WithheldReading(BesidePlain):
         """Refused: what is not told cannot be undone."""
         raise NotCovered(
             "The matrices of this release are withheld, so that its records cannot be rebuilt. "
-            "Learn from them as they are: rebuild='none', on the command line --rebuild none. How "
-            "randomised columns go with others comes out too weak."
+            "Learn from them as they are: rebuild='none', on the command line --rebuild none. "
+            f"{self.learned}"
         )
 
     def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:  # noqa: ARG002
@@ -139,6 +149,5 @@ class WithheldReading(BesidePlain):
     def _refuse(self, changed: list[str], instead: str) -> NoReturn:
         raise NotCovered(
             f"The matrices of this release are withheld: how {', '.join(changed)} goes with other "
-            "columns is blurred by an amount that is not told, and would come out too weak. "
-            f"{instead}."
+            f"columns is {self.crossed}. {instead}."
         )

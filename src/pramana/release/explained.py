@@ -47,7 +47,10 @@ def _lines(certificate: Certificate) -> Iterator[str]:
     yield f"# A release of {certificate.records:,} records by method {certificate.method}"
     yield ""
     yield certificate.nature.why_not
-    yield f"A first table, with errors: `pramana estimate . --by {_shown(example)}`."
+    # Weights cross a column with another one, and only matrices that are told undo that.
+    apart = certificate.nature.withholds_matrices and certificate.schema.weight is not None
+    more = " --unweighted" if apart else ""
+    yield f"A first table, with errors: `pramana estimate . --by {_shown(example)}{more}`."
     yield from _section("What is promised", certificate.sentences())
     yield from _section("What is not promised", _limits(certificate))
     yield from _section("What must not be done", _warnings(certificate))

@@ -6,7 +6,7 @@ certificate, verification, audit, report and estimates alike; nothing else asks 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pramana.guarantees.base import Need
 from pramana.registry import Registry
@@ -32,6 +32,9 @@ class Kind:
             ``{inside}`` stands for these.
         offers: what everyone can compute guarantees from, beyond matrices, records and crowd.
         owner_knows: what the owner can compute guarantees from, beyond what everyone can.
+        tells: the figures of its certificates that only the owner can count, whatever the method.
+        least_error: where certificates state the standard error of a column once, the least;
+            else they state one for each value.
     """
 
     reading: str
@@ -46,6 +49,8 @@ class Kind:
     crowd: str = ""
     offers: frozenset[Need] = frozenset()
     owner_knows: frozenset[Need] = frozenset()
+    tells: frozenset[str] = frozenset()
+    least_error: float | None = None
 
 
 PUBLISHED = Kind(
@@ -96,8 +101,20 @@ REPORTS = Kind(
 )
 """Each record answered one set of columns; the sets are in the certificate."""
 
+SEALED = replace(
+    WITHHELD,
+    reading="pramana.readings.sealed:SealedReading",
+    why_not="The values of randomised columns are changed by chance, and the matrices that would "
+    "undo it are withheld. Counts of single columns are off by as much as the certificate states; "
+    "how columns hang together is not as in truth, and nobody is told by how much.",
+    tells=frozenset({"standard_errors", "verbatim"}),
+    least_error=1.0,
+)
+"""The matrices are not told, and leave nothing as it is: they took more room than the records."""
+
+NAMES = ("published", "withheld", "groups", "reports", "sealed")
+
 KINDS: Registry[Kind] = Registry(
-    "pramana.kinds",
-    {name: f"{__name__}:{name.upper()}" for name in ("published", "withheld", "groups", "reports")},
+    "pramana.kinds", {name: f"{__name__}:{name.upper()}" for name in NAMES}
 )
 """Kinds by the name in certificates."""

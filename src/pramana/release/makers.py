@@ -38,6 +38,10 @@ class Maker(Protocol):
 
     name: ClassVar[str]
     kind: ClassVar[str]
+
+    also: ClassVar[tuple[str, ...]]
+    """Other kinds of releases that it makes where need be."""
+
     data_dependent: ClassVar[bool]
 
     aims: ClassVar[tuple[str, ...]]

@@ -97,17 +97,17 @@ def _moves(mechanism: Mechanism) -> tuple[Step, ...]:
 
 
 def _method(certificate: Certificate) -> Check:
-    """A method makes releases of one kind, looks at the data or not, and replaces keys one way."""
+    """A method makes releases of its kinds, looks at the data or not, and replaces keys one way."""
     if certificate.method not in MAKERS:
         return Check.of(
             "method", False, f"{certificate.method} is not known here: install what brings it"
         )
     maker = MAKERS[certificate.method]
-    made = (maker.kind, maker.data_dependent, maker.new_keys)
-    stated = (certificate.kind, certificate.data_dependent, certificate.figures.get("keys"))
+    made = (maker.data_dependent, maker.new_keys)
+    stated = (certificate.data_dependent, certificate.figures.get("keys"))
     if certificate.schema.impossible and not maker.keeps_rules:
         return Check.of("method", False, f"{certificate.method} takes no impossible combinations")
-    good = stated == made
+    good = stated == made and certificate.kind in (maker.kind, *maker.also)
     words = "what the certificate holds" if good else "not what the certificate holds"
     return Check.of("method", good, f"{words} is what {certificate.method} makes")
 
@@ -225,15 +225,16 @@ def _free_fields(certificate: Certificate) -> Check:
     maker = MAKERS.get(certificate.method)
     if maker is None or maker.tells is None:
         return Check.stated(name, "the method does not say which of them it gives")
+    tells = maker.tells | certificate.nature.tells
     try:
         options, figures = maker.follows(certificate)
         priced = maker.prices(certificate, certificate.expected_error)
     except (ArithmeticError, AttributeError, LookupError, PramanaError, TypeError, ValueError):
         return Check.of(name, False, f"not what {certificate.method} gives with all else")
     strange = _strange(certificate.options, options) | _strange(
-        {n: own for n, own in certificate.figures.items() if n not in maker.tells}, figures
+        {n: own for n, own in certificate.figures.items() if n not in tells}, figures
     )
-    strange |= maker.tells - set(certificate.figures) - _uncounted(certificate)
+    strange |= tells - set(certificate.figures) - _uncounted(certificate)
     strange |= set() if priced else {"expected_error"}
     if strange and certificate.foreign and not strange - _spoken(certificate, figures):
         return Check.stated(name, f"{', '.join(sorted(strange))}: in words of another edition")
@@ -287,9 +288,10 @@ def _figures(certificate: Certificate) -> Iterator[Check]:
         return
     errors = certificate.figures["standard_errors"]
     sizes = {c.name: len(c.labels) for c in certificate.schema.randomised if c.domain is not None}
+    least = certificate.nature.least_error
     good = isinstance(errors, dict) and set(errors) == set(sizes) and all(
         isinstance(own, list) and len(own) == sizes[name] and len(set(map(repr, own))) == 1
-        and _on_grid(own[0])
+        and _on_grid(own[0]) if least is None else _on_grid(own) and own >= least
         for name, own in errors.items()
     )  # fmt: skip
     if good:

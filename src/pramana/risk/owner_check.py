@@ -138,12 +138,13 @@ def _frequencies(
     if not certificate.nature.withholds_matrices or not errors:
         return
     worst, where = 1.0, ""
-    tests = sum(len(own) for own in errors.values())
+    tests = sum(len(column.labels) for column in certificate.schema.randomised)
     for column in certificate.schema.randomised:
         size = len(column.labels)
         before = np.bincount(encode(column, _values(original, column)), minlength=size)
         after = np.bincount(encode_released(column, _values(released, column)), minlength=size)
-        for gap, error in zip(np.abs(after - before), errors[column.name], strict=True):
+        own = np.broadcast_to(np.asarray(errors[column.name], dtype=np.float64), size)
+        for gap, error in zip(np.abs(after - before), own, strict=True):
             spread = 2 * (float(error) ** 2 + float(gap) / 3)
             chance = min(1.0, 2 * math.exp(-(float(gap) ** 2) / spread)) if gap else 1.0
             if chance < worst:

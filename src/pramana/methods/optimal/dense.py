@@ -22,9 +22,10 @@ import numpy as np
 
 from pramana.methods.optimal.cells import KeyCells
 from pramana.methods.optimal.loss import dense_gradient, dense_loss
+from pramana.methods.optimal.programs import GrowingPrograms
 from pramana.types import FloatArray, Form, IntArray
 
-__all__ = ["DenseAnswer", "polish", "solve_dense"]
+__all__ = ["DenseAnswer", "solve_dense"]
 
 
 FLOORS = (0.55, 0.3, 0.1, 0.02)
@@ -36,7 +37,6 @@ SINGULAR = 1e6
 MANY = 4.0
 """Combinations with this many times 1/alpha records are not watched at first."""
 
-SOURCES = 24
 STEPS = 18
 CORNERS = 20
 ENOUGH = 4e-3
@@ -49,6 +49,9 @@ tried for so many cells at most, since each takes seconds for more."""
 ROUGHLY = (8, 6)
 """Programs of both stages for a rough answer, for more cells than that: the programs that follow
 gain the last few hundredths, and entries are moved on the grid after it."""
+
+WRITTEN_OUT, FEWER = 120, (8, 22)
+"""Up to so many cells programs are written out; for more they grow, and are so many at most."""
 
 FAR = 1e300
 """The loss of a mixture that has no inverse, as a search for the least one takes it."""
@@ -131,50 +134,32 @@ class _Programs:
         return P
 
 
+Programs = _Programs | GrowingPrograms
+
+
 def solve_dense(
     cells: KeyCells, alpha: float, *, keep: float, roughly: bool = False
 ) -> DenseAnswer | None:
     """The three stages; nothing if no matrix with a diagonal of at least ``keep`` meets C1."""
     member = _members(cells)
-    most = ROUGHLY if roughly and cells.size > SEVERAL else (STEPS, CORNERS)
+    most = (STEPS, CORNERS) if cells.size <= WRITTEN_OUT else FEWER
+    most = ROUGHLY if roughly and cells.size > SEVERAL else most
     # Combinations with many times 1/alpha records hold by themselves, unless the answer is far out.
     pairs = np.nonzero(~np.eye(cells.size, dtype=bool) & np.outer(~cells.fixed, ~cells.fixed))
     for watched in (cells.totals * alpha < MANY, cells.totals >= 0):
-        programs = _Programs(cells.numbers, member[:, watched], alpha, (pairs[0], pairs[1]))
+        programs = _programs(cells, member[:, watched], alpha, (pairs[0], pairs[1]))
         answer = _stages(programs, cells.numbers, keep, most)
         if answer is None or _holds(answer.matrix, member, cells.numbers, alpha):
             return answer
     return answer
 
 
-def polish(
-    cells: KeyCells,
-    alpha: float,
-    start: FloatArray,
-    targets: IntArray,
-    *,
-    keep: float,
-    most: tuple[int, int] = (STEPS, CORNERS),
-) -> DenseAnswer | None:
-    """Stages 2 and 3 from a matrix that meets C1, over transitions to a few targets only.
-
-    Rare cells and the most frequent ones may move; to the targets, and to the most frequent ones.
-    ``most`` bounds the programs of both stages.
-    """
-    member = _members(cells)
-    common = np.argsort(-cells.numbers, kind="stable")[:SOURCES]
-    rows = np.union1d(cells.rare(alpha), common)
-    allowed = np.zeros((cells.size, cells.size), dtype=bool)
-    allowed[np.ix_(rows, np.union1d(targets, common[:4]))] = True
-    allowed |= start > 0
-    allowed &= ~np.eye(cells.size, dtype=bool) & np.outer(~cells.fixed, ~cells.fixed)
-    pairs = np.nonzero(allowed)
-    watched = cells.totals * alpha < MANY
-    programs = _Programs(cells.numbers, member[:, watched], alpha, (pairs[0], pairs[1]))
-    floor = max(keep, min(0.02, float(np.diag(start).min())))
-    P = _short_steps(programs, start, cells.numbers, floor=floor, most=most[0])
-    answer = _corners(programs, P, cells.numbers, floor=floor, most=most[1])
-    return answer if _holds(answer.matrix, member, cells.numbers, alpha) else None
+def _programs(
+    cells: KeyCells, member: FloatArray, alpha: float, pairs: tuple[IntArray, IntArray]
+) -> Programs:
+    """Written out for few cells, growing for many."""
+    kind = _Programs if cells.size <= WRITTEN_OUT else GrowingPrograms
+    return kind(cells.numbers, member, alpha, pairs)
 
 
 def _members(cells: KeyCells) -> FloatArray:
@@ -192,7 +177,7 @@ def _holds(P: FloatArray, member: FloatArray, numbers: FloatArray, alpha: float)
 
 
 def _stages(
-    programs: _Programs, numbers: FloatArray, keep: float, most: tuple[int, int]
+    programs: Programs, numbers: FloatArray, keep: float, most: tuple[int, int]
 ) -> DenseAnswer | None:
     """The best of the answers from several starts; the first one where it stays near.
 
@@ -212,7 +197,7 @@ def _stages(
 
 
 def _from_floor(
-    programs: _Programs, numbers: FloatArray, keep: float, floor: float, most: tuple[int, int]
+    programs: Programs, numbers: FloatArray, keep: float, floor: float, most: tuple[int, int]
 ) -> DenseAnswer | None:
     # A cell without records costs a little too, so that its row is left alone.
     fewest = numbers + 1e-3
@@ -231,7 +216,7 @@ def _from_floor(
 
 
 def _short_steps(
-    programs: _Programs, P: FloatArray, numbers: FloatArray, *, floor: float, most: int = STEPS
+    programs: Programs, P: FloatArray, numbers: FloatArray, *, floor: float, most: int = STEPS
 ) -> FloatArray:
     """Programs of the gradient inside a box that shrinks where the loss bends."""
     box, value = 0.2, dense_loss(P, numbers)
@@ -252,7 +237,7 @@ def _short_steps(
 
 
 def _corners(
-    programs: _Programs, P: FloatArray, numbers: FloatArray, *, floor: float, most: int = CORNERS
+    programs: Programs, P: FloatArray, numbers: FloatArray, *, floor: float, most: int = CORNERS
 ) -> DenseAnswer:
     """Fully corrective steps over the corners that the gradients point to."""
     corners, weights, gap = [P], np.ones(1), np.inf

@@ -27,21 +27,17 @@ from pramana.matrices import (
     TransitionMatrix,
 )
 from pramana.methods.optimal.cells import LEAST_KEPT, KeyCells, as_counts
-from pramana.methods.optimal.dense import DenseAnswer, polish, solve_dense
-from pramana.methods.optimal.loss import dense_loss, squared_error
+from pramana.methods.optimal.dense import solve_dense
+from pramana.methods.optimal.loss import squared_error
 from pramana.methods.optimal.sparse import solve_sparse
-from pramana.numeric import require_number, text_up
+from pramana.numeric import counted, require_number, text_up
 from pramana.table.counts import Counts
 from pramana.types import FloatArray
 
 __all__ = ["OptimalDesign", "optimal_design", "require_alpha"]
 
-DENSE_CELLS = 200
-"""Up to this many joint cells all matrices are considered; 200 take 20 to 50 s."""
-
-TUNED_CELLS, WIDELY = 256, (6, 20)
-"""Up to this many the transitions of the sparse road are tuned by the exact loss, at last those to
-every target, by so many programs."""
+DENSE_CELLS = 256
+"""Up to this many joint cells all matrices are considered."""
 
 INSIDE = 1e-6
 """How far inside alpha the programs aim, so that their tolerance and rounding cannot cross it."""
@@ -55,9 +51,8 @@ class OptimalDesign:
 
     ``loss`` is the expected squared error of the estimated shares, l2 of [Cator, Sec. 3].
     ``gap`` is relative. On a small domain it is the first-order gap over all matrices that meet
-    C1, which bounds the excess loss where the loss is convex; on a domain of moderate size the same
-    over the transitions considered; on a large domain it is the excess over a lower bound for
-    matrices whose targets stay as they are.
+    C1, which bounds the excess loss where the loss is convex; on a large domain it is the excess
+    over a lower bound for matrices whose targets stay as they are.
     """
 
     matrix: TransitionMatrix = field(repr=False)
@@ -120,7 +115,8 @@ def require_alpha(alpha: float, records: int) -> None:
     require_number("alpha", alpha, low=0, high=1, low_open=True)
     if records * alpha < 1:
         raise InvalidNumber(
-            f"alpha must be at least 1/n: the {records} records allow 1/{records} at best, "
+            f"alpha must be at least 1/n: {counted(records, 'record allows', 'records allow')} "
+            f"1/{records} at best, "
             f"got {text_up(alpha, 6)}. Raise alpha."
         )
 
@@ -236,28 +232,9 @@ def _dense(cells: KeyCells, alpha: float, *, keep: float, roughly: bool) -> Answ
 
 
 def _sparse(cells: KeyCells, alpha: float, *, keep: float) -> Answer | None:
-    """Few transitions; on a domain of moderate size their probabilities are tuned once more."""
+    """Few transitions."""
     found = solve_sparse(cells, alpha, keep=keep)
-    if found is None:
-        return None
-    matrix, gap, loss, targets = found
-    if cells.size > TUNED_CELLS:
-        return matrix, gap
-    better = polish(cells, alpha, matrix.values, targets, keep=keep)
-    if better is None or dense_loss(better.matrix, cells.numbers) >= loss:
-        return matrix, gap
-    every = np.arange(cells.size)  # what the covering left out may be worth a tenth of the loss
-    wider = polish(cells, alpha, better.matrix, every, keep=keep, most=WIDELY)
-    if wider is not None and _less(wider, better, cells):
-        better = wider
-    rows, columns = np.nonzero((better.matrix > 1e-12) & ~np.eye(cells.size, dtype=bool))
-    chances = better.matrix[rows, columns]
-    tuned = SparseRows.of(cells.labels, rows=rows, columns=columns, probabilities=chances)
-    return tuned, better.gap
-
-
-def _less(one: DenseAnswer, other: DenseAnswer, cells: KeyCells) -> bool:
-    return dense_loss(one.matrix, cells.numbers) < dense_loss(other.matrix, cells.numbers)
+    return None if found is None else found[:2]
 
 
 def _numbers(matrix: TransitionMatrix, counts: Counts) -> FloatArray:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition, c
 from pramana.matrices.families import Dense, ListedCells
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import Label, TransitionMatrix
-from pramana.methods.base import Method
+from pramana.methods.base import Method, option
 from pramana.methods.counted import fingerprint, the_only
 from pramana.methods.optimal.cells import WHOLE, KeyCells
 from pramana.methods.optimal.coarse import GRIDS, best_on_grid
@@ -28,21 +28,44 @@ from pramana.methods.optimal.decoys import as_listed, with_decoys, with_listed_d
 from pramana.methods.optimal.design import OptimalDesign, optimal_design, require_alpha
 from pramana.methods.optimal.foreseen import changes_foreseen
 from pramana.methods.optimal.listing import listed_cells
+from pramana.methods.optimal.room import (
+    BIASED,
+    errors_told,
+    room_of_certificate,
+    room_of_matrix,
+    room_of_records,
+    room_of_values,
+)
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.randomised import randomised
 from pramana.methods.steps import StepDomain, step_domains
-from pramana.numeric import records_that, text_up
+from pramana.numeric import records_that, require_choice, text_up
 from pramana.randomness import Keystream
+from pramana.release.certificate import Certificate
 from pramana.table.counts import Counts
 from pramana.table.opened import OpenedTable
 from pramana.table.rules import CellRules
 from pramana.table.schema import Schema, require_keys
-from pramana.types import FloatArray
+from pramana.types import Entries, FloatArray
 
 __all__ = ["Optimal"]
 
 Solver = Callable[[float], OptimalDesign]
+
+Publish = Literal["fitting", "always", "never"]
+
+LITTLE: Final = 8 * 1024
+"""A certificate of no more bytes is little room, however few records there are."""
+
+LOST: Final = (
+    "The matrix is withheld{why}: analysts read single keys as they stand, with the errors that "
+    "the certificate states, and nothing that crosses keys with each other or with other columns. "
+    "{instead}--steward-folder keeps it for audits."
+)
+INSTEAD: Final = (
+    "Fewer or coarser keys need a smaller one; --publish-matrix always publishes it all the same; "
+)
 
 LISTED_FOR = 0.95
 """Targets are listed for an aim so much below the one that is asked for."""
@@ -57,16 +80,30 @@ class Optimal(Method):
 
     Columns that are released as they are can be looked at too and split the counts: the aim is then
     lowered until the target holds with them.
+
+    Attributes:
+        publish: whether the matrix is published: where it takes no more room than the records, or
+            always, or never.
     """
+
+    publish: Publish = option(
+        "fitting",
+        "Publish the matrix where it takes no more room than the records, always, or never.",
+        flag="--publish-matrix",
+    )
 
     name: ClassVar[str] = "optimal"
     when: ClassVar[str] = "Up to ten keys, and who looks at some of them shall recognise nobody."
     aims: ClassVar[tuple[str, ...]] = ("spontaneous-recognition",)
     tells: ClassVar[frozenset[str] | None] = frozenset()
     kind: ClassVar[str] = "published"
+    also: ClassVar[tuple[str, ...]] = ("sealed",)
     data_dependent: ClassVar[bool] = True
     takes: ClassVar[int] = 12
     quick_keys: ClassVar[int | None] = 6
+
+    def __post_init__(self) -> None:
+        require_choice("publish", self.publish, get_args(Publish))
 
     def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
         """One joint matrix; refused where anything but one alpha is asked."""
@@ -81,7 +118,7 @@ class Optimal(Method):
         for steps in GRIDS if listed is None else GRIDS[-1:]:
             plan, reached = self._lowered(target, people, steps, solve)
             if plan is not None:
-                return replace(plan, asked=(target,))
+                return self._told(replace(plan, asked=(target,)), people)
             if reached >= 1:
                 break
         needed = 1 / target.alpha if target.alpha else math.inf
@@ -169,21 +206,74 @@ class Optimal(Method):
         """As every matrix; the one that is published has decoys among the cells nobody is in."""
         people = People.of(plan.schema, opened)
         _require_listed(plan, people)
+        # Whether the matrix is published is decided anew for these people.
+        plan = replace(plan, kind=None, public={})
         made, plan = randomised(plan, opened, keystream, people=people)
+        plan = self._told(plan, people)
+        if plan.kind is not None:
+            return made, plan
         (step,) = plan.mechanism
-        matrix, numbers = step.matrices[0], _in_order(step, people.counts)
-        if isinstance(matrix, ListedCells):
-            labels = [plan.schema.column(name).labels for name in step.columns]
-            rules = CellRules.of(plan.schema, step.columns, labels)
-            matrix = with_listed_decoys(matrix, numbers, keystream, columns=labels, rules=rules)
-        else:
-            stays = _fixed_cells(plan.schema, step.columns)
-            matrix = as_listed(with_decoys(matrix, numbers, keystream, stays=stays))
-        mechanism = Mechanism((Step(step.columns, matrix),))
+        numbers = _in_order(step, people.counts)
+        mechanism = Mechanism((_with_decoys(step, plan.schema, numbers, keystream),))
         # Decoys have no records, so that what rests on counts is as it was.
         owners = tuple(own for own in plan.attained if only_the_owner(type(own)))
         found = attained(people.counted(mechanism), plan.asked, computed=owners)
         return made, replace(plan, mechanism=mechanism, attained=found)
+
+    def _told(self, plan: Plan, people: People) -> Plan:
+        """The plan with its matrix withheld, where it is not to be published."""
+        (step,) = plan.mechanism
+        numbers = _in_order(step, people.counts)
+        said = LOST.format(why="", instead="") if self.publish == "never" else ""
+        said = _too_large(step, numbers, people) if self.publish == "fitting" else said
+        if not said:
+            return plan
+        figures = {**plan.figures, "about_matrices": [said]}
+        public = errors_told(step, numbers)
+        return replace(plan, kind=self.also[0], public=public, figures=figures)
+
+    @classmethod
+    def follows(cls, certificate: Certificate) -> tuple[Entries, Entries]:
+        """How counts are to be read where the matrix is withheld."""
+        return {}, {} if certificate.nature.shows_matrices else BIASED
+
+    @classmethod
+    def again(cls, certificate: Certificate) -> Method | None:
+        """The same whatever is said of publishing: it leaves the matrix as it is."""
+        del certificate
+        return cls(publish="never")
+
+
+def _too_large(step: Step, numbers: FloatArray, people: People) -> str:
+    """What to say of a matrix that takes more room than the records; nothing of one that fits."""
+    shown = _with_decoys(step, people.schema, numbers, Keystream.from_seed(0))
+    room = room_of_certificate(shown.matrices[0], people)
+    if room <= LITTLE:
+        return ""
+    records = room_of_records(step, numbers, people, enough=room)
+    most = max(records, LITTLE)
+    if room_of_values(people) > most and room_of_matrix(shown.matrices[0]) <= most:
+        return ""  # no certificate is without the values: nothing would fit without the matrix
+    if room <= records:
+        return ""
+    why = (
+        f", since a certificate with it would take about {room / 1000:,.0f} kB, and the released "
+        f"records may take as little as {records / 1000:,.0f} kB"
+    )
+    return LOST.format(why=why, instead=INSTEAD)
+
+
+def _with_decoys(step: Step, schema: Schema, numbers: FloatArray, keystream: Keystream) -> Step:
+    """What is published of a step, in the form that takes least room."""
+    matrix = step.matrices[0]
+    if isinstance(matrix, ListedCells):
+        labels = [schema.column(name).labels for name in step.columns]
+        rules = CellRules.of(schema, step.columns, labels)
+        matrix = with_listed_decoys(matrix, numbers, keystream, columns=labels, rules=rules)
+    else:
+        stays = _fixed_cells(schema, step.columns)
+        matrix = as_listed(with_decoys(matrix, numbers, keystream, stays=stays))
+    return Step(step.columns, matrix)
 
 
 def _solver(target: SpontaneousRecognition, people: People, listed: KeyCells | None) -> Solver:

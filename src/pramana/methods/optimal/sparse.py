@@ -19,8 +19,8 @@ from pramana.types import IntArray
 __all__ = ["solve_sparse"]
 
 
-SparseSolution = tuple[SparseRows, float, float, IntArray]
-"""The matrix, its gap, its loss, and the targets."""
+SparseSolution = tuple[SparseRows, float, float]
+"""The matrix, its gap and its loss."""
 
 ROUNDS = 16
 TRY_BOTH = 5_000
@@ -80,7 +80,7 @@ def _repeat(
         missed = _violated(cells, matrix, alpha)
         if len(missed) == 0:
             loss = squared_error(matrix, cells.numbers)
-            return matrix, max(loss / covering.least - 1, 0.0), loss, covering.targets
+            return matrix, max(loss / covering.least - 1, 0.0), loss
         if found.share > share:
             share = 1.1 * found.share
         elif np.isin(missed, also).all():

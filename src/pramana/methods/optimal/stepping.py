@@ -20,10 +20,10 @@ from typing import Final
 import numpy as np
 
 from pramana.methods.optimal.cells import LEAST_KEPT, KeyCells
-from pramana.methods.optimal.loss import dense_loss
+from pramana.methods.optimal.inverse import Inverse
 from pramana.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["loss_changes", "stepped"]
+__all__ = ["stepped"]
 
 MOST: Final = 1_500
 """So many steps are made at most."""
@@ -106,7 +106,7 @@ class _Walk:
     first: FloatArray
     second: FloatArray  # the two largest
     lacks: FloatArray = field(init=False)
-    loss: float = field(init=False)
+    inverse: Inverse = field(init=False)
 
     @classmethod
     def of(
@@ -136,11 +136,12 @@ class _Walk:
             reached[active], chance, cells.numbers @ chance,
             np.zeros(many, dtype=np.int64), np.zeros(many), np.zeros(many),
         )  # fmt: skip
+        walk.inverse = Inverse(P[np.ix_(active, active)], cells.numbers[active])
         walk._look(np.arange(many))
         return walk
 
     def _look(self, where: IntArray) -> None:
-        """What these combinations lack, and the loss."""
+        """What these combinations lack."""
         rare = np.where(self.rare[:, None], self.chance[:, where], 0.0)
         every = np.arange(len(where))
         worst = rare.argmax(axis=0)
@@ -148,8 +149,11 @@ class _Walk:
         rare[worst, every] = 0.0
         self.second[where] = rare.max(axis=0)
         self.lacks = self._lacking(self.first, self.expected)
-        own = np.ix_(self.active, self.active)
-        self.loss = dense_loss(self.P[own], self.cells.numbers[self.active])
+
+    @property
+    def loss(self) -> float:
+        """n^2 l2."""
+        return self.inverse.loss
 
     def _lacking(self, worst: FloatArray, expected: FloatArray) -> FloatArray:
         lacks: FloatArray = np.maximum(worst / self.alpha - expected, 0.0)
@@ -157,7 +161,7 @@ class _Walk:
 
     def _now(self) -> FloatArray:
         """The moves among the active cells; less than nothing where there can be none."""
-        now = self.P[np.ix_(self.active, self.active)].copy()
+        now = self.inverse.P.copy()
         np.fill_diagonal(now, -1.0)
         return now
 
@@ -178,21 +182,27 @@ class _Walk:
 
     def step(self, rows: IntArray, columns: IntArray, values: FloatArray) -> bool:
         """Make the best of these steps, if one is good."""
-        own = np.ix_(self.active, self.active)
-        P, numbers = self.P[own], self.cells.numbers[self.active]
+        P = self.inverse.P
         change = values - P[rows, columns]
         room = (P[rows, rows] - change >= self.keep) | (change < 0)
         rows, columns, values, change = rows[room], columns[room], values[room], change[room]
         if not len(rows):
             return False
         with np.errstate(divide="ignore", invalid="ignore"):  # steps to what has no inverse
-            gain = loss_changes(P, numbers, rows, columns, change)
+            gain = self.inverse.changes(rows, columns, change)
         gain[~np.isfinite(gain)] = np.inf
-        gain += self._lack_changes(self.active[rows], self.active[columns], change)
-        best = int(np.argmin(gain))
-        if not gain[best] < -ENOUGH * max(self.loss, 1.0):
+        least = -ENOUGH * max(self.loss, 1.0)
+        # No step saves more than all that is lacked where its two cells are.
+        cost = (self.price * self.lacks)[self.cells.combination[self.active]].sum(axis=1)
+        hope = np.flatnonzero(gain - (cost[rows] + cost[columns]) * (1 + INSIDE) < least)
+        if not len(hope):
             return False
-        self._take(int(self.active[rows[best]]), int(self.active[columns[best]]), values[best])
+        rows, columns, values, change = rows[hope], columns[hope], values[hope], change[hope]
+        gain = gain[hope] + self._lack_changes(self.active[rows], self.active[columns], change)
+        best = int(np.argmin(gain))
+        if not gain[best] < least:
+            return False
+        self._take(int(rows[best]), int(columns[best]), float(values[best]))
         return True
 
     def _lack_changes(self, rows: IntArray, columns: IntArray, change: FloatArray) -> FloatArray:
@@ -211,45 +221,15 @@ class _Walk:
         return total
 
     def _take(self, row: int, column: int, value: float) -> None:
-        self.P[row, row] += self.P[row, column] - value
-        self.P[row, column] = value
+        """Make a step between two of the active cells."""
+        self.inverse.take(row, column, value)
+        own = self.inverse.P[row]
+        row, column = int(self.active[row]), int(self.active[column])
+        self.P[row, self.active] = own
         self.chance[row] = _by_combination(self.cells, self.P[row])
         where = np.union1d(self.cells.combination[row], self.cells.combination[column])
         self.expected[where] = self.cells.numbers @ self.chance[:, where]
         self._look(where)
-
-
-def loss_changes(
-    P: FloatArray, numbers: FloatArray, rows: IntArray, columns: IntArray, change: FloatArray
-) -> FloatArray:
-    """How n^2 l2 changes where one move of a row changes, and what stays with it, each by itself.
-
-    With r = Q_j - Q_i, the inverse becomes Q - c q r' with q the i-th column of Q and
-    c = d / (1 + d (Q_ji - Q_ii)); released counts change at i and at j.
-    """
-    Q = np.linalg.inv(P)
-    released = numbers @ P
-    inner = Q @ Q.T
-    length = np.diag(inner)
-    weighed = Q.T @ (released[:, None] * inner)
-    c = change / (1 + change * (Q[columns, rows] - Q[rows, rows]))
-    r = length[columns] - 2 * inner[rows, columns] + length[rows]
-
-    def after(cell: IntArray) -> FloatArray:
-        along = Q[cell, rows]
-        found: FloatArray = (
-            length[cell]
-            - 2 * c * along * (inner[cell, columns] - inner[cell, rows])
-            + c**2 * along**2 * r
-        )
-        return found
-
-    found: FloatArray = (
-        c**2 * (released @ (Q * Q))[rows] * r
-        - 2 * c * (weighed[rows, columns] - weighed[rows, rows])
-        + numbers[rows] * change * (after(columns) - after(rows))
-    )
-    return found
 
 
 def _by_combination(cells: KeyCells, row: FloatArray) -> FloatArray:

@@ -1,0 +1,179 @@
+"""Whether a matrix takes more room than the records, and what is told where it is withheld.
+
+A matrix for people who are mostly alone with their keys lists each of them, where records may go,
+and three decoys each: more than the records themselves. Whether it is published is decided from
+what would be published and from what is: the matrix with decoys (drawn by a fixed key, so that the
+decision does not hang on chance), the number of records, and the frequencies of the released
+columns (of those that are randomised, the expected ones). So the decision tells less than the
+matrix would, and is the same for every seed, engine and format.
+
+Of the formats that are written, Parquet takes least room. It packs columns one by one, and records
+lie in a random order: its size hangs on how frequent the values of each column are, and on
+nothing else. Of randomised columns it is found by packing values of these frequencies; of others
+the entropy is taken, below which nothing packs them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.formats.parquet_labels import CODEC, column_of_labels
+from pramana.matrices import TransitionMatrix
+from pramana.matrices.mechanism import Step
+from pramana.methods.optimal.decoys import transitions
+from pramana.methods.people import People
+from pramana.numeric import TOTAL, coarse_up
+from pramana.randomness import Keystream, Stream
+from pramana.release.forms import labels_to_json, schema_to_json
+from pramana.release.one_spelling import canonical
+from pramana.table.groups import COUNT, MOST_ATTACHED, group_sizes
+from pramana.types import Entries, FloatArray, Form, IntArray
+
+__all__ = [
+    "BIASED",
+    "errors_told",
+    "room_of_certificate",
+    "room_of_matrix",
+    "room_of_records",
+    "room_of_values",
+]
+
+WORDS: Final = 4 * 1024
+"""What a certificate says in sentences, beside columns, labels and the matrix."""
+
+BYTE: Final = 256
+"""So many values a byte numbers."""
+
+SURELY: Final = 0.98
+"""Other draws of the same frequencies are packed a little better, other decoys a little worse."""
+
+BIASED: Final = {"frequencies": "as they stand, with bias and chance within the standard errors"}
+
+
+def room_of_matrix(matrix: TransitionMatrix) -> int:
+    """The bytes that a matrix adds to a certificate."""
+    return len(canonical({"matrix": matrix.to_json()}))
+
+
+def room_of_values(people: People) -> int:
+    """The bytes that every certificate takes: columns, their values, and labels of these."""
+    form: Form = {"schema": schema_to_json(people.schema)}
+    if people.opened is not None:
+        form["labels"] = labels_to_json(people.opened.labels)
+    return len(canonical(form))
+
+
+def room_of_certificate(matrix: TransitionMatrix, people: People) -> int:
+    """The bytes of a certificate with this matrix."""
+    named = sum(len(column.name) for column in people.schema.released)
+    rest = WORDS + 4 * named  # in sentences too, and in lists
+    return room_of_values(people) + room_of_matrix(matrix) + rest
+
+
+def room_of_records(step: Step, numbers: FloatArray, people: People, *, enough: int) -> int:
+    """The fewest bytes that a file of the released records takes, or ``enough`` once it has those.
+
+    Args:
+        step: what moves the randomised columns.
+        numbers: how many records are in each of its cells.
+        people: whose records they are.
+        enough: where counting ends.
+    """
+    released = step.matrices[0].apply(numbers)
+    margins = [_added(codes, released, 0) for codes in _codes(step)]
+    if sum(map(_bits, margins)) >= 8 * enough:
+        return enough
+    room = SURELY * sum(map(_packed, margins))
+    for bits in _kept(people):
+        if room >= enough:
+            break
+        room += bits / 8
+    return min(int(room), enough)
+
+
+def _packed(numbers: FloatArray) -> int:
+    """The bytes of a column in Parquet, of which so many records have each value."""
+    import pyarrow.parquet as pq
+
+    whole = np.floor(numbers).astype(np.int64)
+    rest = np.argsort(whole - numbers, kind="stable")[: round(float(numbers.sum() - whole.sum()))]
+    whole[rest] += 1
+    values = np.repeat(np.arange(len(whole)), whole)
+    order = Keystream.from_seed(0).permutation(len(values), Stream("room", "records"))
+    texts = pa.array([str(code) for code in range(len(whole))])
+    kind = pa.int32() if len(whole) > BYTE else pa.uint8()
+    column = pa.DictionaryArray.from_arrays(pa.array(values[order], kind), texts)
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"": column}), sink, compression=CODEC, write_statistics=False)
+    metadata = pq.read_metadata(pa.BufferReader(sink.getvalue()))
+    groups = (metadata.row_group(at).column(0) for at in range(metadata.num_row_groups))
+    room = int(sum(group.total_compressed_size for group in groups))
+    labels = pa.field("", column.type)  # texts that a byte numbers are packed by ourselves
+    return min(room, len(column_of_labels(labels, column)[0])) if len(whole) <= BYTE else room
+
+
+def _bits(numbers: FloatArray) -> float:
+    """The entropy of all records of a column, of which so many have each value."""
+    there = numbers[numbers > 0]
+    return float((there * np.log2(there.sum() / there)).sum())
+
+
+def _kept(people: People) -> Iterator[float]:
+    """The entropy of each column that is released as it is."""
+    for column in people.schema.released_as_is if people.opened is not None else ():
+        assert people.opened is not None  # noqa: S101 - for the type checker
+        binned = [column] if column.binned else []
+        sizes = group_sizes(people.opened, [column.name], most=MOST_ATTACHED, binned=binned)
+        if sizes.too_many:  # so many values, each of one record at least
+            yield MOST_ATTACHED * math.log2(people.records)
+        else:
+            yield _bits(sizes.total().column(COUNT).to_numpy().astype(np.float64))
+
+
+def errors_told(step: Step, numbers: FloatArray) -> Entries:
+    """What analysts are told where the matrix is not: one error for all values of a column.
+
+    It is the largest of |b| + s, where the released count of a value has b more records than the
+    true one on average and varies by s, on a grid of 1, 2, 5, 10, ... and never below 1.
+    """
+    rows, columns, moves = transitions(step.matrices[0])
+    chances = moves.astype(np.float64) / TOTAL
+    errors = {}
+    for name, codes in zip(step.columns, _codes(step), strict=True):
+        found = _errors(codes, rows, columns, chances, numbers)
+        errors[name] = coarse_up(max(1.0, found))
+    return {**BIASED, "standard_errors": errors}
+
+
+def _errors(
+    codes: IntArray, rows: IntArray, columns: IntArray, chances: FloatArray, numbers: FloatArray
+) -> float:
+    """The largest |b| + s over the values of a column."""
+    size = int(codes.max()) + 1
+    apart = codes[rows] != codes[columns]  # other moves leave the value as it is
+    rows, to, chances = rows[apart], codes[columns[apart]], chances[apart]
+    where, place = np.unique(rows * size + to, return_inverse=True)
+    chance, row = _added(place, chances, len(where)), where // size
+    leaving = _added(row, chance, len(numbers))
+    arriving = _added(where % size, numbers[row] * chance, size)
+    bias = arriving - _added(codes, numbers * leaving, size)
+    spread = _added(where % size, numbers[row] * chance * (1 - chance), size)
+    spread += _added(codes, numbers * leaving * (1 - leaving), size)
+    return float((np.abs(bias) + np.sqrt(np.maximum(spread, 0.0))).max())
+
+
+def _added(places: IntArray, amounts: FloatArray, size: int) -> FloatArray:
+    """Amounts added up by place; of none at all the library makes whole numbers."""
+    return np.bincount(places, amounts, size).astype(np.float64)
+
+
+def _codes(step: Step) -> Iterator[IntArray]:
+    """The values of each cell, column by column, as numbers."""
+    for column in zip(*step.cells, strict=True):
+        places = {label: code for code, label in enumerate(dict.fromkeys(column))}
+        yield np.array([places[label] for label in column], dtype=np.int64)
