@@ -138,7 +138,7 @@ def duckdb_shuffled(source: Path, target: Path) -> None:
 
 def command(source: Path, target: Path) -> None:
     """As it is typed, from its start to its last line."""
-    from pramana.cli.app import main
+    from pramana.__main__ import main
 
     options = ["--schema", str(source.with_suffix(".toml")), "--k", "100", "--method", "retention"]
     sys.argv = ["pramana", "protect", str(source), *options, "-o", str(target)]

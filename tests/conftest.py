@@ -5,9 +5,13 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.brief import brief
 
 # Tests run side by side, and threads that wait by going round in circles would hold up each other.
 for _library in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -28,15 +32,13 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 20, 20)
 
 
-@pytest.fixture(scope="module")
-def few_tries() -> Iterator[None]:
-    """Groups of few records are annealed for a tenth of the time, by the same code.
+TESTS = Path(__file__).parent
+PATIENT = {"docs", "experiments", "kanonymity", "test_asked_beside.py", "test_benchmarks.py"}
+"""Where it is asked what long work comes to, or where its figures are written down."""
 
-    For tests that hold whatever the groups are: how good they are is asked in tests/kanonymity.
-    """
-    from pramana.kanonymity import anneal
 
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("TRIES_A_RECORD", "TRIES_MOST"):
-            patch.setattr(anneal, name, getattr(anneal, name) // 10)
+@pytest.fixture(scope="module", autouse=True)
+def briefly(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Whatever figures long work would come to: the rest of the tests holds all the same."""
+    with nullcontext() if PATIENT & {*request.path.relative_to(TESTS).parts} else brief():
         yield

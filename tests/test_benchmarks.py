@@ -5,7 +5,17 @@ from __future__ import annotations
 import argparse
 
 import pytest
-from benchmarks import __main__, _measure, _report, crosstab, judging, protect, sampler, shapes
+from benchmarks import (
+    __main__,
+    _measure,
+    _report,
+    clustering,
+    crosstab,
+    judging,
+    protect,
+    sampler,
+    shapes,
+)
 
 
 def _options(module, *arguments):
@@ -69,6 +79,11 @@ def test_a_table_of_a_release_is_compared_with_the_bare_question():
     result = crosstab.run(_options(crosstab, "--records", "20000", "--rounds", "1"))
 
     assert [row[1] for row in result.rows] == ["2", "10", "120", "30"]
+
+
+def test_large_clusterings_are_measured_in_a_process_of_their_own():
+    """Seconds and memory, in a line."""
+    assert clustering._in_child(300, 5).startswith("300 x 5, k = 5: ")
 
 
 def test_results_are_written_with_the_machine_and_the_versions(tmp_path):

@@ -19,6 +19,7 @@ from pramana.assess.trials import tried, typical
 from pramana.assess.ways import changed_file, typical_error, ways_of
 from pramana.cli.app import main
 from pramana.methods.registry import METHODS
+from pramana.planning import told_instead
 from pramana.table.labels import Labels
 
 RECORDS = 600
@@ -46,12 +47,6 @@ SCHEMA = pm.Schema(
     ),
     tables=(("sex", "age"), ("sex", "region")),
 )
-
-
-@pytest.fixture(autouse=True)
-def _few_answers(monkeypatch):
-    """How exactly gains are told is asked below, by the one test that asks for it."""
-    monkeypatch.setattr("pramana.assess.trials.ANSWERS", 6)
 
 
 def test_methods_are_tried_and_one_is_recommended():
@@ -118,6 +113,23 @@ def test_ways_bring_what_they_say():
     assert typical_error(other) == pytest.approx(bins.error)
     assert [w.error / w.was for w in ways] == sorted(w.error / w.was for w in ways)
     assert all(way.error < way.was for way in ways)
+
+
+def test_a_column_of_one_value_hides_no_way():
+    """Released as it is, it splits nobody: what helps without it helps beside it."""
+    alike = people().append_column("country", pa.array(["here"] * RECORDS))
+    columns = (*SCHEMA.columns, pm.Column("country", pm.Role.PLAIN))
+    beside = pm.Schema(columns, tables=SCHEMA.tables)
+    plans = [
+        pm.design(schema, pm.PkAnonymity(k=60), data=table, method="retention")
+        for schema, table in ((SCHEMA, people()), (beside, alike))
+    ]
+    found = [ways_of(plan) for plan in plans]
+    assert found[0]
+    assert found[1] == found[0]
+    instead = [told_instead(plan) for plan in plans]
+    assert "--method reports" in instead[0]
+    assert instead[1] == instead[0]
 
 
 def test_commands_of_ways_write_what_was_tried(tmp_path, capsys):

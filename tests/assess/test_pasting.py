@@ -24,13 +24,17 @@ STUB = r"""pramana() { printf '%s\0' "$@"; printf '\1'; }
 
 
 def read_by_shell(line: str) -> list[str]:
-    """The words of a command as bash reads them."""
+    """The words of a command as bash reads them; of several, one after the other, the first."""
+    return all_read_by_shell(line)[0]
+
+
+def all_read_by_shell(line: str) -> list[list[str]]:
+    """The words of each command of a line."""
     done = subprocess.run(
         ["bash", "-c", STUB + line], capture_output=True, check=True, text=True, timeout=20
     )
     assert not done.stderr
-    (words,) = done.stdout.split("\1")[:-1]
-    return words.split("\0")[:-1]
+    return [words.split("\0")[:-1] for words in done.stdout.split("\1")[:-1]]
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> list[str]:
@@ -41,12 +45,6 @@ def printed(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> l
     assert left.value.code == code, told.err
     found = re.findall(r"^(?:.*: | *)(pramana (?!: ).*)$", told.out + told.err, re.MULTILINE)
     return [line.rstrip() for line in found]
-
-
-@pytest.fixture(autouse=True)
-def _few_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is proposed is what is asked here, not how exactly its gain is told."""
-    monkeypatch.setattr("pramana.assess.trials.ANSWERS", 6)
 
 
 @pytest.fixture
@@ -66,10 +64,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def paste_all(capsys: pytest.CaptureFixture[str], lines: list[str]) -> None:
     assert len(set(lines)) == len(lines)
-    for line in lines:
+    for words in (words for line in lines for words in all_read_by_shell(line)):
         with pytest.raises(SystemExit) as left:
-            main(read_by_shell(line)[0:])
-        assert left.value.code == 0, (line, capsys.readouterr().err)
+            main(words)
+        assert left.value.code == 0, (words, capsys.readouterr().err)
         capsys.readouterr()
 
 
@@ -85,7 +83,8 @@ def test_commands_of_a_way_from_file_to_release(place: Path, capsys) -> None:
         paste_all(capsys, lines)
     lines = printed(capsys, "design", "./-people of.csv", *target)
     assert any("--tables" in line for line in lines)
-    paste_all(capsys, [line for line in lines if "pramana advise" not in line])
+    assert lines[-1] == "pramana protect './-people of.csv' --schema schema.toml --k 10 -o release/"
+    paste_all(capsys, [line for line in lines if not re.match("pramana (advise|protect)", line)])
     tables = as_tables([(ODD[0], ODD[1]), (ODD[3], ODD[8])])
     asked = ("--method", "retention", "--tables", tables)
     lines = printed(capsys, "design", "--records", "600", *target, *asked)
@@ -97,6 +96,34 @@ def test_commands_of_a_way_from_file_to_release(place: Path, capsys) -> None:
     assert any("pramana schema" in line for line in lines)
     paste_all(capsys, lines)
     assert pm.verify("release").valid
+    again = (*target, "--method", "retention", "--spread", "equal", "-o", "release of it")
+    lines = printed(capsys, "protect", "./-people of.csv", *again)
+    assert [read_by_shell(line)[:2] for line in lines[:3]] == [
+        [verb, "release of it"] for verb in ("verify", "estimate", "report")
+    ]
+    paste_all(capsys, lines[:3])
+
+
+def test_a_way_goes_on_with_the_design_as_it_was_asked_for(place: Path, capsys) -> None:
+    """The same targets, method, options and tables, without those of what is dropped."""
+    del place
+    printed(capsys, "describe", "./-people of.csv", "--sensitive", "pay", "-o", "s.toml")
+    tables = as_tables([(ODD[0], ODD[1]), (ODD[3], ODD[8])])
+    how = ("--k", "10", "--epsilon", "3", "--method", "retention", "--spread", "equal")
+    about = Pasting("s.toml", "t.csv", ("--rename",), how[:4], how[4:], tables=tables)
+    first, second = all_read_by_shell(about.without([ODD[3]]))
+    assert first[:3] == ["schema", "s.toml", "--without"]
+    left = as_tables([(ODD[0], ODD[1])])
+    assert second == ["design", "t.csv", "--schema", first[-1], *how, "--tables", left, "--rename"]
+
+    lines = printed(capsys, "design", "--records", "600", "--schema", "s.toml", *how)
+    then = [all_read_by_shell(line)[1] for line in lines if line.startswith("pramana schema")]
+    assert len(then) >= 3
+    asked = {("design", "--records", "600", *words[4:]) for words in then}
+    place_of_schema = {words[4] for words in then}
+    assert len(place_of_schema) == len(then)
+    assert {words[3] for words in then} == {"--schema"}
+    assert asked == {("design", "--records", "600", where, *how) for where in place_of_schema}
 
 
 def test_a_refusal_for_want_of_people_alike_ends_with_the_way_out(place: Path, capsys) -> None:
@@ -112,9 +139,9 @@ def test_a_refusal_for_want_of_people_alike_ends_with_the_way_out(place: Path, c
     for verb in ("design", "advise", "protect"):
         about = (verb, "w.csv", "--schema", "w.toml", "--k", "40")
         lines = printed(capsys, *about, *(["-o", "r"] if verb == "protect" else []), code=2)
-        assert [line.partition(" -o ")[0] for line in lines] == [
-            "pramana schema w.toml --without '\"w, of all\",town'"
-        ]
+        ((first, then),) = map(all_read_by_shell, lines)
+        assert first[:-1] == ["schema", "w.toml", "--without", '"w, of all",town', "-o"]
+        assert then == ["design", "w.csv", "--schema", first[-1], "--k", "40"]
         paste_all(capsys, lines)
     better = read_by_shell(lines[0])[-1]
     assert pm.Schema.load(better)["area"].role is pm.Role.PLAIN
@@ -130,7 +157,11 @@ def test_a_weight_that_alone_splits_the_crowd_is_coarsened_and_kept(place: Path,
     csv.write_csv(pa.table(columns), place / "utf.csv")
     (place / "-w.csv").write_bytes((place / "utf.csv").read_text().encode("cp1252"))
     read = ("./-w.csv", "--encoding", "cp1252")
-    printed(capsys, "describe", *read, "--keys", "sex,age", "--weight", "w, of all", "-o", "w.toml")
+    roles = ("--keys", "sex,age", "--weight", "w, of all")
+    (then,) = printed(capsys, "describe", *read, *roles, "-o", "coarse.toml")
+    paste_all(capsys, [then])  # what is proposed is coarse enough
+    text = (place / "coarse.toml").read_text()
+    (place / "w.toml").write_text(re.sub(r"^(round|top) = .*\n", "", text, flags=re.MULTILINE))
     for verb in ("design", "advise", "protect"):
         about = (verb, *read, "--schema", "w.toml", "--k", "5")
         lines = printed(capsys, *about, *(["-o", "r"] if verb == "protect" else []), code=2)
@@ -161,9 +192,36 @@ def test_a_key_of_the_household_is_refused_with_the_way_out(place: Path, capsys)
     text = (place / "h.toml").read_text()
     (place / "h.toml").write_text(f'household = "home"\n{text}')
     lines = printed(capsys, "design", "h.csv", "--schema", "h.toml", "--k", "5", code=2)
-    assert lines == ["pramana schema h.toml --without area -o h-without-area.toml"]
+    better = "h-without-area.toml"
+    assert lines == [
+        f"pramana schema h.toml --without area -o {better} && "
+        f"pramana design h.csv --schema {better} --k 5"
+    ]
     paste_all(capsys, lines)
     printed(capsys, "design", "h.csv", "--schema", "h-without-area.toml", "--k", "5")
+
+
+def test_a_table_without_keys_is_not_sent_on_to_a_design(place: Path, capsys) -> None:
+    """The command that names them is told; with them the next one is made."""
+    rng = np.random.default_rng(8)
+    sales = {name: rng.lognormal(8, 2, 300).round(2) for name in ("sales", "debt", "profit")}
+    csv.write_csv(pa.table(sales), place / "firms.csv")
+    told = printed(capsys, "describe", "firms.csv", "-o", "firms.toml")
+    assert told == ["pramana describe firms.csv --keys A,B -o firms.toml --force"]
+    paste_all(capsys, printed(capsys, *read_by_shell(told[0].replace("A,B", "sales,debt"))))
+
+
+@pytest.mark.parametrize(("rows", "k"), [(40, "8"), (2_000, "20")])
+def test_the_first_design_is_made_and_its_release_asked(place: Path, capsys, rows, k) -> None:
+    """Also where people are few, have weights of their own, and tell a few columns each."""
+    rng = np.random.default_rng(9)
+    columns = {name: rng.integers(0, 12, rows) for name in ("age", "region", "sex", "educ", "race")}
+    csv.write_csv(pa.table(columns | {"weight": rng.uniform(1, 9, rows)}), place / "few.csv")
+    (design,) = printed(capsys, "describe", "few.csv", "-o", "few.toml")
+    assert design == f"pramana design few.csv --schema few.toml --k {k}"
+    *_, protect = printed(capsys, *read_by_shell(design))
+    told = printed(capsys, *read_by_shell(protect))
+    paste_all(capsys, told)
 
 
 @pytest.mark.parametrize("name", [*ODD, "new\nline", "\x1b[2J", " edge ", "a,b*c", "‮x"])
@@ -185,6 +243,24 @@ def test_plain_lists_are_read_as_before() -> None:
     assert tables_in("sex*age, region * sex,") == [("sex", "age"), ("region", "sex")]
     assert names_in('5" pipe, "open') == ['5" pipe', '"open']
     assert names_in('"a""b"') == ['a"b']
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (".venv/bin/pramana", ".venv/bin/pramana"),
+        ("/no where/bin/pramana", "'/no where/bin/pramana'"),
+        ("/usr/bin/pytest", "pramana"),
+    ],
+)
+def test_commands_call_the_program_as_it_was_typed(typed, told, monkeypatch) -> None:
+    """After ``make demo`` it is not on the path; where it is, its name will do."""
+    monkeypatch.setattr("sys.argv", [typed])
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    assert Pasting("s.toml", "t.csv").of("design") == f"{told} design t.csv --schema s.toml"
+    monkeypatch.setattr("shutil.which", lambda _: "/bin/pramana")
+    monkeypatch.setattr("sys.argv", ["/usr/bin/pramana"])
+    assert Pasting("s.toml", "t.csv").of("design") == "pramana design t.csv --schema s.toml"
 
 
 def test_every_place_is_free_and_its_own(place: Path) -> None:

@@ -17,8 +17,6 @@ from pramana.guarantees.claim import Claim
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 
-pytestmark = pytest.mark.usefixtures("few_tries")
-
 
 @pytest.fixture(scope="module")
 def truth() -> pa.Table:

@@ -8,15 +8,17 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from multiprocessing import get_context
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pramana.cli.app import main
 from pramana.collect.definition import Definition
 from pramana.collect.folder import new_survey
 from tests.collect.conftest import survey_text
@@ -26,6 +28,11 @@ collect_ignore_glob = [] if os.environ.get("PRAMANA_TEST_BROWSER") else ["test_*
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
          "--disable-background-networking", "--disable-component-update"]  # fmt: skip
 COMMAND = [sys.executable, "-c", "from pramana.cli.app import main; main()"]
+COLLECTORS = get_context("forkserver")
+COLLECTORS.set_forkserver_preload(
+    ["pramana.cli.app", "pramana.cli.collect", "pramana.collect.server", "uvicorn.main"]
+)
+"""Commands in processes of their own, for which what they load was loaded once."""
 
 
 @pytest.fixture(scope="session")
@@ -67,15 +74,14 @@ class Survey:
         self.port = port
         self.definition = Definition.load(folder).of_wave(wave)
         self._wave = [] if wave is None else ["--wave", str(wave)]
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: ForkServerProcess | None = None
 
     def start(self) -> None:
         """Begin to listen, and wait until it does."""
-        self._process = subprocess.Popen(
-            [*COMMAND, "collect", "serve", str(self.folder), "--port", str(self.port),
-             *self._wave]
-        )  # fmt: skip
-        while self._process.poll() is None:  # however long a busy machine takes
+        words = ["collect", "serve", str(self.folder), "--port", str(self.port), *self._wave]
+        self._process = COLLECTORS.Process(target=main, args=(words,))
+        self._process.start()
+        while self._process.is_alive():  # however long a busy machine takes
             try:
                 socket.create_connection(("127.0.0.1", self.port), timeout=5).close()
             except OSError:
@@ -88,7 +94,8 @@ class Survey:
         """End it."""
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(timeout=300)
+            self._process.join(timeout=300)
+            assert self._process.exitcode is not None
             self._process = None
 
     def records(self) -> list[str]:

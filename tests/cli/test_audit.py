@@ -166,6 +166,15 @@ def test_other_people_are_refused(release: Path, run: Run) -> None:
     assert "350 records where the release has 400" in found.err
 
 
+def test_a_table_is_audited_by_the_schema_that_design_takes(steward: Path, run: Run) -> None:
+    """Where nothing is said of missing values they are a value of their own, if there are any."""
+    lines = Path("people.csv").read_text().splitlines()
+    lines[3] = lines[3].replace(",F,", ",,").replace(",M,", ",,")
+    Path("people.csv").write_text("\n".join(lines) + "\n")
+    for verb in ("design", "audit"):
+        assert run(f"{verb} people.csv --schema schema.toml --k 2").code == 0, verb
+
+
 def test_every_attack_runs_from_release_and_knowledge(release: Path, run: Run) -> None:
     """Findings in words, and as one JSON object."""
     for name in ("linkage", "repeated", "recovery"):
@@ -173,6 +182,7 @@ def test_every_attack_runs_from_release_and_knowledge(release: Path, run: Run) -
         assert found.code == 0, found
         assert found.json["attack"] == name
     assert "names the right record" in run("attack linkage release --knowledge people.csv").out
+    assert run("attack linkage release --original people.csv").code == 0  # as audit calls it
     assert "without the release" in run("attack repeated release").out
 
 

@@ -63,6 +63,46 @@ def test_a_file_with_a_header_only_is_refused(steward: Path, run: Run) -> None:
     assert "no records" in refused(run, PROTECT)
 
 
+def test_one_record_is_too_few_whatever_its_columns_are(steward: Path, run: Run) -> None:
+    """A weight is not to blame where all people together are fewer than k."""
+    people("\n".join(people_csv().splitlines()[:2]) + "\n")
+    assert "The table has 1 record: lower k, or ask more people." in refused(run, PROTECT)
+    lines = people_csv(15).splitlines()
+    people("\n".join(f"{line},{at or 'w'}" for at, line in enumerate(lines)) + "\n")
+    schema(SCHEMA + '[columns.w]\nrole = "weight"\n')
+    for command in (PROTECT, "design people.csv --schema schema.toml", "compare people.csv "
+                    "--schema schema.toml --method retention,reports"):  # fmt: skip
+        line = refused(run, f"{command.replace('--k 2', '')} --k 20")
+        assert "The table has 15 records: lower k, or ask more people." in line
+        assert "'w'" not in line
+
+
+@pytest.mark.parametrize("verb", ["design", "advise", "compare --k 2", "protect -o release"])
+def test_without_a_schema_the_command_that_writes_one_is_told(
+    steward: Path, run: Run, verb: str
+) -> None:
+    """With the name of the table, as a shell takes it."""
+    Path("people.csv").rename("a&b.csv")
+    line = refused(run, f"{verb} a&b.csv")
+    assert line.endswith("pramana describe 'a&b.csv' -o schema.toml\n")
+
+
+def test_what_an_original_lacks_is_not_cut_in_silence(steward: Path, run: Run) -> None:
+    """Five names, and how many more; one record is no 'records'."""
+    names = [f"q{at}" for at in range(9)]
+    rows = [",".join(names)] + [",".join("FM"[(at + n) % 2] for n in range(9)) for at in range(60)]
+    people("\n".join(rows) + "\n")
+    schema("".join(f'[columns.{n}]\nrole = "key"\ncategories = ["F", "M"]\n' for n in names))
+    assert run(PROTECT).code == 0
+    Path("few.csv").write_text("q0,q8\nF,M\nM,F\n")
+    Path("one.csv").write_text("\n".join(rows[:2]) + "\n")
+    five = "q1, q2, q3, q4, q5 and 2 more"
+    assert f"lacks 7 of 9: {five}." in refused(run, "audit release --original few.csv")
+    assert f"lacks 7: {five}." in refused(run, "mine release --target q7 --test few.csv")
+    assert "has 1 record where" in refused(run, "audit release --original one.csv")
+    assert "has 1 record and" in refused(run, "attack linkage release --original one.csv")
+
+
 def test_a_csv_file_broken_half_way_is_refused(steward: Path, run: Run) -> None:
     """A line with too many fields is found wherever it stands."""
     lines = people_csv(20_000).splitlines()

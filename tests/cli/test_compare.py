@@ -69,6 +69,7 @@ def test_where_everything_is_refused_it_fails(steward: Path, run: Run) -> None:
 
     assert found.code == 2, found
     assert "Every scenario was refused: k = 100,000 cannot be met" in found.err
+    assert found.out == ""
     assert len(found.err.strip().splitlines()) == 1
     assert not Path("page.html").exists()
     several = run(f"{verb} --method retention,resample")

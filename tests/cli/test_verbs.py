@@ -97,7 +97,8 @@ def test_design_in_words_names_promise_and_price(steward: Path, run: Run) -> Non
     assert "(1 in 5)" in " ".join(outcome.out.split())
     assert "% of the records" in outcome.out
     assert "income" in outcome.out
-    assert outcome.err == ""
+    about = "people.csv --schema schema.toml --k 5 --method retention"
+    assert outcome.err == f"Make the release: pramana protect {about} -o release/\n"
 
 
 def test_design_says_which_method_it_chose_and_what_the_other_would_cost(run, steward):

@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 from pramana.studio.app import studio_application
 from pramana.studio.guard import Origin
 from pramana.studio.session import StudioSession
+from tests.brief import work_briefly
 
 TOKEN = "a" * 64
 HOST = "127.0.0.1:8123"
@@ -71,6 +72,14 @@ def same(html: str) -> tuple[str, str]:
     """What a page shows to paste: its commands and its Python."""
     shell, code = re.findall(r'<pre[^>]* aria-label="(?:Com|Py)[^>]*>(.*?)</pre>', html, re.DOTALL)
     return unescape(shell), unescape(code)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def brief_workers() -> Iterator[None]:
+    """Workers have processes of their own, and are told there."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("pramana.studio.jobs.work", work_briefly)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -77,7 +77,7 @@ def test_the_usual_method_takes_a_chance_too(opened: Visitor) -> None:
     [
         ("alpha", "0", "alpha must be a number in (0, 1], got 0.0."),
         ("alpha", "1.5", "alpha must be a number in (0, 1], got 1.5."),
-        ("alpha", "0.001", "the 400 records allow 1/400 at best"),
+        ("alpha", "0.001", "400 records allow 1/400 at best"),
         ("k", "400", "k = 400 cannot be met with a crowd of 400: the largest attainable k is 399."),
         ("epsilon", "0", "epsilon = 0 cannot be met by records that say anything about the truth"),
     ],
@@ -101,6 +101,8 @@ def test_a_refusal_leads_to_the_column_that_it_names(visitor: Visitor, folder: P
     visitor.post("/open", {"file": "weighted.csv"})
     visitor.part("/columns/list")
     visitor.post("/columns/roles", {"role-0": "key", "role-1": "weight"})
+    as_it_is = {"role": "weight", "round": "", "top": "", "bottom": ""}
+    visitor.post("/columns/1", as_it_is)  # what a first look proposed is taken back
     visitor.post("/choose", {"letter": "k", "k": "20", "method": ""})
     told = visitor.part("/protect/plan")
     assert '<a href="/columns/1">Open the column wgt</a>' in told

@@ -109,14 +109,29 @@ def test_the_refusal_says_it_and_what_it_says_leaves_more_than_noise():
     assert made.mechanism.steps[0].matrix.retention > 0.3
 
 
-def test_describe_proposes_what_design_takes():
-    """Step and cut, where fewer than k share a weight; nothing where each is shared."""
+@pytest.mark.parametrize("given", [{}, {"weight": "w"}])
+def test_describe_proposes_what_design_takes(given):
+    """Step and cut, also of a weight that is given; the usual k is met by the schema as it is."""
     table = people()
-    profile = next(own for own in pm.describe(table, k=10).profiles if own.name == "w")
-    told = [entry for entry, _ in profile.proposals]
+    found = pm.describe(table, **given)
     text = changed_file(SCHEMA, coarsen=["w"], opened=open_source(table))
-    assert told == ["round = 50", "top = 350"]
-    assert set(told) <= set(text.splitlines())
+    assert found["w"].role is pm.Role.WEIGHT
+    assert found["w"].recoding == Schema.from_toml(text)["w"].recoding
+    assert found["w"].recoding.to_dict() == {"top": 350, "round": 50}
+    assert {"round = 50", "top = 350"} <= set(found.to_toml().splitlines())
+    assert pm.design(found, pm.PkAnonymity(20), data=table).crowd >= 40
+
+    (why,) = (own.why for own in found.profiles if own.name == "w")
+    assert "few people share some weights: all weights together come to " in why
+
+
+def test_describe_leaves_a_weight_alone_that_enough_people_share():
+    """Twenty-one or more of each value, or as many as are asked for."""
+    weights = [1.5] * 21 + [2.5] * 99
+    table = pa.table({"sex": ["F", "M", "F"] * 40, "w": weights})
+    assert not pm.describe(table, weight="w")["w"].recoding
+    assert pm.describe(table, weight="w", k=22)["w"].recoding
+    assert pm.describe(table.slice(1), weight="w")["w"].recoding
 
     alike = open_source(pa.table({"w": [1.5, 2.5] * 20}))
     assert proposed_by(tally(alike, ["w"])["w"], 5) is None

@@ -62,7 +62,9 @@ def test_given_roles_are_taken_as_given():
     roles = {profile.name: (str(profile.role), profile.why) for profile in found.profiles}
     assert roles["income"] == ("key", "as given")
     assert roles["sex"] == ("plain", "as given")
-    assert roles["wgt2"] == ("weight", "as given")
+    role, why = roles["wgt2"]
+    assert role == "weight"
+    assert why.startswith("as given; rounded and cut, as few people share some weights: ")
     assert roles["wgt"][0] == "identifier"
     assert roles["age"] == ("identifier", "as given")
     assert isinstance(found.column("income").domain, Bins)
@@ -240,6 +242,22 @@ def test_what_a_household_has_in_common_is_given_roles_that_design_takes():
     without = replace(describe(table).schema, household="home")
     with pytest.raises(Infeasible, match="the same for all of a household"):
         design(without, PkAnonymity(k=5), data=table)
+
+
+def test_a_weight_is_shared_by_enough_of_those_who_share_what_leaves_beside_it():
+    """Of a household's tenure, or what is given as plain: the usual design is made all the same."""
+    table = people_of_homes(1_000).drop_columns("wgt")
+    weights = np.random.default_rng(4).uniform(20, 200, len(table)).round(2)
+    table = table.append_column("pwgt", pa.array(weights))
+    area = pa.array(np.random.default_rng(5).choice(list("nswe"), len(table)))
+    for own, given in (
+        (table, {"household": "home"}),
+        (table.append_column("area", area), {"plain": ["area", "tenure"], "identifiers": ["home"]}),
+    ):
+        found = describe(own, **given)
+        assert found.column("tenure").role is Role.PLAIN
+        assert found.column("pwgt").role is Role.WEIGHT
+        assert design(found, PkAnonymity(k=20), data=own).crowd > 20
 
 
 def test_roles_that_are_given_are_taken_beside_a_household():

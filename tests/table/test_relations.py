@@ -39,6 +39,39 @@ def test_a_column_that_follows_from_another_is_named_and_dropped():
     assert "follows from 'age'" in described.profiles[3].why
 
 
+def test_of_very_many_codes_and_their_groups_the_groups_are_the_key():
+    """Tables of hundreds of codes are noise; what is merely measured of places is no group."""
+    n = 6_000
+    rng = np.random.default_rng(12)
+    job, town = rng.integers(0, 240, n), rng.integers(0, 150, n)
+    table = {
+        "occupation": 11 * job + 1_000,
+        "occupation_group": np.array([f"o{code}" for code in range(20)])[job // 12],
+        "region": 13 * town + 500,
+        "money": (town % 10) * 1_000 + 7,
+        "sex": rng.integers(1, 3, n),
+    }
+    found = pm.describe(pa.table(table))
+    why = "240 codes are too many for tables: dropped, as 'occupation_group' has their groups"
+    assert role(found, "occupation") == ("identifier", why)
+    assert [role(found, own)[0] for own in ("occupation_group", "region")] == ["key"] * 2
+    assert role(found, "money")[0] == "identifier"
+
+    asked = pm.describe(pa.table(table), keys=["occupation"])
+    assert role(asked, "occupation")[0] == "key"
+    assert role(asked, "occupation_group")[0] == "identifier"
+
+
+def test_nothing_is_said_of_codes_in_a_column_that_goes():
+    """What looks as if it meant missing matters where the column stays."""
+    table = pa.table({"code": ["a", "b", "?", "d"] * 50, "kind": ["x", "y", "?", "z"] * 50})
+    found = pm.describe(table, keys=["code"])
+    notes = {own.name: own.notes for own in found.profiles}
+    assert role(found, "kind")[0] == "identifier"
+    assert any("looks as if it meant missing" in text for text in notes["code"])
+    assert notes["kind"] == []
+
+
 def test_one_exception_is_enough_to_follow_no_more():
     """Also where it stands after the records that are looked at first."""
     n = 25_000

@@ -75,6 +75,38 @@ def test_raw_records_become_what_the_release_has(sick):
     assert np.array_equal(again.transform(raw), features.transform(raw))
 
 
+def test_numbers_that_are_missing_are_in_no_bin(paid):
+    """Raw records may lack what the release never lacks, or say by a code why there is none: both
+    are nan, where they were the centre of the last bin."""
+    raw = workers(3, 1).to_pandas().assign(age=[30.0, np.nan, 70.0])
+    found = pm.ReleasedFeatures.of(paid, target="salary").transform(raw)
+    assert np.array_equal(found[:, 0], [30, np.nan, 70], equal_nan=True)
+
+    age = Column("age", Role.KEY, Bins((20, 40, 60), missing_values=(98, 99)), missing="category")
+    schema = Schema((age, SALARY.columns[1]))
+    table = pa.table({"age": [30, 50, 98, 99, None] * 40, "sex": ["F", "M"] * 100})
+    matrices = {c.name: UniformMixture.of(c.labels, gamma=8) for c in schema.randomised}
+    made = api.protect(
+        table, api.design(schema, data=table, method=GivenMatrices(matrices)), seed=1
+    )
+    own = pm.ReleasedFeatures.of(made, target="sex")
+    raw = pd.DataFrame({"age": [25.0, 59.0, 97.0, 98.0, 99.0, np.nan]})
+    assert np.array_equal(
+        own.transform(raw)[:, 0], [30, 50, 50, np.nan, np.nan, np.nan], equal_nan=True
+    )
+
+
+def test_what_no_learner_can_do_is_refused_in_a_line(sick):
+    """A class in place of a learner, a regressor for words, no draws and half a draw."""
+    with pytest.raises(InvalidTable, match=r"LogisticRegression\(\)"):
+        pm.learn(sick, "sick", learner=LogisticRegression)
+    with pytest.raises(NotCovered, match="LinearRegression predicts numbers"):
+        pm.learn(sick, "sick", learner=LinearRegression(), seed=1, draws=1)
+    for draws in (0, -1, 1.5):
+        with pytest.raises(InvalidNumber, match="draws"):
+            pm.learn(sick, "sick", draws=draws)
+
+
 def test_a_model_of_a_release_scores_raw_records(sick):
     """The rule of two columns is found, by labels, for any learner; naive records find less."""
     clean = people(3_000, 2).to_pandas()

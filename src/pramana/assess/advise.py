@@ -262,8 +262,8 @@ class Advice(Shown):
         return told
 
     def _about(self, one: Tried, pasting: Pasting) -> Pasting:
-        targets = (*target_words([one.scenario.guarantee]), "--method", one.scenario.method)
-        return replace(pasting, targets=targets, tables=as_tables(self.stated))
+        targets, how = target_words([one.scenario.guarantee]), ("--method", one.scenario.method)
+        return replace(pasting, targets=targets, how=how, tables=as_tables(self.stated))
 
     def to_json(self) -> Form:
         """A plain form."""

@@ -75,7 +75,7 @@ def _instead(
     if other is None:
         return
     way = f"--method {other.method.name}"
-    command = "" if pasting is None else pasting.of("design", *way.split())
+    command = "" if pasting is None else pasting.otherwise().of("design", *way.split())
     if not found or opened is None:
         said = told_instead(plan, other)
         yield from () if said is None else (Told(said, command),)

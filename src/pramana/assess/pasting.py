@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 
 from pramana.files import free_name
 from pramana.guarantees.base import Guarantee
-from pramana.spelling import as_file, as_list, pasted
+from pramana.spelling import as_file, as_list, as_tables, pasted, tables_in
 
 if TYPE_CHECKING:  # which tries releases, and whoever only names files waits for none
     from pramana.assess.ways import Way
 
 __all__ = ["Pasting", "Told", "target_words"]
+
+CHANGES = {"--without": "without", "--coarsen": "coarser"}
+"""How a schema is changed, and the word for it in the name of the new one."""
 
 LONGEST = 60
 """Letters of the name of a file that is proposed."""
@@ -37,6 +40,7 @@ class Pasting:
         table: the file of the true table; ``None`` where there is none yet.
         reading: the options by which the table is read.
         targets: what is asked for, as options.
+        how: the method and its options, where they were stated.
         people: the options that stand for a table that is yet to be collected.
         tables: those that will be asked for, where they were named beside the schema.
     """
@@ -45,6 +49,7 @@ class Pasting:
     table: str | None = None
     reading: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
+    how: tuple[str, ...] = ()
     people: tuple[str, ...] = ()
     tables: str = ""
 
@@ -53,7 +58,7 @@ class Pasting:
         about = self.people if self.table is None else (as_file(self.table),)
         words = ["pramana", verb, *about, "--schema", as_file(self.schema)]
         asked = ("--tables", self.tables) if self.tables else ()
-        return pasted([*words, *self.targets, *asked, *more, *self.reading])
+        return pasted([*words, *self.targets, *self.how, *asked, *more, *self.reading])
 
     def release(self, *more: str) -> str:
         """The release, into a folder that is not there yet."""
@@ -62,41 +67,50 @@ class Pasting:
     def advice(self) -> str:
         """Every method tried on the table, for the k that was asked for."""
         at = self.targets.index("--k") if "--k" in self.targets else len(self.targets)
-        return replace(self, targets=self.targets[at : at + 2]).of("advise")
+        return replace(self, targets=self.targets[at : at + 2], how=()).of("advise")
 
-    def without(self, names: Sequence[str], *, taken: Collection[str] = ()) -> str:
-        """The schema with these columns dropped."""
-        return self._changed("--without", "without", names, taken)
+    def otherwise(self) -> Pasting:
+        """The same by another method, which is yet to be named."""
+        return replace(self, how=())
 
-    def coarser(self, names: Sequence[str], *, taken: Collection[str] = ()) -> str:
-        """The schema with these columns in a coarser form."""
-        return self._changed("--coarsen", "coarser", names, taken)
+    def without(self, names: Sequence[str]) -> str:
+        """The schema with these columns dropped, and the design by it."""
+        return self._changed("--without", names)[0]
+
+    def coarser(self, names: Sequence[str]) -> str:
+        """The schema with these columns in a coarser form, and the design by it."""
+        return self._changed("--coarsen", names)[0]
 
     def ways(self, found: Iterable[Way]) -> list[Told]:
         """Each way with its command; no two of them write to one place."""
         told: list[Told] = []
         taken: list[str] = []
         for way in found:
-            if way.without:
-                command = self.without(way.without, taken=taken)
-            elif not way.column:
-                command = (
-                    f"{replace(self, targets=_unnamed(self.targets)).of('design')} {way.entry}"
-                )
-            elif way.drops:
-                command = self.without([way.column], taken=taken)
-            else:
-                command = self.coarser([way.column], taken=taken)
-            taken.append(command.rpartition(" -o ")[2])
+            if not (way.without or way.column):
+                command = f"{self.otherwise().of('design')} {way.entry}"
+                told.append(Told(way.gain, command))
+                continue
+            option = "--without" if way.without or way.drops else "--coarsen"
+            command, place = self._changed(option, way.without or [way.column], taken)
+            taken.append(place)
             told.append(Told(way.gain, command))
         return told
 
-    def _changed(self, option: str, word: str, names: Sequence[str], taken: Collection[str]) -> str:
-        stem = f"{Path(self.schema).stem}-{word}-{'-'.join(names)}"
+    def _changed(
+        self, option: str, names: Sequence[str], taken: Collection[str] = ()
+    ) -> tuple[str, str]:
+        """A schema that is changed, and then the same design by it; and where the schema goes."""
+        stem = f"{Path(self.schema).stem}-{CHANGES[option]}-{'-'.join(names)}"
         read = [] if self.table is None else ["--table", as_file(self.table), *self.reading]
         to = free_name(_plain(stem), ".toml", taken=taken)
         words = ["pramana", "schema", as_file(self.schema), option, as_list(names)]
-        return pasted([*words, *(read if option == "--coarsen" else []), "-o", to])
+        command = pasted([*words, *(read if option == "--coarsen" else []), "-o", to])
+        if not (self.targets or self.how) or not (self.table or self.people):
+            return command, to
+        gone = set(names) if option == "--without" else set()
+        left = [own for own in tables_in(self.tables) if not gone & set(own)]
+        then = replace(self, schema=to, tables=as_tables(left))
+        return f"{command} && {then.of('design')}", to
 
 
 def target_words(asked: Iterable[Guarantee]) -> tuple[str, ...]:
@@ -108,12 +122,6 @@ def target_words(asked: Iterable[Guarantee]) -> tuple[str, ...]:
             if letter.required and isinstance(value, int | float):
                 words += [letter.flag, f"{value:.12g}"]
     return tuple(words)
-
-
-def _unnamed(targets: Sequence[str]) -> tuple[str, ...]:
-    """Without the method, which another one is named for."""
-    at = targets.index("--method") if "--method" in targets else len(targets)
-    return (*targets[:at], *targets[at + 2 :])
 
 
 def _plain(text: str) -> str:

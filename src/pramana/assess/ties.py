@@ -158,7 +158,8 @@ class _Tie:
             by = (self.key.name, self.kept.name)
             asked = Asked(by, weighted=False)
             table = release.reading.counts(asked, method="auto", share=True)
-            found = self._aligned(table.labels[1], np.asarray(table.estimate))
+            # of a group that nobody was asked of nothing is told: it lacks all of its records
+            found = self._aligned(table.labels[1], np.nan_to_num(table.estimate))
         except PramanaError:
             told = self.told
             estimated = False

@@ -369,12 +369,11 @@ def _designed(
     plan: Plan, schema: Schema, method: Method, counted: OpenedTable | None = None
 ) -> Plan | None:
     """The same promise to the same people by another schema or method, if it can be made."""
-    group = None if plan.crowd == plan.records else plan.crowd
     try:
         if counted is not None:
             return design(schema, *plan.asked, data=counted, method=method)
         return design(
-            schema, *plan.asked, records=plan.records, smallest_group=group, method=method
+            schema, *plan.asked, records=plan.records, smallest_group=plan.crowd, method=method
         )
     except PramanaError:
         return None

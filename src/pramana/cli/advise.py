@@ -68,7 +68,8 @@ def advise(
     methods = names_of(method)
     total = len(methods) or sum(bool(one.aims) for one in api.METHODS.values())
     read = reading(encoding, rename)
-    pasting = api.Pasting(str(place), str(table), read)
+    target, asked = ("--k", f"{k:.12g}"), ",".join(tables or ())
+    pasting = api.Pasting(str(place), str(table), read, target, tables=asked)
     with way_out_shown(pasting), progress_bar("Trying methods", total=total) as advance:
         found = api.advise(
             told(table, encoding, rename),

@@ -24,7 +24,8 @@ def attack(
         Path | None,
         option(
             "--knowledge",
-            "What the attacker knows of the truth; the original is the worst case.",
+            "What the attacker knows of the truth; in the worst case the original, by either name.",
+            short="--original",
             metavar="FILE",
         ),
     ] = None,
@@ -42,7 +43,7 @@ def attack(
     same people, what of k and epsilon remains. Leaves with 1 if a promise is broken.
 
     Example:
-      pramana attack linkage release/ --knowledge people.csv
+      pramana attack linkage release/ --original people.csv
       pramana attack composition release-2023/ release-2024/
     """
     from pramana import api

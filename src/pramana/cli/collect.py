@@ -10,6 +10,7 @@ import typer
 
 from pramana.cli.options import AsJson, argument, option
 from pramana.cli.verbs import help_of
+from pramana.spelling import as_file, pasted
 
 if TYPE_CHECKING:
     from pramana.collect.definition import Definition
@@ -254,7 +255,7 @@ def close(
     console.print(f"{to} holds {release.records:,} answers.", markup=False)
     for sentence in release.certificate.sentences():
         bullet(console, sentence)
-    note(f"Check it: pramana verify {to}")
+    note(f"Check it: {pasted(['pramana', 'verify', as_file(str(to))])}")
 
 
 def demo(

@@ -94,18 +94,15 @@ def compare(
     if output is not None and not found.refused:
         write_whole(output, found.to_html(), force=force)
         note(f"{output} holds the page; it contains figures of the true table.")
+    reasons = {outcome.note for outcome in found.outcomes} if found.refused else set()
+    if len(reasons) == 1:
+        raise Infeasible(f"Every scenario was refused: {reasons.pop()}")
     if as_json:
         show_json(found.to_json())
     else:
         _show(found)
-    if found.refused:
-        raise _all_refused([outcome.note for outcome in found.outcomes])
-
-
-def _all_refused(reasons: list[str]) -> Infeasible:
-    """That no scenario could be made: the reason, where it is the same for all."""
-    why = f": {reasons[0]}" if len(set(reasons)) == 1 else ", for the reasons told with each."
-    return Infeasible(f"Every scenario was refused{why}")
+    if reasons:
+        raise Infeasible("Every scenario was refused, for the reasons told with each.")
 
 
 def _numbers(option: str, texts: list[str] | None) -> list[float]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from pramana.cli.options import AsJson, option
+from pramana.spelling import in_shell, program
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,13 +71,7 @@ def _show(done: Demonstration) -> None:
     console.print(f"  {RELEASE}/  the data and the certificate (seeded, so a demonstration only)")
     console.print("[bold]Try next[/]")
     for command in NEXT:
-        console.print(f"  {_as_typed()} {command}", soft_wrap=True)
-
-
-def _as_typed() -> str:
-    """The command as it was typed, such as ``.venv/bin/pramana``: it need not be on the path."""
-    typed = Path(sys.argv[0])
-    return "pramana" if typed.name != "pramana" or typed.is_absolute() else str(typed)
+        console.print(f"  {in_shell(program())} {command}", soft_wrap=True)
 
 
 def _show_table(console: Console, done: Demonstration) -> None:

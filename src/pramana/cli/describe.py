@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -65,7 +66,7 @@ def describe(
       pramana describe people.csv --keys sex,age,region --sensitive income -o schema.toml
     """
     from pramana import api
-    from pramana.cli.rendering import show_json
+    from pramana.cli.rendering import note, show_json
 
     if to is not None:
         require_free(to, force=force, reads=[table])
@@ -88,7 +89,10 @@ def describe(
                  "--identifiers": identifiers}  # fmt: skip
         named |= {"--weight": [weight]} if weight else {}
         named |= {"--household": [household]} if household else {}
-        _show(found, to, _next(table, to, named, reading(encoding, rename)))
+        given = [w for flag, texts in named.items() for text in texts or () for w in (flag, text)]
+        read = reading(encoding, rename)
+        _show(found)
+        note(_next(found, as_file(str(table)), to, given, read, str(api.usual_k(found.records))))
 
 
 def _to_json(found: Description, to: Path | None) -> dict[str, Any]:
@@ -101,18 +105,32 @@ def _to_json(found: Description, to: Path | None) -> dict[str, Any]:
     }
 
 
-def _next(table: Path, to: Path | None, named: dict[str, Names], read: tuple[str, ...]) -> str:
-    """What to do then, as a command: write the schema, or design by it."""
-    file = as_file(str(table))
-    if to is not None:
-        return pasted(["pramana", "design", file, "--schema", as_file(str(to)), "--k", "20", *read])
-    given = [word for name, texts in named.items() for text in texts or () for word in (name, text)]
-    place = free_name("schema", ".toml")
-    return pasted(["pramana", "describe", file, *given, *read, "-o", place])
+def _next(
+    found: Description,
+    file: str,
+    to: Path | None,
+    given: Sequence[str],
+    read: tuple[str, ...],
+    k: str,
+) -> str:
+    """What to do then, as a command: write the schema, name keys, or design by it."""
+    look = ["pramana", "describe", file, *given]
+    if to is None:
+        place = free_name("schema", ".toml")
+        return f"Write the schema to edit: {pasted([*look, *read, '-o', place])}"
+    place = as_file(str(to))
+    if not found.keys:
+        named = [*look, "--keys", "A,B", *read, "-o", place, "--force"]
+        return f"{to} is written. It needs keys, which you name: {pasted(named)}"
+    design = ["pramana", "design", file, "--schema", place, "--k", k, *read]
+    return (
+        f"{to} is written. Look at the roles and domains, correct them, then design: "
+        f"{pasted(design)}"
+    )
 
 
-def _show(found: Description, to: Path | None, then: str) -> None:
-    from pramana.cli.rendering import bullet, note, out, table_of
+def _show(found: Description) -> None:
+    from pramana.cli.rendering import bullet, out, table_of
 
     console = out()
     heads = ("column", "kind", "distinct", "missing", "role", "why")
@@ -152,10 +170,6 @@ def _show(found: Description, to: Path | None, then: str) -> None:
             f"{names}.",
             markup=False,
         )
-    if to is None:
-        note(f"Write the schema to edit: {then}")
-    else:
-        note(f"{to} is written. Look at the roles and domains, correct them, then design: {then}")
 
 
 MOST_LETTERS = 160

@@ -94,6 +94,7 @@ def design(
     from pramana.cli.rendering import (
         bullet,
         matrices_of_plan,
+        note,
         out,
         paste,
         show_json,
@@ -103,14 +104,7 @@ def design(
     from pramana.cli.targets import Stated, plan_for
 
     stated = Stated.of(context.obj, schema=schema, method=method, plan=plan)
-    pasting = api.Pasting(
-        str(stated.schema),
-        None if table is None else str(table),
-        reading(encoding, rename),
-        _targets(stated.wishes.numbers),
-        _people(records, smallest_group),
-        _tables(stated.wishes.options),
-    )
+    pasting = stated.pasting(table, reading(encoding, rename), _people(records, smallest_group))
     made, opened = plan_for(
         stated,
         table=told(table, encoding, rename),
@@ -135,22 +129,8 @@ def design(
         paste(out(), told_so.command)
     if show_matrix:
         show_matrices(made)
-
-
-def _targets(numbers: Form) -> tuple[str, ...]:
-    """What was asked for, as words of a command."""
-    from pramana import api
-
-    given = [(own.flag, numbers.get(own.field)) for own in api.letters()]
-    return tuple(w for flag, n in given if n is not None for w in (flag, f"{n:.12g}"))
-
-
-def _tables(options: Form) -> str:
-    """The tables that were named on the command line, or in a plan file."""
-    from pramana.cli.targets import TABLES
-
-    given = options.get(TABLES, ())
-    return given if isinstance(given, str) else ",".join(given)
+    if table is not None:
+        note(f"Make the release: {pasting.release()}")
 
 
 def _people(records: int | None, smallest_group: int | None) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import typer
 
 from pramana.cli.steward import SELDOM, method_names
 from pramana.errors import InputError
-from pramana.spelling import names_in
+from pramana.spelling import as_file, names_in, pasted
 
 __all__ = [
     "AsJson",
@@ -134,12 +134,13 @@ def names_of(lists: list[str] | None) -> list[str]:
     return [name for part in lists or () for name in names_in(part)]
 
 
-def require_schema(schema: Path | None, table: object) -> Path:
+def require_schema(schema: Path | None, table: Path | None) -> Path:
     """Nothing is decided silently: without a schema there is advice and no guess."""
     if schema is None:
-        file = "FILE" if table is None else table
+        file = "FILE" if table is None else as_file(str(table))
+        look = pasted(["pramana", "describe", file, "-o", "schema.toml"])
         raise InputError(
-            "A schema must say what each column is, and none was given. Run 'pramana describe "
-            f"{file} -o schema.toml', look at what it suggests, and add --schema schema.toml."
+            "A schema must say what each column is, and none was given. Look at what is suggested "
+            f"and add --schema schema.toml: {look}"
         )
     return schema

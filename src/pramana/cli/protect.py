@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,8 +23,9 @@ from pramana.cli.options import (
 )
 from pramana.cli.steward import engine_names, format_names
 from pramana.errors import InputError
+from pramana.files import free_name
 from pramana.shown import listed
-from pramana.spelling import as_file, pasted
+from pramana.spelling import as_file, as_list, pasted
 
 if TYPE_CHECKING:
     from pramana.guarantees.composition import Together
@@ -180,7 +182,7 @@ def protect(
     api.require_free(place, force=force)
     data = api.read(table, engine=engine, master=master, encoding=encoding, rename=rename)
     stated = Stated.of(context.obj, schema=schema, method=method, plan=plan)
-    pasting = api.Pasting(str(stated.schema), str(table), reading(encoding, rename))
+    pasting = stated.pasting(table, reading(encoding, rename))
     made, opened = plan_for(stated, table=data, looked_at=True, pasting=pasting)
     forms = {"csv": csv, "dta": stata, "sav": spss}
     told: list[Verbatim] = []
@@ -209,6 +211,9 @@ def protect(
         show_json(_to_json(made, release, place) | {"verbatim": copies} | kept)
     else:
         _show(made, release, place, seen)
+        apart = release.certificate.nature.withholds_matrices
+        for line in _then(made, place, table, reading(encoding, rename), apart=apart):
+            note(line)
     if steward_folder is not None:
         note(f"{steward_folder} is for you alone: it must not be published with {place}.")
     if ledger is None:
@@ -298,7 +303,7 @@ def _to_json(plan: Plan, release: Release, place: Path) -> Form:
 def _show(plan: Plan, release: Release, place: Path, seen: Verbatim | None) -> None:
     from rich.markup import escape
 
-    from pramana.cli.rendering import bullet, note, out, show_promises
+    from pramana.cli.rendering import bullet, out, show_promises
 
     console = out()
     data = release.certificate.data
@@ -318,4 +323,36 @@ def _show(plan: Plan, release: Release, place: Path, seen: Verbatim | None) -> N
             bullet(console, warning, style="yellow")
     if release.certificate.reproducible:
         console.print("[bold red]A seed was used: not for publication.[/]")
-    note(f"Check it: pramana verify {place}")
+
+
+SURELY_TOLD = 20
+"""Of so many reports that are expected some come, whatever chance does."""
+
+
+def _first_asked(plan: Plan) -> Sequence[str]:
+    """A table to begin with: one that will be asked for, or that reports tell best, or of keys."""
+    known = {*plan.schema.names}
+    wanted = next((own for own in plan.wanted if known.issuperset(own)), ())
+    sets = plan.to_json().get("sets")
+    if wanted or sets is None:
+        return wanted or [column.name for column in plan.schema.randomised][:2]
+    told = [one for one in sets if one["share"] * plan.records >= SURELY_TOLD]
+    pairs = [one for one in told if len(one["columns"]) > 1] or told
+    return min(pairs, key=lambda one: one["cells"])["columns"] if pairs else ()
+
+
+def _then(
+    plan: Plan, place: Path, table: Path, read: tuple[str, ...], *, apart: bool
+) -> Iterator[str]:
+    """What to do with a release, as commands: check it, ask it, explain it.
+
+    ``apart`` are columns whose matrices are withheld: each answers by itself, without weights.
+    """
+    folder = as_file(str(place))
+    yield f"Check it: {pasted(['pramana', 'verify', folder])}"
+    if asked := _first_asked(plan)[: 1 if apart else None]:
+        more = ["--unweighted"] if apart and plan.schema.weight is not None else []
+        yield f"Ask it: {pasted(['pramana', 'estimate', folder, '--by', as_list(asked), *more])}"
+    true, page = as_file(str(table)), free_name("report", ".html")
+    words = ["pramana", "report", folder, "--original", true, *read, "-o", page]
+    yield f"Explain it: {pasted(words)}"

@@ -126,8 +126,9 @@ def show_plan(plan: Plan) -> None:
     if plan.crowd != plan.records:
         console.print(f"At least {plan.crowd:,} of them share what may be known of a person.")
     console.print()
-    console.print(_sets(form["sets"]) if "sets" in form else _columns(plan, form))
-    console.print()
+    if "sets" in form or form["columns"]:  # methods in groups have no matrix to tell of
+        console.print(_sets(form["sets"]) if "sets" in form else _columns(plan, form))
+        console.print()
     if plan.dials is not None:
         console.print(plan.dials, markup=False, soft_wrap=True)
     show_promises(console, plan)

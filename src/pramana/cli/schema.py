@@ -17,7 +17,6 @@ from pramana.cli.options import (
 )
 from pramana.errors import InputError
 from pramana.files import require_free, write_whole
-from pramana.spelling import in_shell
 
 __all__ = ["schema"]
 
@@ -70,7 +69,7 @@ def schema(
     if path is None:
         show_json(api.json_schema())
         return
-    found = Schema.load(path)
+    found = before = Schema.load(path)
     if to is not None:
         require_free(to, force=force, reads=[path])
         opened = None
@@ -82,15 +81,17 @@ def schema(
         if opened is not None and weight is not None and weight.name in coarser:
             coarse = api.coarse_weight_of(opened, weight.name)
             note("" if coarse is None else f"'{weight.name}' in steps: {coarse.shifted}.")
-        found = Schema.load(to)
-        by = f"--schema {in_shell(str(to))}"
+        before, found = found, Schema.load(to)
+        then = ""
         if table is not None:
-            pasting = api.Pasting(str(to), str(table), reading(encoding, rename), ("--k", "20"))
-            by = pasting.of("design")
-        note(f"{to} is written. Design by it: {by}")
+            k = 20 if opened is None else api.usual_k(opened.rows)
+            about = api.Pasting(str(to), str(table), reading(encoding, rename), ("--k", str(k)))
+            then = f" Design by it: {about.of('design')}"
+        note(f"{to} is written.{then}")
     if as_json:
         rows = [{"column": c.name, "role": str(c.role)} | c.recoding.to_dict()
                 for c in found.columns]  # fmt: skip
         show_json({"valid": True, "columns": rows})
     else:
-        out().print(str(found), markup=False)
+        new = tuple(own for own in found.columns if own != before.column(own.name))
+        out().print(str(Schema(new) if new else found), markup=False)

@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
+    from pramana.guarantees.base import Letter
     from pramana.methods.base import Method, Option
     from pramana.types import Form
 
@@ -56,11 +57,12 @@ class BriefCommand(TyperCommand):
         """Its own, ``--more`` and help."""
         *own, help_option = super().get_params(ctx)
         if "generated" not in ctx.meta:  # asked for more than once a command line
-            ctx.meta["generated"] = self.generated()
+            ctx.meta["generated"] = self.generated(ctx)
         return [*own, *ctx.meta["generated"], help_option]
 
-    def generated(self) -> list[Any]:
+    def generated(self, ctx: Any) -> list[Any]:
         """Options that are not parameters of the verb."""
+        del ctx
         return _made([_more()])
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -98,19 +100,27 @@ class StewardCommand(BriefCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """Its own, those of the registries, and help."""
         found = super().get_params(ctx)
+        if not ctx.meta.get("all", True):
+            return found
         offered = {"file_format": format_names, "engine": engine_names}
         for parameter in found:
             if parameter.name in offered:
                 parameter.metavar = "|".join(offered[parameter.name]())
         return found
 
-    def generated(self) -> list[Any]:
-        """The options of the registries."""
-        return _generated()
+    def generated(self, ctx: Any) -> list[Any]:
+        """The options of the registries: targets alone where nothing else is on the command line.
+
+        To know the options of all methods is to load all of them.
+        """
+        return _made([*_targets(), *(_options() if ctx.meta.get("all", True) else ()), _more()])
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """The method decides over the help too."""
         ctx.meta["method"] = _stated_method(args)
+        own = {flag for parameter in self.params for flag in parameter.opts}
+        known = own | {letter.flag for letter in _letters()}
+        ctx.meta["all"] = ctx.resilient_parsing or not _flags(args) <= known
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
@@ -170,11 +180,13 @@ def _methods() -> dict[str, type[Method]]:
 
 def _stated_method(args: Sequence[str]) -> str | None:
     """The method on a command line that is not yet parsed, if it is one."""
+    from pramana.api import METHODS
+
     for place, word in enumerate(args):
         name = word.removeprefix("--method=")
         if word == "--method" and place + 1 < len(args):
             name = args[place + 1]
-        if word.startswith("--method") and name in _methods():
+        if word.startswith("--method") and name in METHODS:
             return name
     return None
 
@@ -222,13 +234,31 @@ def _line(method: type[Method]) -> str:
     return f"{method.when} ({', '.join(flags)})" if flags else method.when
 
 
-def _generated() -> list[Any]:
-    """The options of the registries, made by typer as it makes any."""
+def _letters() -> tuple[Letter, ...]:
     from pramana.api import letters
 
-    made = [
-        _parameter(TARGET + x.field, x.type, x.flag, x.help, metavar=x.metavar) for x in letters()
+    return letters()
+
+
+def _flags(args: Sequence[str]) -> set[str]:
+    """Every word of a command line that may be an option by its name.
+
+    >>> sorted(_flags(["people.csv", "--k=3", "--force", "-o", "out"]))
+    ['--force', '--k', '-o']
+    """
+    return {word.partition("=")[0] for word in args if word.startswith("-")}
+
+
+def _targets() -> list[inspect.Parameter]:
+    """What can be asked of a release."""
+    return [
+        _parameter(TARGET + x.field, x.type, x.flag, x.help, metavar=x.metavar) for x in _letters()
     ]
+
+
+def _options() -> list[inspect.Parameter]:
+    """The options of all methods."""
+    made = []
     for flag, having in options_by_flag().items():
         option = next(iter(having.values()))
         kind: Any = list[str] if option.read else option.kind
@@ -239,7 +269,7 @@ def _generated() -> list[Any]:
             _parameter(OPTION + flag.strip("-").replace("-", "_"), kind, flag, text,
                        metavar=option.metavar, choices=option.choices)
         )  # fmt: skip
-    return _made([*made, _more()])
+    return made
 
 
 def _more() -> inspect.Parameter:

@@ -65,6 +65,26 @@ class Stated:
             found.copies,
         )
 
+    def pasting(
+        self, table: Path | None, reading: tuple[str, ...], people: tuple[str, ...] = ()
+    ) -> Pasting:
+        """What was given, for commands that follow from it."""
+        from pramana import api
+
+        numbers, options = self.wishes.numbers, dict(self.wishes.options)
+        asked = [(own.flag, numbers.get(own.field)) for own in api.letters()]
+        tables = options.pop(TABLES, ())
+        how = () if self.method is None else ("--method", self.method)
+        return api.Pasting(
+            str(self.schema),
+            None if table is None else str(table),
+            reading,
+            tuple(w for flag, n in asked if n is not None for w in (flag, f"{n:.12g}")),
+            (*how, *(word for own in options.items() for word in _words(*own))),
+            people,
+            tables if isinstance(tables, str) else ",".join(tables),
+        )
+
     def save(self, place: Path, *, force: bool) -> None:
         """As a plan file; what was asked for is in the tables of the schema."""
         from pramana import api
@@ -82,6 +102,15 @@ def _plain(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return str(value) if isinstance(value, Path) else value
+
+
+def _words(flag: str, value: object) -> Iterator[str]:
+    """An option as words of a command."""
+    if value is True:
+        yield flag
+        return
+    for own in value if isinstance(value, list | tuple) else (value,):
+        yield from (flag, str(own))
 
 
 def plan_for(
@@ -104,7 +133,8 @@ def plan_for(
         raise InputError(f"--method must be one of {', '.join(api.METHODS)}, got '{method}'.")
     if table is not None and records is not None:
         raise InputError("The table tells the number of records: give FILE or --records, not both.")
-    described = Schema.load(require_schema(schema, table))
+    named = None if pasting is None or pasting.table is None else Path(pasting.table)
+    described = Schema.load(require_schema(schema, named))
     method = method or _told_by(asked)
     aims = None if method is None else api.METHODS[method].aims
     guarantees = api.asked_by_letters(asked.numbers, aims=aims, schema=described)
@@ -161,7 +191,7 @@ def _with_tables(schema: Schema, texts: Sequence[str]) -> Schema:
 
 def method_of(method: type[Method], options: Form) -> Method:
     """The method with the options that were given; those of another method are refused."""
-    known = options_by_flag()
+    known = options_by_flag() if options else {}
     stated: Form = {}
     for flag, value in options.items():
         option = known[flag].get(method.name)
@@ -176,7 +206,7 @@ def method_of(method: type[Method], options: Form) -> Method:
 
 def _told_by(asked: Wishes) -> str | None:
     """The method that an option stands for by itself, where none is stated."""
-    known = options_by_flag()
+    known = options_by_flag() if asked.options else {}
     told = (
         name for flag in asked.options for name, option in known[flag].items() if option.chooses
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import combinations, pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -45,7 +45,8 @@ __all__ = ["TITLE", "run", "steps"]
 
 TITLE = "Cross tables rebuilt from Pk-anonymous microdata"
 
-CodedColumns = list[NDArray[np.uint8]]
+CodedColumns: TypeAlias = list[NDArray[np.uint8]]
+Rows: TypeAlias = list[dict[str, float]]
 
 SIZES = {
     "sex": 2,
@@ -92,7 +93,7 @@ def steps(quick: bool) -> int:
 def run(setting: Setting) -> Experiment:
     """All three figures."""
     columns, data = _people(setting)
-    results: dict[str, list[dict[str, float]]] = {}
+    results: dict[str, Rows] = {}
     for place, (figure, runs) in enumerate(_plan(setting.quick).items()):
         results[figure] = []
         for number, (n, attributes, k) in enumerate(runs):
@@ -244,74 +245,102 @@ def _levels(column: pa.ChunkedArray, size: int) -> NDArray[np.uint8]:
 # -- what came out -------------------------------------------------------------------------
 
 
-def _findings(results: dict[str, list[dict[str, float]]]) -> tuple[Finding, ...]:
-    paper, ours = METHODS[0], METHODS[2]
-    by_n, by_a, by_k = results["records"], results["attributes"], results["k"]
+def _path(rows: Rows, name: str) -> str:
+    return " -> ".join(f"{row[name]:.3g}" for row in rows)
 
-    def path(rows: list[dict[str, float]], name: str) -> str:
-        return " -> ".join(f"{row[name]:.3g}" for row in rows)
 
-    def rises(rows: list[dict[str, float]], name: str) -> bool:
-        values = [row[name] for row in rows]
-        return all(b > a for a, b in pairwise(values))
+def _rises(rows: Rows, name: str) -> bool:
+    return all(later[name] > row[name] for row, later in pairwise(rows))
 
-    def falls(rows: list[dict[str, float]], name: str) -> bool:
-        return rises(rows[::-1], name)
 
-    def times(rows: list[dict[str, float]], name: str) -> str:
-        several = [row[name] for row in rows if row["attributes"] > 1]
-        return f"{(several[-1] / several[0]) ** (1 / max(len(several) - 1, 1)):.3g}"
+def _falls(rows: Rows, name: str) -> bool:
+    return _rises(rows[::-1], name)
 
-    undoing = (
-        "undoing multiplies the noise by 1/retention with every attribute, and retentions fall as "
-        f"attributes are added: errors are within {AS_EXPECTED:.0%} of what that makes of them"
+
+def _findings(results: dict[str, Rows]) -> tuple[Finding, ...]:
+    return (
+        *_findings_by_records(results["records"]),
+        *_findings_by_attributes(results["attributes"]),
+        *_findings_by_k(results["k"]),
+        *_findings_of_methods(results),
     )
-    several = [row for row in by_a if row["attributes"] > 1]
-    explained = all(abs(row[paper] / row[EXPECTED] - 1) < AS_EXPECTED for row in several)
-    pairs, (whole, reported) = results["pairs"], WAYS
-    every = [*by_n, *by_a, *by_k]
-    gain = float(np.median([row[paper] / row[ours] for row in every if row["attributes"] > 1]))
+
+
+def _findings_by_records(rows: Rows) -> tuple[Finding, ...]:
+    paper, ours = METHODS[0], METHODS[2]
     return (
         Finding(
             "Does the error fall as records are added (k = 2, four attributes)?",
             "quite high at 245 records, almost none at 2,458,285",
-            f"{paper}: {path(by_n, paper)}; {ours}: {path(by_n, ours)}",
-            falls(by_n, paper)
-            and falls(by_n, ours)
-            and by_n[-1][paper] < by_n[0][paper] / 100
-            and by_n[-1][ours] < by_n[0][ours] / 2,
+            f"{paper}: {_path(rows, paper)}; {ours}: {_path(rows, ours)}",
+            _falls(rows, paper)
+            and _falls(rows, ours)
+            and rows[-1][paper] < rows[0][paper] / 100
+            and rows[-1][ours] < rows[0][ours] / 2,
             threshold="at each step for both; to 1 % of the first for the paper's, half for ours",
         ),
         Finding(
             "Does epsilon rise with the number of records at the same k?",
             "yes",
-            path(by_n, "epsilon"),
-            rises(by_n, "epsilon"),
+            _path(rows, "epsilon"),
+            _rises(rows, "epsilon"),
             threshold="at each step",
         ),
+    )
+
+
+def _findings_by_attributes(rows: Rows) -> tuple[Finding, ...]:
+    paper, ours = METHODS[0], METHODS[2]
+    several = [row for row in rows if row["attributes"] > 1]
+
+    def times(name: str) -> str:
+        steps = max(len(several) - 1, 1)
+        return f"{(several[-1][name] / several[0][name]) ** (1 / steps):.3g}"
+
+    undoing = (
+        "undoing multiplies the noise by 1/retention with every attribute, and retentions fall as "
+        f"attributes are added: errors are within {AS_EXPECTED:.0%} of what that makes of them"
+    )
+    explained = all(abs(row[paper] / row[EXPECTED] - 1) < AS_EXPECTED for row in several)
+    return (
         Finding(
             "Does the error grow with the number of attributes?",
             "yes",
-            f"{paper}: {path(by_a, paper)}; {ours}: {path(by_a, ours)}",
-            rises(by_a, paper) and rises(by_a, ours),
+            f"{paper}: {_path(rows, paper)}; {ours}: {_path(rows, ours)}",
+            _rises(rows, paper) and _rises(rows, ours),
             threshold="at each step, for both",
         ),
         Finding(
             "Does it grow only a little with the number of attributes?",
             "yes, a little",
-            f"from two attributes on {times(by_a, paper)} times an attribute on average where "
-            f"matrices are undone, {times(by_a, ours)} by the regularised EM",
-            float(times(by_a, paper)) <= 2,
+            f"from two attributes on {times(paper)} times an attribute on average where "
+            f"matrices are undone, {times(ours)} by the regularised EM",
+            float(times(paper)) <= 2,
             because=undoing if explained else "",
             threshold="at most twice as large with each attribute, matrices undone",
         ),
+    )
+
+
+def _findings_by_k(rows: Rows) -> tuple[Finding, ...]:
+    ours = METHODS[2]
+    return (
         Finding(
             "Does the error grow with k, and epsilon fall?",
             "yes, a little",
-            f"{ours}: {path(by_k, ours)}; epsilon: {path(by_k, 'epsilon')}",
-            rises(by_k, ours) and falls(by_k, "epsilon"),
+            f"{ours}: {_path(rows, ours)}; epsilon: {_path(rows, 'epsilon')}",
+            _rises(rows, ours) and _falls(rows, "epsilon"),
             threshold="error larger and epsilon lower at each step",
         ),
+    )
+
+
+def _findings_of_methods(results: dict[str, Rows]) -> tuple[Finding, ...]:
+    paper, ours = METHODS[0], METHODS[2]
+    pairs, (whole, reported) = results["pairs"], WAYS
+    every = [*results["records"], *results["attributes"], *results["k"]]
+    gain = float(np.median([row[paper] / row[ours] for row in every if row["attributes"] > 1]))
+    return (
         Finding(
             "Is the regularised EM never worse than undoing the matrices?",
             "not in the paper",
@@ -322,15 +351,15 @@ def _findings(results: dict[str, list[dict[str, float]]]) -> tuple[Finding, ...]
         Finding(
             "Are tables of two attributes nearer where each record reports a few, at the same k?",
             "not in the paper",
-            f"mean error of all of them, from two attributes on, {whole}: {path(pairs, whole)}; "
-            f"{reported}: {path(pairs, reported)}",
+            f"mean error of all of them, from two attributes on, {whole}: {_path(pairs, whole)}; "
+            f"{reported}: {_path(pairs, reported)}",
             all(row[reported] < row[whole] for row in pairs if row["attributes"] > 2),
             threshold="less error for every number of attributes above two",
         ),
     )
 
 
-def _pictures(results: dict[str, list[dict[str, float]]]) -> dict[str, Picture]:
+def _pictures(results: dict[str, Rows]) -> dict[str, Picture]:
     pictures: dict[str, Picture] = {}
     words = {"records": "records", "attributes": "attributes", "k": "k"}
     for number, figure in enumerate(words, 2):

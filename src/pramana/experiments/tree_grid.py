@@ -23,8 +23,10 @@ from pramana.experiments.learning_sets import (
     release_at,
 )
 from pramana.methods.guide import GridPoint, Guide
+from pramana.numeric import counted
 from pramana.randomness import Keystream
 from pramana.readings.release import Release
+from pramana.shown import listed
 from pramana.table.codec import encode, encode_released
 from pramana.table.schema import Schema
 from pramana.types import TableLike
@@ -122,10 +124,11 @@ def _require_numbers(rows: pa.Table, target: str) -> None:
     ]
     missing = [name for name in rows.column_names if rows[name].null_count]
     if other or missing:
-        names = ", ".join((other or missing)[:5])
+        wrong = other or missing
         raise InvalidTable(
-            f"The guide tries tables of numbers without gaps; {len(other or missing)} columns are "
-            f"not: {names}. Leave them out, or fill them."
+            "The guide tries tables of numbers without gaps; "
+            f"{counted(len(wrong), 'column is', 'columns are')} not: {listed(wrong)}. Leave them "
+            "out, or fill them."
         )
 
 

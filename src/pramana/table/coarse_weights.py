@@ -21,7 +21,8 @@ from pramana.table.opened import OpenedTable
 from pramana.table.tally import Tally
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["CoarseWeight", "best_steps", "coarse_weight", "coarse_weight_of", "proposed_by"]
+__all__ = ["MOST_SHIFT", "CoarseWeight", "best_steps", "coarse_weight", "coarse_weight_of",
+           "proposed_by"]  # fmt: skip
 
 SHARED = 50
 """One in so many people is to share each value: the others then hide them well enough."""
@@ -97,7 +98,7 @@ def coarse_weight(values: FloatArray, numbers: IntArray, least: float = 2) -> Co
     return None if numbers.min() >= least else best_steps(values, numbers, least)
 
 
-def proposed_by(tally: Tally, k: int) -> CoarseWeight | None:
+def proposed_by(tally: Tally, k: float) -> CoarseWeight | None:
     """Step and cut for a weight some values of which fewer than ``k`` share; none elsewhere."""
     if not tally.complete or not tally.distinct or int(tally.numbers.min()) >= k:
         return None

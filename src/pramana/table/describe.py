@@ -13,10 +13,11 @@ from functools import partial
 import pyarrow as pa
 
 from pramana.errors import InvalidSchema, UnknownColumn
-from pramana.table.coarse_weights import proposed_by
+from pramana.table.coarse_weights import MOST_SHIFT, proposed_by
 from pramana.table.codec import encode
 from pramana.table.counts import Counter, Counts
 from pramana.table.domains import Categories, Domain, Label, label_text
+from pramana.table.groups import smallest_group
 from pramana.table.opened import OpenedTable
 from pramana.table.proposals import propose_domain
 from pramana.table.recoded import recoded
@@ -36,12 +37,18 @@ from pramana.table.suspects import (
 from pramana.table.tally import Tally, ValueKind, tally
 from pramana.types import Form
 
-__all__ = ["Description", "Profile", "complete", "describe", "settle_missing"]
+__all__ = ["Description", "Profile", "complete", "describe", "settle_missing", "usual_k"]
 
-WHY_COARSER = {
-    "round": "fewer than {k} records share some weights, and are told by it",
-    "top": "few records hold the largest weights; with both, {shifted}",
-}
+USUAL_K, FEW_RECORDS = 20, 100
+
+
+def usual_k(records: int) -> int:
+    """The k of the design that is proposed after a look; less where there are few people.
+
+    >>> usual_k(7_634), usual_k(60), usual_k(8)
+    (20, 12, 2)
+    """
+    return USUAL_K if records >= FEW_RECORDS else max(records // 5, 2)
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,7 @@ class Profile:
             f"{_quoted(own.value)} looks as if it meant missing "
             f"({_records(own.records)}; {own.why})"
             for own in self.suspects
-            if own.value not in self.recoding.missing_codes
+            if own.value not in self.recoding.missing_codes and self.role is not Role.IDENTIFIER
         ]
         return looks + [f"{why}: {entry}" for entry, why in self.proposals]
 
@@ -190,14 +197,20 @@ def describe(
                                             for n, (r, _) in first.items())))  # fmt: skip
         tallies |= tally(table, list(first))
     roles = propose_roles(table, tallies, given, household)
+    plain_there = [
+        name
+        for name, own in roles.items()
+        if own.role is Role.PLAIN and tallies[name].distinct + bool(tallies[name].missing) > 1
+    ]
     columns, profiles = [], []
     for name, seen in tallies.items():
         recoding, how = first.get(name, (Recoding(), ""))
         column = _proposed(name, seen, roles[name].role, table)
         if column.role is not Role.IDENTIFIER:
             column = replace(column, recoding=recoding)
+        column, steps = _in_steps(table, column, seen, k, plain_there)
         columns.append(column)
-        why = "; ".join(filter(None, (how, roles[name].why)))
+        why = "; ".join(filter(None, (how, roles[name].why, steps)))
         found = _profile(column, seen, why, table)
         proposals = tuple(_proposals(column, seen, suspects[name], k))
         profiles.append(replace(found, suspects=suspects[name], proposals=proposals))
@@ -225,6 +238,34 @@ def _recodings(
     return {name: own for name, own in found.items() if own[0]}
 
 
+def _in_steps(
+    table: OpenedTable, column: Column, seen: Tally, k: int, beside: Sequence[str]
+) -> tuple[Column, str]:
+    """A weight that enough people share, and why; any other column as it is.
+
+    With the weight as it stands nobody could hide, and the next design would be refused for it. The
+    columns ``beside`` leave as they are, too, and split those who share a weight once more.
+    """
+    if column.role is not Role.WEIGHT:
+        return column, ""
+    needed = max(k, usual_k(table.rows) + 1)  # more than k must share a weight
+    alike = smallest_group(table, beside, apart=True) if beside else table.rows
+    split = BY_CHANCE * needed * table.rows / alike if needed <= alike < table.rows else needed
+    coarse = proposed_by(seen, split)
+    if coarse is None or abs(coarse.shift) > MOST_SHIFT:
+        coarse = proposed_by(seen, needed)
+    if coarse is None:
+        return column, ""
+    step, top = coarse.entries.values()
+    recoding = replace(column.recoding, round=step, top=top)
+    why = f"rounded and cut, as few people share some weights: {coarse.shifted}"
+    return replace(column, recoding=recoding), why
+
+
+BY_CHANCE = 2
+"""Times as many are aimed at among those who share a weight, as chance parts them unevenly."""
+
+
 def _proposals(
     column: Column, seen: Tally, suspects: Sequence[Suspect], k: int
 ) -> Iterable[tuple[str, str]]:
@@ -244,10 +285,6 @@ def _proposals(
         what = "1 value is" if number == 1 else f"{number} of {seen.distinct} values are"
         entry = entry_of("merge", {"other": list(values)})
         yield entry, f"{what} held by fewer than {k} records"
-    coarse = proposed_by(seen, k) if column.role is Role.WEIGHT else None
-    if coarse is not None:
-        for word, step in coarse.entries.items():
-            yield entry_of(word, step), WHY_COARSER[word].format(k=k, shifted=coarse.shifted)
     if column.role is not Role.SENSITIVE:
         return
     amount = amount_step(seen, seen.seen)

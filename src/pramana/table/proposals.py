@@ -18,8 +18,9 @@ from pramana.table.schema import CATEGORY_LIMIT, Role
 from pramana.table.tally import Tally
 from pramana.types import FloatArray
 
-__all__ = ["BODIES", "HEALTH", "MONEY", "Proposal", "distribution", "in_plain_letters",
-           "propose_bins", "propose_domain", "propose_role", "visibility", "visible"]  # fmt: skip
+__all__ = ["BODIES", "HEALTH", "MONEY", "Proposal", "are_codes", "distribution",
+           "in_plain_letters", "of_one_kind", "propose_bins", "propose_domain", "propose_role",
+           "visibility", "visible"]  # fmt: skip
 
 FEW_NUMBERS = 20  # distinct numbers up to which each is a category
 FEW_TEXTS = 100  # distinct texts up to which they are surely categories
@@ -56,7 +57,8 @@ ROW_NUMBERS = re.compile(
 BORN = re.compile(r"age|born|birth|dob|year")
 MONEY = re.compile(
     r"income|^[ph]incp|^h?h?inc$|_inc$|wagp|salar|wage|earn|cost|expend|totexp|tax|debt|asset|revenue|sales|profit|saving|charge|"
-    r"payment|^(gross|net|hourly|monthly|annual)?_?pay$|price|amount|capital|wealth|fica|pension|dividend|rent$"
+    r"payment|^(gross|net|hourly|monthly|annual)?_?pay$|price|amount|capital|wealth|fica|pension|dividend|rent$|"
+    r"povpip|pov(erty)?_?(ratio|rat$|lev)"
 )
 CODES = re.compile(
     r"^occ|occup|^ind(p|ustry|$)|naics|^soc|isco|nace|puma|^pob|birth_?place|countr|ancst|ancest|"
@@ -73,7 +75,7 @@ VISIBLE = (
     r"race|ethni|etni|rac1p|hisp|ancestry|ancstry",
     r"marit|marst|civil|^msp$|^mar$",
     r"educ|^edu|schl|degree|yearsch",
-    r"occu|profession|^jobs?(_|$)",
+    r"occu|profession|^jobs?(_|$)|^indp|industry",
     r"citizen|nativ|national|^pob|language|english",
 )
 """What strangers see or know of a person, most visible first."""
@@ -96,6 +98,16 @@ class Proposal:
 def visible(name: str) -> bool:
     """Whether a column is called as what all can see."""
     return _rank(name) is not None
+
+
+def of_one_kind(name: str, other: str) -> bool:
+    """Whether two columns are called as the same thing that all can see, or one after the other.
+
+    >>> of_one_kind("region", "county"), of_one_kind("icd_group", "ICD"), of_one_kind("sex", "pay")
+    (True, True, False)
+    """
+    short, long = sorted(map(in_plain_letters, (name, other)), key=len)
+    return long.startswith(f"{short}_") or (visible(name) and _rank(name) == _rank(other))
 
 
 def _rank(name: str) -> int | None:

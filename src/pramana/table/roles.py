@@ -14,7 +14,9 @@ from pramana.table.opened import OpenedTable
 from pramana.table.places import places_among
 from pramana.table.proposals import (
     Proposal,
+    are_codes,
     in_plain_letters,
+    of_one_kind,
     propose_role,
     visibility,
     visible,
@@ -69,7 +71,7 @@ def propose_roles(
     roles |= _weights(table, tallies, roles, given)
     roles |= _households(table, tallies, roles, given)
     roles |= _parts(table, tallies, roles, given)
-    roles |= _derived(roles, given, follows)
+    roles |= _derived(tallies, roles, given, follows)
     roles |= _twins(table, tallies, roles, given)
     roles |= {} if household is None else _of_household(table, roles, given, household)
     roles |= _places(table, tallies, roles, given, follows)
@@ -100,6 +102,11 @@ def _of_household(
     return found
 
 
+def _proposed_keys(roles: Roles, given: Mapping[str, Role]) -> list[str]:
+    """Keys that nobody stated: what is said of them may still change."""
+    return [name for name, own in roles.items() if own.role is Role.KEY and name not in given]
+
+
 def _places(
     table: OpenedTable,
     tallies: Mapping[str, Tally],
@@ -108,7 +115,7 @@ def _places(
     follows: Mapping[str, tuple[Follows, ...]],
 ) -> Roles:
     """Keys that behave as places do: strangers know where people live."""
-    keys = [name for name, own in roles.items() if own.role is Role.KEY and name not in given]
+    keys = _proposed_keys(roles, given)
     weights = [name for name, own in roles.items() if own.role is Role.WEIGHT]
     signs = places_among(table, tallies, keys, follows, weights)
     return {
@@ -240,19 +247,58 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _derived(
-    roles: Roles, given: Mapping[str, Role], follows: Mapping[str, tuple[Follows, ...]]
+    tallies: Mapping[str, Tally],
+    roles: Roles,
+    given: Mapping[str, Role],
+    follows: Mapping[str, tuple[Follows, ...]],
 ) -> Roles:
     """Keys that follow from another column go: randomised they contradict it, kept they tell it.
 
     What all can see stays where the column that tells it is not seen by anyone: that one goes then.
+    So does a column of codes too many for tables, where another one has their groups.
     """
-    found = {}
-    for name, every in follows.items():
-        if name in given or roles[name].role is not Role.KEY or _stays(name, every):
+    found = _too_fine(tallies, roles, given, follows)
+    for name, each in follows.items():
+        every = [one for one in each if one.source not in found]
+        free = name not in given and name not in found
+        if not every or not free or roles[name].role is not Role.KEY or _stays(name, every):
             continue
         own = next((one for one in every if one.source not in follows), every[0])
         found[name] = Proposal(Role.IDENTIFIER, f"{own.words}: dropped, as it would tell that one")
     return found
+
+
+MANY_CODES = 100
+"""More codes than these make tables of noise; their groups are better."""
+
+FEWEST_CODES = 5
+
+
+def _too_fine(
+    tallies: Mapping[str, Tally],
+    roles: Roles,
+    given: Mapping[str, Role],
+    follows: Mapping[str, tuple[Follows, ...]],
+) -> Roles:
+    """Keys of very many codes whose groups are a key as well: the groups stay."""
+    keys = _proposed_keys(roles, given)
+    many = (name for name in keys if tallies[name].distinct > MANY_CODES)
+    fine = {n for n in many if tallies[n].kind == "text" or are_codes(n, tallies[n])}
+    groups: dict[str, list[str]] = {}
+    for name in (name for name in keys if name in follows):
+        if FEWEST_CODES <= tallies[name].distinct <= MANY_CODES:
+            for one in follows[name]:
+                if one.nested or of_one_kind(name, one.source):
+                    groups.setdefault(one.source, []).append(name)
+    return {
+        name: Proposal(
+            Role.IDENTIFIER,
+            f"{tallies[name].distinct:,} codes are too many for tables: dropped, as "
+            f"'{max(own, key=lambda one: tallies[one].distinct)}' has their groups",
+        )
+        for name, own in groups.items()
+        if name in fine
+    }
 
 
 def _parts(
@@ -324,7 +370,7 @@ def _fewer_keys(
 
     Keys that were named count among them.
     """
-    keys = [name for name, own in roles.items() if own.role is Role.KEY and name not in given]
+    keys = _proposed_keys(roles, given)
     room = max(MOST_KEYS - sum(role is Role.KEY for role in given.values()), 0)
     if len(keys) <= room:
         return {}

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from pramana.engines.choose import open_truth
 from pramana.errors import UnknownColumn
+from pramana.shown import listed
 from pramana.table.codec import encode_released
 from pramana.table.domains import Bins, Categories, Label, label_text
 from pramana.table.schema import Column, Schema
@@ -106,7 +107,7 @@ def raw_records(attributes: Sequence[Attribute], table: TableLike, *more: str) -
     if lacking:
         raise UnknownColumn(
             f"The records must have the columns of the release; the table lacks {len(lacking)}: "
-            f"{', '.join(lacking[:5])}."
+            f"{listed(lacking)}."
         )
     return opened.to_arrow(names)
 
@@ -115,7 +116,7 @@ def codes_in_test(attribute: Attribute, values: pa.ChunkedArray) -> Values:
     """The same column of a file of true records.
 
     Numbers beyond the outer edges belong to the outer bins; categories that the release does not
-    know are -1.
+    know are -1, and so is a number that is missing where the release has none missing.
     """
     plain = _flat(values)
     if attribute.labels is None:
@@ -126,7 +127,10 @@ def codes_in_test(attribute: Attribute, values: pa.ChunkedArray) -> Values:
     if isinstance(domain, Bins) and _is_number(plain.type):
         numbers = _numbers(plain)
         codes = np.searchsorted(np.array(domain.edges[1:-1]), numbers, side="right")
-        return np.where(np.isnan(numbers), len(attribute.labels) - 1, codes).astype(np.int64)
+        for place, code in enumerate(domain.missing_values, start=domain.size):
+            codes[numbers == code] = place
+        missing = len(attribute.labels) - 1 if None in attribute.labels else -1
+        return np.where(np.isnan(numbers), missing, codes).astype(np.int64)
     known = {label_text(label): place for place, label in enumerate(attribute.labels)}
     coded = plain.dictionary_encode(null_encoding="encode")
     found = [known.get(label_text(value), -1) for value in coded.dictionary.to_pylist()]

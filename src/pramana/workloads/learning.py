@@ -33,7 +33,7 @@ from pramana.workloads.attributes import (
 from pramana.workloads.trees import LearnFrom, ReleasedColumns, draws_for, require_rebuild
 
 try:
-    from sklearn.base import BaseEstimator, TransformerMixin
+    from sklearn.base import BaseEstimator, TransformerMixin, is_regressor
     from sklearn.pipeline import Pipeline
 except ImportError:
     raise MissingExtra(
@@ -115,6 +115,8 @@ def learn(
         data frame with the columns of the true table.
     """
     require_rebuild(rebuild)
+    if isinstance(learner, type):
+        raise InvalidTable(f"A learner is made before it is given: {learner.__name__}().")
     opened = release if isinstance(release, Release) else load_release(release)
     features = ReleasedFeatures.of(opened, target=target)
     keystream = Keystream.of(seed)
@@ -124,6 +126,11 @@ def learn(
     else:
         x, y, weight = _classes(opened, target, rebuild, draws, keystream)
     model = _default(own, len(y)) if learner is None else learner
+    if own.labels is not None and is_regressor(model) and y.dtype.kind not in "iufb":
+        raise NotCovered(
+            f"'{target}' has classes, and {type(model).__name__} predicts numbers. Take a "
+            "classifier."
+        )
     takes = "sample_weight" in inspect.signature(model.fit).parameters
     if weight is not None and not takes:
         raise NotCovered(

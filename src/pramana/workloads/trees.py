@@ -14,12 +14,12 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from pramana.errors import InvalidTable, NotCovered, UnknownColumn
+from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
 from pramana.estimation.channels import Channels
 from pramana.estimation.layout import Axis, Layout
 from pramana.estimation.rebuild import rebuild_records
 from pramana.matrices.mechanism import Mechanism
-from pramana.numeric import require_choice
+from pramana.numeric import require_choice, require_number
 from pramana.randomness import Keystream
 from pramana.readings.release import Release, load_release
 from pramana.risk.measured import wilson
@@ -205,6 +205,10 @@ def require_rebuild(rebuild: LearnFrom) -> None:
 
 def draws_for(records: int, rebuild: LearnFrom, draws: int | None) -> int:
     """How many rebuilt tables to learn from: those asked for, or more for small tables."""
+    if draws is not None:
+        require_number("draws", draws, low=1)
+        if draws != int(draws):
+            raise InvalidNumber(f"draws must be a whole number, got {draws}.")
     if rebuild != "posterior":
         return 1
     return draws or int(np.clip(ENOUGH_ROWS // max(records, 1), 1, MOST_DRAWS))
