@@ -56,6 +56,25 @@ def test_an_attack_without_matrices_names_the_command_that_takes_them(
     assert run("audit " + words.replace("STEWARD_FOLDER", "mine")).code == 0
 
 
+def test_a_folder_without_matrices_says_so_and_names_what_works(steward: Path, run: Run) -> None:
+    """Reports and groups have none to keep: no file is spoken of that is not there."""
+    for asked in ("--method reports --k 3", "--method resample --k 3"):
+        place = asked.split()[1]
+        made = run(
+            f"protect people.csv --schema schema.toml {asked} -o {place} "
+            f"--steward-folder mine-{place}"
+        )
+        assert made.code == 0, made
+        note = (steward / f"mine-{place}" / "README.txt").read_text()
+        assert "mechanism.json" not in note
+        command = note.partition("pramana ")[2].strip()
+        assert run(command.replace("RELEASE", place).replace("FILE", "people.csv")).code == 0
+        for verb in ("audit", "verify"):
+            found = run(f"{verb} {place} --original people.csv --mechanism mine-{place}")
+            assert found.code == 2
+            assert "keeps no matrices" in found.err
+
+
 def test_a_folder_inside_the_release_or_around_it_is_refused(steward: Path, run: Run) -> None:
     """One line, exit 2, nothing written."""
     for place in ("out/mine", "out", "."):

@@ -30,12 +30,20 @@ NOTE: Final = "README.txt"
 WARNING: Final = """For the steward alone: do not publish, do not hand on.
 
 plan.json       what was asked, attained and expected
+"""
+MATRICES: Final = """\
 mechanism.json  the matrices that the records really passed, as integers over 2^64
 
 Where the certificate withholds its matrices, these were made from the true counts and tell of
 them. The randomness itself is kept nowhere.
 
   pramana audit RELEASE --original FILE --mechanism mechanism.json
+"""
+NO_MATRICES: Final = """
+The records passed no matrices but those that are published, or none at all: all that an audit
+needs is in the release. The randomness itself is kept nowhere.
+
+  pramana audit RELEASE --original FILE
 """
 
 
@@ -57,8 +65,10 @@ def stewards_folder(
     require_apart_from(folder, release)
     with whole_folder(folder) as place:
         place.chmod(0o700)
-        files = {NOTE: WARNING, PLAN: json.dumps(plan, indent=1) + "\n"}
-        if mechanism.steps:  # reports have none, and are published
+        # Reports have none, and are published; groups have none.
+        note = WARNING + (MATRICES if mechanism.steps else NO_MATRICES)
+        files = {NOTE: note, PLAN: json.dumps(plan, indent=1) + "\n"}
+        if mechanism.steps:
             files[MECHANISM] = json.dumps(mechanism.to_json()) + "\n"
         for name, content in files.items():
             (place / name).touch(mode=0o600)
@@ -83,6 +93,11 @@ def require_apart_from(folder: Path, release: Path | None) -> None:
 def read_mechanism(path: Path) -> Mechanism:
     """The matrices of a steward's folder, given the folder or the file in it."""
     file = path / MECHANISM if path.is_dir() else path
+    if (path / PLAN).is_file() and not file.exists():
+        raise InputError(
+            f"{path} keeps no matrices: the records of its release passed none that are withheld. "
+            "Leave --mechanism out."
+        )
     try:
         content = read_file(file)
     except InputError:
