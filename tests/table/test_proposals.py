@@ -30,6 +30,7 @@ WEIGHTS = RNG.uniform(1, 100, 1_000)
 NUMBERS = np.arange(1_000)
 WORDS = [f"word {i}" for i in RNG.integers(0, 400, 1_000)]
 ROWS = np.sort(RNG.choice(48_842, 1_000, replace=False))
+PERSONAL = (10_000 * (99 - NUMBERS**2 // 14_500) + 101 + NUMBERS % 28) * 10_000 + NUMBERS
 NAMES = [f"person {i}" for i in range(1_000)]
 
 
@@ -55,6 +56,13 @@ NAMES = [f"person {i}" for i in range(1_000)]
         ("__index_level_0__", ROWS, Role.IDENTIFIER, "row number"),
         ("Unnamed: 0", ROWS, Role.IDENTIFIER, "row number"),
         ("x", ROWS, Role.IDENTIFIER, "no value occurs twice"),
+        ("x", NUMBERS.astype(float), Role.IDENTIFIER, "its own"),
+        ("x", np.append(NUMBERS, np.nan), Role.IDENTIFIER, "its own"),
+        ("person_id", ROWS * 1.0, Role.IDENTIFIER, "identifier"),
+        ("shuffled_idx", RNG.permutation(NUMBERS) + 100_000, Role.IDENTIFIER, "its own"),
+        ("DIABDX", NUMBERS, Role.SENSITIVE, "private"),
+        ("pnr", PERSONAL, Role.IDENTIFIER, "nearly all have 10 digits"),
+        ("x", (AMOUNTS * 100).round(), Role.SENSITIVE, "long tail"),
         ("x", ROWS - 20_000, Role.SENSITIVE, "hardly any records share"),
         ("who", NAMES, Role.IDENTIFIER, "its own"),
         ("remarks", WORDS, Role.IDENTIFIER, "too many to randomise"),
@@ -63,6 +71,7 @@ NAMES = [f"person {i}" for i in range(1_000)]
         ("empty", pa.nulls(50), Role.PLAIN, "no values"),
         ("email", FEW, Role.KEY, "few values"),
         ("race", RNG.integers(0, 28, 1_000) ** 3, Role.KEY, "codes"),
+        ("race", RNG.integers(0, 28, 1_000) ** 3 * 1.0, Role.KEY, "codes"),
     ],
 )
 def test_roles_with_their_reasons(name, values, role, why):

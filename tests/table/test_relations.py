@@ -272,6 +272,28 @@ def test_what_all_see_stays_and_what_tells_it_goes():
     assert "knows the key 'SEX'" in why
 
 
+def test_of_two_keys_that_are_one_in_other_words_what_all_see_stays():
+    """Or the one that was named: randomised each by itself they would contradict each other."""
+    place = RNG.integers(1, 13, N)
+    table = pa.table({"v1": place, "zip": [f"{10_000 + 37 * own}" for own in place], **MANY})
+    found = pm.describe(table)
+    assert role(found, "zip")[0] == "key"
+    assert role(found, "v1")[0] == "identifier"
+    assert "'zip' in other words" in role(found, "v1")[1]
+    found = pm.describe(table, keys=["v1", "zip"])
+    assert {role(found, name)[0] for name in ("v1", "zip")} == {"key"}
+
+
+def test_households_are_found_by_numbers_with_a_gap():
+    """One record without a number makes all of them floats, and stands between others."""
+    home = np.repeat(np.arange(1, 1_001), 3).astype(float)
+    home[4] = np.nan
+    own = {"size": np.nan_to_num(home) % 5, "age": RNG.integers(0, 90, 3_000)}
+    found = pm.describe(pa.table({"v1": pa.array(home, from_pandas=True), **own}))
+    assert role(found, "v1")[0] == "identifier"
+    assert "household" in role(found, "v1")[1]
+
+
 def test_two_keys_that_say_nearly_the_same_are_one():
     """Age and year of birth, a birthday apart."""
     age = RNG.integers(0, 90, N)

@@ -34,6 +34,7 @@ ROUNDNESS = 1.25  # a cut is rounded to a step of about the width of the two bin
 KOLMOGOROV = 1.63  # over the root of n: how far even numbers stray once in a hundred samples
 NEARLY = 0.9  # of the records have a value of their own
 EVENLY = 0.1  # of the range is how far row numbers of a sample stray from even steps
+LONG = 7  # digits of a number that names a person or a file, where hardly any other has fewer
 SHARED = 4  # records hold a value of a column of codes, on average
 LONG_TAIL = 10  # times the middle half is where the tail of an amount reaches
 
@@ -52,7 +53,7 @@ PERSONS = re.compile(
 )
 """What people are called, however few the names are."""
 ROW_NUMBERS = re.compile(
-    r"^_?index(_level_\d+)?_?$|^row(_?(number|num|nr|no|index|id))?$|^unnamed_\d+"
+    r"^_?(index|idx)(_level_\d+)?_?$|^row(_?(number|num|nr|no|index|id))?$|^unnamed_\d+"
 )
 BORN = re.compile(r"age|born|birth|dob|year")
 MONEY = re.compile(
@@ -81,7 +82,7 @@ VISIBLE = (
 """What strangers see or know of a person, most visible first."""
 PLACES = 2
 HEALTH = re.compile(
-    r"health|diagnos|disease|cancer|diab|hiv|icd|drug|religio|sexual|convict|illness|dx(_|$)|"
+    r"health|diagnos|disease|cancer|diab|hiv|icd|drug|religio|sexual|convict|illness|(?<!i)dx(_|$)|"
     r"blood|asthma|stroke|depress"
 )
 
@@ -174,7 +175,7 @@ def _named_role(name: str, tally: Tally, many: bool) -> Proposal | None:
         return Proposal(Role.SENSITIVE, "its name speaks of something private")
     if many and MONEY.search(name):
         return Proposal(Role.SENSITIVE, "its name speaks of money, and it has many values")
-    if tally.kind == "integer" and tally.distinct > FEW_CODES and IDENTIFIERS.search(name):
+    if tally.distinct > FEW_CODES and IDENTIFIERS.search(name) and tally.whole:
         return Proposal(Role.IDENTIFIER, "its name speaks of an identifier")
     if DESIGN.search(name):
         return Proposal(Role.IDENTIFIER, "its name speaks of the sample's design: it tells places")
@@ -210,7 +211,7 @@ def are_codes(name: str, tally: Tally) -> bool:
 
     Numbers that were rounded leave gaps of one size, which are no sign of codes.
     """
-    if tally.kind != "integer" or not FEW_NUMBERS < tally.distinct <= MANY_TEXTS:
+    if not FEW_NUMBERS < tally.distinct <= MANY_TEXTS or not tally.whole:
         return False
     if tally.seen < SHARED * tally.distinct:
         return False
@@ -240,27 +241,40 @@ def _nearly_unique(tally: Tally, records: int) -> bool:
 
 def _row_number(name: str, tally: Tally, records: int) -> str | None:
     """Why a column numbers the records, if it does."""
-    if tally.kind != "integer":
+    if not tally.whole:
         return None
     if ROW_NUMBERS.search(name):
         return "its name speaks of a row number"
     width = (tally.highest or 0) - (tally.lowest or 0) + 1
     if _nearly_unique(tally, records) and width <= 2 * tally.distinct:
         return "nearly every record has a value of its own"
-    return "no value occurs twice, as with row numbers" if _counts_rows(tally, records) else None
+    present = min(tally.seen, records) - tally.missing if tally.complete else tally.seen
+    if tally.distinct < max(present, FEW_CODES):
+        return None
+    values, _ = distribution(tally)
+    if values[0] < 0:
+        return None
+    if _counts_rows(values):
+        return "no value occurs twice, as with row numbers"
+    long = _long_numbers(values)
+    return f"no value occurs twice, and nearly all have {long} digits" if long else None
 
 
-def _counts_rows(tally: Tally, records: int) -> bool:
-    """Whether whole numbers are all different and evenly spread, as the numbers of rows are.
+def _long_numbers(values: FloatArray) -> int:
+    """How many digits numbers have that are as long as those of people and files; 0 if not.
+
+    Amounts differ in their digits.
+    """
+    lengths = np.bincount(np.floor(np.log10(np.maximum(values, 1))).astype(np.int64) + 1)
+    usual = int(lengths.argmax())
+    return usual if usual >= LONG and lengths[usual] > NEARLY * len(values) else 0
+
+
+def _counts_rows(values: FloatArray) -> bool:
+    """Whether numbers that all differ are evenly spread, as the numbers of rows are.
 
     Those of a sample, or of rows that a filter left, have gaps of many sizes.
     """
-    present = min(tally.seen, records) - tally.missing if tally.complete else tally.seen
-    if tally.distinct < max(present, FEW_CODES):
-        return False
-    values, _ = distribution(tally)
-    if values[0] < 0:
-        return False
     even = np.linspace(values[0], values[-1], len(values))
     strays = min(EVENLY, KOLMOGOROV / math.sqrt(len(values)))
     return bool(np.abs(values - even).max() <= strays * (values[-1] - values[0]))

@@ -256,7 +256,7 @@ def standing_together(table: OpenedTable, name: str, seen: Tally) -> bool:
         return False
     runs, last = 0, None
     for batch in table.batches([name]):
-        values = _plain(batch.column(0)).cast(pa.string())
+        values = _plain(batch.column(0)).drop_null().cast(pa.string())
         if not len(values):
             continue
         changes = pc.sum(pc.not_equal(values[1:], values[:-1]).cast(pa.int64())).as_py() or 0

@@ -206,8 +206,8 @@ def _households(
         if (
             name in given
             or name in table.recoded
-            or seen.kind not in ("integer", "text")
             or not may_number_households(table, seen)
+            or not (seen.kind == "text" or seen.whole)
         ):
             continue
         free = [own for own, role in roles.items() if role.role is not Role.IDENTIFIER]
@@ -235,7 +235,7 @@ FEW_SHARED = 3
 
 def _consecutive(seen: Tally) -> bool:
     """Whether whole numbers leave hardly any out: they count something."""
-    if seen.kind != "integer" or seen.lowest is None or seen.highest is None:
+    if not seen.whole or seen.lowest is None or seen.highest is None:
         return False
     return seen.highest - seen.lowest + 1 <= 2 * seen.distinct
 
@@ -260,12 +260,26 @@ def _derived(
     found = _too_fine(tallies, roles, given, follows)
     for name, each in follows.items():
         every = [one for one in each if one.source not in found]
-        free = name not in given and name not in found
-        if not every or not free or roles[name].role is not Role.KEY or _stays(name, every):
+        if not every or name in found or roles[name].role is not Role.KEY:
+            continue
+        if name in given or _stays(name, every):
+            found |= _same_keys(name, every, roles, given)
             continue
         own = next((one for one in every if one.source not in follows), every[0])
         found[name] = Proposal(Role.IDENTIFIER, f"{own.words}: dropped, as it would tell that one")
     return found
+
+
+def _same_keys(
+    name: str, every: Sequence[Follows], roles: Roles, given: Mapping[str, Role]
+) -> Roles:
+    """Keys that are one that stays in other words: randomised beside it they contradict it."""
+    why = f"it is '{name}' in other words: dropped, as it would tell that one"
+    return {
+        one.source: Proposal(Role.IDENTIFIER, why)
+        for one in every
+        if one.both and one.source not in given and roles[one.source].role is Role.KEY
+    }
 
 
 MANY_CODES = 100

@@ -71,6 +71,14 @@ class Tally:
         """How many values there are, missing not counted."""
         return len(self.values)
 
+    @property
+    def whole(self) -> bool:
+        """Whether all are whole numbers, of whatever type: a gap makes a column of them floats."""
+        if self.kind != "number":
+            return self.kind == "integer"
+        values = self.values.to_numpy(zero_copy_only=False)
+        return len(values) > 0 and bool((np.isfinite(values) & (values == np.floor(values))).all())
+
     def labels(self) -> tuple[Label, ...]:
         """The distinct values as labels, sorted, or all categories where the type orders them."""
         if self.order:
