@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pramana.errors import TooLarge
+from pramana.methods.optimal.method import Optimal
 from tests.cli.conftest import Run
 
 PROTECT = (
@@ -109,3 +111,20 @@ def test_commands_that_are_printed_and_published_can_be_run(
     for command in (asked.removeprefix("Ask it: "), told):
         answer = run(command[command.index("estimate") :])
         assert answer.code == 0, (command, answer)
+
+
+def test_a_design_too_large_to_be_made_again_says_nothing_of_the_claim(
+    withheld: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither that it holds nor that it does not: it is the owner's word, and the rest is told."""
+
+    def too_large(*_: object, **__: object) -> None:
+        raise TooLarge("more than a design takes")
+
+    monkeypatch.setattr(Optimal, "design", too_large)
+    found = run("verify out --original people.csv --json")
+    assert found.code == 0, found
+    (claim,) = [own for own in found.json["checks"] if own["name"] == "spontaneous-recognition"]
+    assert claim["state"] == "stated"
+    assert "too large to be made from the original again" in claim["detail"]
+    assert "--mechanism" in claim["detail"]

@@ -15,9 +15,11 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.errors import DoesNotHold, OutsideDomain, TooLarge
+from pramana.errors import DoesNotHold, Infeasible, OutsideDomain, TooLarge
 from pramana.matrices import ListedCells, matrix_from_json
+from pramana.methods.optimal import listing, sparse
 from pramana.methods.optimal.cells import KeyCells, as_counts
+from pramana.methods.optimal.covering import cover
 from pramana.methods.optimal.decoys import with_listed_decoys
 from pramana.methods.optimal.design import optimal_design
 from pramana.methods.optimal.listing import listed_cells
@@ -282,6 +284,34 @@ def test_cells_without_number_are_refused_with_a_way_out():
     huge = Counts.of_codes(tuple("abcdefgh"), labels, [np.array([0, 1])] * 8)
     with pytest.raises(TooLarge, match="Coarsen 'a', which has 200 values"):
         listed_cells(huge, 0.5, rules=CellRules(), width=2)
+
+
+def test_more_rare_combinations_than_can_be_designed_for_are_refused_at_once(monkeypatch):
+    """With the key that is in most of them, before any program is solved."""
+    counts = counts_of(people())
+    asked = {"rules": CellRules(), "width": 2}
+    monkeypatch.setattr(listing, "first_cover", None)
+    monkeypatch.setattr(listing, "MOST_NEEDS", 100)
+    with pytest.raises(TooLarge, match=r"up to 100. Coarsen 'k0', .* has 12 values, lower --width"):
+        listed_cells(counts, ALPHA, **asked)
+
+
+def test_what_frequent_cells_cannot_supply_is_not_searched_for(monkeypatch):
+    """Of 200 people of whom hardly two are alike: one program for each kind of target, no more."""
+    generator = np.random.default_rng(3)
+    columns = {f"k{place}": generator.integers(0, 9, 200) for place in range(4)}
+    columns["k0"][:25] = columns["k1"][:25] = columns["k2"][:25] = columns["k3"][:25] = 0
+    counts = counts_of(columns, sizes=(9,) * 4)
+    programs = []
+
+    def counted(*cells, **options):
+        programs.append(options)
+        return cover(*cells, **options)
+
+    monkeypatch.setattr(sparse, "cover", counted)
+    with pytest.raises(Infeasible, match="cannot cover them"):
+        optimal_design(counts, alpha=0.05, width=2)
+    assert len(programs) <= 2
 
 
 def test_cells_are_found_by_number_and_joined_once():

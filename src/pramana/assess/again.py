@@ -14,7 +14,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from pramana.errors import PramanaError
+from pramana.errors import PramanaError, TooLarge
 from pramana.guarantees.base import Guarantee, only_the_owner
 from pramana.guarantees.claim import Claim
 from pramana.guarantees.evaluate import attained
@@ -37,6 +37,7 @@ from pramana.types import Say
 __all__ = ["checked_by_truth", "designed_again"]
 
 UNKEPT: Final = "that these made the records only those that were kept can show (--mechanism)"
+TOO_LARGE: Final = "matrices for it are too large to be made from the original again"
 OTHERS: Final = "cannot tell here: the matrices made from the original again are other ones"
 
 
@@ -83,7 +84,12 @@ def designed_again(
         yield from _by_kept(certificate, original, mechanism, owned)
         made: Mechanism | None = mechanism
     else:
-        plan = None if method is None else _plan(certificate, original, method)
+        try:
+            plan = None if method is None else _plan(certificate, original, method)
+        except TooLarge:
+            for claim in owned:
+                yield Check.stated(claim.name, f"{TOO_LARGE}; {UNKEPT}")
+            return
         found = {} if plan is None else {claim.name: claim.attained for claim in plan.claims}
         for claim in owned if method is not None else ():
             told = "matrices made from the original again give"
@@ -122,11 +128,16 @@ def _claimed(claim: Claim, found: Guarantee | None, told: str, none: str, *, kep
 
 
 def _plan(certificate: Certificate, original: OpenedTable, method: Method) -> Plan | None:
-    """The plan that a method makes of the original; nothing where it makes none."""
+    """The plan that a method makes of the original; nothing where it makes none.
+
+    One that is too large to be made says nothing of a claim.
+    """
     asked = [claim.asked for claim in certificate.claims if claim.asked is not None]
     try:
         data = _narrowed(original, certificate.true_schema.names)
         return design(certificate.true_schema, *asked, data=data, method=method)
+    except TooLarge:
+        raise
     except PramanaError:
         return None
 

@@ -16,7 +16,10 @@ from pramana.methods.optimal.cells import KeyCells
 from pramana.methods.optimal.covering import SMALL_SHARE, Covering
 from pramana.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["Transitions", "transitions"]
+__all__ = ["Transitions", "most_supplied", "transitions"]
+
+MOST_SUPPLIED = 0.5
+"""Of the records of frequent cells no more than this share moves."""
 
 
 @dataclass
@@ -44,7 +47,7 @@ def transitions(
     """
     found = Transitions()
     demand = _Demand.of(cells, covering, alpha)
-    common = np.flatnonzero((cells.numbers * alpha >= 1) & ~cells.fixed)
+    common = _common(cells, alpha)
     common = common[np.argsort(-cells.numbers[common], kind="stable")]
     order = np.argsort(-cells.numbers[covering.movers] * covering.leaving, kind="stable")
     for place in order.tolist():
@@ -55,6 +58,16 @@ def transitions(
     if demand.open.sum() <= 1e-12:
         return found
     return _from_common(found, cells, covering, demand.open, common)
+
+
+def most_supplied(cells: KeyCells, alpha: float) -> float:
+    """How many records frequent cells can supply at most."""
+    return MOST_SUPPLIED * float(cells.numbers[_common(cells, alpha)].sum())
+
+
+def _common(cells: KeyCells, alpha: float) -> IntArray:
+    """The frequent cells whose records may move."""
+    return np.flatnonzero((cells.numbers * alpha >= 1) & ~cells.fixed)
 
 
 @dataclass
@@ -143,7 +156,7 @@ def _from_common(
     """Fill the open demand from frequent cells, one after the other, each to the same share."""
     wanted = float(open_demand.sum())
     reach = np.cumsum(cells.numbers[common])
-    if len(common) == 0 or reach[-1] * 0.5 < wanted:
+    if len(common) == 0 or reach[-1] * MOST_SUPPLIED < wanted:
         return None
     many = int(np.searchsorted(reach, wanted / SMALL_SHARE)) + 1
     sources = common[:many]

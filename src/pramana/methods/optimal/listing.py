@@ -47,6 +47,9 @@ SWEEPS = 6
 EACH = 4
 """So many cells are taken from each start; three times as many where few occur."""
 
+MOST_NEEDS = 200_000
+"""Rare cells, once for each rare combination they are in: for so many a design takes minutes."""
+
 LOOKED_UP = 200_000
 """Up to so many combinations of a choice have a place each in a table."""
 
@@ -72,6 +75,7 @@ def listed_cells(
     asked = choices_of_keys(counts.columns, width=width, choices=choices)
     own = counts.cells.astype(np.int64)
     cells = KeyCells.listed(counts, own, choices=asked, rules=rules)
+    _require_quick(cells, alpha)
     short = np.maximum(NEARLY / alpha - cells.totals, 0.0)
     # Combinations that are frequent now may turn out too rare once records move.
     short = np.maximum(short, np.where(cells.totals * alpha < REACH, SLIGHTLY, 0.0))
@@ -99,6 +103,24 @@ def _require_numbered(counts: Counts) -> None:
             f"number. Coarsen '{counts.columns[largest]}', which has {counts.sizes[largest]:,} "
             "values, or declare fewer keys."
         )
+
+
+def _require_quick(cells: KeyCells, alpha: float) -> None:
+    """Refuse what would take longer than anyone waits: time grows with the rare combinations."""
+    rare = (cells.totals > 0) & (cells.totals * alpha < 1)
+    held = rare[cells.combination[cells.rare(alpha)]].sum(axis=0)
+    if int(held.sum()) <= MOST_NEEDS:
+        return
+    names, by_choice = cells.counts.columns, list(zip(cells.choices, held.tolist(), strict=True))
+    part = {name: sum(own for keys, own in by_choice if name in keys) for name in names}
+    worst = max(names, key=part.__getitem__)
+    raise TooLarge(
+        f"{int(rare.sum()):,} combinations of keys that are looked at together are shared by too "
+        f"few people, and {int(held.sum()):,} cells of all keys stand in them: a design takes up "
+        f"to {MOST_NEEDS:,}. Coarsen '{worst}', which is in most of them and has "
+        f"{cells.counts.sizes[names.index(worst)]:,} values, lower --width, raise alpha, or "
+        "declare fewer keys."
+    )
 
 
 def _grown(

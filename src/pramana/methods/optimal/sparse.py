@@ -8,11 +8,12 @@ from pramana.matrices import SparseRows
 from pramana.methods.optimal.cells import KeyCells
 from pramana.methods.optimal.covering import (
     SMALL_SHARE,
+    Covering,
     by_combination,
     cover,
     first_constraints,
 )
-from pramana.methods.optimal.filling import transitions
+from pramana.methods.optimal.filling import most_supplied, transitions
 from pramana.methods.optimal.loss import squared_error
 from pramana.types import IntArray
 
@@ -64,6 +65,8 @@ def _repeat(
         )
         if covering is None:
             return None
+        if _lacks_supply(cells, covering, alpha):
+            return None  # cells that are made to stay would only ask for more
         reached = covering.reached
         torn = np.intersect1d(covering.targets, covering.movers)
         if len(torn):
@@ -87,6 +90,12 @@ def _repeat(
             ways *= 2  # not too few records there: too much of one cell arrives
         also = np.union1d(also, missed)
     return None
+
+
+def _lacks_supply(cells: KeyCells, covering: Covering, alpha: float) -> bool:
+    """Whether frequent cells cannot supply what targets need beyond the records that leave."""
+    moved = float((cells.numbers[covering.movers] * covering.leaving).sum())
+    return float(covering.inflow.sum()) - moved > most_supplied(cells, alpha)
 
 
 def _violated(cells: KeyCells, matrix: SparseRows, alpha: float) -> IntArray:
