@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     )
     from pramana.protecting import protect
     from pramana.readings.release import Release
+    from pramana.release.certificate import Certificate
     from pramana.release.folder import require_free
     from pramana.release.verify import Verdict
     from pramana.reports.inline import drawn_beside, drawn_methods, drawn_shape
@@ -430,7 +431,25 @@ def _mechanism(
         ) from None
     if not set(mechanism.strata) <= set(schema.strata):
         raise InputError("The matrices have strata that this release has not: they are another's.")
+    _require_published(mechanism, release.certificate)
     return mechanism
+
+
+def _require_published(mechanism: Mechanism, certificate: Certificate) -> None:
+    """Refuse matrices beside published ones that cannot be theirs: promises would seem broken."""
+    from pramana.errors import InputError
+
+    published = certificate.mechanism
+    if published is None:
+        return
+    shapes = ({step.columns for step in own} for own in (mechanism, published))
+    alike = len(set(map(frozenset, shapes))) == 1
+    # Those that were made from the data are published with decoys, and are kept without.
+    if not alike or not (certificate.data_dependent or mechanism == published):
+        raise InputError(
+            "The certificate publishes its matrices, and these are others: they are of another "
+            "release. Leave --mechanism out."
+        )
 
 
 def attack(

@@ -117,6 +117,23 @@ def test_a_file_that_is_no_mechanism_is_refused(steward: Path, run: Run) -> None
         assert "nowhere" not in found.err
 
 
+def test_matrices_of_another_release_are_refused_beside_published_ones(
+    steward: Path, run: Run
+) -> None:
+    """An attack by them would say that a promise is broken which holds."""
+    protect = "protect people.csv --schema schema.toml -o {0} --steward-folder mine-{0} {1}"
+    kinds = {"one": "--method retention --k 3", "two": "--method retention --k 2",
+             "three": "--alpha 0.4 --width 2 --publish-matrix always"}  # fmt: skip
+    for name, asked in kinds.items():
+        assert run(protect.format(name, asked)).code == 0
+    for name in kinds:
+        for kept in kinds:
+            for verb in ("audit", "verify"):
+                found = run(f"{verb} {name} --original people.csv --mechanism mine-{kept}")
+                assert found.code == (0 if kept == name else 2), found
+                assert kept == name or "they are of another release" in found.err
+
+
 def test_withheld_matrices_are_verified_by_those_that_were_kept(steward: Path, run: Run) -> None:
     """What only the owner can say of the draws is looked at, given the matrices."""
     assert run(PROTECT).code == 0
