@@ -440,6 +440,8 @@ def _require_published(mechanism: Mechanism, certificate: Certificate) -> None:
     from pramana.errors import InputError
 
     published = certificate.mechanism
+    if certificate.nature.grouped:
+        raise InputError("Keys were replaced within groups, by no matrices: leave --mechanism out.")
     if published is None:
         return
     shapes = ({step.columns for step in own} for own in (mechanism, published))

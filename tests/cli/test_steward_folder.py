@@ -132,6 +132,11 @@ def test_matrices_of_another_release_are_refused_beside_published_ones(
                 found = run(f"{verb} {name} --original people.csv --mechanism mine-{kept}")
                 assert found.code == (0 if kept == name else 2), found
                 assert kept == name or "they are of another release" in found.err
+    assert run(protect.format("groups", "--method resample --k 3")).code == 0
+    for verb in ("audit", "verify"):
+        found = run(f"{verb} groups --original people.csv --mechanism mine-one")
+        assert found.code == 2
+        assert "by no matrices" in found.err
 
 
 def test_withheld_matrices_are_verified_by_those_that_were_kept(steward: Path, run: Run) -> None:
