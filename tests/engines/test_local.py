@@ -115,11 +115,11 @@ def test_chunks_threads_batches_and_memory_never_change_a_release(parquet, tmp_p
             table = LocalTable.of(parquet, coded=["sex", "region"], threads=threads, memory=memory)
             made[threads, memory] = bytes_of(protected(table), tmp_path)
     for size in (99, 1000, 10**6):
-        monkeypatch.setattr(parquet_format, "PART_RECORDS", size)
+        monkeypatch.setattr(parquet_format, "PART_RECORDS", (size, size))
         for source in (parquet, people(5000), open_table(parquet), open_table(people(5000))):
             made[size, id(source)] = bytes_of(protected(LocalTable.of(source)), tmp_path)
     monkeypatch.setattr(parquet_format, "GROUP_MOST", 500)
-    monkeypatch.setattr(parquet_format, "PART_RECORDS", 77)
+    monkeypatch.setattr(parquet_format, "PART_RECORDS", (77, 77))
     table = LocalTable.of(parquet, coded=["sex"])
     made["groups in batches"] = bytes_of(protected(table), tmp_path)
 
@@ -246,7 +246,7 @@ def test_progress_hears_of_every_record_once_a_pass(parquet, tmp_path):
 
 def test_an_error_half_way_leaves_nothing(parquet, tmp_path, monkeypatch):
     """No file, no temporary folder; a file that was there stays as it was."""
-    monkeypatch.setattr(parquet_format, "PART_RECORDS", 700)
+    monkeypatch.setattr(parquet_format, "PART_RECORDS", (700, 700))
 
     def fail(batch, position):
         if position > 2000:
@@ -293,7 +293,7 @@ def test_a_killed_process_leaves_no_file_under_the_name(parquet, tmp_path):
         from pathlib import Path
         from pramana.engines.local import table as local
         from pramana.formats import door, parquet
-        parquet.PART_RECORDS = 700
+        parquet.PART_RECORDS = (700, 700)
         door.in_groups.__kwdefaults__["size"] = 100
         table = local.LocalTable.of({str(parquet)!r}, threads=1)
         def slow(batch, position):

@@ -20,6 +20,7 @@ import pramana as pm
 from pramana import api
 from pramana.api import report
 from pramana.assess.report import make_report
+from pramana.errors import DoesNotHold
 from pramana.formats.opening import open_table
 from pramana.guarantees.registry import GUARANTEES
 from pramana.pictures import COLOURS as PALETTE
@@ -207,6 +208,14 @@ def test_internal_reports_of_two_truths_differ(folder):
     two = report(folder, original=swapped).html
 
     assert one != two
+
+
+def test_other_people_are_refused_though_attacks_ran_beside_the_check(folder):
+    """As many people who share what left as it is, and not the truth of what was drawn."""
+    truth = people(1500)
+    swapped = truth.set_column(2, "age", pa.array([70] * 1500))
+    with pytest.raises(DoesNotHold, match="does not belong to this release"):
+        report(folder, original=swapped)
 
 
 def test_the_code_in_it_runs(folder, external):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ from pramana.matrices.families import UniformMixture
 from pramana.matrices.reporting import Reporting
 from pramana.numeric import counted, percent_down, percent_up, text_down, text_up
 from pramana.parallel import side_by_side
+from pramana.pictures import altair
 from pramana.readings.release import Release
 from pramana.release.checks import Verdict
 from pramana.release.told import SILENT, told_codes
@@ -109,10 +110,16 @@ def make_report(
     def measured() -> UtilityReport | None:
         return None if truth is None else assess_utility(release, truth)
 
-    with side_by_side(1) as beside:  # what is lost hangs on nothing that is checked or attacked
+    def attacked(*, belongs: bool) -> tuple[ReleaseAudit | None, tuple[str, ...]]:
+        return _audit(release, truth, say, belongs=belongs)
+
+    with side_by_side(2) as beside:  # each takes the original at its word, and the check decides
         measuring = beside.submit(copy_context().run, measured)
+        attacking = beside.submit(copy_context().run, partial(attacked, belongs=True))
+        beside.submit(altair)  # which takes a while to load
         verdict = _verdict(release, truth, say)
-        audit, notes = _audit(release, truth, say, belongs=verdict is not None and verdict.valid)
+        fits = verdict is not None and verdict.valid
+        audit, notes = attacking.result() if fits else attacked(belongs=False)
         if say is not None:
             say("Measuring what is lost" if truth is not None else "Writing the report")
         utility = measuring.result()

@@ -39,8 +39,12 @@ from pramana.table.stamps import FileStamp
 
 __all__ = ["PARQUET", "ParquetFormat", "open_parts", "parts_of"]
 
-PART_RECORDS: Final = 2**17
-"""Row groups are read together up to about this number of records."""
+PART_RECORDS: Final = (2**17, 2**19)
+"""Row groups are read together up to about a number of records between these: few parts change
+hands less often, and enough of them keep all processors busy to the end."""
+
+PARTS: Final = 4
+"""So many for each processor are enough."""
 
 CELL_BYTES: Final = 8
 
@@ -260,7 +264,9 @@ class _File:
                 yield from placed(self.batches(groups[0], list(columns)))
 
     def _grouped(self, columns: int) -> Iterator[tuple[list[int], int]]:
-        most = min(PART_RECORDS, batch_cells() // max(columns, 1))
+        least, most = PART_RECORDS
+        shared = self.metadata.num_rows // (PARTS * default_threads())
+        most = min(max(least, min(most, shared)), batch_cells() // max(columns, 1))
         groups: list[int] = []
         total = 0
         for group in range(self.metadata.num_row_groups):
