@@ -105,6 +105,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             code = _outcome(arguments, told)
     except KeyboardInterrupt:  # all was done just then
         code = _interrupted(told)
+    if arguments is None:  # nor is what ends with it looked through for garbage once more
+        gc.disable()
+        gc.freeze()
     raise SystemExit(code)
 
 

@@ -135,7 +135,8 @@ def whole_file(path: Path, *, force: bool = False, mode: int | None = None) -> I
             mode = stat.S_IMODE(path.stat().st_mode)
         if mode is not None:
             place.chmod(mode)
-        _to_disk(place)
+        if not _hidden(path):
+            _to_disk(place)
         with undisturbed():
             if force:
                 require_free(path, force=True)
@@ -269,8 +270,9 @@ def _listing(folder: Path) -> list[tuple[str, int, int, int]]:
 
 def _confirm(path: Path) -> None:
     """Wait until the name would survive a power cut."""
-    if not any(map(NAME.fullmatch, path.parent.parts)):
-        stands(path)
+    if _hidden(path):
+        return
+    stands(path)
     try:
         _to_disk(path.parent)
     except OSError as error:
@@ -278,6 +280,11 @@ def _confirm(path: Path) -> None:
             f"{path} stands, and the disk did not confirm it ({error.strerror}): look at it after "
             "the next start of the machine."
         ) from None
+
+
+def _hidden(path: Path) -> bool:
+    """Whether it is part of a folder yet to get its name, for all of which it is waited then."""
+    return any(map(NAME.fullmatch, path.parent.parts))
 
 
 def _all_to_disk(places: list[Path]) -> None:
