@@ -230,9 +230,9 @@ def test_intervals_hold(model, infer):
 
 def test_where_noise_is_strong_intervals_miss_to_both_sides():
     """Coefficient and standard error hang on the same noise: of 200 releases at retention 0.4 the
-    three intervals were beyond the truth once, and 2 to 3 % of each fell short of it. Half way to
-    its end the standard error is smaller there, and ends are nearer: both sides miss, at most 13
-    times each (200 at 0.025: 0.1 %), and no interval is longer than before."""
+    three intervals of so many standard errors were beyond the truth once, and 2 to 3 % of each fell
+    short of it. Ends that are judged each by its own scores miss to both sides, at most 13 times
+    each (200 at 0.025: 0.1 %)."""
     rng = np.random.default_rng(2)
     formula, family = bench.MODELS["logistic, both"]
     right, beyond = np.array(bench.TRUTHS["logistic, both"]), np.zeros((2, 3))
@@ -242,9 +242,6 @@ def test_where_noise_is_strong_intervals_miss_to_both_sides():
         found = made.regress(formula, family=family)
         missed = np.array([found.low > right, found.high < right])
         beyond += np.where(right > 0, missed, missed[::-1])
-        usual = found.question.z(3) * found.se
-        assert (found.coefficients - found.low <= usual + 1e-12).all()
-        assert (found.high - found.coefficients <= usual + 1e-12).all()
     assert beyond.max() <= 13, beyond
     assert beyond[0].sum() >= 4, beyond
 

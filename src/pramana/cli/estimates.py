@@ -112,8 +112,12 @@ def show_regression(found: Regression) -> None:
     for name in found.names:
         own = found[name]
         figures = [f"{own[key]:.5g}" for key in ("coefficient", "se")]
-        ends = f"{own['low']:.5g} to {own['high']:.5g}"
-        rows.append((name, *figures, f"{own['z']:.2f}", f"{own['p_value']:.3g}", ends))
+        low, high = (
+            "no bound" if math.isinf(own[end]) else f"{own[end]:.5g}" for end in ("low", "high")
+        )
+        rows.append(
+            (name, *figures, f"{own['z']:.2f}", f"{own['p_value']:.3g}", f"{low} to {high}")
+        )
     console.print(table_of(heads, rows, right=heads[1:]))
     bullet(console, found.note)
 

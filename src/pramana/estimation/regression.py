@@ -26,6 +26,7 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 
 from pramana.errors import NotCovered
+from pramana.estimation.regression_ends import not_refuted
 from pramana.estimation.variance import Inference
 from pramana.numeric import require_choice
 from pramana.types import FloatArray, IntArray
@@ -43,10 +44,10 @@ WEAKEST = 4.0
 errors away from none; below that, intervals around the root hold too rarely."""
 
 SURE = 30.0
-"""From so many on, standard errors change next to nothing along an interval."""
+"""From so many on, the spread of the scores changes next to nothing along an interval."""
 
 MOST_NUMBERS = 500_000_000
-"""Times the coefficients: where the design has more, drawing in ends would take minutes."""
+"""Times the coefficients: where the design has more, a spread for every value takes minutes."""
 
 MOST_ROUNDS = 60
 LARGEST = 30.0
@@ -216,6 +217,10 @@ class CorrectedScores:
         share = np.where(several, 1 / np.maximum(drawn - 1, 1), 0.0)
         return total - (sums * share[:, None]).T @ sums
 
+    def fitted(self, infer: Inference) -> float:
+        """How much more scores spread than those at the root, which was fitted to them."""
+        return self.records / max(self.records - self.size, 1.0) if infer == "population" else 1.0
+
     def certainty(self, direction: FloatArray, beta: FloatArray) -> float:
         """How many standard errors the information along a direction is away from none."""
         link = LINKS[self.family]
@@ -248,53 +253,16 @@ def solve_scores(
     _, slope = scores.at(beta)
     _require_finite(scores, beta, names)
     sure = _require_identified(scores, slope, beta, names)
-    covariance = _sandwich(scores, beta, infer)
-    reach = np.tile(z * np.sqrt(np.maximum(np.diag(covariance), 0)), (2, 1))
-    if sure < SURE and scores.apart is None and scores.numbers * scores.size < MOST_NUMBERS:
-        _draw_in(reach, scores, beta, covariance, infer, z)
+    spread = scores.spread(beta, infer=infer) * scores.fitted(infer)
+    inverse = np.linalg.inv(slope)
+    covariance = inverse @ spread @ inverse.T
+    se = np.sqrt(np.maximum(np.diag(covariance), 0))
+    steady = sure >= SURE or scores.numbers * scores.size >= MOST_NUMBERS
+    if steady and (scores.family == "linear" or not scores.undone):
+        return Solution(beta, covariance, np.tile(z * se, (2, 1)))
+    serving = spread if steady else None
+    reach = not_refuted(scores, beta, se, infer=infer, z=z, spread=serving)
     return Solution(beta, covariance, reach)
-
-
-def _sandwich(scores: CorrectedScores, beta: FloatArray, infer: Inference) -> FloatArray:
-    """The covariance of the root, if it were the one for ``beta``."""
-    inverse = np.linalg.inv(scores.at(beta)[1])
-    used = scores.records / max(scores.records - scores.size, 1.0)
-    covariance: FloatArray = inverse @ scores.spread(beta, infer=infer) @ inverse.T
-    return covariance * (used if infer == "population" else 1.0)
-
-
-def _draw_in(
-    reach: FloatArray,
-    scores: CorrectedScores,
-    beta: FloatArray,
-    covariance: FloatArray,
-    infer: Inference,
-    z: float,
-) -> None:
-    """Bring ends nearer on the side where standard errors shrink.
-
-    Where noise is strong, a coefficient far out comes with a large standard error, from the same
-    noise: misses are on the side of no effect, where they are as rare as they should be, and never
-    on the other, so that intervals hold too often. A value is judged by the standard error half
-    way to it, the other coefficients going along as they vary with it, and by that at the root
-    where that one is smaller.
-    """
-    for place, wide in np.ndenumerate(reach[0]):
-        if not wide > 0:
-            continue
-        along = covariance[:, place[0]] / covariance[place[0], place[0]]
-        for side, sign in enumerate((-1.0, 1.0)):
-            end = wide
-            for _ in range(3):
-                try:
-                    own = _sandwich(scores, beta + sign * end / 2 * along, infer)[place * 2]
-                except np.linalg.LinAlgError:
-                    break
-                half_way = z * math.sqrt(max(float(own), 0.0))
-                if not 0 < half_way < wide:
-                    break
-                end = (end + half_way) / 2
-            reach[side, place[0]] = end
 
 
 def _root(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass, field
-from math import erfc, inf, sqrt
+from math import erfc, inf, isfinite, sqrt
 from typing import Any
 
 import numpy as np
@@ -149,8 +149,11 @@ class Regression:
             "infer": self.question.infer,
             "weight": self.weight,
             "why": self.why,
-            "coefficients": [{"name": name, **self[name]} for name in self.names],
+            "coefficients": [{"name": name, **self._plain(name)} for name in self.names],
         }
+
+    def _plain(self, name: str) -> dict[str, float | None]:
+        return {head: own if isfinite(own) else None for head, own in self[name].items()}
 
     def plot(self) -> Any:
         """A chart of the coefficients with their intervals (Altair)."""

@@ -237,7 +237,7 @@ def model(
                 "words": _term(name, release.certificate.labels),
                 "text": _text(own["coefficient"]),
                 "se": _text(own["se"]),
-                "interval": f"{_text(own['low'])} to {_text(own['high'])}",
+                "interval": _interval(own["low"], own["high"], ""),
                 "p": "< 0.001" if own["p_value"] < 0.001 else f"{own['p_value']:.3f}",
                 "unreliable": own["low"] <= 0 <= own["high"],
                 "figures": [_plain(own[head]) for head in ("coefficient", "se", "low", "high")]

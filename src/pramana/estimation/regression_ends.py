@@ -1,0 +1,136 @@
+"""How far intervals of coefficients reach: to the values that a test of the scores refutes.
+
+An estimate and so many standard errors to both sides are right where the scores are straight lines
+in the coefficients and their spread is the same along the interval. Through strong noise they are
+not: a coefficient far out comes with a large standard error, from the same noise; and that of a
+steep effect, or of a rare response, comes out small or runs away, so that the truth lies beyond
+the end of whoever was small. But at every value the sum of the scores is a sum of independent
+terms, of mean 0 if the value is true. So each value is judged by its own score and spread, the
+other coefficients brought to where their scores are 0, and what is left of these taken off
+[Neyman59]. Where no value however large is refuted, the interval has no end.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pramana.estimation.variance import Inference
+from pramana.types import BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    from pramana.estimation.regression import CorrectedScores
+
+__all__ = ["not_refuted"]
+
+MOST_TRIES, MOST_STEPS = 40, 25
+
+NEAR = 0.01
+"""An end is where the test says so, up to this part of the quantile."""
+
+FLAT = 1.005
+"""Where twice the distance is refuted by less than so many times as much, there is no end."""
+
+
+def not_refuted(
+    scores: CorrectedScores,
+    beta: FloatArray,
+    se: FloatArray,
+    *,
+    infer: Inference,
+    z: float,
+    spread: FloatArray | None,
+) -> FloatArray:
+    """How far each coefficient's interval goes below and above the root.
+
+    Args:
+        scores: of the model.
+        beta: their root.
+        se: standard errors there.
+        infer: about the records or the population.
+        z: so many standard errors a score must be off 0 to refute a value.
+        spread: of the scores, where that at the root serves for all values.
+    """
+    reach = np.tile(z * se, (2, 1))
+    for side, place in np.ndindex(reach.shape):
+        if reach[side, place] > 0:
+            path = _Path(scores, beta, se, place, (-1.0, 1.0)[side], infer, spread)
+            reach[side, place] = path.end(float(reach[side, place]), z)
+    return reach
+
+
+@dataclass
+class _Path:
+    """Values of one coefficient to one side of the root, with the others that go along."""
+
+    scores: CorrectedScores
+    root: FloatArray
+    se: FloatArray
+    place: int
+    sign: float
+    infer: Inference
+    spread: FloatArray | None
+    others: BoolArray = field(init=False)
+    here: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.others = np.arange(len(self.root)) != self.place
+        self.here = self.root
+
+    def end(self, begin: float, z: float) -> float:
+        """The nearest distance that is refuted; ``begin`` where the scores do not tell."""
+        inside, before = 0.0, 0.0
+        outside, beyond = math.inf, math.inf
+        tried = begin
+        for _ in range(MOST_TRIES):
+            found = self._refuted(tried)
+            if math.isnan(found):
+                return begin if tried <= begin else math.inf
+            if abs(found - z) < NEAR * z:
+                return tried
+            if found > z:
+                outside, beyond = tried, found
+            elif outside == math.inf and tried > begin and not found > FLAT * before:
+                return math.inf
+            else:
+                inside, before = tried, found
+            part = (z - before) / (beyond - before)
+            step = inside if outside == math.inf else (outside - inside) * min(max(part, 0.1), 0.9)
+            tried = inside + step
+        return tried
+
+    def _refuted(self, distance: float) -> float:
+        """By how many standard errors the score at this distance is off 0."""
+        beta = self._along(distance)
+        score, slope = self.scores.at(beta)
+        aside = slope[np.ix_(self.others, self.others)]
+        combined = np.ones(len(beta))
+        combined[self.others] = -_solved(aside, slope[self.others, self.place])
+        spread = self.spread
+        if spread is None:
+            spread = self.scores.spread(beta, infer=self.infer) * self.scores.fitted(self.infer)
+        variance = float(combined @ spread @ combined)
+        if not variance > 0:
+            return math.nan
+        return -self.sign * float(combined @ score) / math.sqrt(variance)
+
+    def _along(self, distance: float) -> FloatArray:
+        """The coefficients at this distance, the scores of all others nearly 0."""
+        beta = self.here.copy()
+        beta[self.place] = self.root[self.place] + self.sign * distance
+        for _ in range(MOST_STEPS):
+            score, slope = self.scores.at(beta)
+            step = _solved(slope[np.ix_(self.others, self.others)], score[self.others])
+            most = float(np.max(np.abs(step) / self.se[self.others], initial=0.0))
+            beta[self.others] += step / max(1.0, most)
+            if most < NEAR:
+                break
+        self.here = beta
+        return beta
+
+
+def _solved(slope: FloatArray, score: FloatArray) -> FloatArray:
+    return np.asarray(np.linalg.lstsq(slope, score, rcond=1e-13)[0], dtype=np.float64)

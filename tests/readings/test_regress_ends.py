@@ -1,0 +1,132 @@
+"""Tests of how far intervals of coefficients reach, where noise is strong or effects are steep."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.special import logit
+from scipy.stats import binom, norm
+
+from pramana import api
+from pramana.cli.estimates import show_regression
+from pramana.errors import NotCovered
+from pramana.estimation.regression import Family
+from pramana.guarantees.differential_privacy import DifferentialPrivacy
+from pramana.readings.release import Release
+from pramana.table.domains import Categories
+from pramana.table.schema import Column, Role, Schema
+
+ANSWERED = Schema((Column("y", Role.KEY, Categories((0, 1))), Column("x", Role.SENSITIVE)))
+GROUPED = Schema(
+    (
+        Column("g", Role.KEY, Categories((0, 1))),
+        Column("x", Role.SENSITIVE),
+        Column("y", Role.SENSITIVE),
+    )
+)
+
+
+def chance(eta: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-eta))
+
+
+def answers(rng: np.random.Generator, intercept: float, slope: float) -> pa.Table:
+    """A thousand people, a response that will be randomised and a number that will be kept."""
+    x = rng.normal(size=1_000).round(2)
+    return pa.table({"y": (rng.random(1_000) < chance(intercept + slope * x)) * 1, "x": x})
+
+
+def groups(rng: np.random.Generator, family: Family, truth: tuple[float, ...], share: float):
+    """A thousand people in two groups, which will be randomised, and a response that is kept."""
+    g, x = (rng.random(1_000) < share) * 1, rng.normal(size=1_000).round(1)
+    eta = truth[0] + truth[1] * g + truth[2] * x
+    if family == "logistic":
+        y = (rng.random(1_000) < chance(eta)) * 1.0
+    else:
+        y = (eta + rng.normal(size=1_000)).round(3)
+    return pa.table({"g": g, "x": x, "y": y})
+
+
+def released(table: pa.Table, schema: Schema, epsilon: float, seed: int) -> Release:
+    asked = DifferentialPrivacy(epsilon=epsilon)
+    return api.protect(table, api.design(schema, asked, data=table, method="retention"), seed=seed)
+
+
+def missed(made, formula: str, family: Family, truth: tuple[float, ...]) -> np.ndarray:
+    """Whether each interval misses; no row where the model is refused."""
+    try:
+        found = made.regress(formula, family=family)
+    except NotCovered:
+        return np.empty((0, len(truth)), dtype=bool)
+    right = np.array(truth)
+    return ((right < found.low) | (right > found.high))[None]
+
+
+def test_a_share_has_the_ends_of_its_own_test():
+    """By hand: the response of nobody's covariates is a share, undone with its error. Ends are the
+    shares at so many errors from it, as logits, and not so many errors of the logit away."""
+    made = released(answers(np.random.default_rng(1), -2.0, 0.0), ANSWERED, 1.0, seed=3)
+    found = made.regress("y ~ 1", family="logistic", infer="records")
+    table = made.crosstab("y", share=True, method="inverse")
+    share, error = table.cell(1)["estimate"], table.cell(1)["se"]
+    z = norm.ppf(0.975)
+
+    assert found.coefficients == pytest.approx([logit(share)])
+    assert found.low == pytest.approx([logit(share - z * error)], rel=0.02)
+    assert found.high == pytest.approx([logit(share + z * error)], rel=0.02)
+
+
+@pytest.mark.parametrize(("intercept", "slope"), [(0.0, 6.0), (-1.0, 3.0), (-3.0, 1.0)])
+def test_intervals_of_steep_effects_and_rare_responses_hold(intercept, slope):
+    """Through noise of epsilon 0.5 so many standard errors around a slope of 6 held in 0.59 of the
+    releases with an answer, around one of 3 in 0.83."""
+    rng, misses = np.random.default_rng(5), []
+    for seed in range(100):
+        made = released(answers(rng, intercept, slope), ANSWERED, 0.5, seed=seed)
+        misses.append(missed(made, "y ~ x", "logistic", (intercept, slope)))
+    told = np.concatenate(misses)
+
+    assert len(told) >= 30
+    assert told.sum(axis=0).max() <= binom.ppf(0.999, len(told), 0.05), told.mean(axis=0)
+
+
+@pytest.mark.parametrize(
+    ("family", "truth", "share", "epsilon"),
+    [("logistic", (-4.0, 3.0, 0.5), 0.5, 0.5), ("linear", (0.0, 5.0, 0.5), 0.05, 1.0)],
+)
+def test_intervals_of_randomised_groups_with_strong_effects_hold(family, truth, share, epsilon):
+    """They held in 0.85 to 0.88 of the releases of a rare response that one group has, and in 0.80
+    of those of a group of 5 % that is far from the others."""
+    rng, misses = np.random.default_rng(6), []
+    for seed in range(120):
+        made = released(groups(rng, family, truth, share), GROUPED, epsilon, seed=seed)
+        misses.append(missed(made, "y ~ g + x", family, truth))
+    told = np.concatenate(misses)
+
+    assert len(told) >= 30
+    assert told.sum(axis=0).max() <= binom.ppf(0.999, len(told), 0.05), told.mean(axis=0)
+
+
+def test_an_interval_without_an_end_is_told_everywhere(capsys):
+    """A slope that no release of this kind tells from an endless one, in JSON, print and chart."""
+    rng = np.random.default_rng(5)
+    for seed in range(20):
+        made = released(answers(rng, 0.0, 10.0), ANSWERED, 0.5, seed=seed)
+        try:
+            found = made.regress("y ~ x", family="logistic")
+        except NotCovered:
+            continue
+        if math.isinf(found.high[1]):
+            break
+    form = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    show_regression(found)
+
+    assert math.isfinite(found.low[1])
+    assert found.low[1] > 0
+    assert form["coefficients"][1]["high"] is None
+    assert "to no bound" in capsys.readouterr().out
+    assert found.plot().to_dict()["layer"]
