@@ -9,22 +9,30 @@ from __future__ import annotations
 import argparse
 import importlib
 import pkgutil
+import sys
 
 import benchmarks
 from benchmarks import _report
 
 
-def modules():
+def modules(asked: str | None = None):
+    """All benchmarks by name; the one that is asked for alone, where there is one of that name."""
     names = sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__))
-    found = {n: importlib.import_module(f"benchmarks.{n}") for n in names if n[0] != "_"}
-    return {name: module for name, module in found.items() if hasattr(module, "arguments")}
+    public = [name for name in names if name[0] != "_"]
+    for tried in ([asked] if asked in public else []), public:  # all would load all they measure
+        found = {name: importlib.import_module(f"benchmarks.{name}") for name in tried}
+        offered = {name: own for name, own in found.items() if hasattr(own, "arguments")}
+        if offered:
+            break
+    return offered
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     verbs = parser.add_subparsers(dest="name", metavar="BENCHMARK")
     parsers = {}
-    for name, module in modules().items():
+    known = modules(next(iter(sys.argv[1:]), None))
+    for name, module in known.items():
         parsers[name] = verbs.add_parser(name, help=module.__doc__.splitlines()[0])
         module.arguments(parsers[name])
     parser.add_argument(
@@ -38,10 +46,10 @@ def main() -> None:
     if unknown:
         parser.error(f"--write knows {', '.join(dict(_report.RUNS))}, not {', '.join(unknown)}.")
     if chosen.write is not None:
-        _report.write(modules(), parsers, names=chosen.write)
+        _report.write(known, parsers, names=chosen.write)
         return
     wrong = 0
-    for name, module in modules().items():
+    for name, module in known.items():
         if chosen.name in (None, name):
             options = chosen if chosen.name else parsers[name].parse_args([])
             found = module.run(options)
