@@ -22,10 +22,12 @@ def sum_along(table: FloatArray, place: int) -> FloatArray:
 
 def times_along(table: FloatArray, matrix: Any, place: int) -> FloatArray:
     """Multiply one axis of a table by a matrix, dense or sparse."""
-    moved = np.moveaxis(table, place, -1)
+    last = place == table.ndim - 1
+    moved = table if last else np.moveaxis(table, place, -1)
     flat = moved.reshape(-1, moved.shape[-1])
     product = np.asarray(flat @ matrix, dtype=np.float64)
-    return np.moveaxis(product.reshape(*moved.shape[:-1], -1), -1, place)
+    found = product.reshape(*moved.shape[:-1], -1)
+    return found if last else np.moveaxis(found, -1, place)
 
 
 def expected_along(along: Expected, place: int, before: Expected) -> Expected:

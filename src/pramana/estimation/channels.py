@@ -438,7 +438,7 @@ class Channels:
             table = getattr(channel, verb)(table)
         return table
 
-    @property
+    @cached_property
     def _late_kept(self) -> list[Channel]:
         """Strata must still stand apart when the axes that depend on them are undone."""
         late = [channel for channel in self.each if isinstance(channel, Same)]

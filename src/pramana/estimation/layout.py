@@ -53,17 +53,18 @@ class Axis:
         """The number of positions."""
         return len(self.cells)
 
-    @property
+    @cached_property
     def whole(self) -> bool:
         """Whether each position is its own group, so that nothing is merged or left out."""
         return self.groups == tuple(range(self.size))
 
-    @property
+    @cached_property
     def membership(self) -> FloatArray:
         """Positions by groups, 1 where a truth counts."""
         table = np.zeros((self.size, max(len(self.group_cells), 1)))
         inside = np.array(self.groups) >= 0
         table[np.flatnonzero(inside), np.array(self.groups)[inside]] = 1
+        table.flags.writeable = False
         return table
 
 
@@ -128,17 +129,17 @@ class Layout:
         """The columns to count the released records by, in the order of the axes."""
         return tuple(name for axis in self.axes for name in axis.columns)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """The shape of the released table."""
         return tuple(axis.size for axis in self.axes)
 
-    @property
+    @cached_property
     def grouped_shape(self) -> tuple[int, ...]:
         """The shape of the estimate before it is laid out by columns."""
         return tuple(max(len(axis.group_cells), 1) for axis in self.axes)
 
-    @property
+    @cached_property
     def by_labels(self) -> tuple[tuple[Label, ...], ...]:
         """The labels of each column asked for."""
         return tuple(self.labels[name] for name in self.by)
@@ -199,10 +200,9 @@ class Layout:
     def lay_out(self, grouped: ArrayLike) -> FloatArray:
         """A table with one axis a column of ``by``; combinations that cannot exist hold 0."""
         values = np.asarray(grouped, dtype=np.float64).reshape(self.grouped_shape)
-        names = [name for axis in self.axes for name in axis.columns if name in self.by]
-        spread = np.zeros([len(self.labels[name]) for name in names])
-        spread[self._targets] = values.reshape([len(t) for t in self._target_sizes])
-        order = [names.index(name) for name in self.by]
+        sizes, order = self._laid
+        spread = np.zeros(sizes)
+        spread[self._targets] = values.reshape(self._target_sizes)
         return spread.transpose(order)
 
     def gather(self, table: ArrayLike) -> FloatArray:
@@ -213,8 +213,14 @@ class Layout:
         return np.asarray(found[self._targets], dtype=np.float64).reshape(self.grouped_shape)
 
     @cached_property
-    def _target_sizes(self) -> list[range]:
-        return [range(max(len(axis.group_cells), 1)) for axis in self.axes if _asked(axis, self.by)]
+    def _laid(self) -> tuple[list[int], list[int]]:
+        """The lengths of the columns asked for as axes have them, and the order asked for."""
+        names = [name for axis in self.axes for name in axis.columns if name in self.by]
+        return [len(self.labels[name]) for name in names], [names.index(name) for name in self.by]
+
+    @cached_property
+    def _target_sizes(self) -> list[int]:
+        return [max(len(axis.group_cells), 1) for axis in self.axes if _asked(axis, self.by)]
 
     @cached_property
     def _targets(self) -> tuple[IntArray, ...]:

@@ -375,6 +375,8 @@ def _arrow(labels: list[Label]) -> pa.Array:
 
 def _laid_out(layout: Layout, figure: FloatArray) -> FloatArray:
     """Laid out by columns; numbers that are not finite are carried over one kind at a time."""
+    if np.isfinite(figure).all():
+        return layout.lay_out(figure)
     laid = layout.lay_out(np.nan_to_num(figure, nan=0.0, posinf=0.0, neginf=0.0))
     for value in (math.nan, math.inf, -math.inf):
         where = np.isnan(figure) if math.isnan(value) else figure == value
