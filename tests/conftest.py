@@ -33,6 +33,15 @@ def pytest_collection_finish() -> None:
 
 
 TESTS = Path(__file__).parent
+FIRST = ("test_faults.py", "test_benchmarks.py", "test_memory.py")
+"""Where single tests take longest: begun last, one of them would be waited for by all others."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest first; all others keep their order."""
+    items.sort(key=lambda item: item.path.name not in FIRST)
+
+
 PATIENT = {"docs", "experiments", "kanonymity", "test_asked_beside.py", "test_benchmarks.py"}
 """Where it is asked what long work comes to, or where its figures are written down."""
 
