@@ -118,7 +118,8 @@ COMMON = ("duckdb", "rich.console", "rich.table", "pramana.api", "pramana.protec
           "pramana.planning", "pramana.readings.release", "pramana.release.verify",
           "pramana.assess.report", "pramana.cli.targets", "pramana.formats.csv",
           "pramana.formats.parquet", "pramana.table.describe", "pramana.readings.published",
-          "pramana.methods.retention", "pramana.risk.verbatim")  # fmt: skip
+          "pramana.methods.retention", "pramana.risk.verbatim", "altair",
+          "vl_convert")  # fmt: skip
 """What most commands load: it is loaded before anything is forked."""
 
 
