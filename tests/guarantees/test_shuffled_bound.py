@@ -320,3 +320,27 @@ def test_the_worst_stratum_counts():
     found = [epsilon_of(laws[0], crowd=50, delta=1e-6) for laws in (together, *apart)]
 
     assert found[0] == max(found[1:])
+
+
+def test_a_number_is_searched_for_once(monkeypatch):
+    """For the same laws, crowd and delta; whatever is not the same is another search."""
+    searched = []
+
+    def counted(law, crowd, delta, low, high):
+        searched.append(crowd)
+        return shuffled_bound._crossing(
+            lambda at: delta_of(law, crowd=crowd, epsilon=at), delta, low, high, start=high / 2
+        )
+
+    monkeypatch.setattr(shuffled_bound, "_least_epsilon", counted)
+    shuffled_bound._epsilon_of.cache_clear()
+    found = {}
+    for ratio, crowd, delta in itertools.product((30, 40), (500, 600), (1e-6, 1e-7)):
+        for again in (False, True):
+            before = len(searched)
+            law = BlanketLaw.of_mixture(4, Fraction(ratio))
+            epsilon = epsilon_of([law], crowd=crowd, delta=delta)
+            assert found.setdefault((ratio, crowd, delta), epsilon) == epsilon
+            assert (len(searched) == before) == again
+    assert len(set(found.values())) == 8
+    shuffled_bound._epsilon_of.cache_clear()

@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -54,6 +55,9 @@ MOST_STEPS = 150
 
 MOST_POINTS = 10_000
 """At so many points of the line more noise is added rather than more points."""
+
+MOST_KEPT, MOST_ATOMS = 64, 10_000
+"""So many numbers, of no larger laws: a design, its release and its report ask for the same."""
 
 FEW = 0.005
 """With fewer expected steps upwards in the whole crowd, nobody hides: one record alone counts."""
@@ -109,6 +113,12 @@ def epsilon_of(
     The laws are tried in the order of their spread; most of them only confirm the worst. If it
     holds at ``most`` for a law, what is found for it is at or below that.
     """
+    small = sum(law.own.size for law in laws) <= MOST_ATOMS
+    return (_epsilon_of if small else _epsilon_of.__wrapped__)(tuple(laws), crowd, delta, most)
+
+
+@lru_cache(MOST_KEPT)
+def _epsilon_of(laws: tuple[BlanketLaw, ...], crowd: int, delta: float, most: float) -> float:
     found = 0.0
     for law in sorted(laws, key=_spread_of, reverse=True):
         if not holds(law, crowd=crowd, epsilon=found, delta=delta):

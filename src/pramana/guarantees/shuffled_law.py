@@ -15,10 +15,12 @@ order gives a bound that is larger, and so is safe. Proofs: docs/proofs/shuffled
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -59,6 +61,20 @@ class BlanketLaw:
     other: FloatArray
     chance: FloatArray
     error: float = ROUNDING
+
+    def __eq__(self, other: object) -> bool:
+        """Whether every number is the same, to the last bit."""
+        return isinstance(other, BlanketLaw) and self._mark == other._mark
+
+    def __hash__(self) -> int:
+        return hash(self._mark)
+
+    @cached_property
+    def _mark(self) -> bytes:
+        digest = hashlib.sha256(repr((len(self.own), self.error)).encode())
+        for numbers in (self.own, self.other, self.chance):
+            digest.update(numbers.tobytes())
+        return digest.digest()
 
     @classmethod
     def of_atoms(cls, atoms: Iterable[tuple[Fraction, Fraction, Fraction]]) -> BlanketLaw:
