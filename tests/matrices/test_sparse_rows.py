@@ -94,3 +94,13 @@ def test_transitions_that_make_no_matrix_are_refused(rows, columns, chances, mes
     """Each fault has its own line."""
     with pytest.raises(InvalidMatrix, match=message):
         SparseRows.of("abc", rows=rows, columns=columns, probabilities=chances)
+
+
+def test_the_sparse_inverse_undoes_the_matrix_and_is_made_once() -> None:
+    """By the series, as the dense one does; who asks again gets the same."""
+    matrix = SparseRows.of("abcd", rows=[0, 1, 3], columns=[2, 0, 1], probabilities=[0.2, 0.1, 0.3])
+    found = matrix.sparse_inverse
+
+    assert np.allclose(matrix.values @ found.toarray(), np.eye(4), atol=1e-15)
+    assert np.allclose(found.toarray(), np.linalg.inv(matrix.values), atol=1e-15)
+    assert matrix.sparse_inverse is found

@@ -1,11 +1,8 @@
 """The channel of a matrix that is the identity and a few transitions.
 
-With D its diagonal and O its other entries, P = D (I + D^-1 O), and where D^-1 O is small
-
-    P^-1 = (I - D^-1 O + (D^-1 O)^2 - ...) D^-1
-
-ends after a few terms that are all sparse. So the inverse of a matrix over many thousand cells is
-written down entry by entry, and its squares, which every variance needs, with it.
+Where these are few and small the inverse is sparse too (``SparseRows.sparse_inverse``): that of a
+matrix over many thousand cells is written down entry by entry, and its squares, which every
+variance needs, with it.
 """
 
 from __future__ import annotations
@@ -26,23 +23,12 @@ __all__ = ["Sparse", "has_sparse_inverse"]
 SMALL = 0.5
 """The series is used where transitions have at most this weight beside the diagonal."""
 
-NEGLIGIBLE = 1e-17
-
-
-def _transitions(matrix: SparseRows) -> Any:
-    """D^-1 O."""
-    from scipy import sparse
-
-    whole = matrix.sparse.tocsr()
-    diagonal = matrix.diagonal
-    return sparse.diags_array(1 / diagonal) @ (whole - sparse.diags_array(diagonal))
-
 
 def has_sparse_inverse(matrix: SparseRows) -> bool:
     """Whether the series ends soon."""
     if not (matrix.diagonal > 0).all():
         return False
-    return float(abs(_transitions(matrix)).sum(axis=1).max()) <= SMALL
+    return float(abs(matrix.aside).sum(axis=1).max()) <= SMALL
 
 
 @dataclass(frozen=True)
@@ -104,7 +90,8 @@ class Sparse:
 
     @cached_property
     def _merged(self) -> Any:
-        return self._inverse if self.axis.whole else (self._inverse @ self._membership).tocsr()
+        inverse = self.matrix.sparse_inverse
+        return inverse if self.axis.whole else (inverse @ self._membership).tocsr()
 
     @cached_property
     def _membership(self) -> Any:
@@ -115,16 +102,3 @@ class Sparse:
         shape = (self.axis.size, max(len(self.axis.group_cells), 1))
         entries = (np.ones(len(inside)), (inside, groups[inside]))
         return sparse.csr_array(entries, shape=shape)
-
-    @cached_property
-    def _inverse(self) -> Any:
-        from scipy import sparse
-
-        moves = _transitions(self.matrix)
-        term = total = sparse.eye_array(self.axis.size, format="csr")
-        while term.nnz:
-            term = -(term @ moves)
-            term.data[np.abs(term.data) < NEGLIGIBLE] = 0
-            term.eliminate_zeros()
-            total = total + term
-        return (total @ sparse.diags_array(1 / self.matrix.diagonal)).tocsr()

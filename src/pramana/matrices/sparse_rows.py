@@ -35,6 +35,9 @@ __all__ = ["SparseRows"]
 DENSE_LIMIT = 5_000
 """The largest domain for which all entries are written out."""
 
+NEGLIGIBLE = 1e-17
+"""Entries of a series that are left out."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SparseRows(TransitionMatrix):
@@ -129,6 +132,31 @@ class SparseRows(TransitionMatrix):
     def diagonal(self) -> FloatArray:
         """The probability of each value to stay as it is."""
         return np.ldexp(np.array(self.kept, dtype=np.float64), -64)
+
+    @cached_property
+    def aside(self) -> Any:
+        """D^-1 O, with D the diagonal and O the other entries, sparse."""
+        from scipy import sparse
+
+        diagonal = sparse.diags_array(self.diagonal)
+        return sparse.diags_array(1 / self.diagonal) @ (self.sparse.tocsr() - diagonal)
+
+    @cached_property
+    def sparse_inverse(self) -> Any:
+        """The inverse, where ``aside`` is small: made once, however much is asked of a release.
+
+        P = D (I + D^-1 O), so that P^-1 = (I - D^-1 O + (D^-1 O)^2 - ...) D^-1 ends after a few
+        terms that are all sparse.
+        """
+        from scipy import sparse
+
+        term = total = sparse.eye_array(self.size, format="csr")
+        while term.nnz:
+            term = -(term @ self.aside)
+            term.data[np.abs(term.data) < NEGLIGIBLE] = 0
+            term.eliminate_zeros()
+            total = total + term
+        return (total @ sparse.diags_array(1 / self.diagonal)).tocsr()
 
     @cached_property
     def sparse(self) -> Any:
