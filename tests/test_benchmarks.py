@@ -64,6 +64,8 @@ def test_only_benchmarks_are_offered():
     assert {"judge", "protect"} <= set(found)
     assert "walk" not in found
     assert all(hasattr(module, "run") for module in found.values())
+    assert set(__main__.modules("judge")) == {"judge"}  # the others would load what they measure
+    assert set(__main__.modules("walk")) == set(__main__.modules("nothing")) == set(found)
 
 
 def test_a_road_that_fails_stops_the_benchmark(tmp_path):
@@ -135,7 +137,7 @@ def test_what_does_not_hold_shows_in_the_exit_code(monkeypatch, wrong):
         arguments = staticmethod(lambda _: None)
         run = staticmethod(lambda _: _measure.Result("Trials", ("what",), wrong=wrong))
 
-    monkeypatch.setattr("benchmarks.__main__.modules", lambda: {"trials": Module})
+    monkeypatch.setattr("benchmarks.__main__.modules", lambda _: {"trials": Module})
     monkeypatch.setattr("sys.argv", ["benchmarks", "trials"])
     with pytest.raises(SystemExit) as left:
         __main__.main()
