@@ -129,4 +129,11 @@ def test_an_interval_without_an_end_is_told_everywhere(capsys):
     assert found.low[1] > 0
     assert form["coefficients"][1]["high"] is None
     assert "to no bound" in capsys.readouterr().out
-    assert found.plot().to_dict()["layer"]
+    chart = found.plot().to_dict()
+    json.dumps(chart, allow_nan=False)
+    bars, arrow = (
+        (layer, chart["datasets"][layer["data"]["name"]]) for layer in chart["layer"][1:3]
+    )
+    assert arrow[0]["mark"]["shape"] == "triangle-right"
+    assert arrow[1][0]["end"] == bars[1][0]["high"] > found.coefficients[1]
+    assert bars[1][0]["low"] == found.low[1]

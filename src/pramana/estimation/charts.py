@@ -30,6 +30,9 @@ LONGEST = 300
 """Pixels for the name of a value: a label of a survey is a line."""
 
 SHAPES = ("circle", "square", "triangle-up", "diamond")
+OPEN = 0.15
+"""Of the range of all numbers is how far an interval without an end goes on."""
+
 SMALL = 0.01
 INTERCEPT = "Intercept"
 
@@ -48,7 +51,7 @@ def estimate_chart(estimate: Estimate) -> Any:
     for cell in estimate.cells:
         labels = [words[name][cell[name]] for name in estimate.names]
         own = {"row": labels[0], "colour": labels[-1]}
-        rows.append(own | {name: _number(cell[name]) for name in ("estimate", "low", "high")})
+        rows.append(own | {name: float(cell[name]) for name in ("estimate", "low", "high")})
     sides = [list(own.values()) for own in words.values()]
     colour = (estimate.by[1], sides[1]) if len(estimate.by) > 1 else None
     return _chart(
@@ -71,7 +74,7 @@ def regression_chart(regression: Regression) -> Any:
     for name in names:
         own = regression[name]
         numbers = {"estimate": own["coefficient"], "low": own["low"], "high": own["high"]}
-        rows.append({"row": name, "colour": name, **{k: _number(v) for k, v in numbers.items()}})
+        rows.append({"row": name, "colour": name, **numbers})
     return _chart(
         rows,
         side=("coefficient of", names),
@@ -94,6 +97,7 @@ def _chart(
     rule: float | None = None,
 ) -> Any:
     alt = altair()
+    whole = [row for row in rows if math.isfinite(row["estimate"])]
     offset = len(colour[1]) if colour else 1
     y = alt.Y(
         "row:N",
@@ -102,7 +106,7 @@ def _chart(
         axis=alt.Axis(titlePadding=PADDING, labelLimit=LONGEST),
     )
     scale = alt.Scale(zero=False, nice=True)
-    axis = alt.Axis(format=_format(rows), tickCount=TICKS)
+    axis = alt.Axis(format=_format(whole), tickCount=TICKS)
     x = alt.X("estimate:Q", title=value, scale=scale, axis=axis)
     shared: Form = {"y": y}
     if colour:
@@ -114,13 +118,20 @@ def _chart(
             scale=alt.Scale(domain=colour[1], range=_colours(len(colour[1]))),
         )
     fixed = {} if colour else {"color": COLOURS[0]}
-    whole = [row for row in rows if row["estimate"] is not None]
-    ends = [row for row in whole if row["low"] is not None and row["high"] is not None]
-    base = alt.Chart(rows_of(whole))
+    drawn, arrows = _drawn(whole)
+    ends = [row for row in drawn if None not in (row["low"], row["high"])]
+    base = alt.Chart(rows_of(drawn))
     shaped = {} if colour is None else {"shape": _shapes(colour, alt)}
     bars = alt.Chart(rows_of(ends)).mark_rule(strokeWidth=2, **fixed)
+    tips = [
+        alt.Chart(rows_of(open_ends))
+        .mark_point(filled=True, size=60, opacity=1, shape=shape, **fixed)
+        .encode(x=alt.X("end:Q", title=value, scale=scale, axis=axis), **shared)
+        for shape, open_ends in arrows.items()
+    ]
     layers = [
         bars.encode(x=alt.X("low:Q", title=value, scale=scale, axis=axis), x2="high:Q", **shared),
+        *tips,
         base.mark_point(filled=True, size=60, opacity=1, **fixed).encode(x=x, **shared, **shaped),
     ]
     if rule is not None:
@@ -135,9 +146,33 @@ def _chart(
     )
 
 
+def _drawn(rows: Sequence[Form]) -> tuple[list[Form], dict[str, list[Form]]]:
+    """Rows as they are drawn, and arrows where an interval has no end: it goes on beyond all."""
+    numbers = [row[name] for row in rows for name in ("estimate", "low", "high")]
+    finite = [number for number in numbers if math.isfinite(number)]
+    lowest, highest = min(finite, default=0.0), max(finite, default=0.0)
+    room = OPEN * (highest - lowest or abs(highest) or 1.0)
+    edges = {"low": lowest - room, "high": highest + room}
+
+    def end(row: Form, name: str) -> float | None:
+        number: float = row[name]
+        return None if math.isnan(number) else edges[name] if math.isinf(number) else number
+
+    drawn = [row | {name: end(row, name) for name in edges} for row in rows]
+    arrows = {
+        shape: [
+            {"row": row["row"], "colour": row["colour"], "end": edges[name]}
+            for row in rows
+            if math.isinf(row[name])
+        ]
+        for name, shape in (("low", "triangle-left"), ("high", "triangle-right"))
+    }
+    return drawn, {shape: own for shape, own in arrows.items() if own}
+
+
 def _format(rows: Sequence[Form]) -> str:
     """How numbers of the axis are written: in full, by powers of ten only where all are small."""
-    largest = max((abs(row["estimate"]) for row in rows if row["estimate"] is not None), default=1)
+    largest = max((abs(row["estimate"]) for row in rows), default=1)
     return ",.6~f" if largest >= SMALL else ".3~g"
 
 
@@ -163,7 +198,3 @@ def _interval(estimate: Estimate) -> str:
     if estimate.no_interval:
         return "no interval can be stated"
     return f"interval at level {estimate.level:g}"
-
-
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
