@@ -121,10 +121,12 @@ class _Path:
         """The coefficients at this distance, the scores of all others nearly 0."""
         beta = self.here.copy()
         beta[self.place] = self.root[self.place] + self.sign * distance
+        unsure = self.se[self.others] > 0  # of a coefficient that is sure, any step will do
         for _ in range(MOST_STEPS):
             score, slope = self.scores.at(beta)
             step = _solved(slope[np.ix_(self.others, self.others)], score[self.others])
-            most = float(np.max(np.abs(step) / self.se[self.others], initial=0.0))
+            sizes = np.abs(step[unsure]) / self.se[self.others][unsure]
+            most = float(np.max(sizes, initial=0.0))
             beta[self.others] += step / max(1.0, most)
             if most < NEAR:
                 break
