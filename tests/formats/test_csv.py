@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import InputError, InvalidTable, Notice
-from pramana.formats import csv
+from pramana.formats import csv, csv_blocks, csv_lines
 from pramana.formats.csv_dialect import find_dialect
 from pramana.formats.door import write_table
 from pramana.formats.opening import open_table
@@ -296,8 +296,8 @@ def test_blocks_that_several_threads_read_are_the_file(tmp_path, monkeypatch, te
     """Line ends of all kinds, quotes early and late, empty lines: as one thread reads them."""
     (tmp_path / "t.csv").write_bytes(text.encode())
     whole = open_table(tmp_path / "t.csv").to_arrow()
-    monkeypatch.setattr(csv, "BLOCK", 64)
-    monkeypatch.setattr(csv, "default_threads", lambda: 3)
+    monkeypatch.setattr(csv_blocks, "BLOCK", 64)
+    monkeypatch.setattr(csv_blocks, "default_threads", lambda: 3)
     cut = open_table(tmp_path / "t.csv")
 
     assert cut.to_arrow().to_pydict() == whole.to_pydict()
@@ -310,7 +310,7 @@ def test_blocks_are_cut_where_an_encoding_lets_them(tmp_path, monkeypatch, encod
     letter = "가" if encoding == "iso2022_kr" else "é"
     text = "a,b\n" + f"{letter} + y,1\n" * 80
     (tmp_path / "t.csv").write_bytes(text.encode(encoding))
-    monkeypatch.setattr(csv, "BLOCK", 64)
+    monkeypatch.setattr(csv_blocks, "BLOCK", 64)
     read = csv.CSV.open(tmp_path / "t.csv", encoding=encoding).to_arrow().to_pydict()
 
     assert read == {"a": [f"{letter} + y"] * 80, "b": [1] * 80}
@@ -319,7 +319,7 @@ def test_blocks_are_cut_where_an_encoding_lets_them(tmp_path, monkeypatch, encod
 def test_a_row_that_is_too_short_is_named_in_whichever_block_it_stands(tmp_path, monkeypatch):
     """By its number in the file."""
     (tmp_path / "t.csv").write_text(f"a,b,c\n{PLAIN}1,2\n{PLAIN}")
-    monkeypatch.setattr(csv, "BLOCK", 64)
+    monkeypatch.setattr(csv_blocks, "BLOCK", 64)
     with pytest.raises(InvalidTable, match="row 62 has 2"):
         open_table(tmp_path / "t.csv")
 
@@ -331,20 +331,20 @@ def test_labels_are_spelled_as_all_other_texts_are(monkeypatch):
     told = [pa.array([None if at == len(labels) else at for at in own], "uint8") for own in codes]
     columns = [pa.DictionaryArray.from_arrays(own, labels) for own in told]
     for many, most in ((1, 2**12), (2, 2**12), (3, 2**12), (3, 10)):
-        monkeypatch.setattr(csv, "JOINED", most)
+        monkeypatch.setattr(csv_lines, "JOINED", most)
         group = pa.table(columns[:many], names=list("abc")[:many])
         plain = pa.schema([(name, pa.string()) for name in group.column_names])
-        made = b"".join(bytes(lines()) for lines in csv._as_lines(plain, group))
-        assert made == bytes(csv._lines(plain, group))
-        assert all(map(csv._is_of_labels, group.columns))
+        made = b"".join(bytes(lines()) for lines in csv_lines.as_lines(plain, group))
+        assert made == bytes(csv_lines.lines_of(plain, group))
+        assert all(map(csv_lines._is_of_labels, group.columns))
 
 
 def test_lines_are_made_when_those_before_them_have_been_written(tmp_path, monkeypatch):
     """A group of records is never held as text: memory that was written is used for the next."""
-    monkeypatch.setattr(csv, "LINES", 10)
+    monkeypatch.setattr(csv_lines, "LINES", 10)
     labels = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 500, "uint8"), ["F", "M"])
     held = []
-    usual = csv._joined
+    usual = csv_lines._joined
 
     class Unbuffered(type(Path())):
         """A place where the size of the file tells what was written."""
@@ -356,7 +356,7 @@ def test_lines_are_made_when_those_before_them_have_been_written(tmp_path, monke
         held.append(path.stat().st_size)
         return usual(*own)
 
-    monkeypatch.setattr(csv, "_joined", joined)
+    monkeypatch.setattr(csv_lines, "_joined", joined)
     path, group = Unbuffered(tmp_path / "t.csv"), pa.table({"sex": labels})
     csv.CSV.write(path, csv.RecordStream(group.schema, [group]))
 
@@ -366,19 +366,21 @@ def test_lines_are_made_when_those_before_them_have_been_written(tmp_path, monke
 
 def test_lines_of_many_labels_are_no_more_bytes_than_arrow_can_count():
     """Of hundreds of columns with long labels the usual number of lines takes over 2**31 bytes."""
-    many, longest = 300, len(f'"{2 * csv.LONGEST * csv.QUOTE}",')
-    own = pa.DictionaryArray.from_arrays(pa.array([0, 1] * (csv.LINES // 2), "uint8"), ["a", '"'])
+    many, longest = 300, len(f'"{2 * csv_lines.LONGEST * csv_lines.QUOTE}",')
+    own = pa.DictionaryArray.from_arrays(
+        pa.array([0, 1] * (csv_lines.LINES // 2), "uint8"), ["a", '"']
+    )
     group = pa.table([own] * many, names=[str(at) for at in range(many)])
     plain = pa.schema([(name, pa.string()) for name in group.column_names])
-    made = [bytes(lines()) for lines in csv._as_lines(plain, group)]
+    made = [bytes(lines()) for lines in csv_lines.as_lines(plain, group)]
 
     assert max(lines.count(b"\n") for lines in made) * many * longest < 2**31
-    assert b"".join(made) == bytes(csv._lines(plain, group))
+    assert b"".join(made) == bytes(csv_lines.lines_of(plain, group))
 
 
 def test_blocks_share_memory_and_no_values(tmp_path, monkeypatch):
     """The memory of one is used again for another while its records are still held."""
-    monkeypatch.setattr(csv, "BLOCK", 64)
+    monkeypatch.setattr(csv_blocks, "BLOCK", 64)
     texts = [f"text {at * 7919}" for at in range(2000)]
     (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{one},{one}\n" for one in texts))
     read = csv.CSV.open(tmp_path / "t.csv").to_arrow().to_pydict()
@@ -389,7 +391,7 @@ def test_blocks_share_memory_and_no_values(tmp_path, monkeypatch):
 @pytest.mark.parametrize("line", [0, 900, 1999])
 def test_what_is_no_text_is_found_in_whichever_block_it_stands(tmp_path, monkeypatch, line):
     """Of every distinct value, though values are not looked at one by one."""
-    monkeypatch.setattr(csv, "BLOCK", 64)
+    monkeypatch.setattr(csv_blocks, "BLOCK", 64)
     lines = [b"a text,1\n"] * 2000
     lines[line] = b"a t\xffxt,1\n"
     (tmp_path / "t.csv").write_bytes(b"a,b\n" + b"".join(lines))

@@ -15,7 +15,7 @@ import pytest
 import pramana as pm
 from pramana.engines.choose import open_source
 from pramana.errors import InvalidTable
-from pramana.formats import csv as csv_format
+from pramana.formats import csv_blocks
 from pramana.formats.spill import Spill
 from pramana.table.domains import Categories
 from pramana.table.schema import Column, Role, Schema
@@ -43,13 +43,13 @@ def schema(*, declared=True):
 def passes(monkeypatch):
     """How often text is parsed, counted where the library is asked to."""
     seen = []
-    reader = csv_format._reader
+    reader = csv_blocks._reader
 
     def counted(path, dialect, **how):
         seen.append(path)
         return reader(path, dialect, **how)
 
-    monkeypatch.setattr(csv_format, "_reader", counted)
+    monkeypatch.setattr(csv_blocks, "_reader", counted)
     return seen
 
 

@@ -10,40 +10,30 @@ stands in quotes in a column of text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Final, NamedTuple, TypeVar
+from typing import ClassVar, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidTable, PramanaError
-from pramana.formats.base import COMPRESSED, Format, RecordStream, broken
-from pramana.formats.csv_dialect import HEAD, Dialect, find_dialect, own_dialect
+from pramana.formats.base import Format, RecordStream
+from pramana.formats.csv_blocks import CODED, records_of, require_closed
+from pramana.formats.csv_dialect import Dialect, find_dialect, own_dialect
 from pramana.formats.csv_encoding import first_wrong, require_encoding, without_utf8
+from pramana.formats.csv_lines import as_lines, lines_of, made, may_be_of_labels, plain_kind
 from pramana.formats.faithful import lost_in_text
 from pramana.formats.spill import Spill
 from pramana.parallel import default_threads, in_order
-from pramana.table.alike import comparable
 from pramana.table.numerals import NOT_A_NUMBER, are_decimal, are_integers
 from pramana.table.opened import OpenedTable, Part
-from pramana.types import Codes, IntArray
 
 __all__ = ["CSV", "CsvFormat"]
 
-BLOCK = 2**23
-LINES = 2**14
-JOINED = 2**12  # texts of some columns together that are spelled beforehand
-LONGEST = 2**8
-ROOM = 2**30  # bytes of lines that are made of labels at once; Arrow counts them up to 2**31
-QUOTE = '"'
-MARK = "\ufeff"
-CODED = pa.dictionary(pa.int32(), pa.string())  # each distinct value is looked at once a block
 GROUPED = r"^-?[1-9][0-9]{0,2}(,[0-9]{3})+$"  # 1,234 may be a thousand or one and a bit
-_Held = TypeVar("_Held", pa.Table, pa.RecordBatch)
 CODE_NAMES = re.compile(
     r"(^|[_\W])(zip|zip_?code|post_?code|postal(_?code)?|plz|phone|tel|mobile|fax|ssn|iban)($|[_\W])"
 )
@@ -166,102 +156,16 @@ class CsvFormat(Format):
         once, the system need not find new one. Texts of labels are copied by the thread that
         writes, which takes less than to hand them over; all others are made by several.
         """
-        plain = pa.schema([(item.name, _plain(item.type)) for item in records.schema])
-        threads = 1 if all(map(_may_be_of_labels, records.schema.types)) else default_threads()
-        made = (lines for group in records.groups for lines in _as_lines(plain, group))
+        plain = pa.schema([(item.name, plain_kind(item.type)) for item in records.schema])
+        threads = 1 if all(map(may_be_of_labels, records.schema.types)) else default_threads()
+        parts = (lines for group in records.groups for lines in as_lines(plain, group))
         with path.open("wb") as file:
-            file.write(_lines(plain, records.schema.empty_table(), names=True))
-            for lines in in_order(_made, made, threads=threads):
+            file.write(lines_of(plain, records.schema.empty_table(), names=True))
+            for lines in in_order(made, parts, threads=threads):
                 file.write(lines)
 
 
 CSV: Final = CsvFormat()
-
-
-def _made(lines: Callable[[], pa.Buffer]) -> pa.Buffer:
-    return lines()
-
-
-def _as_lines(plain: pa.Schema, group: pa.Table) -> Iterator[Callable[[], pa.Buffer]]:
-    """The lines of a group, some at a time, yet to be made."""
-    if len(group) and all(map(_is_of_labels, group.columns)):
-        texts, places = _texts_of_lines([column.chunk(0) for column in group.columns])
-        widest = group.num_columns * len(f'"{2 * LONGEST * QUOTE}",')
-        some = min(LINES, max(1, ROOM // widest))
-        parts = range(0, len(group), some)
-        return (partial(_joined, texts, places[at : at + some]) for at in parts)
-    parts = range(0, len(group), LINES)
-    return (partial(_lines, plain, group.slice(at, LINES)) for at in parts)
-
-
-def _may_be_of_labels(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type))
-
-
-def _is_of_labels(column: pa.ChunkedArray) -> bool:
-    """Whether a column is of few and short texts."""
-    if not _may_be_of_labels(column.type):
-        return False
-    labels = column.chunk(0).dictionary
-    longest = pc.max(pc.binary_length(labels)).as_py() or 0
-    return len(labels) < JOINED and not labels.null_count and longest <= LONGEST
-
-
-def _texts_of_lines(columns: Sequence[pa.DictionaryArray]) -> tuple[pa.Array, IntArray]:
-    """All texts that lines are made of, and which of them make the line of each record.
-
-    Neighbouring columns are spelled together, as far as all that they can be are few: a record is
-    then put together of few texts, and no value of it is looked at.
-    """
-    runs: list[tuple[list[str], Codes]] = []
-    for place, column in enumerate(columns, start=1):
-        end = "," if place < len(columns) else "\n"
-        labels = [
-            f'"{label.replace(QUOTE, 2 * QUOTE)}"{end}' for label in column.dictionary.to_pylist()
-        ]
-        codes = pc.fill_null(column.indices.cast(pa.uint16()), len(labels)).to_numpy()
-        labels.append(end)  # a missing value goes without quotes
-        if runs and len(runs[-1][0]) * len(labels) <= JOINED:
-            before, places = runs.pop()
-            codes = places * np.uint16(len(labels)) + codes
-            labels = [one + other for one in before for other in labels]
-        runs.append((labels, codes))
-    texts: list[str] = []
-    each = np.empty((len(columns[0]), len(runs)), np.int64)
-    for at, (labels, codes) in enumerate(runs):
-        np.add(codes, len(texts), out=each[:, at], dtype=np.int64)
-        texts += labels
-    return pa.array(texts), each
-
-
-def _joined(texts: pa.Array, places: IntArray) -> pa.Buffer:
-    """Some lines: texts that are taken in turn stand behind each other, as they do in the file."""
-    taken = texts.take(pa.array(places.ravel()))
-    size = np.frombuffer(taken.buffers()[1], np.int32)[len(taken)]
-    return taken.buffers()[2].slice(0, int(size))
-
-
-def _lines(plain: pa.Schema, group: pa.Table, *, names: bool = False) -> pa.Buffer:
-    """Lines of records; the names of the columns are a line too."""
-    from pyarrow import csv
-
-    sink = pa.BufferOutputStream()
-    csv.write_csv(_texts(group).cast(plain), sink, csv.WriteOptions(include_header=names))
-    return sink.getvalue()
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_timestamp(kind) and kind.tz is None:
-        return pa.string()
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def _texts(table: pa.Table) -> pa.Table:
-    """Times as their labels are spelled: without a fraction where there is none."""
-    for at, item in enumerate(table.schema):
-        if pa.types.is_timestamp(item.type) and item.type.tz is None:
-            table = table.set_column(at, item.name, comparable(table.column(at)))
-    return table
 
 
 @dataclass(frozen=True)
@@ -344,214 +248,10 @@ def _survey(path: Path, dialect: Dialect, *, texts: Collection[str] = ()) -> _Cs
         for name in dialect.names
     }
     held, last = Spill(), None
-    for batch in _stream(path, dialect):
+    for batch in records_of(path, dialect):
         held.add(batch)
         last = batch.columns[-1][-1].as_py() if batch.num_rows else last
         for name, column in zip(dialect.names, batch.columns, strict=True):
             seen[name].look(column, comma=dialect.delimiter != ",")
-    _require_closed(path, dialect, last)
+    require_closed(path, dialect, last)
     return _CsvTable(held, seen)
-
-
-def _require_closed(path: Path, dialect: Dialect, last: str | None) -> None:
-    """Refuse a file that ends inside quotes: the reader would close them without a word.
-
-    Such a file has an odd number of quotes and ends with a quote and its last value.
-    """
-    if last is None or dialect.escape or dialect.encoding.startswith("utf-16"):
-        return
-    quote, quotes, tail = dialect.quote.encode(), 0, b""
-    value = last.rstrip("\r\n").replace(dialect.quote, dialect.quote * 2)
-    ending = quote + value.encode(dialect.encoding.removesuffix("-sig"), errors="replace")
-    if path.suffix.lower() not in COMPRESSED and not _tail(path).endswith(ending[-HEAD:]):
-        return
-    with pa.input_stream(str(path), compression="detect") as stream:
-        while part := stream.read(BLOCK):
-            quotes += part.count(quote)
-            tail = (tail + part)[-len(ending) - 2 * BLOCK :]
-    if quotes % 2 and tail.rstrip(b"\r\n").endswith(ending):
-        raise InvalidTable(f"{path} ends inside quotes: it is broken or cut short.")
-
-
-def _tail(path: Path) -> bytes:
-    """The end of a file, without line ends."""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - 2 * HEAD))
-        return file.read().rstrip(b"\r\n")
-
-
-def _stream(path: Path, dialect: Dialect) -> Iterator[pa.RecordBatch]:
-    try:
-        yield from _reader(path, dialect)
-    except (pa.ArrowInvalid, pa.ArrowKeyError, OSError, EOFError) as error:
-        # The library's own text shows the row, so none of it is passed on.
-        if "UTF8" in str(error):
-            raise UnicodeDecodeError(dialect.encoding, b"", 0, 1, "not in this encoding") from None
-        raise _explained(path, dialect) from None
-
-
-def _explained(path: Path, dialect: Dialect) -> InvalidTable:
-    """What is wrong with a file that could not be read, found by one thread that counts rows."""
-    wrong: list[Any] = []
-    if dialect.encoding.startswith("utf-8"):  # Arrow shows a row as text, whatever its bytes are
-        dialect = replace(dialect, encoding="latin-1")
-    try:
-        with pa.input_stream(str(path), compression="detect") as stream:
-            for _ in _by_one(stream, dialect, wrong=wrong):
-                pass
-    except (pa.ArrowInvalid, pa.ArrowKeyError, OSError, EOFError):
-        if wrong:
-            row = wrong[0]
-            return InvalidTable(
-                f"{path} must have {row.expected_columns} fields in every row, and row "
-                f"{row.number} has {row.actual_columns}. The file may be broken or cut short."
-            )
-    return broken(path)
-
-
-def _reader(path: Path, dialect: Dialect) -> Iterator[pa.RecordBatch]:
-    """The records in order: lines up to the first quote by several threads, the rest by one.
-
-    A quote may hold a line end, so that who meets one must have read all before it.
-    """
-    if path.suffix.lower() in COMPRESSED or dialect.escape or not _keeps_ascii(dialect.encoding):
-        with pa.input_stream(str(path), compression="detect") as stream:
-            yield from _by_one(stream, dialect)
-        return
-    with pa.OSFile(str(path)) as file:
-        blocks = _Blocks(file, dialect)
-        read = partial(_block, dialect, blocks)
-        for table in in_order(read, blocks, threads=default_threads(), cells=_block_cells):
-            yield from table.to_batches()
-        if blocks.done < file.size():
-            file.seek(blocks.done)
-            yield from _by_one(file, dialect, first=not blocks.done)
-
-
-def _keeps_ascii(encoding: str) -> bool:
-    """Whether line ends and quotes are the bytes of ASCII, and no byte changes what follows it."""
-    return bytes(range(128)).decode(encoding, errors="replace") == "".join(map(chr, range(128)))
-
-
-class _Blocks:
-    """Blocks of whole lines before the first quote, none of a file of one or two.
-
-    No line after a block begins with a mark of encodings: a reader that starts there would take it
-    for the file's own.
-    """
-
-    def __init__(self, file: pa.NativeFile, dialect: Dialect) -> None:
-        self._file, self._quote = file, dialect.quote.encode()
-        self._mark = MARK.encode(dialect.encoding.removesuffix("-sig"), errors="ignore")
-        self._free: list[bytearray] = []
-        self.done = 0  # bytes of the blocks given out
-
-    def __iter__(self) -> Iterator[_Block]:
-        left = b""
-        while self._file.size() >= 2 * BLOCK:
-            held = self._free.pop() if self._free else bytearray(BLOCK)
-            held[: len(left)] = left
-            size = len(left) + self._file.readinto(memoryview(held)[len(left) :])
-            end = held.rfind(b"\n", len(left), size - len(self._mark)) + 1
-            if not end or held.find(self._quote, len(left), size) >= 0:
-                return  # also at the end; a longer line is refused by who reads the rest
-            if self._mark and held.startswith(self._mark, end, size):
-                return
-            left = bytes(held[end:size])
-            begin, self.done = self.done, self.done + end
-            yield _Block(held, end, begin == 0)
-
-    def take_back(self, block: _Block) -> None:
-        """The memory of a block whose records have been read is that of another."""
-        self._free.append(block.held)
-
-
-class _Block(NamedTuple):
-    """Whole lines, at the beginning of what is held."""
-
-    held: bytearray
-    size: int
-    first: bool
-
-
-def _block_cells(block: _Block) -> int:
-    return block.size // 8
-
-
-def _block(dialect: Dialect, blocks: _Blocks, block: _Block) -> pa.Table:
-    """The records of some lines."""
-    from pyarrow import csv
-
-    options = _options(dialect, first=block.first, threads=False, size=block.size)
-    lines = pa.py_buffer(memoryview(block.held)[: block.size])
-    table = csv.read_csv(pa.BufferReader(lines), **options)
-    blocks.take_back(block)
-    return _in_utf8(table)
-
-
-def _in_utf8(held: _Held) -> _Held:
-    """Dictionaries of text, each entry of which is looked at once."""
-    for column in held.columns:
-        for array in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-            array.dictionary.validate(full=True)
-    return held
-
-
-def _by_one(
-    stream: pa.NativeFile, dialect: Dialect, *, first: bool = True, wrong: list[Any] | None = None
-) -> Iterator[pa.RecordBatch]:
-    """The reader's batches; with ``wrong`` the first bad row is noted."""
-    from pyarrow import csv
-
-    def note(row: Any) -> str:
-        if wrong is not None:
-            wrong.append(row)
-        return "error"
-
-    heard = note if wrong is not None else None
-    options = _options(dialect, heard, first=first, threads=wrong is None, size=BLOCK)
-    yield from map(_in_utf8, csv.open_csv(stream, **options))
-
-
-def _options(
-    dialect: Dialect,
-    note: Callable[[Any], str] | None = None,
-    *,
-    first: bool,
-    threads: bool,
-    size: int,
-) -> dict[str, Any]:
-    """What the library is told, of the first lines of a file or of others."""
-    from pyarrow import csv
-
-    return {
-        "read_options": csv.ReadOptions(
-            column_names=list(dialect.names),
-            skip_rows=dialect.header_lines if first else 0,
-            encoding="utf-8" if dialect.encoding == "utf-8-sig" else dialect.encoding,
-            block_size=size,
-            use_threads=threads,
-        ),
-        "parse_options": _parse_options(dialect, note),
-        "convert_options": csv.ConvertOptions(
-            check_utf8=False,  # of each value; see _in_utf8
-            column_types=dict.fromkeys(dialect.names, CODED),
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
-    }
-
-
-def _parse_options(dialect: Dialect, note: Callable[[Any], str] | None) -> Any:
-    from pyarrow import csv
-
-    return csv.ParseOptions(
-        delimiter=dialect.delimiter,
-        quote_char=dialect.quote,
-        double_quote=dialect.escape is None,
-        escape_char=dialect.escape or False,
-        newlines_in_values=True,
-        ignore_empty_lines=len(dialect.names) > 1,  # in a single column they are missing values
-        invalid_row_handler=note,
-    )
