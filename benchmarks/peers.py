@@ -167,8 +167,9 @@ def _resampled(people) -> float:
     import pramana as pm
 
     columns = {f"key{c}": [str(v) for v in people[:, c].tolist()] for c in range(people.shape[1])}
-    table = pa.table(columns)
-    schema = pm.describe(table, keys=list(columns))
+    amount = np.random.default_rng(2).gamma(2, 10_000, len(people)).round()  # what others may learn
+    table = pa.table({**columns, "amount": amount})
+    schema = pm.describe(table, keys=list(columns), sensitive=["amount"])
     pm.protect(table, pm.design(schema, pm.KAnonymity(k=K), method="resample", data=table))
     return math.nan
 

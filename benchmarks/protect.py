@@ -29,6 +29,9 @@ ROADS = {
 FOLDERS = ("release", "command")
 """Roads that leave a folder."""
 
+SHORT = 0.1
+"""Seconds after start-up that tell nothing."""
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--records", type=int, default=10_000_000)
@@ -67,17 +70,19 @@ def run(options: argparse.Namespace) -> Result:
         ratio = f"{typical[road] / shuffled:.2f} x" if shuffled else "-"
         processor = median(run.processor for run in own)
         busy = median(run.processor / run.seconds for run in own)
-        after = median(map(_after, own, starts[road]))
         peak = max(run.peak for run in own) / 2**30
-        numbers = (f"{processor:.2f}", f"{busy:.2f}", f"{after:.2f}", f"{peak:.2f}")
+        numbers = (f"{processor:.2f}", f"{busy:.2f}", _after(own, starts[road]), f"{peak:.2f}")
         result.rows.append((ROADS[road], f"{typical[road]:.2f}", ratio, *numbers))
     result.notes.append(f"Load of the machine before: {before:.1f}, of {os.cpu_count()} cores.")
     return result
 
 
-def _after(whole: Run, start: Run) -> float:
-    """Processors that were busy while records were worked on."""
-    return (whole.processor - start.processor) / max(whole.seconds - start.seconds, 1e-3)
+def _after(wholes: list[Run], starts: list[Run]) -> str:
+    """Processors that were busy while records were worked on, if that took a while."""
+    pairs = list(zip(wholes, starts, strict=True))
+    seconds = median(whole.seconds - start.seconds for whole, start in pairs)
+    processor = median(whole.processor - start.processor for whole, start in pairs)
+    return f"{processor / seconds:.2f}" if seconds > SHORT else "-"
 
 
 def _people(records: int, folder: Path) -> Path:
