@@ -32,6 +32,8 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 FEW_COLLECTIONS = 100_000
 """New objects between two searches for garbage: starting makes many, and keeps them."""
+COMPLAINING = frozenset({"_duckdb"})
+"""Libraries that print a list of what is left of theirs when the process ends."""
 LAST_STREAM = 2
 AGAIN = 0.01
 """Seconds after which a signal that came at a bad moment comes again."""
@@ -105,8 +107,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             code = _outcome(arguments, told)
     except KeyboardInterrupt:  # all was done just then
         code = _interrupted(told)
-    if arguments is None:  # nor is what ends with it looked through for garbage once more
-        gc.disable()
+    if arguments is None and not COMPLAINING & sys.modules.keys():
+        gc.disable()  # nor is what ends with it looked through for garbage once more
         gc.freeze()
     raise SystemExit(code)
 
