@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -104,3 +106,30 @@ def test_work_side_by_side_is_done_where_nothing_stops_it():
     with side_by_side(2) as pool:
         [pool.submit(done.append, number) for number in range(9)]
     assert sorted(done) == list(range(9))
+
+
+LOADING = """
+import sys, time
+from importlib import import_module
+from importlib.abc import MetaPathFinder
+
+class Slow(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name.startswith("scipy"):
+            time.sleep(0.02)
+
+sys.meta_path.insert(0, Slow())
+from pramana.parallel import side_by_side
+
+with side_by_side(2) as pool:
+    parts = [pool.submit(import_module, name) for name in ("scipy.special", "scipy.fft")]
+print(*(part.result().__name__ for part in parts))
+"""
+
+
+def test_two_threads_may_ask_for_parts_of_scipy_that_nobody_has_loaded():
+    """SciPy itself fails at that, where its first modules come slowly: all, or a few by chance."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADING], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["scipy.special", "scipy.fft"], done.stderr

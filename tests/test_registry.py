@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import threading
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,30 @@ def test_an_installed_package_offers_a_member_by_an_entry_point(
     assert found["square"] == 4
     assert found["path"] is Path
     sys.modules.pop("toy_shapes", None)
+
+
+def test_a_thread_that_asks_while_another_looks_outside_finds_as_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first one is still reading what packages offer."""
+    found: Registry[object] = Registry("pramana.tests.shapes", {})
+    reading, asked = threading.Event(), threading.Event()
+
+    def installed(path: object, group: object) -> list[EntryPoint]:
+        if threading.current_thread() is not threading.main_thread():
+            reading.set()
+            assert asked.wait(10)
+        return [EntryPoint("own", "pathlib:Path", "pramana.tests.shapes")]
+
+    monkeypatch.setattr(registry, "_installed", installed)
+    first = threading.Thread(target=found.__contains__, args=("own",))
+    first.start()
+    assert reading.wait(10)
+    try:
+        assert found["own"] is Path
+    finally:
+        asked.set()
+        first.join()
 
 
 def offering(folder: Path, said: str) -> None:

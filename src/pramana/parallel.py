@@ -7,12 +7,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib import import_module
 from itertools import chain, islice
 from typing import Final, TypeVar
 
 from pramana.memory import memory_bound
 
-__all__ = ["default_threads", "in_order", "side_by_side"]
+__all__ = ["default_threads", "in_order", "load_for_threads", "side_by_side"]
 
 CELL_BYTES: Final = 24
 """What a cell takes on its way, about, copies included."""
@@ -72,6 +73,7 @@ def side_by_side(threads: int) -> Iterator[ThreadPoolExecutor]:
 
     Whoever is told to stop stops at once. What has not begun is dropped; what has runs out unseen.
     """
+    load_for_threads()
     pool = ThreadPoolExecutor(threads)
     try:
         yield pool
@@ -79,3 +81,12 @@ def side_by_side(threads: int) -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     pool.shutdown()
+
+
+def load_for_threads() -> None:
+    """Load what cannot be loaded by two threads at once, before there are two that might.
+
+    While one thread runs the first lines of SciPy, another that asks for a part of it passes by a
+    module which is only half there; the first then fails, and takes it away from both.
+    """
+    import_module("scipy")

@@ -76,9 +76,9 @@ class Registry(Mapping[str, T], Generic[T]):
         """Once: what installed packages offer. A built-in name cannot be taken over."""
         if self._looked_outside:
             return
-        self._looked_outside = True
         for offered in _installed(tuple(sys.path), self.group):
             self._loaders.setdefault(offered.name, offered.load)
+        self._looked_outside = True  # last: another thread may ask meanwhile, and finds as much
 
 
 def _installed(path: tuple[str, ...], group: str) -> Iterable[Any]:

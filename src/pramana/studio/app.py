@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pramana import api
 from pramana.errors import InputError, PramanaError
+from pramana.parallel import load_for_threads
 from pramana.studio import tasks
 from pramana.studio.guard import Guard, Origin
 from pramana.studio.jobs import Jobs
@@ -66,6 +67,7 @@ def studio_application(
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:
         del app
+        load_for_threads()
         threading.Thread(target=_load_ahead, args=(jobs,), daemon=True).start()
         try:
             yield

@@ -26,6 +26,7 @@ from typing import Any, Final, NoReturn, TypedDict
 
 from pramana.errors import Notice, PramanaError, is_heard
 from pramana.memory import give_back
+from pramana.parallel import load_for_threads
 
 __all__ = ["GIVE_WAY", "Shelf", "TableAt", "Workbench", "work"]
 
@@ -162,6 +163,7 @@ def work(pipe: Connection, beside: Connection) -> None:
     warnings.warn = _hear
     threading.Thread(target=_end_with_parent, daemon=True).start()
     shelf = Shelf()
+    load_for_threads()
     threading.Thread(target=_serve, args=(beside, shelf, _quietly), daemon=True).start()
     _serve(pipe, shelf, _with_notices)
 
