@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import duckdb
 import numpy as np
 import pyarrow as pa
@@ -12,6 +15,7 @@ from pramana.engines.duckdb.sums import grouped_sums
 from pramana.engines.local.table import LocalTable
 from pramana.engines.sums import SumsAsked, sum_name
 from pramana.errors import InvalidTable
+from pramana.formats import parquet
 from pramana.formats.base import RecordStream, whole
 from pramana.formats.opening import open_table
 from pramana.formats.parquet import PARQUET
@@ -237,3 +241,21 @@ def test_a_label_that_is_no_text_is_found():
     )
     with pytest.raises(pa.ArrowInvalid):
         whole(pa.table({"x": pa.DictionaryArray.from_arrays(pa.array([0], pa.int8()), bad)}))
+
+
+def test_threads_that_ask_for_all_of_many_columns_read_them_once(tmp_path, monkeypatch):
+    """They are read some at a time, and held: two that held the same batch could hold it twice."""
+    many = {f"c{at}": np.arange(500) + at for at in range(200)}
+    pq.write_table(pa.table(many), tmp_path / "wide.parquet", row_group_size=100)
+    opened, read, own = open_table(tmp_path / "wide.parquet"), [], parquet._File.batches
+
+    def slowly(file, group, columns, **more):
+        read.append((group, *columns))
+        time.sleep(0.01)
+        return own(file, group, columns, **more)
+
+    monkeypatch.setattr(parquet._File, "batches", slowly)
+    with ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(lambda: list(opened.batches())) for _ in range(4)]
+    assert all(pa.Table.from_batches(got.result()).equals(pa.table(many)) for got in asked)
+    assert len(read) == len(set(read)) == 5 * 4

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any, ClassVar, Final, NamedTuple
 
 import pyarrow as pa
@@ -352,12 +353,14 @@ class _Wide:
     def __init__(self) -> None:
         self._held = Spill()
         self._names: list[str] = []
+        self._reading = Lock()
 
     def parts(self, file: _File, columns: Sequence[str]) -> Iterator[Part]:
-        """The records in order."""
-        new = [name for name in columns if name not in set(self._names)]
-        for begin in range(0, len(new), SLAB):
-            self._read(file, new[begin : begin + SLAB])
+        """The records in order; threads that ask at the same time read nothing twice."""
+        with self._reading:
+            new = [name for name in columns if name not in set(self._names)]
+            for begin in range(0, len(new), SLAB):
+                self._read(file, new[begin : begin + SLAB])
         return self._held.parts(columns)
 
     def _read(self, file: _File, names: list[str]) -> None:
