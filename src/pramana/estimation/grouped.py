@@ -13,6 +13,13 @@ n: n p (1 - p) without weights, what as many independent draws from the whole ta
 Groups are alike inside, so that the true variance is smaller. Where keys are only handed round,
 nothing is drawn and no count changes.
 
+The released count tells that bound badly where it is small. Of a cell that was released empty it
+would be 0, and what one record has is drawn by nobody in a third of all releases and more. So the
+interval of a count t has every one that is not refuted by the variance that it would have itself
+[Wilson27]: c t (1 - t / n), where c is what a record of the cell counts by those that were
+released, and at least what records count on average. A mean is a ratio, and a group of few released
+records leaves every one possible [Fieller].
+
 About a population, from which the records are a random sample, the same comes on top.
 """
 
@@ -23,11 +30,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pramana.errors import InvalidTable
+from pramana.estimation.contrasts import Apart
 from pramana.estimation.independence import IndependenceTest, chi_square_tail
 from pramana.estimation.layout import Layout
 from pramana.estimation.moments import Moments
 from pramana.estimation.results import Estimate
-from pramana.estimation.variance import USUAL, Question, normal_interval
+from pramana.estimation.variance import (
+    USUAL,
+    Question,
+    Ratio,
+    half_a_record,
+    normal_interval,
+    not_refuted,
+)
 from pramana.types import FloatArray
 
 __all__ = [
@@ -69,40 +84,71 @@ def grouped_counts(
     counts, total = moments.w, float(moments.w.sum())
     if total <= 0:
         raise InvalidTable("There are no released records to count. Does the filter select any?")
-    shares = counts / total
+    squares, whole = float(moments.ww.sum()), total if share else total * records / moments.count
     if share:
-        second, counts = moments.ww * (1 - 2 * shares) + shares**2 * moments.ww.sum(), shares
+        second = moments.ww * (1 - 2 * counts / total) + (counts / total) ** 2 * squares
     else:
         second = moments.ww - counts**2 / records
-    se = np.sqrt(drawn.times(question) * np.maximum(second, 0)) / (total if share else 1.0)
-    low, high = normal_interval(counts, se, z=question.z(counts.size))
-    most = 1.0 if share else np.inf
-    figures = (counts, se, np.maximum(low, 0), np.minimum(high, most))
-    what = "share" if share else "count"
-    return _as_released(layout, figures, question, what, drawn, moments)
+    apart = counts * (1 - counts / whole)
+    one = np.divide(second, apart, out=np.zeros_like(counts), where=apart > 0)
+    one = np.maximum(one, squares / total) * drawn.times(question)
+    near = np.clip(counts, np.minimum(one, whole / 2), np.maximum(whole - one, whole / 2))
+    se = np.sqrt(one * near * (1 - near / whole))
+    low, high = not_refuted(counts, whole, z=question.z(counts.size), times=one)
+    half = half_a_record(se, squares / total)
+    low, high = np.maximum(low - half, 0), np.minimum(high + half, whole)
+    scale = whole if share else 1.0
+    return _as_released(
+        layout,
+        (counts / scale, se / scale, low / scale, high / scale),
+        question,
+        "share" if share else "count",
+        drawn,
+        moments,
+        together=Apart(squares / total / scale),
+    )
 
 
 def grouped_means(
-    moments: Moments, layout: Layout, *, of: str, drawn: Drawn, question: Question = USUAL
+    moments: Moments,
+    layout: Layout,
+    *,
+    of: str,
+    drawn: Drawn,
+    records: int,
+    question: Question = USUAL,
 ) -> Estimate:
     """Means of a key in cells of keys, as they stand."""
     wy, wwyy = _values(moments)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = wy / moments.w
-        second = wwyy - 2 * mean * _second(moments.wwy) + mean**2 * moments.ww
-        se = np.sqrt(drawn.times(question) * np.maximum(second, 0)) / moments.w
-    low, high = normal_interval(mean, se, z=question.z(mean.size))
-    return _as_released(layout, (mean, se, low, high), question, f"mean of {of}", drawn, moments)
+    times = drawn.times(question)
+    ratio = Ratio(
+        wy,
+        moments.w,
+        times * (wwyy - wy**2 / records),
+        times * (_second(moments.wwy) - wy * moments.w / records),
+        times * (moments.ww - moments.w**2 / records),
+    )
+    figures = ratio.told(question.z(wy.size))
+    return _as_released(layout, figures, question, f"mean of {of}", drawn, moments)
 
 
 def grouped_totals(
-    moments: Moments, layout: Layout, *, of: str, drawn: Drawn, question: Question = USUAL
+    moments: Moments,
+    layout: Layout,
+    *,
+    of: str,
+    drawn: Drawn,
+    records: int,
+    question: Question = USUAL,
 ) -> Estimate:
     """Totals of a key in cells of keys, as they stand."""
     wy, wwyy = _values(moments)
-    se = np.sqrt(drawn.times(question) * wwyy)
+    times = drawn.times(question)
+    second = times * np.maximum(wwyy - wy**2 / records, 0)
+    se = np.where((moments.records > 0) | (times == 0), np.sqrt(second), np.nan)
     low, high = normal_interval(wy, se, z=question.z(wy.size))
-    return _as_released(layout, (wy, se, low, high), question, f"total of {of}", drawn, moments)
+    ends = np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)
+    return _as_released(layout, (wy, se, *ends), question, f"total of {of}", drawn, moments)
 
 
 def grouped_test(found: IndependenceTest, drawn: Drawn) -> IndependenceTest:
@@ -154,6 +200,7 @@ def _as_released(
     what: str,
     drawn: Drawn,
     moments: Moments,
+    together: Apart | None = None,
 ) -> Estimate:
     return Estimate.of(
         layout,
@@ -163,4 +210,5 @@ def _as_released(
         method="as released",
         why=drawn.why,
         records=moments.count,
+        together=together,
     )

@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike
 from pramana.errors import InvalidTable, NotCovered
 from pramana.estimation.layout import Layout
 from pramana.estimation.results import Estimate
-from pramana.estimation.variance import USUAL, Interval, Question, half_a_record
-from pramana.types import FloatArray
+from pramana.estimation.variance import USUAL, Question, half_a_record, not_refuted
 
 __all__ = ["invariant_counts"]
 
@@ -57,8 +56,8 @@ def invariant_counts(
     se = np.sqrt(np.maximum(np.minimum(stated, most) + drawn * most, 0))
     whole = total if share else 1.0
     z = question.z(counts.size)
-    low, high = _not_refuted(counts, total, z=z, known=stated, times=drawn)
-    least, largest = _not_refuted(counts, total, z=z, known=np.zeros_like(stated), times=drawn + 1)
+    low, high = not_refuted(counts, total, z=z, known=stated, times=drawn)
+    least, largest = not_refuted(counts, total, z=z, times=drawn + 1)
     low, high = np.maximum(low, least) / whole, np.minimum(high, largest) / whole
     shown, se = counts / whole, se / whole
     half = half_a_record(se, 1 / whole)
@@ -73,13 +72,3 @@ def invariant_counts(
         "the most that the certificate and the count itself leave possible.",
         records=total,
     )
-
-
-def _not_refuted(
-    counts: FloatArray, total: float, *, z: float, known: FloatArray, times: float
-) -> Interval:
-    """All t within z errors of the count, whose variance is ``known`` + times t (1 - t / n)."""
-    square = 1 + z**2 * times / total
-    middle = counts + z**2 * times / 2
-    root = np.sqrt(np.maximum(middle**2 - square * (counts**2 - z**2 * known), 0))
-    return (middle - root) / square, (middle + root) / square

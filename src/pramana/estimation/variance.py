@@ -38,6 +38,7 @@ __all__ = [
     "few_seen",
     "half_a_record",
     "normal_interval",
+    "not_refuted",
     "quantile",
     "students",
     "total_covariance",
@@ -164,6 +165,28 @@ def bounded_interval(estimate: FloatArray, se: FloatArray, *, z: float) -> Inter
     sure = np.isinf(at)
     with np.errstate(invalid="ignore"):
         return np.where(sure, estimate, low * se), np.where(sure, estimate, high * se)
+
+
+def not_refuted(
+    counts: FloatArray,
+    total: float,
+    *,
+    z: float,
+    times: FloatArray | float,
+    known: FloatArray | float = 0.0,
+) -> Interval:
+    """All t within z errors of a count whose variance is ``known`` + times t (1 - t / total).
+
+    A count is judged by the variance that it would have itself [Wilson27].
+
+    >>> low, high = not_refuted(np.array([0.0, 50.0]), 100.0, z=quantile(0.95), times=1.0)
+    >>> low.round(2), high.round(2)
+    (array([ 0.  , 40.38]), array([ 3.7 , 59.62]))
+    """
+    square = 1 + z**2 * times / total
+    middle = counts + z**2 * times / 2
+    root = np.sqrt(np.maximum(middle**2 - square * (counts**2 - z**2 * known), 0))
+    return (middle - root) / square, (middle + root) / square
 
 
 FEW: Final = 3.0

@@ -224,5 +224,12 @@ class GroupsReading(BesidePlain):
         drawn = self._drawn()
         self.records.require_number(of)
         sums = self._sums(asked, of)
-        found = estimate(sums.moments, sums.layout, of=of, drawn=drawn, question=asked.question)
+        found = estimate(
+            sums.moments,
+            sums.layout,
+            of=of,
+            drawn=drawn,
+            records=self.records.certificate.records,
+            question=asked.question,
+        )
         return self._honest(found, asked, [*asked.names, of])
