@@ -109,6 +109,58 @@ def test_no_error_is_smaller_than_that_of_the_randomisation(release):
     assert gap.se == pytest.approx(np.hypot(*release.mean("income", by=["sex"]).se), rel=1e-3)
 
 
+@pytest.mark.parametrize("method", ["retention", "reports"])
+def test_what_a_replicate_does_not_have_has_no_error_by_them(method):
+    """All of one region lie in one cluster: left out, there is no mean of them. The interval was
+    the estimate itself, and reports divided by 0."""
+    rng = np.random.default_rng(2)
+    cluster = np.repeat(np.arange(4), 100)
+    region = np.where(cluster == 0, "north", "south")
+    columns = {"sex": rng.choice(["f", "m"], 400), "region": region, "pay": rng.normal(9, 1, 400)}
+    columns |= {"w": np.ones(400)}
+    columns |= {f"r{r + 1}": np.where(cluster == r, 0.0, 4 / 3) for r in range(4)}
+    table, names = pa.table(columns), [f"r{r + 1}" for r in range(4)]
+    schema = pm.describe(table, keys=["sex"], sensitive=["region", "pay", *names], weight="w")
+    plan = pm.design(schema, pm.DifferentialPrivacy(epsilon=4), data=table, method=method)
+    release = pm.protect(table, plan, seed=1)
+    asked = {"infer": "population", "replicates": JACKKNIFE, "where": {"region": ["north"]}}
+
+    for found in (
+        release.mean("pay", by=["sex"], **asked),
+        release.proportion("pay>=9", by=["sex"], **asked),
+    ):
+        assert np.isfinite(found.estimate).all()
+        assert np.isnan(found.se).all()
+        assert (found.low <= 0).all()
+        assert (found.high >= 1).all()
+    assert np.isfinite(release.crosstab("sex", **asked).se).all()
+
+
+def test_records_without_a_weight_count_nothing():
+    """In quantiles as in counts, and where nobody else is in a cell: it gave no number at all."""
+    rng = np.random.default_rng(3)
+    columns = {"sex": rng.choice(["f", "m"], 300), "pay": rng.normal(9, 1, 300)}
+    some = rng.random(300) < 0.2
+    lacking = pa.table(columns | {"w": pa.array(np.ones(300), mask=some)})
+    nothing = pa.table(columns | {"w": np.where(some, 0.0, 1.0)})
+    schema = pm.Schema(
+        (
+            pm.Column("sex", pm.Role.KEY, pm.Categories(("f", "m"))),
+            pm.Column("pay", pm.Role.SENSITIVE),
+            pm.Column("w", pm.Role.WEIGHT),
+        )
+    )
+    own = {"sex": UniformMixture.of(("f", "m"), retention=0.7)}
+    first, second = (
+        api.protect(t, api.design(schema, data=t, method=GivenMatrices(own)), seed=1)
+        for t in (lacking, nothing)
+    )
+
+    for ask in (lambda r: r.quantile("pay", by=["sex"]), lambda r: r.crosstab("sex", "pay")):
+        assert ask(first).estimate == pytest.approx(ask(second).estimate)
+        assert np.isfinite(ask(first).estimate).all()
+
+
 def test_scales_of_the_kinds():
     """As their books have them; a scale of one's own goes first."""
     names = [f"r{at}" for at in range(1, 81)]

@@ -82,9 +82,12 @@ def sum_name(name: str) -> str:
 
 
 def sums_in(answer: pa.Table) -> dict[str, FloatArray]:
-    """The sums of an answer by their short names, those that there are."""
+    """The sums of an answer by their short names, those that there are.
+
+    A record without a weight counts nothing, and so does a cell that has no others.
+    """
     return {
-        name: answer.column(sum_name(name)).to_numpy().astype(np.float64)
+        name: answer.column(sum_name(name)).fill_null(0).to_numpy().astype(np.float64)
         for name in SUMS
         if sum_name(name) in answer.column_names
     }

@@ -10,7 +10,8 @@ Records are randomised one by one, so that what a record counts after its matric
 measurement with an error of its own: between clusters these errors are independent, and a variance
 that compares whole clusters holds them already. Few replicates tell their own spread badly, and it
 comes out as nearly 0 now and then: no error is told that is smaller than that of the randomisation
-alone, which is known.
+alone, which is known. A number that some replicate does not have, as the mean of a group that lies
+in the one cluster left out, has no error by them, and its interval no end.
 """
 
 from __future__ import annotations
@@ -82,7 +83,8 @@ def replicated_estimate(
     more = np.fmax(least**2 - spread, 0.0)
     se = np.sqrt(spread + more)
     wide = students(question.z(figures.size), len(drawn) - 1) * se
-    low, high = figures - wide, figures + wide
+    told = np.isfinite(figures) & np.isfinite(wide)
+    low, high = np.where(told, figures - wide, -np.inf), np.where(told, figures + wide, np.inf)
     whole = found.what.split(" ")[0] in ("count", "share")
     if whole:
         low = np.maximum(low, 0.0)

@@ -75,6 +75,12 @@ class SetSums:
         """The reports, 1 where there are none: what is divided is 0 there."""
         return np.maximum(self.reports, 1)
 
+    @property
+    def step(self) -> FloatArray:
+        """What a single report that says something else changes of the mean of z."""
+        root: FloatArray = np.sqrt(self.squares / self._number)
+        return root / (self.retention * self._number)
+
     def means(self) -> FloatArray:
         """Unbiased means over people of v g, v**2 g**2 and v**2 g; v**2 itself: four rows."""
         p, n = self.retention, self._number
@@ -108,12 +114,14 @@ class ReportedTotals:
         people: The variance if the question is about these people.
         population: The variance if they are a sample of many more.
         reports: How many reports hold the table.
+        step: What a single report that says something else changes.
     """
 
     totals: FloatArray
     people: FloatArray
     population: FloatArray
     reports: float
+    step: FloatArray
 
 
 def totals_of_reports(parts: Sequence[SetSums], *, records: FloatArray | float) -> ReportedTotals:
@@ -137,7 +145,9 @@ def totals_of_reports(parts: Sequence[SetSums], *, records: FloatArray | float) 
     among = np.maximum(likely[1] - likely[0] ** 2, 0)
     people = np.maximum(drawn - among / records, 0)
     scale = records**2
-    return ReportedTotals(records * means[0], scale * people, scale * drawn, _all(parts))
+    steps = [w * part.step for w, part in zip(weights, parts, strict=True)]
+    step = records * np.max(steps, axis=0)
+    return ReportedTotals(records * means[0], scale * people, scale * drawn, _all(parts), step)
 
 
 def _all(parts: Sequence[SetSums]) -> float:

@@ -18,7 +18,7 @@ from pramana.estimation.quantiles import Curve, quantiles_of
 from pramana.estimation.reported import ReportedTotals, SetSums, totals_of_reports
 from pramana.estimation.results import Estimate
 from pramana.estimation.spectral import leaning
-from pramana.estimation.variance import Ratio, bounded_interval
+from pramana.estimation.variance import Ratio, bounded_interval, half_a_record
 from pramana.matrices.reporting import AskedSet
 from pramana.matrices.transition import Label
 from pramana.readings.asked_sets import reporting_of
@@ -34,6 +34,7 @@ from pramana.types import FloatArray, IntArray
 __all__ = [
     "ReportSums",
     "below_limits",
+    "half_of",
     "interval_of",
     "limits_of",
     "quantile_of",
@@ -166,7 +167,8 @@ class ReportSums:
 
         ``noise`` is the variance of what was added to the values before they were released.
         """
-        step = float(np.nansum(np.abs(totals.totals))) / self.whole or 1.0
+        size = float(np.nansum(np.abs(totals.totals)))
+        step = size / self.whole if size and self.whole else 1.0
         moved = se_of(self.totals(self.values(step)), asked) ** 2
         above, below = se_of(totals, asked) ** 2, se_of(counts, asked) ** 2
         cov = (above + step**2 * below - moved) / (2 * step)
@@ -274,17 +276,29 @@ def se_of(found: ReportedTotals, asked: Asked) -> FloatArray:
     return np.sqrt(about)
 
 
+def half_of(found: ReportedTotals, asked: Asked) -> FloatArray:
+    """Half of what a report changes, left to both sides where few of them make the error.
+
+    Estimates are apart by as much, which is more than a record: among few of them an interval of so
+    many errors ends short of the next one. The luck of a sample is no matter of single reports.
+    """
+    half = half_a_record(np.sqrt(found.people), found.step)
+    return half if asked.question.infer == "records" else np.zeros_like(half)
+
+
 def interval_of(
     estimate: FloatArray,
     se: FloatArray,
     asked: Asked,
     *,
+    half: FloatArray,
     most: float | None = None,
     misses: float = 1.0,
 ) -> tuple[FloatArray, FloatArray]:
-    """The interval of a number from 0 to ``most``."""
+    """The interval of a number from 0 to ``most``, and ``half`` a report to both sides."""
     z = asked.question.z(estimate.size, misses=misses)
     low, high = bounded_interval(estimate, se, z=z)
+    low, high = np.maximum(low - half, 0), high + half
     return (low, high) if most is None else (np.minimum(low, most), np.minimum(high, most))
 
 

@@ -33,7 +33,6 @@ from pramana.estimation.regression_results import Regression
 from pramana.estimation.reported import ReportedTotals
 from pramana.estimation.results import Estimate
 from pramana.estimation.spectral import usual_pair
-from pramana.estimation.variance import normal_interval
 from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.reporting import Reporting
 from pramana.model.beside import ReportsBeside, SetAnswers
@@ -57,6 +56,7 @@ from pramana.readings.report_model import (
 from pramana.readings.report_sums import (
     ReportSums,
     below_limits,
+    half_of,
     interval_of,
     limits_of,
     quantile_of,
@@ -122,14 +122,16 @@ class ReportsReading(BesidePlain):
         total = sums.people if not asked.weighted or self.records.weight is None else None
         if share:
             figures = sums.shares(found, asked)
-        low, high = interval_of(*figures, asked, most=1.0 if share else total)
+        half = half_of(found, asked) / (sums.whole if share else 1.0)
+        most = 1.0 if share else total
+        low, high = interval_of(*figures, asked, half=half, most=most)
         what = "share" if share else "count"
         made = sums.estimate((*figures, low, high), asked, what, found)
         error = expected_error(np.nan_to_num(se_of(found, asked)), sums.whole)
         if method == "inverse" or sums.filtered or error <= SMALL_ERROR:
             return made
         shrunken = self._shrunken(sums, found, asked) / (sums.whole if share else 1.0)
-        ends = interval_of(*figures, asked, most=1.0 if share else total, misses=TAKEN_IN)
+        ends = interval_of(*figures, asked, half=half, most=most, misses=TAKEN_IN)
         return sums.shrunken(made, shrunken, ends, error)
 
     def _shrunken(self, sums: ReportSums, found: ReportedTotals, asked: Asked) -> FloatArray:
@@ -170,7 +172,8 @@ class ReportsReading(BesidePlain):
         found = sums.totals(sums.values())
         noise = self._noise(of, asked, sums, sums.totals(sums.weights()).totals)
         figures = found.totals, np.hypot(se_of(found, asked), noise)
-        low, high = normal_interval(*figures, z=asked.question.z(figures[0].size))
+        wide = asked.question.z(figures[0].size) * figures[1] + half_of(found, asked)
+        low, high = figures[0] - wide, figures[0] + wide
         return sums.estimate((*figures, low, high), asked, f"total of {of}", found)
 
     def _noise(self, of: str, asked: Asked, sums: ReportSums, weights: FloatArray) -> FloatArray:
