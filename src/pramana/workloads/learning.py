@@ -195,7 +195,9 @@ def _numbers(
     x, y = feature_table(list(features.attributes), values), _column(table, target)
     kept = ~np.isnan(y)
     weight = columns.weight
-    return x[kept], y[kept], None if weight is None else _column(table, weight.name)[kept]
+    if weight is None:
+        return x[kept], y[kept], None
+    return x[kept], y[kept], np.nan_to_num(_column(table, weight.name)[kept])  # none: no weight
 
 
 def _column(table: pa.Table, name: str) -> FloatArray:

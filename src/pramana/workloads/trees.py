@@ -224,6 +224,7 @@ class ReleasedColumns:
     values: list[Values]
     mechanism: Mechanism
     weight: FloatArray | None
+    weighed_by: str = ""
 
     @classmethod
     def of(
@@ -256,7 +257,8 @@ class ReleasedColumns:
             [attribute for attribute, _ in pairs.values()],
             [values for _, values in pairs.values()],
             Mechanism(()) if rebuild == "none" else release.reading.channel(),
-            None if weight is None else table[weight.name].to_numpy().astype(np.float64),
+            None if weight is None else _numbers(table[weight.name]),
+            "" if weight is None else weight.name,
         )
 
     @property
@@ -273,6 +275,8 @@ class ReleasedColumns:
         columns, values = [*self.attributes, self.target], [*self.values, self.classes]
         coded = {own.name: value for own, value in zip(columns, values, strict=True)}
         labels = {own.name: own.labels for own in columns if own.labels is not None}
+        if self.weight is not None:  # who weighs much may be of another class than who does not
+            coded[self.weighed_by], labels[self.weighed_by] = _classes_of(self.weight)
         layout = Layout.of_records(list(labels), labels=labels, mechanism=self.mechanism)
         codes = [np.asarray(coded[name]).astype(np.int64) for name in layout.columns]
         if method == "rank":
@@ -302,6 +306,24 @@ class ReleasedColumns:
             for own, kept in zip(self.attributes, self.values, strict=True)
         ]
         return [np.asarray(value) for value in values], np.asarray(found[self.target.name])
+
+
+def _numbers(column: pa.ChunkedArray) -> FloatArray:
+    """Weights; a record without one counts nothing."""
+    return np.asarray(column.cast(pa.float64()).fill_null(0.0).to_numpy(), dtype=np.float64)
+
+
+MOST_WEIGHTS = 8
+"""So many classes of weights are told apart when records are drawn."""
+
+
+def _classes_of(weight: FloatArray) -> tuple[IntArray, tuple[Label, ...]]:
+    """Weights in a few classes of about as many records: each value, or parts of their order."""
+    values = np.unique(weight)
+    if len(values) > MOST_WEIGHTS:
+        values = np.unique(np.quantile(weight, np.arange(MOST_WEIGHTS) / MOST_WEIGHTS))
+    codes = np.searchsorted(values, weight, side="right") - 1
+    return codes, tuple(range(len(values)))
 
 
 def _columns_of(layout: Layout, axis: Axis, places: Values) -> dict[str, Values]:
