@@ -233,5 +233,10 @@ def test_a_mean_of_few_released_records_is_not_certain():
     assert few[1:].all()
     assert not np.isfinite(mean.high[few]).any()
     assert np.isnan(mean.se[few]).all()
+    seen = np.array([cell["estimate"] > 0 for cell in release.crosstab("g").cells])
+    tied = release.mean("v", by=["g"])  # biased by an unknown amount, and the number stands
+    assert np.isfinite(mean.estimate[seen]).all()
+    assert np.isfinite(tied.estimate[seen]).all()
+    assert np.isnan(tied.high).all()
     assert np.isnan(total.se[2])
     assert not np.isfinite(total.high[2])

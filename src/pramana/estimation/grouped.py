@@ -128,7 +128,8 @@ def grouped_means(
         times * (_second(moments.wwy) - wy * moments.w / records),
         times * (moments.ww - moments.w**2 / records),
     )
-    figures = ratio.told(question.z(wy.size))
+    _, se, low, high = ratio.told(question.z(wy.size))
+    figures = (ratio.value, se, low, high)  # a number as released stands, however few tell it
     return _as_released(layout, figures, question, f"mean of {of}", drawn, moments)
 
 
