@@ -26,8 +26,8 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 
 from pramana.errors import NotCovered
-from pramana.estimation.regression_ends import not_refuted
-from pramana.estimation.variance import Inference
+from pramana.estimation.regression_ends import Tests
+from pramana.estimation.variance import NOTHING, Inference, half_a_record
 from pramana.numeric import require_choice
 from pramana.types import FloatArray, IntArray
 
@@ -48,6 +48,9 @@ SURE = 30.0
 
 MOST_NUMBERS = 500_000_000
 """Times the coefficients: where the design has more, a spread for every value takes minutes."""
+
+ROUNDING = 1e-13
+"""Squares below this part of the largest of what they are made of are 0 but for rounding."""
 
 MOST_ROUNDS = 60
 LARGEST = 30.0
@@ -217,6 +220,37 @@ class CorrectedScores:
         share = np.where(several, 1 / np.maximum(drawn - 1, 1), 0.0)
         return total - (sums * share[:, None]).T @ sums
 
+    def step(self, beta: FloatArray, along: FloatArray) -> FloatArray:
+        """What one record that moves changes of some combinations of the scores.
+
+        A record stands for people of its cell, who leave for other truths with the chances that
+        the inverse tells up to their sign, where few move. It is the root of a mean square over
+        all moves, each by what it adds to the variance: those that change nothing do not count.
+        """
+        link = LINKS[self.family]
+        second, fourth = np.zeros(along.shape[1]), np.zeros(along.shape[1])
+        for part, weights, x, y in self.chunks():
+            mean, _ = link(x @ beta)
+            n, ww, wwy, wwyy = (s[part, None, None] for s in (self.n, self.ww, self.wwy, self.wwyy))
+            counts = x @ along
+            rounding = counts**2 * (wwyy + ww * (y**2 + mean**2)[:, :, None]) * ROUNDING
+            own = counts * (y - mean)[:, :, None]
+            here = weights.argmax(axis=1)[:, None, None]
+            up, own = (side - np.take_along_axis(side, here, axis=1) for side in (counts, own))
+            squares = up**2 * wwyy + 2 * up * own * wwy + own**2 * ww
+            squares[squares <= rounding] = 0.0
+            chance = np.where(np.abs(weights) > NOTHING, np.abs(weights), 0.0)
+            second += np.einsum("ct,ctp->p", chance, squares)
+            fourth += np.einsum("ct,ctp->p", chance, squares**2 / n)
+        return np.sqrt(fourth / np.where(second > 0, second, 1.0))
+
+    def unsure(self, covariance: FloatArray) -> FloatArray:
+        """Standard errors of all linear predictors."""
+        step = max(1, AT_ONCE // (int(self.design.shape[1]) * self.size))
+        parts = [self.design[at : at + step] for at in range(0, len(self.design), step)]
+        found = [np.einsum("ktp,ktp->kt", part @ covariance, part) for part in parts]
+        return np.asarray(np.sqrt(np.maximum(np.concatenate(found), 0)), dtype=np.float64)
+
     def fitted(self, infer: Inference) -> float:
         """How much more scores spread than those at the root, which was fitted to them."""
         return self.records / max(self.records - self.size, 1.0) if infer == "population" else 1.0
@@ -235,11 +269,19 @@ class CorrectedScores:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The root of the corrected scores, its covariance, and how far each reaches to both sides."""
+    """The root of the corrected scores, and how sure it is.
+
+    Attributes:
+        coefficients: the root.
+        covariance: of the root.
+        reach: how far the interval of each goes below and above it.
+        from_zero: by how many standard errors the same test has each off 0.
+    """
 
     coefficients: FloatArray
     covariance: FloatArray
     reach: FloatArray
+    from_zero: FloatArray
 
 
 def solve_scores(
@@ -251,18 +293,29 @@ def solve_scores(
         beta = _root(scores, beta, names, positive=True)
     beta = _root(scores, beta, names, positive=False)
     _, slope = scores.at(beta)
-    _require_finite(scores, beta, names)
+    if scores.family != "linear":
+        _require_finite(scores, np.abs(scores.design @ beta), beta, names)
     sure = _require_identified(scores, slope, beta, names)
     spread = scores.spread(beta, infer=infer) * scores.fitted(infer)
-    inverse = np.linalg.inv(slope)
+    inverse = np.asarray(np.linalg.inv(slope), dtype=np.float64)
     covariance = inverse @ spread @ inverse.T
     se = np.sqrt(np.maximum(np.diag(covariance), 0))
+    if scores.family != "linear":
+        _require_finite(scores, scores.unsure(covariance), se, names)
+    step = np.zeros_like(se)
+    if infer == "records" and scores.undone:  # the luck of a sample is no matter of single records
+        step = scores.step(beta, inverse.T)
+    _require_errors(se, step, names)
     steady = sure >= SURE or scores.numbers * scores.size >= MOST_NUMBERS
     if steady and (scores.family == "linear" or not scores.undone):
-        return Solution(beta, covariance, np.tile(z * se, (2, 1)))
-    serving = spread if steady else None
-    reach = not_refuted(scores, beta, se, infer=infer, z=z, spread=serving)
-    return Solution(beta, covariance, reach)
+        half = half_a_record(se, step)
+        off = np.maximum(np.abs(beta) - half, 0)
+        from_zero = np.divide(off, se, out=np.where(off > 0, np.inf, 0.0), where=se > 0)
+        return Solution(beta, covariance, np.tile(z * se + half, (2, 1)), from_zero)
+    tests = Tests(
+        scores, beta, se, step / np.diag(inverse), infer=infer, spread=spread if steady else None
+    )
+    return Solution(beta, covariance, *tests.ends(z))
 
 
 def _root(
@@ -297,15 +350,17 @@ def _scale(slope: FloatArray) -> FloatArray:
     return np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
 
 
-def _require_finite(scores: CorrectedScores, beta: FloatArray, names: tuple[str, ...]) -> None:
-    """Refuse a root that ran away: estimated counts of 0 and below have no logarithm."""
-    if scores.family == "linear":
+def _require_finite(
+    scores: CorrectedScores, far: FloatArray, each: FloatArray, names: tuple[str, ...]
+) -> None:
+    """Refuse a root that ran away: estimated counts of 0 and below have no logarithm.
+
+    ``far`` is how far linear predictors are off, or may be, by what ``each`` coefficient is.
+    """
+    if float(far.max()) < LARGEST:
         return
-    reach = np.abs(scores.design @ beta)
-    if float(reach.max()) < LARGEST:
-        return
-    kind, truth = np.unravel_index(int(reach.argmax()), reach.shape)
-    pushed = np.abs(scores.design[kind, truth] * beta)
+    kind, truth = np.unravel_index(int(far.argmax()), far.shape)
+    pushed = np.abs(scores.design[kind, truth] * each)
     blamed = [names[place] for place in np.argsort(-pushed) if pushed[place] > pushed.max() / 3]
     raise NotCovered(
         f"The release does not tell a finite coefficient of {', '.join(blamed)}: after "
@@ -326,12 +381,21 @@ def _require_identified(
         return sure
     strength = np.abs(vectors[:, 0])
     blamed = [names[place] for place in np.argsort(-strength) if strength[place] > 0.3]
-    reason = (
-        "they say the same, or nobody has them"
-        if values[0] <= 1e-9 and not scores.undone
-        else "after randomisation their information cannot be told from none"
-    )
+    reason = "after randomisation their information cannot be told from none"
+    if not scores.undone:
+        same = values[0] <= 1e-9
+        reason = "they say the same, or nobody has them" if same else "too few records have them"
     raise NotCovered(
         f"The release does not identify {', '.join(blamed)}: {reason}. Leave one of them out, or "
         "merge rare values."
     )
+
+
+def _require_errors(se: FloatArray, step: FloatArray, names: tuple[str, ...]) -> None:
+    """Refuse an error of 0 where a record that moves would change the coefficient."""
+    unknown = [name for name, own, one in zip(names, se, step, strict=True) if one > 0 and own == 0]
+    if unknown:
+        raise NotCovered(
+            f"The release does not tell the error of {', '.join(unknown)}: too few records that "
+            "randomisation may have moved are seen. Ask about more records, or merge rare values."
+        )

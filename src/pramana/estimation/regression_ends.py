@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pramana.estimation.variance import Inference
+from pramana.estimation.variance import Inference, half_a_record
 from pramana.types import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     from pramana.estimation.regression import CorrectedScores
 
-__all__ = ["not_refuted"]
+__all__ = ["Tests"]
 
 MOST_TRIES, MOST_STEPS = 40, 25
 
@@ -35,50 +35,59 @@ FLAT = 1.005
 """Where twice the distance is refuted by less than so many times as much, there is no end."""
 
 
-def not_refuted(
-    scores: CorrectedScores,
-    beta: FloatArray,
-    se: FloatArray,
-    *,
-    infer: Inference,
-    z: float,
-    spread: FloatArray | None,
-) -> FloatArray:
-    """How far each coefficient's interval goes below and above the root.
+@dataclass(frozen=True, eq=False)
+class Tests:
+    """Tests of all values that coefficients may have.
 
-    Args:
+    Attributes:
         scores: of the model.
-        beta: their root.
+        root: of the scores.
         se: standard errors there.
+        step: what one record that moves changes of each score, the others' part taken off.
         infer: about the records or the population.
-        z: so many standard errors a score must be off 0 to refute a value.
         spread: of the scores, where that at the root serves for all values.
     """
-    reach = np.tile(z * se, (2, 1))
-    for side, place in np.ndindex(reach.shape):
-        if reach[side, place] > 0:
-            path = _Path(scores, beta, se, place, (-1.0, 1.0)[side], infer, spread)
-            reach[side, place] = path.end(float(reach[side, place]), z)
-    return reach
+
+    scores: CorrectedScores
+    root: FloatArray
+    se: FloatArray
+    step: FloatArray
+    infer: Inference
+    spread: FloatArray | None
+
+    def ends(self, z: float) -> tuple[FloatArray, FloatArray]:
+        """How far each interval goes below and above the root, and how far off 0 each is.
+
+        A value is refuted by ``z`` standard errors of its score; so is 0 if it lies outside.
+        """
+        reach = np.tile(z * self.se, (2, 1))
+        from_zero: FloatArray = np.where(self.root == 0, 0.0, math.inf)
+        for side, place in np.ndindex(reach.shape):
+            if not self.se[place] > 0:
+                continue
+            path, distance = _Path(self, place, (-1.0, 1.0)[side]), abs(float(self.root[place]))
+            end = path.end(float(reach[side, place]), z)
+            reach[side, place] = end
+            if path.sign * self.root[place] < 0:
+                found = path.refuted(distance)
+                found = distance / float(self.se[place]) if math.isnan(found) else max(found, 0.0)
+                from_zero[place] = min(found, z) if distance <= end else max(found, z)
+        return reach, from_zero
 
 
 @dataclass
 class _Path:
     """Values of one coefficient to one side of the root, with the others that go along."""
 
-    scores: CorrectedScores
-    root: FloatArray
-    se: FloatArray
+    tests: Tests
     place: int
     sign: float
-    infer: Inference
-    spread: FloatArray | None
     others: BoolArray = field(init=False)
     here: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
-        self.others = np.arange(len(self.root)) != self.place
-        self.here = self.root
+        self.others = np.arange(len(self.tests.root)) != self.place
+        self.here = self.tests.root
 
     def end(self, begin: float, z: float) -> float:
         """The nearest distance that is refuted; ``begin`` where the scores do not tell."""
@@ -86,7 +95,7 @@ class _Path:
         outside, beyond = math.inf, math.inf
         tried = begin
         for _ in range(MOST_TRIES):
-            found = self._refuted(tried)
+            found = self.refuted(tried)
             if math.isnan(found):
                 return begin if tried <= begin else math.inf
             if abs(found - z) < NEAR * z:
@@ -102,30 +111,37 @@ class _Path:
             tried = inside + step
         return tried
 
-    def _refuted(self, distance: float) -> float:
-        """By how many standard errors the score at this distance is off 0."""
-        beta = self._along(distance)
-        score, slope = self.scores.at(beta)
+    def refuted(self, distance: float) -> float:
+        """By how many standard errors the score at this distance is off 0, but for half a record.
+
+        Where few records move the score is one of few numbers, and the next one may be true.
+        """
+        tests, beta = self.tests, self._along(distance)
+        score, slope = tests.scores.at(beta)
         aside = slope[np.ix_(self.others, self.others)]
         combined = np.ones(len(beta))
         combined[self.others] = -_solved(aside, slope[self.others, self.place])
-        spread = self.spread
+        spread = tests.spread
         if spread is None:
-            spread = self.scores.spread(beta, infer=self.infer) * self.scores.fitted(self.infer)
+            fitted = tests.scores.fitted(tests.infer)
+            spread = tests.scores.spread(beta, infer=tests.infer) * fitted
         variance = float(combined @ spread @ combined)
         if not variance > 0:
             return math.nan
-        return -self.sign * float(combined @ score) / math.sqrt(variance)
+        error = math.sqrt(variance)
+        half = float(half_a_record(np.array(error), float(tests.step[self.place])))
+        return (-self.sign * float(combined @ score) - half) / error
 
     def _along(self, distance: float) -> FloatArray:
         """The coefficients at this distance, the scores of all others nearly 0."""
         beta = self.here.copy()
-        beta[self.place] = self.root[self.place] + self.sign * distance
-        unsure = self.se[self.others] > 0  # of a coefficient that is sure, any step will do
+        beta[self.place] = self.tests.root[self.place] + self.sign * distance
+        se = self.tests.se[self.others]
+        unsure = se > 0  # of a coefficient that is sure, any step will do
         for _ in range(MOST_STEPS):
-            score, slope = self.scores.at(beta)
+            score, slope = self.tests.scores.at(beta)
             step = _solved(slope[np.ix_(self.others, self.others)], score[self.others])
-            sizes = np.abs(step[unsure]) / self.se[self.others][unsure]
+            sizes = np.abs(step[unsure]) / se[unsure]
             most = float(np.max(sizes, initial=0.0))
             beta[self.others] += step / max(1.0, most)
             if most < NEAR:

@@ -43,6 +43,8 @@ class Regression:
         covariance: Of the coefficients, the randomisation included.
         reach: How far the interval of each goes below and above it; not given, as far as the
             quantile times its standard error.
+        from_zero: By how many standard errors the test of which the interval has the ends finds
+            each off 0; not given, as many as ``z``.
         degrees: Degrees of freedom of the covariance, where replicate weights told it.
         question: What the intervals mean.
         records: The number of released records behind them.
@@ -62,6 +64,7 @@ class Regression:
     weight: str | None = None
     like: Any = field(default=None, repr=False)
     reach: FloatArray | None = field(default=None, repr=False)
+    from_zero: FloatArray | None = field(default=None, repr=False)
     degrees: float = inf
 
     @property
@@ -77,13 +80,14 @@ class Regression:
 
     @property
     def p_value(self) -> FloatArray:
-        """Two-sided, of the hypothesis that the coefficient is 0."""
+        """Two-sided, of the hypothesis that the coefficient is 0: 0.05 at an end of 95 %."""
+        off = self.z if self.from_zero is None else self.from_zero
         if self.degrees < inf:
             from scipy.special import stdtr
 
-            beyond = 2 * stdtr(self.degrees, -np.abs(self.z))
+            beyond = 2 * stdtr(self.degrees, -np.abs(off))
             return np.asarray(np.nan_to_num(beyond, nan=1.0), dtype=np.float64)
-        tails = [erfc(abs(value) / sqrt(2)) if value == value else 1.0 for value in self.z]
+        tails = [erfc(abs(value) / sqrt(2)) if value == value else 1.0 for value in off]
         return np.array(tails)
 
     @property

@@ -112,6 +112,7 @@ def replicated_regression(
         found,
         covariance=covariance + np.diag(np.fmax(least**2 - np.diag(covariance), 0.0)),
         reach=None,
+        from_zero=None,
         degrees=len(apart) - 1,
         why=f"{found.why.rstrip('.').split('; robust')[0]}; errors by {len(apart)} replicate "
         f"weights ({replicates.kind}).",

@@ -26,6 +26,7 @@ from pramana.numeric import require_choice, require_number
 from pramana.types import BoolArray, FloatArray
 
 __all__ = [
+    "NOTHING",
     "USUAL",
     "Inference",
     "Interval",

@@ -244,6 +244,7 @@ def fit_formula(
         coefficients=solved.coefficients,
         covariance=solved.covariance,
         reach=solved.reach,
+        from_zero=solved.from_zero,
         question=question,
         records=round(scores.records),
         why=f"{event}{found.why}{_who_is_left_out(records, changed)}{recoded_words(own.values())}",
