@@ -113,10 +113,8 @@ def test_the_p_value_is_that_of_the_interval():
         assert (inside == (found.from_zero <= Z)).all()
 
 
-def test_a_share_of_one_half_is_tested_by_its_own_error():
-    """By hand: at a logit of 0 the score is the estimated count less half of all, and its variance
-    that of a randomised count, which no value of the logit changes."""
-    counts, chance = np.array([120.0, 80.0]), 0.2
+def share_solved(counts: list[int], chance: float) -> Solution:
+    """The logit of a share of which each record tells the truth but with a chance."""
     inverse = np.linalg.inv(np.array([[1 - chance, chance], [chance, 1 - chance]]))
     scores = CorrectedScores(
         family="logistic",
@@ -124,10 +122,17 @@ def test_a_share_of_one_half_is_tested_by_its_own_error():
         response=np.array([[0.0, 1.0]]),
         kept=np.zeros(2, dtype=np.int64),
         undone=((inverse, np.arange(2)),),
-        **dict.fromkeys(("n", "w", "ww"), counts),
+        **dict.fromkeys(("n", "w", "ww"), np.array(counts, dtype=np.float64)),
         **{name: np.zeros(2) for name in ("wy", "wwy", "wwyy")},
     )
-    found = solve_scores(scores, ("Intercept",), infer="records", z=Z)
+    return solve_scores(scores, ("Intercept",), infer="records", z=Z)
+
+
+def test_a_share_of_one_half_is_tested_by_its_own_error():
+    """By hand: at a logit of 0 the score is the estimated count less half of all, and its variance
+    that of a randomised count, which no value of the logit changes."""
+    chance = 0.2
+    found = share_solved([120, 80], chance)
     estimate = (80 - chance * 200) / (1 - 2 * chance)
     error = sqrt(200 * chance * (1 - chance)) / (1 - 2 * chance)
 

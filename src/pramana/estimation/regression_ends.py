@@ -31,6 +31,9 @@ MOST_TRIES, MOST_STEPS = 40, 25
 NEAR = 0.01
 """An end is where the test says so, up to this part of the quantile."""
 
+BEYOND = 4.0
+"""So many times as far as the end, 0 is refuted beyond doubt, and by how much is not looked for."""
+
 FLAT = 1.005
 """Where twice the distance is refuted by less than so many times as much, there is no end."""
 
@@ -69,7 +72,7 @@ class Tests:
             end = path.end(float(reach[side, place]), z)
             reach[side, place] = end
             if path.sign * self.root[place] < 0:
-                found = path.refuted(distance)
+                found = path.refuted(distance) if distance < BEYOND * end else math.nan
                 found = distance / float(self.se[place]) if math.isnan(found) else max(found, 0.0)
                 from_zero[place] = min(found, z) if distance <= end else max(found, z)
         return reach, from_zero
