@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from pramana.methods.least_cost import least_cost
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["FlowProblem", "improve"]
@@ -151,23 +152,17 @@ def _program(
     problem: FlowProblem, flow: FloatArray, reach: FloatArray, *, aim: float = 0.0
 ) -> FloatArray | None:
     """The best step inside the box, bounds linearised; a shortfall is allowed at a price."""
-    from scipy.optimize import linprog
-
     h, slope = problem.excess(flow)
     pairs, rare = len(flow), problem.rare
-    answer = linprog(
+    at_most = np.concatenate([h - aim, np.maximum(1 - ROOM - problem.dominance @ flow, 0)])
+    answer = least_cost(
         np.concatenate([np.ones(pairs), np.full(rare, PENALTY)]),
-        A_ub=problem.bounds(slope),
-        b_ub=np.concatenate([h - aim, np.maximum(1 - ROOM - problem.dominance @ flow, 0)]),
-        bounds=np.column_stack(
-            [
-                np.concatenate([np.maximum(-flow, -reach), np.zeros(rare)]),
-                np.concatenate([reach, np.full(rare, np.inf)]),
-            ]
-        ),
-        method="highs",
+        (problem.bounds(slope), at_most),
+        None,
+        low=np.concatenate([np.maximum(-flow, -reach), np.zeros(rare)]),
+        high=np.concatenate([reach, np.full(rare, np.inf)]),
     )
-    return None if answer.x is None else np.asarray(answer.x[:pairs])
+    return None if answer is None else answer[:pairs]
 
 
 def _restore(problem: FlowProblem, flow: FloatArray) -> FloatArray:

@@ -20,6 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
+from pramana.methods.least_cost import least_cost
 from pramana.methods.optimal.cells import KeyCells
 from pramana.methods.optimal.loss import dense_gradient, dense_loss
 from pramana.methods.optimal.programs import GrowingPrograms
@@ -110,26 +111,23 @@ class _Programs:
         self, cost: FloatArray, *, floor: float, around: FloatArray | None = None, box: float = 1.0
     ) -> FloatArray | None:
         """The matrix of least cost that meets C1, with the diagonal bounded from below."""
-        from scipy.optimize import linprog
-
         rows, columns = self.pairs
         here = np.zeros(len(rows)) if around is None else around[rows, columns]
         slack = len(self.parts["equal_to"])
         low = np.concatenate([np.maximum(here - box, 0), np.zeros(slack)])
         high = np.concatenate([np.minimum(here + box, 1), np.full(slack, np.inf)])
-        answer = linprog(
+        upper_to = np.concatenate([self.parts["upper_to"], np.full(len(self.numbers), 1 - floor)])
+        answer = least_cost(
             np.concatenate([cost[rows, columns] - cost[rows, rows], np.zeros(slack)]),
-            A_ub=self.parts["upper"],
-            b_ub=np.concatenate([self.parts["upper_to"], np.full(len(self.numbers), 1 - floor)]),
-            A_eq=self.parts["equal"],
-            b_eq=self.parts["equal_to"],
-            bounds=np.column_stack([low, high]),
-            method="highs",
+            (self.parts["upper"], upper_to),
+            (self.parts["equal"], self.parts["equal_to"]),
+            low=low,
+            high=high,
         )
-        if answer.x is None or answer.status != 0:
+        if answer is None:
             return None
         P = np.zeros((len(self.numbers), len(self.numbers)))
-        P[rows, columns] = np.clip(answer.x[: len(rows)], 0, 1)
+        P[rows, columns] = np.clip(answer[: len(rows)], 0, 1)
         np.fill_diagonal(P, 1 - P.sum(axis=1))
         return P
 
