@@ -29,7 +29,20 @@ def tables(records: int, labels: int, least: int = 1) -> Iterator[tuple[int, ...
 
 
 def planned(counts: tuple[int, ...], method: Method, *asked: pm.Guarantee) -> Plan | None:
-    """The plan for one column with these counts; nothing where the method refuses."""
+    """The plan for one column with these counts; nothing where the method refuses.
+
+    Tables of as many records have the same others: each is planned for once.
+    """
+    known = repr((counts, method, asked))
+    if known not in PLANNED:
+        PLANNED[known] = _planned(counts, method, *asked)
+    return PLANNED[known]
+
+
+PLANNED: dict[str, Plan | None] = {}
+
+
+def _planned(counts: tuple[int, ...], method: Method, *asked: pm.Guarantee) -> Plan | None:
     labels = [chr(ord("a") + place) for place in range(len(counts))]
     values = [label for label, number in zip(labels, counts, strict=True) for _ in range(number)]
     schema = pm.Schema((pm.Column("a", pm.Role.KEY, pm.Categories(tuple(labels))),))
