@@ -242,10 +242,12 @@ def beside_reports(answers, base, gain, *, filled=1.0):
 
 @pytest.mark.parametrize("first", [(0,), ()])
 @pytest.mark.parametrize("filled", [1.0, 0.6])
-def test_a_grid_hands_out_what_its_cells_do_one_by_one(first, filled):
-    """The mass of every value and class by hand, cell by cell, with laws that differ by answer."""
+@pytest.mark.parametrize("ends", [((0.5, 2), (40, 3)), ((0, 0), (1, 1))])
+def test_a_grid_hands_out_what_its_cells_do_one_by_one(first, filled, ends):
+    """The mass of every value and class by hand, cell by cell, with laws that differ by answer, and
+    of whole records, of which nothing comes from a base."""
     answers = [(*first, *pair) for pair in itertools.combinations(range(1, 5), 2)]
-    base, gain = np.linspace(0.5, 2, len(answers)), np.linspace(40, 3, len(answers))
+    base, gain = (np.linspace(*own, len(answers)) for own in ends)
     observed = beside_reports(answers, base, gain, filled=filled)
     (table,) = tables_of(observed)
     rng = np.random.default_rng(6)
@@ -264,15 +266,9 @@ def test_a_grid_hands_out_what_its_cells_do_one_by_one(first, filled):
                 masses[at][code, own] += count * (told * truth + stands) / whole
             classes[fit] += count * (told * truth + alone) / whole
     assert isinstance(table.grid, CellGrid)
-    found = [np.zeros_like(part) for part in seen]
-    np.testing.assert_allclose(table.add_masses(seen, weights, found), classes, rtol=1e-12)
-    np.testing.assert_allclose(np.concatenate(found), np.concatenate(masses), rtol=1e-12)
-    for one, other in zip(
-        table._handed(np.concatenate(seen), weights),
-        (np.concatenate(masses), classes),
-        strict=True,
-    ):
-        np.testing.assert_allclose(one, other, rtol=1e-12)
+    for road, way in itertools.product((table.handed, table._handed), range(2)):
+        found = road(np.concatenate(seen), weights)[way]
+        np.testing.assert_allclose(found, (np.concatenate(masses), classes)[way], rtol=1e-12)
 
 
 def test_mostly_empty_grids_and_cells_told_twice_go_one_by_one():

@@ -96,20 +96,13 @@ class AnsweredCells:
             joint *= stacked.take(self.rows[:, place], axis=0)
         return kept, joint
 
-    def add_masses(
-        self, seen: list[FloatArray], weights: FloatArray, masses: list[FloatArray]
-    ) -> FloatArray:
-        """Hand the mass of every cell to what was seen; its sum by class is given back."""
+    def handed(self, stacked: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The mass of what was seen, all features one below the other, and of the classes."""
         road = self._handed if self.grid is None else self.grid.handed
-        handed, classes = road(np.concatenate(seen), weights)
-        start = 0
-        for mass, size in zip(masses, self.sizes, strict=True):
-            mass += handed[start : start + size]
-            start += size
-        return classes
+        return road(stacked, weights)
 
     def _handed(self, stacked: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The mass of what was seen, all features one below the other, and of the classes."""
+        """Cell by cell."""
         kept, joint = self._joints(stacked, weights)
         below = 1.0 if kept is None else _by_fit(kept, weights.shape)
         chance = self.base[:, None] * below + self.gain[:, None] * _by_fit(joint, weights.shape)
@@ -171,25 +164,41 @@ class CellGrid:
 
     @cached_property
     def _sides(self):  # type: ignore[no-untyped-def]
-        return tuple(_incidence(rows, self.size) for rows in (self.down, self.across))
+        """What was seen by rows and by columns of the grid; no sums where each has one feature."""
+        return tuple(
+            rows[:, 0] if rows.shape[1] == 1 else _incidence(rows, self.size)
+            for rows in (self.down, self.across)
+        )
+
+    @cached_property
+    def _plain(self) -> bool:
+        """Whether all that was released comes from the model: nothing from a base."""
+        return not (self.split or self.base.any() or (self.gain != 1)[self.counts > 0].any())
 
     def handed(self, stacked: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """As of ``AnsweredCells``: everything by fits, rows or columns, and classes."""
         down = self._along(self.down, stacked, weights) * weights[:, None, :]
         across = self._along(self.across, stacked, weights)
-        below = down.sum(axis=2)[:, :, None] if self.split else 1.0
-        chance = self.base * below + self.gain * (down @ across.transpose(0, 2, 1))
-        share = self.counts / np.maximum(chance, TINY)
-        told = share * self.gain
+        chance = down @ across.transpose(0, 2, 1)
+        if self._plain:
+            told = self.counts / np.maximum(chance, TINY)
+        else:
+            below = down.sum(axis=2)[:, :, None] if self.split else 1.0
+            chance = self.base * below + self.gain * chance
+            share = self.counts / np.maximum(chance, TINY)
+            told = share * self.gain
         across_mass = across * (told.transpose(0, 2, 1) @ down)
         factor = told @ across
         if self.split:
             factor += (share * self.base).sum(axis=2)[:, :, None]
         down_mass = down * factor
-        handed: FloatArray = sum(
-            side @ mass.transpose(1, 0, 2).reshape(mass.shape[1], -1)
-            for side, mass in zip(self._sides, (down_mass, across_mass), strict=True)
-        )
+        handed = np.zeros((self.size, weights.size))
+        for side, mass in zip(self._sides, (down_mass, across_mass), strict=True):
+            flat = mass.transpose(1, 0, 2).reshape(mass.shape[1], -1)
+            if isinstance(side, np.ndarray):  # no two rows of a side have the same feature
+                handed[side] += flat
+            else:
+                handed += side @ flat
         return handed, down_mass.sum(axis=1)
 
     @staticmethod

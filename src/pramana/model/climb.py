@@ -133,19 +133,22 @@ class ClassClimb:
 
     def step(self) -> None:
         """One step of expectation and maximisation."""
-        seen = self._seen()
-        masses = [np.zeros_like(part) for part in seen]
-        classes = np.zeros(self.weights.shape)
-        for table in self.tables:
-            classes += table.add_masses(seen, self.weights, masses)
-        moved = np.zeros_like(self.profiles)
-        for feature, own, mass in zip(self.observed.features, seen, masses, strict=True):
+        seen = np.concatenate(self._seen())
+        mass, classes = self.tables[0].handed(seen, self.weights)
+        for table in self.tables[1:]:
+            more, others = table.handed(seen, self.weights)
+            mass += more
+            classes = classes + others
+        ratio = np.divide(mass, seen, out=np.zeros_like(mass), where=seen > 0)
+        moved, start = np.zeros_like(self.profiles), 0
+        for feature in self.observed.features:
+            own = slice(start, start + feature.size)
+            start += feature.size
             target = self._rows(moved, feature.axis)
             if feature.moves is None:
-                target += mass
+                target += mass[own]
             else:
-                ratio = np.divide(mass, own, out=np.zeros_like(mass), where=own > 0)
-                target += self._rows(self.profiles, feature.axis) * (feature.moves @ ratio)
+                target += self._rows(self.profiles, feature.axis) * (feature.moves @ ratio[own])
         self._maximise(moved, classes.reshape(self.shape))
 
     def _maximise(self, moved: FloatArray, classes: FloatArray) -> None:
@@ -154,6 +157,14 @@ class ClassClimb:
         The mass of a value goes to the traits in proportion to what each brought.
         """
         ratio = np.divide(moved, self.profiles, out=np.zeros_like(moved), where=self.profiles > 0)
+        if len(self.parts) == 1:  # which brings everything
+            mass = self.profiles * ratio
+            mass += self.pull * self.margins[:, None]
+            self.profiles = self._normalised(mass)
+            self.parts = [self.profiles.reshape(-1, *self.shape)]
+            own = classes + CLASS_PRIOR
+            self.weights = own / own.sum(axis=1, keepdims=True)
+            return
         ratio = ratio.reshape(-1, *self.shape)
         weights, totals = np.ones(self.shape), []
         for trait in range(len(self.parts)):
