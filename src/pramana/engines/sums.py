@@ -86,10 +86,12 @@ def sums_in(answer: pa.Table) -> dict[str, FloatArray]:
 
     A record without a weight counts nothing, and so does a cell that has no others.
     """
+    there = set(answer.column_names)
+    named = {name: sum_name(name) for name in SUMS}
     return {
-        name: answer.column(sum_name(name)).fill_null(0).to_numpy().astype(np.float64)
-        for name in SUMS
-        if sum_name(name) in answer.column_names
+        name: answer.column(own).fill_null(0).to_numpy().astype(np.float64)
+        for name, own in named.items()
+        if own in there
     }
 
 

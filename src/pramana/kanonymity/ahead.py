@@ -12,7 +12,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
 from importlib import import_module
@@ -75,7 +75,7 @@ class _Ready:
     def __init__(self, text: str, name: str) -> None:
         import llvmlite.binding as llvm
 
-        made, by, self.takes, self._gives = (
+        made, by, self.takes, gives = (
             line.removeprefix(mark)
             for line, mark in zip(text.splitlines()[:4], (MADE, LLVM, TAKES, GIVES), strict=True)
         )
@@ -95,18 +95,22 @@ class _Ready:
         self._address = self._engine.get_function_address(f"pramana.{name}")
         if not self._address:
             raise ValueError("There is no such loop in it.")
+        self._count = len(gives.split())
+        self._result = (ctypes.c_double if "f" in gives else ctypes.c_int64) * 4
+        self._function: Any = None
 
     def __call__(self, *values: Any) -> Any:
-        given = [*_words(values)]
-        kinds = [type(word) for word in given]
-        result = (ctypes.c_double if "f" in self._gives else ctypes.c_int64) * 4
-        found, error = result(), ctypes.c_void_p()
-        call = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *kinds)
-        code = call(self._address)(ctypes.byref(found), ctypes.byref(error), *given)
+        given: list[Any] = []
+        _add_words(given, values)
+        if self._function is None:  # what it takes never changes, so that it is made once
+            kinds = (ctypes.c_double if type(own) is float else ctypes.c_int64 for own in given)
+            call = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *kinds)
+            self._function = call(self._address)
+        found, error = self._result(), ctypes.c_void_p()
+        code = self._function(ctypes.byref(found), ctypes.byref(error), *given)
         if code not in DONE:
             raise RuntimeError(f"A compiled loop ended with {code}.")
-        count = len(self._gives.split())
-        return tuple(found[:count]) if count > 1 else found[0]
+        return tuple(found[: self._count]) if self._count > 1 else found[0]
 
 
 @cache
@@ -120,17 +124,14 @@ def _ready(name: str) -> _Ready | None:
         return None
 
 
-def _words(value: Any) -> Iterator[Any]:
+def _add_words(words: list[Any], value: Any) -> None:
     """Arguments as Numba hands them on: of an array its owner, sizes, place and steps."""
     if isinstance(value, tuple):
         for own in value:
-            yield from _words(own)
+            _add_words(words, own)
     elif isinstance(value, np.ndarray):
-        yield from (ctypes.c_void_p(), ctypes.c_void_p())  # nobody counts who refers to it
-        yield from (ctypes.c_int64(value.size), ctypes.c_int64(value.itemsize))
-        yield ctypes.c_void_p(value.ctypes.data)
-        yield from map(ctypes.c_int64, (*value.shape, *value.strides))
-    elif isinstance(value, float):
-        yield ctypes.c_double(value)
+        place = value.__array_interface__["data"][0]
+        # Nobody counts who refers to it.
+        words += (0, 0, value.size, value.itemsize, place, *value.shape, *value.strides)
     else:
-        yield ctypes.c_int64(int(value))
+        words.append(float(value) if isinstance(value, float) else int(value))

@@ -76,8 +76,8 @@ def joint_groups(columns: Sequence[Codes]) -> IntArray:
     >>> joint_groups([np.array([3.5, 1.0, 3.5]), np.array([0, 0, 0])]).tolist()
     [1, 0, 1]
     """
-    groups: IntArray = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
+    groups, _ = _numbered(columns[0])
+    for column in columns[1:]:
         codes, many = _numbered(column)
         # n * n < 2**63 for every table that fits in memory
         groups, _ = _numbered(groups * many + codes)

@@ -106,6 +106,8 @@ class GroupSizes:
         return self._folded().rename_columns([*self.columns, COUNT])
 
     def _folded(self) -> pa.Table:
+        if len(self._parts) == 1:  # each was added up when it came
+            return self._parts[0]
         table = pa.concat_tables(self._parts, promote_options="default")
         total = table.group_by(self._places, use_threads=False).aggregate([(COUNT, "sum")])
         return total.rename_columns([*self._places, COUNT])

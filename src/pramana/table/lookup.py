@@ -138,7 +138,9 @@ def _look_up(array: pa.Array, known: tuple[pa.Array, Positions] | None) -> Posit
     if known is None:
         return np.full(len(array), OUTSIDE, np.int32)
     values, places = known
-    found = pc.fill_null(pc.index_in(array, value_set=values, skip_nulls=True), len(values))
+    found = pc.index_in(array, value_set=values, skip_nulls=True)
+    if found.null_count:
+        found = pc.fill_null(found, len(values))
     taken: Positions = np.take(places, found.to_numpy())
     return taken
 
