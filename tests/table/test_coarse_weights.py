@@ -11,7 +11,7 @@ import pytest
 import pramana as pm
 from pramana.api import open_source
 from pramana.assess.ways import changed_file
-from pramana.errors import Infeasible
+from pramana.errors import Infeasible, InvalidTable
 from pramana.table.coarse_weights import CoarseWeight, best_steps, coarse_weight, proposed_by
 from pramana.table.schema import Schema
 from pramana.table.tally import tally
@@ -149,3 +149,40 @@ def test_a_weight_that_is_coarse_enough_is_not_to_be_made_finer():
     values, numbers = np.array([10_000.0, 20_000.0]), np.array([5, 4])
     assert coarse_weight(values, numbers, 4) is None
     assert coarse_weight(values, numbers, 5) is not None
+
+
+@pytest.mark.parametrize("high", [1, 30])
+@pytest.mark.parametrize("alike", [True, False])
+def test_one_huge_weight_makes_nobody_else_count_for_it(high, alike):
+    """A step of 1,500 kept the total, and had everyone who weighs 1 count 1,500 times."""
+    values = np.ones(6_000) if alike else np.random.default_rng(5).gamma(3, 1, 6_000).round(3) + 0.2
+    values[:high] = 1e6
+    table = pa.table({"sex": ["F", "M"] * 3_000, "w": values})
+    own = pm.describe(table, weight="w")["w"].recoding
+    if alike and high > 1:  # enough share each of the two
+        assert not own
+        return
+    after = in_steps(values, CoarseWeight(own.round, own.top, 0.0))
+    assert np.median(after) == pytest.approx(np.median(values), rel=0.15)
+    assert after[high:].mean() == pytest.approx(values[high:].mean(), rel=0.08)
+    assert np.unique(after, return_counts=True)[1].min() >= 21
+
+
+@pytest.mark.parametrize("verb", ["describe", "design", "protect"])
+def test_infinite_weights_are_refused_with_what_to_do(verb, tmp_path):
+    """One of them would be all that an answer says; as missing it counts nothing."""
+    table = pa.table({"sex": ["F", "M"] * 50, "w": [1.5] * 99 + [float("inf")]})
+    schema = Schema.from_toml(SCHEMA)
+    fine = table.set_column(1, "w", pa.array([1.5] * 100))
+    plan = pm.design(schema, pm.PkAnonymity(5), data=fine, method="retention")
+    do = {
+        "describe": lambda: pm.describe(table),
+        "design": lambda: pm.design(schema, pm.PkAnonymity(5), data=table, method="retention"),
+        "protect": lambda: pm.protect(table, plan),
+    }
+    with pytest.raises(
+        InvalidTable, match=r"1 record has an infinite weight in 'w'.*leave it empty"
+    ):
+        do[verb]()
+    empty = table.set_column(1, "w", pa.array([1.5] * 50 + [None] * 50))
+    assert pm.design(schema, pm.PkAnonymity(5), data=empty, method="retention").records == 100

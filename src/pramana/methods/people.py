@@ -29,6 +29,7 @@ from pramana.table.groups import smallest_group
 from pramana.table.opened import OpenedTable, is_number, is_whole
 from pramana.table.rules import CellRules
 from pramana.table.schema import Column, Schema
+from pramana.table.weighing import require_finite
 
 __all__ = ["People", "nothing_left", "refused_in_all", "require_coded", "require_listed",
            "require_numbers"]  # fmt: skip
@@ -300,6 +301,8 @@ def require_numbers(schema: Schema, opened: OpenedTable) -> None:
     for name, why in numbers.items():
         if not is_number(kind := opened.schema.field(name).type):
             raise InvalidTable(f"'{name}' must be a number {why}, and is {kind}.")
+    if weight is not None:
+        require_finite(opened, weight.name)
     for column in schema.noisy:
         noise = column.recoding.noise
         if (

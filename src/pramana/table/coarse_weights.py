@@ -3,6 +3,8 @@
 A sampling weight with a value of its own singles a person out. Rounded in steps and cut at the top,
 every value is shared. Small weights are raised to one step and large ones are cut: step and cut are
 chosen so that both cancel in the total as well as they can, and what is left is told as a number.
+They do so without the weights that most people have: where one weight is as large as all others
+together, its share of the total is lost, and nobody else is made to count for it.
 As many people as a promise needs are the fewest with which it can be made at all, and nearly pure
 noise comes out: many more are aimed at. Steps and cuts are round numbers, so that they tell nothing
 of anyone.
@@ -12,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,6 +35,9 @@ STEPS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 DEAR = 3.0
 """How many times as much a shift of all weights counts as one weight that is off by as much."""
 
+TYPICAL = 20.0
+"""Weights up to so many times the median are kept as well as can be, however few have them."""
+
 MOST_SHIFT = 0.05
 """A total may be off by so much before fewer people are made to share a value."""
 
@@ -48,7 +53,7 @@ class CoarseWeight:
         step: Weights become multiples of this, and at least this.
         top: Larger ones become this one.
         shift: By which share of itself the total of all weights grows.
-        spread: How far a weight is off, in standard deviations of the weights.
+        spread: How far a weight is off, in standard deviations of the weights, up to a largest one.
     """
 
     step: float
@@ -89,13 +94,15 @@ def coarse_weight(values: FloatArray, numbers: IntArray, least: float = 2) -> Co
     """
     if not len(values) or values.min() < 0 or not 0 < values.max() < math.inf:
         return None
-    goal = float(numbers.sum()) / SHARED
+    goal, finest = float(numbers.sum()) / SHARED, best_steps(values, numbers, least)
+    # Where few hold much of the total, no cut keeps it, and fewer people would share for nothing.
+    most = MOST_SHIFT if finest is None else max(MOST_SHIFT, abs(finest.shift) + 0.01)
     while goal > max(least, numbers.min()):
         found = best_steps(values, numbers, goal)
-        if found is not None and abs(found.shift) <= MOST_SHIFT:
+        if found is not None and abs(found.shift) <= most:
             return found
         goal /= 2
-    return None if numbers.min() >= least else best_steps(values, numbers, least)
+    return None if numbers.min() >= least else finest
 
 
 def proposed_by(tally: Tally, k: float) -> CoarseWeight | None:
@@ -107,18 +114,50 @@ def proposed_by(tally: Tally, k: float) -> CoarseWeight | None:
 
 
 def best_steps(values: FloatArray, numbers: IntArray, needed: float) -> CoarseWeight | None:
-    """The step and cut that keep weights and their total best, with ``needed`` people at each."""
+    """The step and cut that keep weights and their total best, with ``needed`` people at each.
+
+    Steps that keep the weights of the middle half as a whole come first.
+    """
     order = np.argsort(values)
     values, numbers = values[order], numbers[order]
-    tried = (_best_cut(values, numbers, step, needed) for step in _steps(values))
+    median = _at(values[values > 0], numbers[values > 0], 0.5)
+    # What few weigh beyond all measure is lost by any cut that enough people share.
+    most = max(TYPICAL * median, _at(values, numbers, 1 - needed / float(numbers.sum())))
+    capped = np.minimum(values, most)
+    tried = (_best_cut(capped, numbers, step, needed) for step in _steps(median, most))
     found = [own for own in tried if own is not None]
-    return min(found, key=lambda own: own.spread + DEAR * abs(own.shift), default=None)
+
+    def cost(own: CoarseWeight) -> tuple[float, float]:
+        typical = abs(_shift(*_middle(values, numbers), own))
+        return max(typical - MOST_SHIFT, 0.0), own.spread + DEAR * abs(own.shift)
+
+    best = min(found, key=cost, default=None)
+    return None if best is None else replace(best, shift=_shift(values, numbers, best))
 
 
-def _steps(values: FloatArray) -> Iterator[float]:
-    """Round numbers up to the largest weight, from a thousandth of it on."""
-    largest = float(values[-1])
-    for power in range(math.floor(math.log10(largest)) - 3, math.floor(math.log10(largest)) + 1):
+def _at(values: FloatArray, numbers: IntArray, share: float) -> float:
+    """The value, of values in order, up to which this share of the people is."""
+    seen = np.cumsum(numbers)
+    return float(values[np.searchsorted(seen, max(share, 0.0) * seen[-1])])
+
+
+def _middle(values: FloatArray, numbers: IntArray) -> tuple[FloatArray, IntArray]:
+    """The weights between the quartiles."""
+    low, high = (_at(values, numbers, share) for share in (0.25, 0.75))
+    own = (low <= values) & (values <= high)
+    return values[own], numbers[own]
+
+
+def _shift(values: FloatArray, numbers: IntArray, own: CoarseWeight) -> float:
+    """By which share of themselves all these weights together grow."""
+    steps = np.maximum(np.floor(values / own.step + 0.5), values > 0) * own.step
+    total = float(numbers @ values)
+    return float(numbers @ np.minimum(steps, own.top)) / total - 1 if total else 0.0
+
+
+def _steps(median: float, largest: float) -> Iterator[float]:
+    """Round numbers up to the largest weight, from a thousandth of the median on."""
+    for power in range(math.floor(math.log10(median)) - 3, math.floor(math.log10(largest)) + 1):
         for digits in STEPS:
             step = float(f"{digits}e{power}")
             if step <= largest:

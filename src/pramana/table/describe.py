@@ -35,6 +35,7 @@ from pramana.table.suspects import (
     top_of,
 )
 from pramana.table.tally import Tally, ValueKind, tally
+from pramana.table.weighing import require_finite
 from pramana.types import Form
 
 __all__ = ["Description", "Profile", "complete", "describe", "settle_missing", "usual_k"]
@@ -248,6 +249,7 @@ def _in_steps(
     """
     if column.role is not Role.WEIGHT:
         return column, ""
+    require_finite(table, column.name)
     needed = max(k, usual_k(table.rows) + 1)  # more than k must share a weight
     alike = smallest_group(table, beside, apart=True) if beside else table.rows
     split = BY_CHANCE * needed * table.rows / alike if needed <= alike < table.rows else needed
