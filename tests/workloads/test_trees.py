@@ -194,3 +194,34 @@ def test_a_weight_keeps_its_tie_to_the_target(method):
     truth = [counted[event & (a == own)].sum() / counted[a == own].sum() for own in range(4)]
     assert np.abs(shares[:, 1] - truth).max() < 0.15
     assert pm.learn(release, target="y", seed=1) is not None
+
+
+@pytest.mark.parametrize("binned", [False, True])
+@pytest.mark.parametrize("missing", ["keep", "category"])
+@pytest.mark.parametrize("role", [Role.KEY, Role.SENSITIVE])
+def test_records_without_a_class_are_no_class_unless_the_schema_says_so(role, missing, binned):
+    """By hand: right among those with a class, or among all where missing is a category."""
+    rng = np.random.default_rng(3)
+    age, gone = rng.uniform(20, 80, 6_000), rng.random(6_000) < 0.3
+    sick = (age >= 50) ^ (rng.random(6_000) < 0.1)
+    values = np.where(sick, 7.0, 2.0) if binned else np.where(sick, "yes", "no")
+    table = pa.table({"age": age, "y": pa.array(values, mask=gone)})
+    domain = Bins((0, 5, 10)) if binned else Categories(("no", "yes"))
+    schema = Schema((AGE, Column("y", role, domain, missing=missing)))
+    plan = pm.design(schema, pm.PkAnonymity(5), data=table, method="retention")
+    release = pm.protect(table, plan, seed=11)
+    mined = mine_tree(release, target="y", test=table, seed=1)
+
+    found, answers = mined.accuracy, mined.predict(table)
+    names = ("[0, 5)", "[5, 10]") if binned else ("no", "yes")
+    truth = [None if left else names[own] for own, left in zip(sick.astype(int), gone, strict=True)]
+    listed = missing == "category"
+    right = [a == t for a, t in zip(answers, truth, strict=True) if listed or t is not None]
+    assert mined.classes == ((*names, None) if listed else names)
+    assert found.value == pytest.approx(np.mean(right))
+    assert found.records == len(right)
+    assert (
+        found.without_class == mined.to_json()["test_records_without_class"] == 6_000 - len(right)
+    )
+    if not listed:
+        assert found.value > 0.85

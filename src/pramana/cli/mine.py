@@ -69,6 +69,7 @@ def mine(
 
 def _show(mined: MinedTree, depth: int) -> None:
     from pramana.cli.rendering import bullet, out
+    from pramana.numeric import records_that
 
     console = out()
     times = "" if mined.draws == 1 else f", drawn {mined.draws} times"
@@ -79,11 +80,13 @@ def _show(mined: MinedTree, depth: int) -> None:
     )
     found = mined.accuracy
     if found is not None:
+        gone = found.without_class
+        left_out = f" {records_that(gone, 'has', 'have')} no class, left out." if gone else ""
         bullet(
             console,
             f"Right on {found.value:.1%} of {found.records:,} clean records "
             f"({found.low:.1%} to {found.high:.1%}); always saying the most frequent class would "
-            f"be right on {found.baseline:.1%}.",
+            f"be right on {found.baseline:.1%}.{left_out}",
             style="green",
         )
     console.print()

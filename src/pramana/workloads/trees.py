@@ -7,7 +7,7 @@ table is small, so that a tree does not learn the luck of one draw. ``rank`` is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -25,7 +25,7 @@ from pramana.readings.release import Release, load_release
 from pramana.risk.measured import wilson
 from pramana.table.domains import Label, label_text
 from pramana.table.schema import Role
-from pramana.types import FloatArray, Form, IntArray, Learner, TableLike, Values
+from pramana.types import BoolArray, FloatArray, Form, IntArray, Learner, TableLike, Values
 from pramana.workloads.attributes import (
     Attribute,
     attribute_of,
@@ -56,6 +56,7 @@ class Accuracy:
         high: the upper end.
         baseline: the share of the most frequent class: what saying it always would reach.
         records: how many records were tested.
+        without_class: how many more have no class, and were left out.
         confusion: numbers of records by true class (rows) and predicted class (columns).
     """
 
@@ -65,18 +66,23 @@ class Accuracy:
     baseline: float
     records: int
     confusion: IntArray = field(repr=False)
+    without_class: int = 0
 
     @classmethod
-    def of(cls, truth: IntArray, predicted: IntArray, classes: int) -> Accuracy:
+    def of(
+        cls, truth: IntArray, predicted: IntArray, classes: int, without_class: int = 0
+    ) -> Accuracy:
         """From codes of classes; a true class that the model cannot know is -1."""
         n = truth.size
+        if not n:
+            raise InvalidTable("No record of the test file has a class: nothing can be tested.")
         known = truth >= 0
         flat = np.bincount(truth[known] * classes + predicted[known], minlength=classes**2)
         confusion = flat.reshape(classes, classes)
         right = int(np.trace(confusion))
         low, high = wilson(right, n)
         baseline = float(confusion.sum(axis=1).max()) / n
-        return cls(right / n, low, high, baseline, n, confusion)
+        return cls(right / n, low, high, baseline, n, confusion, without_class)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +94,7 @@ class MinedTree:
         target: the column that it predicts.
         classes: the labels of the target.
         attributes: the columns that it predicts from.
+        answer: the target as the release has it, with all its labels.
         rebuild: how the records were rebuilt.
         draws: how many rebuilt tables it learned from.
         records: the number of released records.
@@ -98,6 +105,7 @@ class MinedTree:
     target: str
     classes: tuple[Label, ...]
     attributes: tuple[Attribute, ...] = field(repr=False)
+    answer: Attribute = field(repr=False)
     rebuild: str
     draws: int
     records: int
@@ -114,11 +122,15 @@ class MinedTree:
         return [self.classes[code] for code in codes.tolist()]
 
     def test(self, table: TableLike) -> Accuracy:
-        """How often the class is found on clean records."""
-        rows = raw_records(self.attributes, table, self.target)
-        known = {label_text(label): place for place, label in enumerate(self.classes)}
-        truth = [known.get(label_text(label), -1) for label in rows[self.target].to_pylist()]
-        return Accuracy.of(np.array(truth), self._codes(rows), len(self.classes))
+        """How often the class is found on clean records; those without a class are left out."""
+        rows = raw_records((*self.attributes, self.answer), table)
+        there = ~_without_class(self.answer, rows[self.target])
+        rows = rows.filter(pa.array(there))
+        places = {label: place for place, label in enumerate(self.classes)}
+        known = [places.get(label, -1) for label in self.answer.labels or ()]
+        truth = np.array([*known, -1])[codes_in_test(self.answer, rows[self.target])]
+        gone = int(np.count_nonzero(~there))
+        return Accuracy.of(truth, self._codes(rows), len(self.classes), gone)
 
     def rules(self, depth: int = 4) -> str:
         """The upper levels of a tree in plain text; only trees have them."""
@@ -147,6 +159,7 @@ class MinedTree:
             form["accuracy_interval"] = [self.accuracy.low, self.accuracy.high]
             form["baseline"] = self.accuracy.baseline
             form["test_records"] = self.accuracy.records
+            form["test_records_without_class"] = self.accuracy.without_class
             form["confusion"] = self.accuracy.confusion.tolist()
         return form
 
@@ -185,17 +198,46 @@ def mine_tree(
     columns = ReleasedColumns.of(opened, target, rebuild, keystream)
     tables = columns.rebuilt(rebuild, draws_for(columns.records, rebuild, draws), keystream)
     x = np.concatenate([feature_table(columns.attributes, own) for own, _ in tables])
-    y = np.concatenate([codes for _, codes in tables])
-    model = default_tree(columns.records, len(tables)) if learner is None else learner
+    codes = np.concatenate([codes for _, codes in tables]).astype(np.int64)
     weight = None if columns.weight is None else np.tile(columns.weight, len(tables))
-    model.fit(x, y, **({} if weight is None else {"sample_weight": weight}))
-    attributes, classes = tuple(columns.attributes), columns.target.labels or ()
-    mined = MinedTree(model, target, classes, attributes, rebuild, len(tables), columns.records)
-    if test is None:
-        return mined
-    return MinedTree(
-        model, target, classes, attributes, rebuild, len(tables), columns.records, mined.test(test)
+    answer = columns.target
+    is_class = np.array([label not in no_classes(answer) for label in answer.labels or ()])
+    kept = is_class[codes]
+    model = default_tree(columns.records, len(tables)) if learner is None else learner
+    weighed = {} if weight is None else {"sample_weight": weight[kept]}
+    model.fit(x[kept], (np.cumsum(is_class) - 1)[codes[kept]], **weighed)
+    mined = MinedTree(
+        model,
+        target,
+        tuple(label for label, own in zip(answer.labels or (), is_class, strict=True) if own),
+        tuple(columns.attributes),
+        answer,
+        rebuild,
+        len(tables),
+        columns.records,
     )
+    return mined if test is None else replace(mined, accuracy=mined.test(test))
+
+
+def no_classes(target: Attribute) -> tuple[Label, ...]:
+    """Labels of a target that say that there is no class.
+
+    Missing is one of them, unless the schema has it as a category.
+    """
+    column = target.column
+    codes = () if column is None or column.domain is None else column.domain.missing_labels
+    listed = column is not None and column.missing == "category"
+    return codes if listed else (*codes, None)
+
+
+def _without_class(target: Attribute, values: pa.ChunkedArray) -> BoolArray:
+    """Which records of a test file have none."""
+    gone = no_classes(target)
+    codes = codes_in_test(target, values)
+    labels = [*(target.labels or ()), ""]
+    missing = np.asarray(values.is_null(nan_is_null=True))
+    found = np.array([label in gone for label in labels])[codes]
+    return np.asarray(found | missing if None in gone else found, dtype=bool)
 
 
 def require_rebuild(rebuild: LearnFrom) -> None:
