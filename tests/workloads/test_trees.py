@@ -208,7 +208,7 @@ def test_records_without_a_class_are_no_class_unless_the_schema_says_so(role, mi
     table = pa.table({"age": age, "y": pa.array(values, mask=gone)})
     domain = Bins((0, 5, 10)) if binned else Categories(("no", "yes"))
     schema = Schema((AGE, Column("y", role, domain, missing=missing)))
-    plan = pm.design(schema, pm.PkAnonymity(5), data=table, method="retention")
+    plan = pm.design(schema, data=table, method=pm.Retention(retention=0.9))
     release = pm.protect(table, plan, seed=11)
     mined = mine_tree(release, target="y", test=table, seed=1)
 
