@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from tests.release.people import people, plan
@@ -361,3 +362,44 @@ def test_signs_that_steer_in_names_stop_no_chart(tmp_path):
 
     assert "<svg" in page
     assert not set(page) & set("\x1b\x07\r\x9b\u202e")
+
+
+def test_what_was_done_to_columns_that_are_not_randomised_is_told():
+    """Bins, steps and noise were called 'released as it is'; a merge was not spoken of."""
+    rng = np.random.default_rng(6)
+    truth = pa.table(
+        {
+            "sex": rng.choice(["F", "M", "X"], 400),
+            "pay": rng.integers(1, 100, 400),
+            "age": rng.integers(20, 60, 400),
+            "debt": rng.integers(0, 500, 400),
+        }
+    )
+    schema = pm.Schema.from_toml(
+        """
+        [columns.sex]
+        role = "key"
+        categories = ["F", "other"]
+        merge = { other = ["M", "X"] }
+        [columns.pay]
+        role = "sensitive"
+        round = 10
+        [columns.age]
+        role = "sensitive"
+        bins = [20, 40, 60]
+        [columns.debt]
+        role = "sensitive"
+        noise = { distribution = "laplace", scale = 20 }
+        """
+    )
+    release = pm.protect(
+        truth, pm.design(schema, pm.PkAnonymity(5), data=truth, method="retention")
+    )
+    page = re.sub("<[^>]+>", " ", report(release).html)
+    words = " ".join(page.split())
+
+    assert re.search(r"sex key M(,| and) X merged into other; kept with probability ", words)
+    assert "pay sensitive rounded to multiples of 10; released as it is" in words
+    assert "age sensitive binned, not randomised 3 bins, declared, missing is one of them" in words
+    assert re.search(r"debt sensitive [^.]*; released with noise, not randomised", words)
+    assert "Expected error of unbiased estimates: " in words

@@ -23,6 +23,7 @@ from pramana.parallel import side_by_side
 from pramana.pictures import altair
 from pramana.readings.release import Release
 from pramana.release.checks import Verdict
+from pramana.release.forms import AS_IT_IS, treatment_of
 from pramana.release.told import SILENT, told_codes
 from pramana.release.verify import verify_folder
 from pramana.reports.annex import report_document
@@ -188,12 +189,13 @@ def _columns(release: Release, truth: OpenedTable | None) -> tuple[ColumnView, .
 def _described(column: Column, release: Release) -> ColumnView:
     """What is said of any column."""
     changed = column.randomised and column.domain is not None
+    own = _treatment(column, release) if changed else treatment_of(column, AS_IT_IS)
     return ColumnView(
         name=column.name,
         title=release.certificate.labels.title(column.name),
         role=str(column.role),
-        treatment=_treatment(column, release) if changed else "released as it is",
-        domain=_domain(column) if changed else "as they occur",
+        treatment="; ".join(filter(None, (column.recoding.sentence(most=MOST_VALUES), own))),
+        domain=_domain(column) if changed or column.binned else "as they occur",
     )
 
 
@@ -395,7 +397,7 @@ def _utility(utility: UtilityReport) -> Measures:
             "association, true", "raw", "estimated",
         ),
         rows=tuple(rows),
-        caption="Records in the wrong cell (half of what a design says tables are off by), "
-        "overlap of intervals, and how columns go together"
+        caption="Records in the wrong cell (half of what all cells are off by together), overlap "
+        "of intervals, and how columns go together"
         + _the_worst(len(rows), len(by_loss)),
     )  # fmt: skip

@@ -199,7 +199,12 @@ def _analysis(content: ReportContent) -> list[Block]:
         Code(content.code),
     ]
     if error:
-        blocks.append(Words(f"Expected error: {error}"))
+        blocks.append(
+            Words(
+                f"Expected error of unbiased estimates: {error} What is told where noise is strong "
+                "is shrunk by what it explains, and mostly nearer."
+            )
+        )
     if weight is not None:
         blocks.append(
             Words(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pramana.errors import NotCovered
-from pramana.numeric import percent_up, require_number, text_up
+from pramana.numeric import percent_up, records_that, require_number, text_up
 from pramana.risk.asked import AskedRecords
 from pramana.risk.coded_table import AlikeRecords, CodedTable, number_column, require_present
 from pramana.risk.diversity import Diversity, diversity_of, sensitive_codes
@@ -103,15 +103,16 @@ class TableAudit(Shown):
             return ""  # fewer than two alike is unique
         asked = text_up(self.asked, 6)
         few = f"fewer than {asked} alike, themselves included (fk < {asked})"
-        return f"; {self.violations:,} have {few}"
+        return f"; {self.violations:,} {'has' if self.violations == 1 else 'have'} {few}"
 
     def sentences(self) -> list[str]:
         """The findings in plain words."""
         share = percent_up(Fraction(self.uniques, self.records))
         on = "what they were asked of " if self.by_set else ""
         among = ", among the records that were asked for the same set" if self.by_set else ""
+        are = "is" if self.uniques == 1 else "are"
         lines = [
-            f"{self.uniques:,} of {self.records:,} records ({share}) are unique on {on}"
+            f"{self.uniques:,} of {self.records:,} records ({share}) {are} unique on {on}"
             f"{', '.join(self.keys)}{self._in_bins()}{among}{self._violations()}.",
         ]
         if self.population is not None:
@@ -127,8 +128,8 @@ class TableAudit(Shown):
         )
         lines += [
             f"Who {alike} has at least {entry.distinct} value"
-            f"{'s' if entry.distinct != 1 else ''} of '{entry.column}'; {entry.exposed:,} records "
-            "lie in groups with one value only."
+            f"{'s' if entry.distinct != 1 else ''} of '{entry.column}'; "
+            f"{records_that(entry.exposed, 'lies', 'lie')} in groups with one value only."
             for entry in self.diversity
         ]
         worst = next((s for s in self.subsets if len(s.keys) < len(self.keys)), None)
