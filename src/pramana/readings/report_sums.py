@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -190,11 +191,21 @@ class ReportSums:
         total, squares = (np.broadcast_to(part, shape) for part in (total, squares))
         return SetSums(reports, kept, first, second, second, total, squares, base, base)
 
+    def whole_of(self, found: ReportedTotals) -> float:
+        """What all shares are of: how many there are, or the estimate of it.
+
+        Records add up by themselves. Their weights do not, as chance asks more of some than of
+        others, and no more do those that meet a filter.
+        """
+        whole = float(found.totals.sum())
+        known = math.isnan(whole) or math.isclose(whole, self.whole)
+        return self.whole if known and not self.filtered else whole
+
     def shares(self, found: ReportedTotals, asked: Asked) -> tuple[FloatArray, FloatArray]:
         """Shares of the records that meet the filter, with standard errors."""
-        if not self.filtered:
-            return found.totals / self.whole, se_of(found, asked) / self.whole
-        below = float(found.totals.sum())
+        below = self.whole_of(found)
+        if below == self.whole:
+            return found.totals / below, se_of(found, asked) / below
         if below <= 0:
             raise InvalidTable("By the estimate, none of the truths meets the filter.")
         share = found.totals / below
@@ -258,7 +269,8 @@ class ReportSums:
             figure.reshape(self.shape).transpose(self.order) for figure in figures
         )
         told = sum(bool(own["n"].sum()) for own in self.sums)
-        ratio = not what.startswith(("count", "total")) and (what != "share" or self.filtered)
+        exact = what == "share" and self.whole_of(found) == self.whole
+        ratio = not exact and not what.startswith(("count", "total"))
         sets = "set that holds" if told == 1 else "sets that hold"
         return Estimate(
             by=asked.by, labels=self.labels, what=what, method="inverse",

@@ -122,7 +122,7 @@ class ReportsReading(BesidePlain):
         total = sums.people if not asked.weighted or self.records.weight is None else None
         if share:
             figures = sums.shares(found, asked)
-        half = half_of(found, asked) / (sums.whole if share else 1.0)
+        half = half_of(found, asked) / (sums.whole_of(found) if share else 1.0)
         most = 1.0 if share else total
         low, high = interval_of(*figures, asked, half=half, most=most)
         what = "share" if share else "count"
@@ -130,7 +130,7 @@ class ReportsReading(BesidePlain):
         error = expected_error(np.nan_to_num(se_of(found, asked)), sums.whole)
         if method == "inverse" or sums.filtered or error <= SMALL_ERROR:
             return made
-        shrunken = self._shrunken(sums, found, asked) / (sums.whole if share else 1.0)
+        shrunken = self._shrunken(sums, found, asked) / (sums.whole_of(found) if share else 1.0)
         ends = interval_of(*figures, asked, half=half, most=most, misses=TAKEN_IN)
         return sums.shrunken(made, shrunken, ends, error)
 
