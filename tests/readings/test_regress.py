@@ -12,7 +12,7 @@ from scipy import optimize
 from scipy.stats import binom
 
 from pramana import api
-from pramana.errors import InvalidNumber, NotCovered, UnknownColumn
+from pramana.errors import InputError, InvalidNumber, NotCovered, UnknownColumn
 from pramana.matrices import Dense, Mechanism, Step, UniformMixture
 from pramana.methods.given import GivenMatrices
 from pramana.readings.release import Release
@@ -327,6 +327,10 @@ def test_what_is_nearly_impossible_is_not_told_as_impossible():
         ("income ~ sex | region", {}, InvalidNumber, r"and no \|"),
         ("income ~ poly(years, 2)", {}, NotCovered, r"poly\(\) looks at a whole column"),
         ("income ~ sex + scale(years)", {}, NotCovered, r"scale\(\) looks at a whole column"),
+        ("income ~ np.log(years)", {}, InvalidNumber, "no finite number"),
+        ("np.log(children) ~ sex", {}, InvalidNumber, "no finite number"),
+        ("income ~ I(1 / (age - 25))", {}, InvalidNumber, "no finite number"),
+        ("income ~ 0", {}, InvalidNumber, "nothing to fit"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused(formula, how, error, message):
@@ -334,6 +338,24 @@ def test_what_cannot_be_fitted_is_refused(formula, how, error, message):
     release = released(TRUTH, bench.SCHEMA, 0.7)
     with pytest.raises(error, match=message):
         release.regress(formula, **how)
+
+
+@pytest.mark.parametrize("formula", ["income ~ sex", "sex ~ income", "years ~ income"])
+@pytest.mark.parametrize("amount", [None, np.inf])
+def test_numbers_that_are_missing_or_have_no_end_are_refused(formula, amount):
+    """A column without a single value, or with an amount that is infinite: no model is told."""
+    income = TRUTH["income"].to_pylist()
+    own = pa.array([amount, *income[1:]] if amount else [None] * len(income), pa.float64())
+    table = TRUTH.set_column(TRUTH.column_names.index("income"), "income", own)
+    family = "logistic" if formula.startswith("sex") else "linear"
+    with pytest.raises(InputError, match="no finite|not finite|No released record"):
+        released(table, bench.SCHEMA, 0.7).regress(formula, family=family)
+
+
+def test_which_of_two_categories_is_the_event_is_told():
+    """It is the last of the schema for a key, and of the alphabet for a column that is kept."""
+    release = released(TRUTH, bench.SCHEMA, 0.7)
+    assert "the event is work[yes]; " in release.regress("work ~ years", family="logistic").why
 
 
 def test_any_two_numbers_are_a_response_and_the_larger_is_the_event():

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.engines.sums import SUMS, sums_in
-from pramana.errors import InvalidNumber, NotCovered, TooLarge
+from pramana.errors import InvalidNumber, InvalidTable, NotCovered, TooLarge
 from pramana.estimation.channels import channel_of
 from pramana.estimation.layout import Axis, Layout
 from pramana.estimation.regression import CorrectedScores, Family, require_family, solve_scores
@@ -109,13 +109,21 @@ class Model:
         from formulaic.errors import FormulaicError
 
         try:
-            matrix = getattr(self.sides, side).get_model_matrix(frame, na_action="raise")
+            with np.errstate(all="ignore"):  # what is no number is refused below, in one line
+                matrix = getattr(self.sides, side).get_model_matrix(frame, na_action="raise")
         except (FormulaicError, ValueError, TypeError, KeyError, NameError) as error:
             raise InvalidNumber(
                 f"The formula {self.text!r} cannot be evaluated ({type(error).__name__}): text "
                 "columns are categories, numbers are numbers, functions are those of formulaic."
             ) from None
         values = np.asarray(matrix, dtype=np.float64)
+        if not values.size:
+            raise InvalidNumber(f"The formula {self.text!r} has nothing to fit on one side of ~.")
+        if not np.isfinite(values).all():
+            raise InvalidNumber(
+                f"The formula {self.text!r} has no finite number for some values of its columns, "
+                "as a logarithm has none of 0. Filter them out, or use another function."
+            )
         return tuple(map(str, matrix.columns)), values.reshape(len(frame), -1)
 
     def as_categories(self, name: str) -> bool:
@@ -222,10 +230,14 @@ def fit_formula(
     summed = _summed_response(records, model, changed, family)
     kept = tuple(name for name in dict.fromkeys(names) if name not in changed and name != summed)
     found = cells(ModelAsked(model, family, tuple(changed), kept, summed, asked))
+    if not found.table.num_rows:
+        raise InvalidTable("No released record has a value in every column of the model.")
     frame, which, present = _grid(records, model, found, kept)
     terms, design, response, event = _sides(model, frame, family, summed)
     _require_size(len(which), design.size)
     sums = dict.fromkeys(SUMS, np.zeros(found.table.num_rows)) | sums_in(found.table)
+    if not all(np.isfinite(own).all() for own in sums.values()):
+        raise InvalidNumber("The response or the weight of some records is not finite.")
     scores = CorrectedScores(
         family=family,
         design=design.reshape(-1, len(present), len(terms)) * present[:, None],
@@ -377,16 +389,16 @@ def _sides(
     terms, design = model.evaluate(frame, "rhs")
     if summed is not None:
         return terms, design, None, ""
-    names, response = model.evaluate(frame, "lhs")
+    (names, response), event = model.evaluate(frame, "lhs"), ""
     if len(names) == 2 and family == "logistic":  # a category of two values: the last one is 1
-        response = response[:, 1:]
+        response, event = response[:, 1:], f"the event is {names[1]}; "
     if response.shape[1] != 1:
         raise InvalidNumber(
             f"The response of a {family} model must be one number"
             f"{' or a column of two values' if family == 'logistic' else ''}; "
             f"got {len(names)} columns."
         )
-    values, event = response[:, 0], ""
+    values = response[:, 0]
     if family == "logistic" and not np.isin(values, (0.0, 1.0)).all():
         found = np.unique(values)
         if len(found) != 2:
