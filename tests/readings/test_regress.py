@@ -12,7 +12,7 @@ from scipy import optimize
 from scipy.stats import binom
 
 from pramana import api
-from pramana.errors import InputError, InvalidNumber, NotCovered, UnknownColumn
+from pramana.errors import InputError, InvalidNumber, NotCovered, TooLarge, UnknownColumn
 from pramana.matrices import Dense, Mechanism, Step, UniformMixture
 from pramana.methods.given import GivenMatrices
 from pramana.readings.release import Release
@@ -356,6 +356,18 @@ def test_which_of_two_categories_is_the_event_is_told():
     """It is the last of the schema for a key, and of the alphabet for a column that is kept."""
     release = released(TRUTH, bench.SCHEMA, 0.7)
     assert "the event is work[yes]; " in release.regress("work ~ years", family="logistic").why
+
+
+def test_a_model_that_would_take_hours_is_refused():
+    """Ten keys of 100,000 people: a grid that is small enough, gone through once for each cell."""
+    rng = np.random.default_rng(1)
+    names = [f"k{place}" for place in range(9)]
+    keys = tuple(Column(name, Role.KEY, Categories(("a", "b", "c", "d"))) for name in names)
+    own = {name: rng.choice(["a", "b", "c", "d"], 60_000) for name in names}
+    table = pa.table({**own, "years": rng.integers(0, 9, 60_000)})
+    release = released(table, Schema((*keys, Column("years", Role.SENSITIVE))), 0.8)
+    with pytest.raises(TooLarge, match="fewer or coarser"):
+        release.regress("years ~ " + " + ".join(names))
 
 
 def test_any_two_numbers_are_a_response_and_the_larger_is_the_event():

@@ -31,6 +31,10 @@ MOST_TRIES, MOST_STEPS = 40, 25
 NEAR = 0.01
 """An end is where the test says so, up to this part of the quantile."""
 
+ASIDE = 1e-9
+"""An end is known up to ``NEAR`` only: 0 that lies close to one is put clearly to its own side, so
+that p-values are not 0.05 but for rounding."""
+
 BEYOND = 4.0
 """So many times as far as the end, 0 is refuted beyond doubt, and by how much is not looked for."""
 
@@ -74,7 +78,8 @@ class Tests:
             if path.sign * self.root[place] < 0:
                 found = path.refuted(distance) if distance < BEYOND * end else math.nan
                 found = distance / float(self.se[place]) if math.isnan(found) else max(found, 0.0)
-                from_zero[place] = min(found, z) if distance <= end else max(found, z)
+                inside = distance <= end
+                from_zero[place] = min(found, z - ASIDE) if inside else max(found, z + ASIDE)
         return reach, from_zero
 
 

@@ -51,6 +51,9 @@ __all__ = [
 MOST_NUMBERS = 60_000_000
 """The largest grid: cells of kept values times truths times coefficients."""
 
+MOST_WORK = 50_000_000_000
+"""Every cell goes through all truths of its kind, some times over: more would take many minutes."""
+
 OF_ALL_VALUES = r"(?<![\w.])(bs|cc|center|cr|cs|lag|poly|scale|standardize)\s*\("
 """Functions of formulaic that hang on the whole column and not on one value."""
 
@@ -234,7 +237,7 @@ def fit_formula(
         raise InvalidTable("No released record has a value in every column of the model.")
     frame, which, present = _grid(records, model, found, kept)
     terms, design, response, event = _sides(model, frame, family, summed)
-    _require_size(len(which), design.size)
+    _require_size(len(which), len(present) * len(terms), design.size)
     sums = dict.fromkeys(SUMS, np.zeros(found.table.num_rows)) | sums_in(found.table)
     if not all(np.isfinite(own).all() for own in sums.values()):
         raise InvalidNumber("The response or the weight of some records is not finite.")
@@ -311,12 +314,12 @@ def complete(table: pa.Table, names: Sequence[str]) -> BoolArray:
     return whole
 
 
-def _require_size(cells: int, numbers: int) -> None:
-    if numbers > MOST_NUMBERS:
+def _require_size(cells: int, each: int, numbers: int) -> None:
+    if numbers > MOST_NUMBERS or cells * each > MOST_WORK:
         raise TooLarge(
-            f"The model has {numbers:,} numbers to work on ({cells:,} cells of records), and at "
-            f"most {MOST_NUMBERS:,} are served. Use fewer or coarser randomised columns, or round "
-            "the kept ones."
+            f"The model has {numbers:,} numbers to work on ({cells:,} cells of records, each with "
+            f"{each:,}); at most {MOST_NUMBERS:,}, and {MOST_WORK:,} for all cells, are served. "
+            "Use fewer or coarser randomised columns, or round the kept ones."
         )
 
 
@@ -335,7 +338,7 @@ def _grid(
         kinds = own.iloc[np.unique(which, return_index=True)[1]].reset_index(drop=True)
     else:
         which, kinds = np.zeros(table.num_rows, dtype=np.int64), own.iloc[:1]
-    _require_size(table.num_rows, len(kinds) * len(cells.truths))
+    _require_size(table.num_rows, len(cells.truths), len(kinds) * len(cells.truths))
     gone = [(None, *stand_for_missing(records, name)) for name in cells.names]
     frame = kinds.loc[kinds.index.repeat(len(cells.truths))].reset_index(drop=True)
     present = np.ones(len(cells.truths), dtype=np.bool_)
