@@ -48,9 +48,8 @@ from pramana.types import FloatArray
 __all__ = [
     "Drawn",
     "grouped_counts",
-    "grouped_means",
     "grouped_test",
-    "grouped_totals",
+    "grouped_values",
     "without_interval",
 ]
 
@@ -109,7 +108,7 @@ def grouped_counts(
     )
 
 
-def grouped_means(
+def grouped_values(
     moments: Moments,
     layout: Layout,
     *,
@@ -117,39 +116,23 @@ def grouped_means(
     drawn: Drawn,
     records: int,
     question: Question = USUAL,
+    total: bool = False,
 ) -> Estimate:
-    """Means of a key in cells of keys, as they stand."""
+    """Means (or totals) of a key in cells of keys, as they stand."""
     wy, wwyy = _values(moments)
-    times = drawn.times(question)
-    ratio = Ratio(
-        wy,
-        moments.w,
-        times * (wwyy - wy**2 / records),
-        times * (_second(moments.wwy) - wy * moments.w / records),
-        times * (moments.ww - moments.w**2 / records),
-    )
-    _, se, low, high = ratio.told(question.z(wy.size))
+    times, z = drawn.times(question), question.z(wy.size)
+    second = times * (wwyy - wy**2 / records)
+    if total:
+        told = (moments.records > 0) | (times == 0)
+        se = np.where(told, np.sqrt(np.maximum(second, 0)), np.nan)
+        low, high = normal_interval(wy, se, z=z)
+        low, high = np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)
+        return _as_released(layout, (wy, se, low, high), question, f"total of {of}", drawn, moments)
+    cov = times * (_second(moments.wwy) - wy * moments.w / records)
+    ratio = Ratio(wy, moments.w, second, cov, times * (moments.ww - moments.w**2 / records))
+    _, se, low, high = ratio.told(z)
     figures = (ratio.value, se, low, high)  # a number as released stands, however few tell it
     return _as_released(layout, figures, question, f"mean of {of}", drawn, moments)
-
-
-def grouped_totals(
-    moments: Moments,
-    layout: Layout,
-    *,
-    of: str,
-    drawn: Drawn,
-    records: int,
-    question: Question = USUAL,
-) -> Estimate:
-    """Totals of a key in cells of keys, as they stand."""
-    wy, wwyy = _values(moments)
-    times = drawn.times(question)
-    second = times * np.maximum(wwyy - wy**2 / records, 0)
-    se = np.where((moments.records > 0) | (times == 0), np.sqrt(second), np.nan)
-    low, high = normal_interval(wy, se, z=question.z(wy.size))
-    ends = np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)
-    return _as_released(layout, (wy, se, *ends), question, f"total of {of}", drawn, moments)
 
 
 def grouped_test(found: IndependenceTest, drawn: Drawn) -> IndependenceTest:

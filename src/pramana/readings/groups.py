@@ -12,7 +12,7 @@ does not tell: an answer about that is given as released, without an interval, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -23,9 +23,8 @@ from pramana.estimation.counts import CountMethod, require_method
 from pramana.estimation.grouped import (
     Drawn,
     grouped_counts,
-    grouped_means,
     grouped_test,
-    grouped_totals,
+    grouped_values,
     without_interval,
 )
 from pramana.estimation.independence import WEIGHTED, IndependenceTest
@@ -91,13 +90,13 @@ class GroupsReading(BesidePlain):
         """Exact without keys; of a key itself unbiased; of another column by keys no interval."""
         if not self.records.changed([*asked.names, of]):
             return self.plain.mean(asked, of)
-        return self._of_values(grouped_means, asked, of)
+        return self._of_values(asked, of)
 
     def total(self, asked: Asked, of: str) -> Estimate:
         """As means are."""
         if not self.records.changed([*asked.names, of]):
             return self.plain.total(asked, of)
-        return self._of_values(grouped_totals, asked, of)
+        return self._of_values(asked, of, total=True)
 
     def proportion(self, asked: Asked, beyond: Condition) -> Estimate:
         """As means are."""
@@ -220,16 +219,17 @@ class GroupsReading(BesidePlain):
     def _sums(self, asked: Asked, value: str | None = None) -> Summed:
         return self.records.sums(asked, Mechanism(()), value=value)
 
-    def _of_values(self, estimate: Callable[..., Estimate], asked: Asked, of: str) -> Estimate:
+    def _of_values(self, asked: Asked, of: str, *, total: bool = False) -> Estimate:
         drawn = self._drawn()
         self.records.require_number(of)
         sums = self._sums(asked, of)
-        found = estimate(
+        found = grouped_values(
             sums.moments,
             sums.layout,
             of=of,
             drawn=drawn,
             records=self.records.certificate.records,
             question=asked.question,
+            total=total,
         )
         return self._honest(found, asked, [*asked.names, of])
