@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
+import sys
 
 import pytest
 from benchmarks import (
@@ -171,6 +174,22 @@ def test_memory_is_that_of_the_process_alone():
     assert 2**20 < run.peak < 200 * 2**20
     assert _measure.peak_memory() > 300 * 2**20
     assert ballast[0]
+
+
+def test_memory_is_that_of_copies_too_and_what_they_share_counts_once():
+    """60 MiB that both have, and 40 that each has for itself."""
+    code = (
+        "import os, sys; shared = b'x' * (60 << 20); os.fork(); own = b'y' * (40 << 20); "
+        "os.write(1, b'.'); sys.stdin.read()"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code], **pipes) as process:
+        assert os.read(process.stdout.fileno(), 1) == b"."
+        assert os.read(process.stdout.fileno(), 1) == b"."
+        held = _measure.held_by(process.pid) / 2**20
+        process.stdin.close()
+
+    assert 140 < held < 175
 
 
 def test_verbs_that_judge_a_release_are_measured():

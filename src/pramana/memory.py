@@ -24,6 +24,7 @@ from pramana.errors import InvalidNumber, TooLarge
 __all__ = [
     "LEAST",
     "give_back",
+    "keep_memory",
     "limit_memory",
     "limit_processor",
     "memory_bound",
@@ -42,6 +43,10 @@ OWN: Final = 2 * 2**30
 OF_CHILD: Final = 2**30
 """The same for a process that reads with a single thread."""
 
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # options of the C library's mallopt
+KEPT: Final = 2**30
+"""Less free memory than that is not given back, and blocks that are smaller are taken from it."""
+
 GROUPS: Final = (
     "/sys/fs/cgroup/memory.max",
     "/sys/fs/cgroup/memory/memory.limit_in_bytes",
@@ -59,6 +64,20 @@ def give_back() -> None:
         arrow.default_memory_pool().release_unused()
     with suppress(AttributeError, OSError, TypeError):  # other libraries have no such function
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def keep_memory() -> None:
+    """Let this process use again what it no longer uses, and give nothing of it back.
+
+    For one that lives shortly: a quarter of its time would go to asking for memory again, which the
+    system has to fill with zeros first. So Arrow has its memory where everybody else has it.
+    """
+    arrow = sys.modules.get("pyarrow")
+    if arrow is not None:
+        arrow.set_memory_pool(arrow.system_memory_pool())
+    with suppress(AttributeError, OSError, TypeError):  # other libraries have no such function
+        for option in (TRIM_THRESHOLD, MMAP_THRESHOLD):
+            ctypes.CDLL(None).mallopt(option, KEPT)
 
 
 def memory_bound() -> int:

@@ -293,7 +293,17 @@ def test_public_verbs_say_what_they_take() -> None:
 DOORS = ("pramana", "pramana.api", "pramana.collect", "pramana.experiments", "pramana.studio")
 TOOLS = tuple(
     f"pramana.{name}"
-    for name in ("errors", "files", "memory", "numeric", "servers", "shown", "spelling", "types")
+    for name in (
+        "errors",
+        "files",
+        "memory",
+        "numeric",
+        "parallel",
+        "servers",
+        "shown",
+        "spelling",
+        "types",
+    )
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
@@ -49,12 +50,18 @@ def batch(begin, end):
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 
-def shuffled(cuts, *, schema=SCHEMA, records=None, make=batch, **options):
+def shuffled(cuts, *, schema=SCHEMA, records=None, make=batch, span=70, **options):
     """The records in their new order, given in batches that end at ``cuts``."""
     shuffler = Shuffler(schema, keystream=SEEDED, stream="s", records=records, **options)
     for begin, end in itertools.pairwise([0, *cuts]):
         shuffler.add(shuffler.scatter(make(begin, end), begin))
-    parts = list(map(shuffler.ordered, shuffler.spans()))
+    return _taken(shuffler, schema, span)
+
+
+def _taken(shuffler, schema, span):
+    total = sum(shuffler.counts)
+    parts = [shuffler.ordered(at, min(at + span, total)) for at in range(0, total, span)]
+    assert [len(part) for part in parts[:-1]] == [span] * len(parts[:-1])
     return pa.Table.from_batches(parts, schema).to_pylist()
 
 
@@ -116,29 +123,57 @@ def test_columns_of_every_kind_ride_along(array, memory):
         assert made == [whole.to_pylist()[i] for i in order]
 
 
-@pytest.mark.parametrize("most", [1, 3, 40, 10**6])
-def test_spans_are_all_ranges_in_order(monkeypatch, most):
-    """Each once, together at most as many records as one goes on with, or a single range."""
-    monkeypatch.setattr(shuffle, "SPAN_RECORDS", most)
-    shuffler = Shuffler(SCHEMA, keystream=SEEDED, stream="s")
-    shuffler.add(shuffler.scatter(batch(0, 300), 0))
-    spans = list(shuffler.spans())
-
-    assert [number for span in spans for number in span] == list(range(256))
-    counts = [[shuffler.counts[number] for number in span] for span in spans]
-    assert all(sum(own) <= most or sum(map(bool, own)) == 1 for own in counts)
+@pytest.mark.parametrize("memory", [1, 2**30], ids=["spilled", "held"])
+@pytest.mark.parametrize("span", [1, 7, 299, 300, 1000])
+def test_the_order_is_asked_for_from_any_place_to_any_other(span, memory):
+    """Also where that begins and ends inside a range, or where ranges are empty."""
     whole = batch(0, 300).to_pylist()
     order = SEEDED.permutation(300, "s").tolist()
-    made = pa.Table.from_batches(list(map(shuffler.ordered, spans)), SCHEMA).to_pylist()
-    assert made == [whole[i] for i in order]
+
+    assert shuffled([120, 300], span=span, memory=memory) == [whole[i] for i in order]
+
+
+@pytest.mark.parametrize("records", [300, 10**6], ids=["1 range", "4 ranges"])
+def test_what_is_packed_may_lie_in_memory_that_processes_share(records):
+    """A piece is handed over by where it lies, and by what else it has; the order is the same."""
+    names = ["code", "name", "wide", "kind"]
+    schema = pa.schema([SCHEMA.field(name) for name in names])
+    shuffler = Shuffler(schema, keystream=SEEDED, stream="s", records=records, share=True)
+    for begin, end in ((0, 120), (120, 300)):
+        sent = pickle.dumps(shuffler.scatter(batch(begin, end).select(names), begin))
+        piece = pickle.loads(sent)  # noqa: S301 our own
+        assert np.shares_memory(piece.room.words, shuffler._room.words)
+        assert np.shares_memory(piece.room.rows, shuffler._room.rows)
+        shuffler.add(piece)
+
+    whole = batch(0, 300).select(names).to_pylist()
+    order = SEEDED.permutation(300, "s").tolist()
+    assert _taken(shuffler, schema, 70) == [whole[i] for i in order]
+
+
+def test_a_piece_of_its_own_memory_is_handed_over_whole():
+    """Nothing is looked for elsewhere."""
+    shuffler = Shuffler(SCHEMA, keystream=SEEDED, stream="s")
+    piece = shuffler.scatter(batch(0, 50), 0)
+    again = pickle.loads(pickle.dumps(piece))  # noqa: S301 our own
+
+    assert (again.room.words == piece.room.words).all()
+    assert (again.room.rows == piece.room.rows).all()
+    assert again.others.equals(piece.others)
+
+
+@pytest.mark.parametrize("records", [None, 100, 101])
+def test_only_what_is_sure_to_be_held_is_shared(records):
+    """Words of 8 bytes, and 16 packed ones a record; not a table of unknown length."""
+    assert Shuffler.holds(SCHEMA, records, 2400) == (records == 100)
 
 
 def test_no_records_is_no_batch():
     """A table without records stays one."""
     shuffler = Shuffler(SCHEMA, keystream=SEEDED, stream="s")
 
-    assert [len(made) for made in map(shuffler.ordered, shuffler.spans())] == [0]
-    assert shuffler.ordered(range(1)).schema == SCHEMA
+    assert len(shuffler.ordered(0, 0)) == 0
+    assert shuffler.ordered(0, 0).schema == SCHEMA
 
 
 @pytest.mark.parametrize("records", [1, 10**6, None])
@@ -150,8 +185,7 @@ def test_all_orders_are_equally_likely(records):
     for i in range(1500):
         shuffler = Shuffler(schema, keystream=SEEDED, stream=f"run {i}", records=records)
         shuffler.add(shuffler.scatter(four, 0))
-        parts = [shuffler.ordered(span).column(0) for span in shuffler.spans()]
-        orders.append(pa.chunked_array(parts).to_pylist())
+        orders.append(shuffler.ordered(0, 4).column(0).to_pylist())
 
     assert _p_value(orders) > LEVEL
     assert _p_value([sorted(order[:2]) + order[2:] for order in orders]) < LEVEL

@@ -32,6 +32,14 @@ def progress_bar(label: str, *, total: int | None) -> Iterator[Advance | None]:
         TaskProgressColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    # It draws itself when it is told something: a thread that draws would keep work from copies of
+    # this process, which are made only where there is no other thread.
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, auto_refresh=False) as bar:
         task = bar.add_task(label, total=total)
-        yield lambda records: bar.advance(task, records)
+
+        def advance(records: int) -> None:
+            bar.advance(task, records)
+            bar.refresh()
+
+        yield advance

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +23,7 @@ from pramana.cli.options import (
 from pramana.cli.steward import engine_names, format_names
 from pramana.errors import InputError
 from pramana.files import free_name
+from pramana.parallel import meanwhile
 from pramana.shown import listed
 from pramana.spelling import as_file, as_list, pasted
 
@@ -186,7 +186,7 @@ def protect(
     made, opened = plan_for(stated, table=data, looked_at=True, pasting=pasting)
     forms = {"csv": csv, "dta": stata, "sav": spss}
     told: list[Verbatim] = []
-    threading.Thread(target=_load_what_shows, daemon=True).start()
+    meanwhile(_load_what_shows)
     with progress_bar("Protecting", total=PASSES * made.records) as advance:
         release = api.protect(
             opened,

@@ -47,12 +47,14 @@ class Source:
             all records before the first part tells the progress of that.
         records: The number of records where it is known beforehand.
         narrow: The same source with some of its columns, where it can leave the others unread.
+        step: Of what every part has a multiple of records, but for the last one; if it is known.
     """
 
     schema: pa.Schema
     parts: Callable[[Progress | None], Iterator[Part]]
     records: int | None = None
     narrow: Callable[[Sequence[str]], Source] | None = None
+    step: int | None = None
 
     def only(self, columns: Sequence[str]) -> Source:
         """The source of these columns; the whole where leaving out saves nothing."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Final, Protocol, TypeVar
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 import pyarrow as pa
 
 from pramana.errors import InvalidTable
+from pramana.parallel import default_threads, in_order
 from pramana.registry import Registry
 from pramana.table.codec import points_inside
 from pramana.table.labels import Labels
@@ -26,24 +27,44 @@ __all__ = [
     "whole",
 ]
 
+CELL_BYTES: Final = 8
+
 COMPRESSED: Final = (".gz", ".bz2", ".zst")
+Made = TypeVar("Made")
+
 BROKEN: Final = (pa.ArrowException, OSError, EOFError, ValueError, MemoryError, OverflowError)
 """What libraries raise over a damaged file. Their words may show rows, and are never passed on."""
 
 
 @dataclass(frozen=True)
 class RecordStream:
-    """RecordStream on their way to a file.
+    """Records on their way to a file.
 
     Attributes:
         schema: The columns and their types.
         groups: All records in order, in tables of one chunk and of one size but for the last.
         labels: What statistical packages say about columns.
+        by_others: Does what ``each`` does where others than this thread have the groups.
     """
 
     schema: pa.Schema
     groups: Iterable[pa.Table]
     labels: Labels = field(default_factory=Labels)
+    by_others: Callable[[Callable[[pa.Table], Any]], Iterator[Any]] | None = None
+
+    def each(self, function: Callable[[pa.Table], Made]) -> Iterator[Made]:
+        """What ``function`` makes of every group, in order: something that can be pickled.
+
+        Instead of the groups themselves, and by several at once.
+        """
+        if self.by_others is not None:
+            return self.by_others(function)
+        return in_order(function, self.groups, threads=default_threads(), cells=_cells)
+
+
+def _cells(group: pa.Table) -> int:
+    """As many cells as a group has bytes for: long texts count for more."""
+    return int(group.nbytes // CELL_BYTES)
 
 
 class Format(Protocol):

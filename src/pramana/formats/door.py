@@ -10,11 +10,11 @@ released records give the same bytes, whichever file, frame or engine they came 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -34,17 +34,30 @@ from pramana.table.codec import (
     released_type,
 )
 from pramana.table.labels import Labels
-from pramana.table.opened import TableFormat
+from pramana.table.opened import Part, TableFormat
 from pramana.table.schema import ASKED, Column, Schema
-from pramana.types import BoolArray
+from pramana.types import BoolArray, Progress
 
-__all__ = ["ROW_GROUP", "Door", "in_groups", "plain", "write_records", "write_table"]
+__all__ = [
+    "ROW_GROUP",
+    "Door",
+    "group_size",
+    "in_groups",
+    "plain",
+    "write_parts",
+    "write_records",
+    "write_table",
+]
 
 ROW_GROUP: Final = 2**18
 """Records in a row group: fixed, so that a file does not depend on how batches were cut."""
 
 GROUP_CELLS: Final = 2**22
 """Cells that a row group of many columns has, about: several are encoded at once."""
+
+
+Work: TypeAlias = Callable[[Callable[[Part], Any], Iterable[Part], bool], Iterator[Any]]
+"""``map`` by whoever does the work; and whether that may be another process."""
 
 
 @dataclass(frozen=True)
@@ -184,9 +197,6 @@ def write_records(
     force: bool = False,
 ) -> int:
     """Write records to a file that appears whole or not at all, and give their number."""
-    known = [name for name in FORMATS if FORMATS[name].writes]
-    if file_format not in FORMATS:
-        raise InvalidTable(f"Tables can be written as {', '.join(known)}, not as {file_format}.")
     written = 0
 
     def groups() -> Iterator[pa.Table]:
@@ -196,16 +206,67 @@ def write_records(
             yield group
             written += len(group)
 
-    schema = schema.with_metadata(_note(schema))
-    with whole_file(Path(path), force=force) as place:
-        FORMATS[file_format].write(place, RecordStream(schema, groups(), labels or Labels()))
+    noted = schema.with_metadata(_note(schema))
+    _write(path, RecordStream(noted, groups(), labels or Labels()), file_format, force=force)
     return written
+
+
+def write_parts(
+    schema: pa.Schema,
+    parts: Iterable[Part],
+    path: Path,
+    *,
+    work: Work,
+    file_format: TableFormat,
+    labels: Labels | None = None,
+    progress: Progress | None = None,
+) -> int:
+    """The same of parts that are each a number of whole groups, but for the end of the last one.
+
+    ``work`` does something with every part, in order: anywhere where the format can encode a group
+    by itself, and in this process where it wants the groups.
+    """
+    written = 0
+
+    def each(function: Callable[[pa.Table], Any] | None) -> Iterator[Any]:
+        nonlocal written
+
+        def made(part: Part) -> tuple[int, list[Any]]:
+            groups = list(in_groups([part.load()], schema))
+            for group in groups:
+                require_kept(group, file_format)
+            return part.records, groups if function is None else list(map(function, groups))
+
+        for records, own in work(made, parts, function is not None):
+            yield from own
+            written += records
+            if progress is not None:
+                progress(records)
+
+    noted = schema.with_metadata(_note(schema))
+    _write(path, RecordStream(noted, each(None), labels or Labels(), each), file_format)
+    return written
+
+
+def _write(
+    path: Path, stream: RecordStream, file_format: TableFormat, *, force: bool = False
+) -> None:
+    known = [name for name in FORMATS if FORMATS[name].writes]
+    if file_format not in FORMATS:
+        raise InvalidTable(f"Tables can be written as {', '.join(known)}, not as {file_format}.")
+    with whole_file(Path(path), force=force) as place:
+        FORMATS[file_format].write(place, stream)
 
 
 def _note(schema: pa.Schema) -> dict[bytes, bytes] | None:
     """Of all metadata, what this program itself says about a table."""
     own = {key: value for key, value in (schema.metadata or {}).items() if key == b"pramana"}
     return own or None
+
+
+def group_size(columns: int) -> int:
+    """How many records a group of so many columns has."""
+    return min(ROW_GROUP, max(2**12, GROUP_CELLS // columns))
 
 
 def in_groups(
@@ -216,7 +277,7 @@ def in_groups(
     Where it is not stated, the number of columns alone decides.
     """
     if size is None:
-        size = min(ROW_GROUP, max(2**12, GROUP_CELLS // len(schema)))
+        size = group_size(len(schema))
     held: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:

@@ -31,23 +31,21 @@ from pramana.formats.parquet_footer import (
     moved,
     row_group,
 )
-from pramana.formats.parquet_labels import CODEC, column_of_labels, is_of_labels, may_be_of_labels
+from pramana.formats.parquet_labels import CODEC, column_of_labels, is_of_labels
 from pramana.formats.spill import Spill
 from pramana.formats.thrift import Struct
-from pramana.parallel import default_threads, in_order
+from pramana.parallel import default_threads
 from pramana.table.opened import OpenedTable, Part, batch_cells, batch_rows, placed, plain_text
 from pramana.table.stamps import FileStamp
 
 __all__ = ["PARQUET", "ParquetFormat", "open_parts", "parts_of"]
 
-PART_RECORDS: Final = (2**17, 2**19)
+PART_RECORDS: Final = (2**17, 2**18)
 """Row groups are read together up to about a number of records between these: few parts change
 hands less often, and enough of them keep all processors busy to the end."""
 
 PARTS: Final = 4
 """So many for each processor are enough."""
-
-CELL_BYTES: Final = 8
 
 WIDE: Final = 128
 SLAB: Final = 64
@@ -94,16 +92,11 @@ class ParquetFormat(Format):
         return packed, said
 
     def write(self, path: Path, records: RecordStream) -> None:
-        """Write a file of one row group a group, each encoded by a thread of its own.
-
-        Columns of labels alone are packed before another thread has taken over.
-        """
-        encoded = partial(_encoded, records.schema)
-        threads = 1 if all(map(may_be_of_labels, records.schema)) else default_threads()
+        """Write a file of one row group a group, each encoded by whoever has its records."""
         groups: list[Struct] = []
         with path.open("wb") as file:
             file.write(MARK)
-            for group in in_order(encoded, records.groups, threads=threads, cells=_cells):
+            for group in records.each(partial(_encoded, records.schema)):
                 groups.append(row_group(group.columns, rows=group.rows, begin=file.tell()))
                 file.writelines(group.pages)
                 group.pages.clear()  # before the next is waited for
@@ -117,15 +110,10 @@ def named(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
     return pa.schema(own)
 
 
-def _cells(group: pa.Table) -> int:
-    """As many cells as the group has bytes for: long texts count for more."""
-    return int(group.nbytes // CELL_BYTES)
-
-
 class _Encoded(NamedTuple):
     """A row group: its pages, and what a footer says of its columns where they begin a file."""
 
-    pages: list[bytes | memoryview]
+    pages: list[bytes]
     columns: list[Struct]
     rows: int
 
@@ -134,7 +122,7 @@ def _encoded(schema: pa.Schema, group: pa.Table) -> _Encoded:
     """Labels page by page, and all other columns as the library encodes them."""
     if not group.schema.equals(schema):
         raise ValueError("a group of records with another schema than the file")
-    pages: list[bytes | memoryview] = []
+    pages: list[bytes] = []
     columns: dict[int, Struct] = {}
     begin = 0
     for at, item in enumerate(schema):
@@ -147,7 +135,7 @@ def _encoded(schema: pa.Schema, group: pa.Table) -> _Encoded:
     others = [at for at in range(len(schema)) if at not in columns]
     if others:
         body, footer = body_and_footer(memoryview(_by_library(group.select(others))))
-        pages.append(body)
+        pages.append(bytes(body))
         told = columns_of(footer)
         columns |= {at: moved(about, begin) for at, about in zip(others, told, strict=True)}
     return _Encoded(pages, [columns[at] for at in range(len(schema))], len(group))
@@ -189,10 +177,10 @@ def open_parts(folder: Path) -> OpenedTable:
 
 def _opened(place: Path, schema: pa.Schema, files: tuple[_File, ...]) -> OpenedTable:
     def parts(columns: Sequence[str]) -> Iterator[Part]:
-        position = 0
+        position, apart = 0, all(file.loads_parts(len(columns)) for file in files)
         for file in files:
             for part in file.parts(columns):
-                yield replace(part, position=position)
+                yield replace(part, position=position, apart=apart)
                 position += part.records
 
     def fit(*, text: Collection[str], coded: Collection[str]) -> OpenedTable:
@@ -259,10 +247,15 @@ class _File:
             yield from self.wide.parts(self, columns)
             return
         for groups, records in self._grouped(len(columns)):
-            if records <= GROUP_MOST and records * len(columns) <= batch_cells():
+            if _is_loaded_whole(records, len(columns)):
                 yield Part(0, records, partial(self._load, groups, list(columns)))
             else:
                 yield from placed(self.batches(groups[0], list(columns)))
+
+    def loads_parts(self, columns: int) -> bool:
+        """Whether nothing is read before a part of so many columns is loaded, or all is held."""
+        parts = self._grouped(columns)
+        return columns > WIDE or all(_is_loaded_whole(records, columns) for _, records in parts)
 
     def _grouped(self, columns: int) -> Iterator[tuple[list[int], int]]:
         least, most = PART_RECORDS
@@ -341,6 +334,11 @@ class _File:
             self.stamp.require_same_times()
             raise broken(self.stamp.path) from None
         self.stamp.require_same_times()
+
+
+def _is_loaded_whole(records: int, columns: int) -> bool:
+    """Whether a row group is a part, and not several that are read one after the other."""
+    return records <= GROUP_MOST and records * columns <= batch_cells()
 
 
 class _Wide:

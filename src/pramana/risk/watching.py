@@ -6,6 +6,10 @@ how much stands in a release word for word without another pass over either tabl
 
 from __future__ import annotations
 
+import errno
+import os
+import tempfile
+import weakref
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -27,18 +31,26 @@ MOST_RECORDS: Final = 2**17
 both sides. Shares are then off by about a tenth of a percent, for the owner's eyes."""
 
 
+SIDES: Final = 2
+HEAD: Final = 4
+"""A note is a side, a place, how many records passed and how many numbers follow: then these."""
+
+
 class Watch:
     """One number a record, by its place: of the truth as it is read, of what leaves.
 
-    A place that passes twice counts once. Threads may look at several batches at a time.
+    A place that passes twice counts once. Threads may look at several batches at a time, and so may
+    copies of this process: what they see is noted in one nameless file.
     """
 
     def __init__(self, schema: Schema, records: int, *, most: int = MOST_RECORDS) -> None:
         self._columns = schema.released
         self._records = records
         self._limit = np.uint64(2**64 - 1 if records <= most else int(2**64 * (most / records)))
-        self._seen: tuple[dict[int, tuple[int, Words]], ...] = ({}, {})
         self._known: tuple[Known, Known] = ({}, {})
+        with tempfile.TemporaryFile() as file:
+            self._notes = os.dup(file.fileno())
+        weakref.finalize(self, os.close, self._notes)
 
     def truth(self, opened: OpenedTable) -> OpenedTable:
         """The same table, looked at whenever all released columns are read together."""
@@ -59,10 +71,22 @@ class Watch:
 
     def result(self) -> Verbatim | None:
         """What was counted; ``None`` unless all records have passed on both sides."""
-        if any(sum(many for many, _ in own.values()) != self._records for own in self._seen):
+        seen = self._seen()
+        if any(sum(many for many, _ in own.values()) != self._records for own in seen):
             return None
-        found = verbatim_of(*(np.concatenate([n for _, n in own.values()]) for own in self._seen))
+        found = verbatim_of(*(np.concatenate([n for _, n in own.values()]) for own in seen))
         return replace(found, sampled=bool(self._limit < np.uint64(2**64 - 1)))
+
+    def _seen(self) -> list[dict[int, tuple[int, Words]]]:
+        """Of both sides how many records passed at each place, and their numbers."""
+        size = os.fstat(self._notes).st_size
+        notes = np.frombuffer(os.pread(self._notes, size, 0), np.uint64)
+        seen: list[dict[int, tuple[int, Words]]] = [{} for _ in range(SIDES)]
+        while len(notes):
+            side, position, many, numbers = map(int, notes[:HEAD])
+            seen[side][position] = many, notes[HEAD : HEAD + numbers]
+            notes = notes[HEAD + numbers :]
+        return seen
 
     def _load(self, part: Part) -> pa.RecordBatch:
         return self._look(part.load(), part.position, released=False)
@@ -73,5 +97,11 @@ class Watch:
             numbers = numbers_of(self._columns, batch, released=released, known=known)
             if self._limit < np.uint64(2**64 - 1):
                 numbers = numbers[numbers <= self._limit]
-            self._seen[released][position] = batch.num_rows, numbers
+            self._note([released, position, batch.num_rows, len(numbers)], numbers)
         return batch
+
+    def _note(self, head: list[int], numbers: Words) -> None:
+        """In one call, so that no two notes are mixed; as all write through one opened file."""
+        note = np.concatenate([np.array(head, np.uint64), numbers])
+        if os.write(self._notes, note.data.cast("B")) != note.nbytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -9,18 +9,20 @@ key and the number of records alone. It is found in two passes, which also bound
 2. Each range is ordered by the rest of the words, on its own.
 
 Columns of fixed width without missing values travel packed, row by row: one gather moves them all.
+Where copies of this process scatter, what is packed lies in memory that all of them share.
 """
 
 from __future__ import annotations
 
+import mmap
 import os
 import tempfile
-import weakref
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
+from weakref import WeakValueDictionary, finalize
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +33,7 @@ from pramana.memory import memory_bound
 from pramana.randomness import Address, Keystream, order_of_words
 from pramana.types import IntArray, Words
 
-__all__ = ["Piece", "RowLayout", "Shuffler"]
+__all__ = ["Piece", "Room", "RowLayout", "Shuffler"]
 
 RANGE_BITS_MOST: Final = 8
 RANGE_RECORDS: Final = 2**16
@@ -41,9 +43,6 @@ RANGE_CELLS: Final = 2**21
 WIDE_BITS_MOST: Final = 12
 WIDE: Final = 8
 """A range of a table of more columns has about so many cells: it is copied thrice on its way."""
-
-SPAN_RECORDS: Final = 2**18
-"""So many are unpacked and decoded in one go: a thread that calls often waits often for others."""
 
 SHARE: Final = 6
 """Of the memory allowed that is held before it goes to the temporary file."""
@@ -120,18 +119,64 @@ def _bytes_of(array: pa.Array) -> NDArray[np.uint8]:
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Some records in the order of their ranges; range r is ``ends[r]`` to ``ends[r + 1]``."""
+class Room:
+    """Where words and packed columns of records lie, one entry a record.
+
+    What is shared by several processes is handed over by its ``place``: which memory it is of, and
+    from which record to which.
+    """
 
     words: Words
     rows: NDArray[np.void]
-    others: pa.RecordBatch
+    place: tuple[int, int, int] | None = None
+
+    @classmethod
+    def of(cls, records: int, width: int) -> Room:
+        """For so many records, packed in so many bytes each."""
+        rows = np.empty(records, np.dtype((np.void, width))) if width else _NONE
+        return cls(np.empty(records, np.uint64), rows)
+
+    @classmethod
+    def shared(cls, records: int, width: int) -> Room:
+        """The same in memory that all copies share which this process makes from now on."""
+        memory = mmap.mmap(-1, max(1, (8 + width) * records))
+        kind = np.dtype((np.void, max(1, width)))
+        rows = np.frombuffer(memory, kind, records, offset=8 * records) if width else _NONE
+        number = next(_NUMBERS)
+        made = cls(np.frombuffer(memory, np.uint64, records), rows, (number, 0, records))
+        _SHARED[number] = made
+        return made
+
+    def part(self, begin: int, end: int) -> Room:
+        """That of some of the records."""
+        rows = self.rows[begin:end] if len(self.rows) else self.rows
+        place = self.place and (self.place[0], self.place[1] + begin, self.place[1] + end)
+        return Room(self.words[begin:end], rows, place)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Room, (self.words, self.rows)) if self.place is None else (_lying, self.place)
+
+
+_NUMBERS: Final = count()
+_SHARED: Final[WeakValueDictionary[int, Room]] = WeakValueDictionary()
+
+
+def _lying(number: int, begin: int, end: int) -> Room:
+    return _SHARED[number].part(begin, end)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some records in the order of their ranges; range r is ``ends[r]`` to ``ends[r + 1]``."""
+
     ends: IntArray
+    others: pa.RecordBatch
+    room: Room
 
     @property
     def size(self) -> int:
         """Bytes in memory, about."""
-        return int(self.words.nbytes + self.rows.nbytes + self.others.nbytes)
+        return int(self.room.words.nbytes + self.room.rows.nbytes + self.others.nbytes)
 
     @cached_property
     def _places(self) -> list[int]:
@@ -141,15 +186,16 @@ class Piece:
     def part(self, number: int) -> tuple[Words, NDArray[np.void], pa.RecordBatch]:
         """The records of one range."""
         begin, end = self._places[number], self._places[number + 1]
-        rows = self.rows[begin:end] if len(self.rows) else self.rows
+        own = self.room.part(begin, end)
         others = self.others.slice(begin, end - begin) if self.others.num_columns else self.others
-        return self.words[begin:end], rows, others
+        return own.words, own.rows, others
 
 
 class Shuffler:
     """Takes the records of a table piece by piece and gives them back range by range.
 
-    ``scatter`` and ``ordered`` may run in several threads at once, ``add`` in one.
+    ``scatter`` and ``ordered`` may run in several threads at once, ``add`` in one. So they may in
+    copies of this process where these ``share`` what is packed: of so many records as are stated.
     """
 
     def __init__(
@@ -161,16 +207,25 @@ class Shuffler:
         records: int | None = None,
         memory: int | None = None,
         folder: Path | None = None,
+        share: bool = False,
     ) -> None:
         self._layout = RowLayout(schema)
         self._keystream, self._stream = keystream, stream
         self._bits = _range_bits(records, len(schema))
-        self._memory = memory_bound() // SHARE if memory is None else memory
+        self._memory = _memory(memory)
         self._folder = folder
         self._held: list[Piece] = []
         self._held_bytes = 0
         self._spill: _Spill | None = None
         self._counts = np.zeros(2**self._bits, dtype=np.int64)
+        shared = share and records is not None
+        self._room = Room.shared(records or 0, self._layout.width) if shared else None
+
+    @staticmethod
+    def holds(schema: pa.Schema, records: int | None, memory: int | None) -> bool:
+        """Whether what is packed of so many records is held in memory."""
+        room = 8 + RowLayout(schema).width
+        return records is not None and records * room <= _memory(memory)
 
     @property
     def counts(self) -> list[int]:
@@ -179,19 +234,29 @@ class Shuffler:
 
     def scatter(self, batch: pa.RecordBatch, position: int) -> Piece:
         """The records of a batch by range, each range in the order of the records."""
+        room = self._room_for(position, len(batch))
         words = self._keystream.words(self._stream, position, len(batch))
         rows, others = self._layout.pack(batch), batch.select(self._layout.others)
         ends = np.zeros(2**self._bits + 1, dtype=np.int64)
-        if not self._bits:
+        if self._bits:
+            ranges = (words >> np.uint64(64 - self._bits)).astype(np.uint16)
+            # Arrow counts where NumPy sorts digit by digit, and keeps the order of equals as well.
+            order = pc.array_sort_indices(pa.array(ranges)).to_numpy().view(np.int64)
+            np.cumsum(np.bincount(ranges, minlength=2**self._bits), out=ends[1:])
+            words.take(order, mode="clip", out=room.words)
+            if len(rows):
+                rows.take(order, mode="clip", out=room.rows)
+            others = _take(others, order)
+        else:
             ends[1] = len(batch)
-            return Piece(words, rows, others, ends)
-        ranges = (words >> np.uint64(64 - self._bits)).astype(np.uint16)
-        # Arrow counts where NumPy sorts digit by digit, and keeps the order of equals as well.
-        order = pc.array_sort_indices(pa.array(ranges)).to_numpy().view(np.int64)
-        np.cumsum(np.bincount(ranges, minlength=2**self._bits), out=ends[1:])
-        return Piece(
-            words.take(order, mode="clip"), _take_rows(rows, order), _take(others, order), ends
-        )
+            room.words[:] = words
+            room.rows[:] = rows
+        return Piece(ends, others, room)
+
+    def _room_for(self, position: int, records: int) -> Room:
+        if self._room is None:
+            return Room.of(records, self._layout.width)
+        return self._room.part(position, position + records)
 
     def add(self, piece: Piece) -> None:
         """Hold the piece, in memory or in the temporary file."""
@@ -204,28 +269,28 @@ class Shuffler:
             self._spill.write(self._held)
             self._held, self._held_bytes = [], 0
 
-    def spans(self) -> Iterator[range]:
-        """Neighbouring ranges that go on together: all of them, in order."""
-        most = min(SPAN_RECORDS, RANGE_CELLS // max(1, len(self._layout.schema)))
-        begin, held = 0, 0
-        for number, count in enumerate(self.counts):
-            if held and held + count > most:
-                yield range(begin, number)
-                begin, held = number, 0
-            held += count
-        yield range(begin, len(self._counts))
+    def ordered(self, begin: int, end: int) -> pa.RecordBatch:
+        """The records that come at these places of the final order.
 
-    def ordered(self, span: range) -> pa.RecordBatch:
-        """The records of some neighbouring ranges in their final order."""
-        ranges = [self._ordered(number) for number in span if self._counts[number]]
-        if not ranges:
+        The ranges at both ends are ordered whole, also by whoever asks for what comes next.
+        """
+        ends = np.cumsum(self._counts)
+        first, last = np.searchsorted(ends, (begin, end - 1), side="right")
+        if end <= begin:
             return pa.RecordBatch.from_pylist([], schema=self._layout.schema)
-        rows = np.concatenate([own[0] for own in ranges])
-        others = _concatenated([own[1] for own in ranges])
-        return self._layout.unpack(rows, others, sum(own[2] for own in ranges))
+        numbers = [n for n in range(int(first), int(last) + 1) if self._counts[n]]
+        ranges = [self._ordered(number, int(ends[number])) for number in numbers]
+        skipped, many = begin - int(ends[first] - self._counts[first]), end - begin
+        rows, others = ranges[0]
+        if len(ranges) > 1:
+            rows = np.concatenate([own for own, _ in ranges])
+            others = _concatenated([own for _, own in ranges])
+        rows = rows[skipped : skipped + many] if len(rows) else rows
+        others = others.slice(skipped, many) if others.num_columns else others
+        return self._layout.unpack(rows, others, many)
 
-    def _ordered(self, number: int) -> tuple[NDArray[np.void], pa.RecordBatch, int]:
-        """The records of one range, packed and others, and their number."""
+    def _ordered(self, number: int, end: int) -> tuple[NDArray[np.void], pa.RecordBatch]:
+        """The records of one range, packed and others."""
         parts = self._spill.read(number) if self._spill is not None else []
         parts += [piece.part(number) for piece in self._held]
         words = np.concatenate([part[0] for part in parts])
@@ -233,11 +298,15 @@ class Shuffler:
             words,
             keystream=self._keystream,
             stream=self._stream,
-            first_rank=int(self._counts[:number].sum()),
+            first_rank=end - len(words),
             shared_bits=self._bits,
         )
         rows = _take_rows(np.concatenate([part[1] for part in parts]), order)
-        return rows, _take(_concatenated([part[2] for part in parts]), order), len(words)
+        return rows, _take(_concatenated([part[2] for part in parts]), order)
+
+
+def _memory(stated: int | None) -> int:
+    return memory_bound() // SHARE if stated is None else stated
 
 
 def _range_bits(records: int | None, columns: int) -> int:
@@ -256,7 +325,7 @@ class _Spill:
     def __init__(self, ranges: int, layout: RowLayout, folder: Path | None) -> None:
         with tempfile.TemporaryFile(dir=folder) as file:
             self._file = os.dup(file.fileno())
-        weakref.finalize(self, os.close, self._file)
+        finalize(self, os.close, self._file)
         self._layout = layout
         self._end = 0
         self._places: list[list[tuple[int, int, int]]] = [[] for _ in range(ranges)]

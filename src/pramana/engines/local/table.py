@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
+from typing import Final, TypeVar
 
 import pyarrow as pa
 
+from pramana.crew import Hands
 from pramana.engines.base import BatchFunction, Source
 from pramana.engines.local.shuffle import Piece, Shuffler
 from pramana.errors import InvalidTable, UnknownColumn
-from pramana.formats.door import write_records
+from pramana.formats.door import group_size, write_parts, write_records
 from pramana.formats.opening import open_table
 from pramana.parallel import default_threads, in_order
 from pramana.randomness import Address, Keystream
@@ -28,6 +31,12 @@ from pramana.table.schema import Column
 from pramana.types import Codes, Progress, TableLike
 
 __all__ = ["LocalTable"]
+
+SPAN_RECORDS: Final = 2**18
+SPANS: Final = 4
+"""Records are put in order so many at a time, or so often for each processor."""
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -105,38 +114,38 @@ class LocalTable:
 
         def parts(progress: Progress | None) -> Iterator[Part]:
             for part in source.parts(progress):
-                load = partial(_mapped, function, part, schema)
-                yield Part(part.position, part.records, load)
+                yield replace(part, load=partial(_mapped, function, part, schema))
 
-        return replace(self, source=Source(schema, parts, source.records))
+        return replace(self, source=replace(source, schema=schema, parts=parts, narrow=None))
 
     def shuffle(self, *, keystream: Keystream, stream: Address = "shuffle") -> LocalTable:
         """The records in a uniformly random order, by words that are addressed by position."""
         source = self.source
+        step = group_size(len(source.schema))
 
         def parts(progress: Progress | None) -> Iterator[Part]:
+            hands = self._hands(source.parts(progress), len(source.schema))
+            held = Shuffler.holds(source.schema, source.records, self.memory)
             shuffler = Shuffler(
                 source.schema,
                 keystream=keystream,
                 stream=stream,
                 records=source.records,
                 memory=self.memory,
+                share=held and hands.copies > 0,
             )
-            scatter = partial(_scattered, shuffler)
-            cells, parts = _cells(len(source.schema)), source.parts(progress)
-            for piece in in_order(scatter, parts, threads=self.threads, cells=cells):
+            for piece in hands.each(partial(_scattered, shuffler), apart=held):
                 shuffler.add(piece)
                 if progress is not None:
-                    progress(len(piece.words))
-            position = 0
-            for span in shuffler.spans():
-                records = sum(shuffler.counts[span.start : span.stop])
-                yield Part(position, records, partial(shuffler.ordered, span))
-                position += records
+                    progress(int(piece.ends[-1]))
+            total = sum(shuffler.counts)
+            span = step * max(1, min(SPAN_RECORDS, total // (SPANS * self.threads)) // step)
+            for begin in range(0, total, span):
+                end = min(begin + span, total)
+                yield Part(begin, end - begin, partial(shuffler.ordered, begin, end), apart=True)
 
-        return replace(
-            self, source=Source(source.schema, parts, source.records), passes=self.passes + 1
-        )
+        made = Source(source.schema, parts, source.records, step=step)
+        return replace(self, source=made, passes=self.passes + 1)
 
     def write(
         self,
@@ -147,11 +156,23 @@ class LocalTable:
         progress: Progress | None = None,
     ) -> int:
         """Write all records to one file, which appears whole or not at all; give their number."""
-        batches = self.batches(progress)
-        if progress is not None:
-            batches = _told(batches, progress)
-        schema = self.source.schema
-        return write_records(schema, batches, path, file_format=file_format, labels=labels)
+        schema, step = self.source.schema, self.source.step
+        if step is None or step % group_size(len(schema)):
+            batches = self.batches(progress)
+            if progress is not None:
+                batches = _told(batches, progress)
+            return write_records(schema, batches, path, file_format=file_format, labels=labels)
+
+        def work(
+            function: Callable[[Part], Made], parts: Iterable[Part], apart: bool
+        ) -> Iterator[Made]:
+            return self._hands(parts, len(schema)).each(function, apart=apart)
+
+        parts = self.source.parts(progress)
+        return write_parts(
+            schema, parts, path,
+            work=work, file_format=file_format, labels=labels, progress=progress,
+        )  # fmt: skip
 
     # -- what they rest on -----------------------------------------------------------------
 
@@ -159,6 +180,15 @@ class LocalTable:
         """The records in order; ``progress`` hears of the passes before the last."""
         cells = _cells(len(self.source.schema))
         return in_order(_loaded, self.source.parts(progress), threads=self.threads, cells=cells)
+
+    def _hands(self, parts: Iterable[Part], columns: int) -> Hands[Part]:
+        """Who works on parts: copies of this process on those that they can load, or threads."""
+        cells, waiting = _cells(columns), iter(parts)
+        first = next(waiting, None)
+        if first is None or not first.apart:
+            left = waiting if first is None else chain([first], waiting)
+            return Hands(left, self.threads, cells)
+        return Hands.of([first, *waiting], self.threads, cells)
 
     def to_arrow(self, *, progress: Progress | None = None) -> pa.Table:
         """All records in memory."""
